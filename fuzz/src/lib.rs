@@ -89,7 +89,7 @@ fn path(input: &[u8]) {
     hub::path(&folder, &path);
 }
 
-/// A JSON object, and a key of one: the input itself, and an object generated from it.
+/// A JSON object: the input itself, and an object generated from it.
 fn raw_object(input: &[u8]) {
     if let Ok(text) = std::str::from_utf8(input) {
         jsonrpc::object(text);
@@ -118,7 +118,8 @@ fn schema(input: &[u8]) {
     hub::schema(&schema, &arguments);
 }
 
-/// The body of a stream of events. The first four bytes are the sizes of its pieces.
+/// The body of a stream of events. The first four bytes set the sizes of its pieces, as in
+/// [`stdio_lines`].
 fn server_events(input: &[u8]) {
     let (sizes, bytes) = input.split_at(input.len().min(4));
     jsonrpc::events(&split_bytes(bytes, sizes));
@@ -136,8 +137,8 @@ fn spec(input: &[u8]) {
     model::specs(&one, &other);
 }
 
-/// The beginning of a stream on which a server names its endpoint. The first four bytes are the
-/// sizes of its pieces.
+/// The beginning of a stream on which a server names its endpoint. The first four bytes set the
+/// sizes of its pieces, as in [`stdio_lines`].
 fn sse_opening(input: &[u8]) {
     let (sizes, bytes) = input.split_at(input.len().min(4));
     upstream::opening(&split_bytes(bytes, sizes));
@@ -157,7 +158,7 @@ fn split_line(input: &[u8]) -> (String, String) {
     (first.to_owned(), rest.to_owned())
 }
 
-/// Returns the file with the kept inputs of a target: one in each line, in hex.
+/// Returns the path of the file with the kept inputs of a target: one in each line, in hex.
 pub fn corpus_file(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("corpus")
@@ -179,7 +180,7 @@ pub fn read_corpus(target: &str) -> io::Result<Vec<Vec<u8>>> {
         .collect()
 }
 
-/// Replaces the kept inputs of a target. They are sorted, so that a change shows what was added.
+/// Replaces the kept inputs of a target, and sorts them, so that a diff shows which were added.
 ///
 /// # Errors
 /// Returns an error if the file cannot be written.
@@ -197,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kept_input_has_the_properties() {
+    fn every_target_accepts_its_kept_inputs() {
         for (name, target) in TARGETS {
             let inputs = read_corpus(name).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert!(inputs.len() > 3, "{name} has {} kept inputs", inputs.len());

@@ -1,9 +1,10 @@
 //! Runs one target with libFuzzer: the one that the variable `DRAWBRIDGE_FUZZ_TARGET` names.
 //! `cargo xtask fuzz` builds this program with coverage instrumentation and starts it.
 //!
-//! With `DRAWBRIDGE_FUZZ_COMMAND`, it does something else and exits: `list` prints the names of the
-//! targets; `unpack FOLDER` writes the kept inputs of the target into files of that folder; `keep
-//! FOLDER` keeps the files of that folder as the inputs of the target.
+//! If `DRAWBRIDGE_FUZZ_COMMAND` is set, the program runs this command instead, and exits. `list`
+//! prints the names of the targets. `unpack FOLDER` writes each kept input of the target into a
+//! file in the folder. `keep FOLDER` replaces the kept inputs of the target by the files in the
+//! folder.
 
 #![no_main]
 #![allow(

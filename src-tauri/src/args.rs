@@ -1,5 +1,5 @@
-//! The command line of the desktop app, and two consequences of it: which hub the app shows, and
-//! which other start counts as the same app.
+//! The command line of the desktop app, which also determines which hub the app shows, and which
+//! second start counts as the same app.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -42,7 +42,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Returns the URL of the remote hub that the app is a client of. An empty `MCP_HUB_URL` counts
+    /// Returns the URL of the remote hub, if the app is to show one. An empty `MCP_HUB_URL` counts
     /// as absent.
     pub(crate) fn remote(&self) -> Option<&str> {
         self.hub_url

@@ -13,10 +13,10 @@ use tokio::time::timeout;
 
 use crate::args::Args;
 
-/// A client that holds a connection open delays the end of the app by at most this long.
+/// How long the endpoint may take to stop, even if a client holds a connection open.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
-/// Servers get 10 s to stop by default. If the hub takes longer than this, the guard ends what is
-/// left.
+/// How long the hub may take to close. Servers get 10 s to stop by default. The guard process ends
+/// those that are left.
 const CLOSE_WITHIN: Duration = Duration::from_secs(15);
 
 pub(crate) struct Backend {
@@ -30,7 +30,7 @@ impl Backend {
     ///
     /// # Errors
     /// Returns an error if the hub cannot be opened (as [`Hub::open`] reports), if `MCP_HUB_URL` is
-    /// not an address, or if other computers could guess the admin token (`invalid`).
+    /// not a URL, or if the admin token is too weak (`invalid`).
     pub(crate) async fn open(args: &Args) -> Result<Self, ApiError> {
         match args.remote() {
             Some(url) => Ok(Self::remote(ApiClient::remote(
@@ -70,7 +70,7 @@ impl Backend {
         }
         let endpoint = match drawbridge_endpoint::serve(Arc::clone(&hub), serve_options).await {
             Ok(running) => Some(running),
-            // Without a listener the windows still work, and show what is wrong with it.
+            // The windows work without a listener, and show why none could start.
             Err(error) => {
                 tracing::error!(%error, "no client can connect");
                 None

@@ -27,7 +27,8 @@ use crate::{
     windows::Focus,
 };
 
-/// How long the main window may take to ask before it closes. A web view that takes longer hangs.
+/// How long the main window may take to begin to ask whether to close it. A web view that takes
+/// longer counts as hanging.
 const ASK_WITHIN: Duration = Duration::from_secs(3);
 
 pub(crate) struct Controller<S> {
@@ -41,9 +42,10 @@ pub(crate) struct Controller<S> {
     /// The notification for waiting calls.
     notice: Option<Notice>,
     missed: MissedCalls,
-    /// The notification that is open: that for calls or, without it, that for clients that ask to
-    /// be paired or, without both, that for missed calls.
+    /// The notification that is open: the one for waiting calls, or else the one for clients that
+    /// ask to be paired, or else the one for missed calls.
     open_notice: Option<Notice>,
+    /// The view that the tray shows.
     drawn: Option<TrayView>,
     throttle: Throttle,
     /// When to minimize the main window, which has been told to ask before it closes.
@@ -295,9 +297,9 @@ impl<S: Shell> Controller<S> {
         });
     }
 
-    /// Shows the notification for waiting calls or, without it, that for clients that ask to be
-    /// paired or, without both, that for missed calls. While a call waits, the person looks at the
-    /// popup or has closed the notification, and is not told of missed calls.
+    /// Shows `notice`, the notification for waiting calls. Without it, shows the one for clients
+    /// that ask to be paired, or else the one for missed calls. While a call waits, no notification
+    /// tells of missed calls, because the person looks at the popup or has closed the notification.
     fn notify(&mut self, notice: Option<Notice>) {
         self.notice = notice;
         let wanted = self.notice.clone();

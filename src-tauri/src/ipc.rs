@@ -1,8 +1,8 @@
 //! The Tauri commands: one per verb of the hub, called `noun_verb`, and those with which the main
 //! window answers when a person closes it. A command of a verb passes the window's request to the
-//! hub and returns its answer; the hub implements the verbs. Tauri rejects a command for which the
-//! window has no permission: the build script writes the permissions from the hub's list of verbs,
-//! and `src-tauri/capabilities` gives them to the windows.
+//! hub, which implements the verb, and returns the hub's answer. Tauri rejects a command for which
+//! the window has no permission: the build script writes the permissions from the hub's list of
+//! verbs, and `src-tauri/capabilities` gives them to the windows.
 
 use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::api::{
@@ -42,7 +42,7 @@ pub(crate) fn handle(invoke: Invoke<Wry>) -> bool {
     let Some(verb) = verb_of_command(invoke.message.command()) else {
         return false;
     };
-    let params = params(invoke.message.payload());
+    let params = read_params(invoke.message.payload());
     let hub = invoke
         .message
         .webview_ref()
@@ -77,7 +77,7 @@ fn input_of_command(command: &str) -> Option<Input> {
 }
 
 /// Returns the parameters of the verb as JSON text: the argument `request` of the command.
-fn params(payload: &InvokeBody) -> String {
+fn read_params(payload: &InvokeBody) -> String {
     match payload {
         InvokeBody::Json(arguments) => arguments["request"].to_string(),
         InvokeBody::Raw(_) => "null".to_owned(),
@@ -86,7 +86,7 @@ fn params(payload: &InvokeBody) -> String {
 
 async fn run(hub: &HubHandle, verb: &str, params: String) -> Result<Box<RawValue>, ApiError> {
     let answer = hub.run_by_name(verb, params).await?;
-    // A web view must not open the page at which a person signs in, or that a server names.
+    // The browser opens these pages, because no web view of the app may show foreign pages.
     if verb == SignInServer::NAME
         && let Ok(SignIn { url, .. }) = serde_json::from_str(answer.get())
     {

@@ -1,5 +1,5 @@
-//! The tray app: a hub and its endpoint with a tray icon and two windows, or the same windows on a
-//! remote hub. This is the only crate that names tauri.
+//! The tray app: a hub and its endpoint with a tray icon and two windows, or the same tray icon and
+//! windows for a remote hub. This is the only crate that uses Tauri.
 //!
 //! [`run`] starts the app and returns when it has ended. After the start, [`controller`] processes
 //! everything: the hub's events, the tray's menu, a notification's buttons, the global shortcut, a

@@ -8,7 +8,8 @@ use drawbridge_model::{
 
 use crate::summary;
 
-/// The most calls whose decision is awaited. A decision that cannot be recorded is not reported.
+/// The most calls whose decision is awaited. The number is limited, because the hub does not report
+/// a decision that it cannot record.
 const MAX_ASKED: usize = 1000;
 
 /// A call about which a person was asked.
@@ -32,7 +33,7 @@ impl AskedCall {
     }
 }
 
-/// The missed calls of which the person has not been told in the main window.
+/// The missed calls that the person has not seen in the main window.
 #[derive(Debug, Default)]
 pub(crate) struct MissedCalls {
     /// The calls that are not decided yet, oldest first.
@@ -46,11 +47,11 @@ impl MissedCalls {
         &self.missed
     }
 
-    /// Records that a call waits for a person. The call replaces a missed one of which it is an
-    /// identical retry, as in the hub.
+    /// Records that a call waits for a person. If the call is an identical retry of a missed call,
+    /// the missed call is removed, as in the hub.
     pub(crate) fn record_asked(&mut self, request: &ApprovalRequest) {
-        // The call of a held result has run, and a server's request for input has been answered, so
-        // that neither can be allowed later.
+        // After a timeout, the call of a held result has run, and a server's request for input has
+        // been answered, so neither can be allowed later.
         let is_known = self.asked.iter().any(|asked| asked.id == request.id);
         if request.result.is_some() || request.is_form || is_known {
             return;
@@ -79,7 +80,7 @@ impl MissedCalls {
         self.missed.retain(|missed| missed.id != *id);
     }
 
-    /// Clears the list, because the person sees them in the main window.
+    /// Clears the list, because the main window shows the missed calls to the person.
     pub(crate) fn clear(&mut self) {
         self.missed.clear();
     }

@@ -1,5 +1,5 @@
-//! Notifications on Tauri: a shortcut to the popup, with at most one open. A [`Notice`] holds the
-//! text; a click becomes the same [`Input::Chosen`] as a choice in the tray.
+//! Shows notifications with Tauri, at most one at a time. A [`Notice`] holds the text; a click
+//! becomes the same [`Input::Chosen`] as a choice in the tray.
 
 pub(crate) mod notice;
 
@@ -22,8 +22,8 @@ const PAUSE: Duration = Duration::from_secs(2);
 const ID_KEY: &str = "id";
 const DIGEST_KEY: &str = "digest";
 
-/// Registers the buttons of notifications and a handler for clicks. Runs before the first
-/// notification.
+/// Registers the buttons of notifications and a handler for clicks. Must be called before the first
+/// notification is shown.
 pub(crate) fn register_actions(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
     let types = Button::SETS.map(|(id, buttons)| {
         let action = |button: &Button| Action::builder(button.id(), button.label()).build();

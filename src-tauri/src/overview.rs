@@ -14,7 +14,7 @@ use drawbridge_model::{
     approval::ApprovalRequest, ids::ServerId, pairing::PairingRequest, server::ServerState,
 };
 
-/// A summary of the hub.
+/// The state of the hub, as far as the tray, the popup and the notifications need it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Overview {
     /// Whether all calls are paused.
@@ -32,7 +32,7 @@ pub(crate) struct Overview {
 pub(crate) enum Trouble {
     /// The hub does not answer.
     NoAnswer { error: String },
-    /// No client can connect to this address.
+    /// A listener does not listen, so no client can connect to this address.
     NotListening { address: String },
     /// This many servers are in the state [`ServerState::Error`].
     Errors { servers: usize },
@@ -48,8 +48,8 @@ pub(crate) struct ServerLine {
 }
 
 impl Overview {
-    /// Reads the overview from the hub. If the hub does not answer, the overview has only that
-    /// trouble.
+    /// Reads the overview from the hub. If the hub does not answer, the overview is empty except
+    /// for [`Trouble::NoAnswer`].
     pub(crate) async fn read(hub: &HubHandle) -> Self {
         Self::try_read(hub).await.unwrap_or_else(|error| Self {
             trouble: Some(Trouble::NoAnswer {

@@ -1,5 +1,5 @@
-//! The global shortcut, which opens the waiting calls from any program. If the desktop does not
-//! support it, the app runs without it.
+//! The global shortcut, which works in any program: it opens the waiting calls or, if there are
+//! none, the main window. If the desktop does not support it, the app runs without it.
 
 use tauri::AppHandle;
 use tauri_plugin_global_shortcut::{
@@ -22,7 +22,7 @@ const MODIFIER: Modifiers = if cfg!(target_os = "macos") {
 
 /// Registers the shortcut. Runs on the main thread.
 pub(crate) fn register(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
-    // On Wayland the registration succeeds, but no key ever arrives.
+    // On Wayland the registration succeeds, but no key press ever arrives.
     if display::is_wayland() {
         tracing::info!(
             "no {NAME}: on Wayland an app cannot register a global shortcut. Add one in the desktop's settings that starts drawbridge-desktop."

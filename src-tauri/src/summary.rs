@@ -1,5 +1,5 @@
-//! A short form of a waiting call for menus and notifications. They have no room for a long call,
-//! so a call that cannot be shown there completely is approved only in the windows.
+//! A short form of a waiting call for menus and notifications, which have no room for a long call.
+//! A call that they cannot show completely can be approved only in the windows.
 
 use drawbridge_model::{
     approval::ApprovalRequest,
@@ -37,8 +37,8 @@ pub(crate) fn display_name(text: &str) -> String {
     truncate(text, MAX_NAME_CHARS)
 }
 
-/// Returns a server's name like [`display_name`], with the server's id if the two differ. A name
-/// that only looks like another server's does not hide whose call waits.
+/// Returns a server's name like [`display_name`], with the server's id if the two differ. The id
+/// shows which server is meant if its name looks like another server's.
 pub(crate) fn display_server(name: &str, id: &ServerId) -> String {
     let (shown, id) = (display_name(name), id.as_str());
     if name == id {
@@ -115,6 +115,7 @@ pub(crate) fn is_complete(request: &ApprovalRequest) -> bool {
         && request.result.is_none()
         && request.suspended.is_none()
         && request.changed.is_none()
+        && request.flags.is_empty()
         && request.arguments.chars().count() <= MAX_LINE_CHARS
         && names
             .iter()

@@ -8,6 +8,7 @@ use drawbridge_model::event::Event;
 use tokio::time::Instant;
 
 const PERIOD: Duration = Duration::from_millis(100);
+/// The most events that are sent to the windows in one [`PERIOD`].
 const MAX_EVENTS: u32 = 50;
 
 pub(crate) struct Throttle {
@@ -25,8 +26,8 @@ impl Throttle {
         }
     }
 
-    /// Returns whether the event may be sent. Events that control the popup or a notification,
-    /// report a pause of all calls, or are [`Event::Lagged`] are always sent.
+    /// Returns whether the event may be sent. Events about approvals, pairings and the drawbridge,
+    /// and [`Event::Lagged`], are always sent.
     pub(crate) fn admit(&mut self, now: Instant, event: &Event) -> bool {
         if now >= self.period_start + PERIOD && !self.dropped {
             (self.period_start, self.sent) = (now, 0);

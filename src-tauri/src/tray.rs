@@ -1,4 +1,4 @@
-//! The tray on Tauri: draws a [`TrayView`] and reports the choices in its menu.
+//! The tray with Tauri: draws a [`TrayView`] and reports the choices in its menu.
 
 #[cfg(target_os = "linux")]
 #[path = "tray/linux.rs"]
@@ -151,7 +151,7 @@ fn item_id(choice: &Choice, position: &str) -> String {
 fn parse_choice(id: &str) -> Option<Choice> {
     let mut parts = id.splitn(4, ':');
     let name = parts.next()?;
-    let _place = parts.next()?;
+    let _position = parts.next()?;
     let mut call = || {
         Some(CallRef {
             digest: parts.next()?.to_owned(),

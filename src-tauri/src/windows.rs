@@ -1,5 +1,6 @@
 //! The two windows. The main window is created when it is opened and destroyed when it is closed,
-//! because a web view takes some 150 MiB. The popup is kept ready, because a call waits for it.
+//! because a web view takes some 150 MiB. The popup is kept ready, so that it can show a waiting
+//! call at once.
 
 use tauri::{
     AppHandle, Manager, PhysicalPosition, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
@@ -90,13 +91,13 @@ pub(crate) fn create_popup(app: &AppHandle) -> tauri::Result<()> {
         .visible(false)
         .build()?;
     leave_focus_when_shown(&window)?;
-    draw_at_once(&window)
+    disable_hardware_acceleration(&window)
 }
 
 /// Disables hardware acceleration for the popup, because its initialization would delay the first
 /// call by most of a second.
 #[cfg(target_os = "linux")]
-fn draw_at_once(window: &WebviewWindow) -> tauri::Result<()> {
+fn disable_hardware_acceleration(window: &WebviewWindow) -> tauri::Result<()> {
     use webkit2gtk::{HardwareAccelerationPolicy, SettingsExt, WebViewExt};
     window.with_webview(|view| {
         if let Some(settings) = view.inner().settings() {
@@ -106,7 +107,7 @@ fn draw_at_once(window: &WebviewWindow) -> tauri::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn draw_at_once(_: &WebviewWindow) -> tauri::Result<()> {
+fn disable_hardware_acceleration(_: &WebviewWindow) -> tauri::Result<()> {
     Ok(())
 }
 
@@ -166,7 +167,7 @@ pub(crate) fn hide_popup(app: &AppHandle) -> tauri::Result<()> {
         .map_or(Ok(()), |popup| popup.hide())
 }
 
-/// Hides the popup instead of closing it: its calls still wait, and the tray shows them.
+/// Hides the popup instead of closing it, because its calls still wait. The tray shows them.
 pub(crate) fn on_window_event(window: &Window, event: &WindowEvent) {
     if let (POPUP, WindowEvent::CloseRequested { api, .. }) = (window.label(), event) {
         api.prevent_close();

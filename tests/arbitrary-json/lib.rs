@@ -58,7 +58,8 @@ const KEY_PIECES: &[&str] = &[
 
 const WHITESPACE: &[&str] = &["", "", "", " ", "\t", "\n", "\r\n", "  \r \n "];
 
-/// The source of choices: bytes, and the first choice each time after they are used up.
+/// A source of choices. Each choice uses up one byte. When no byte is left, the first alternative
+/// is chosen.
 pub struct Choices<'a>(&'a [u8]);
 
 /// A member of an object: the key with quotes, and the value.
@@ -87,8 +88,7 @@ impl<'a> Choices<'a> {
         self.pick(WHITESPACE)
     }
 
-    /// Returns the members of an object. The keys differ for every comparison, including one that
-    /// ignores case.
+    /// Returns the members of an object. No two keys are equal, even if case is ignored.
     pub fn members(&mut self) -> Vec<Member> {
         self.members_at(0)
     }
@@ -122,8 +122,8 @@ impl<'a> Choices<'a> {
         )
     }
 
-    /// Returns an object that resembles a JSON-RPC message: some of its members in any order, among
-    /// others.
+    /// Returns an object that resembles a JSON-RPC message: it has some of the members of a
+    /// message, in any order, among other members.
     pub fn message(&mut self) -> String {
         let mut members = self.members();
         for key in ["jsonrpc", "id", "method", "params", "result", "error"] {
@@ -173,7 +173,7 @@ impl<'a> Choices<'a> {
     }
 }
 
-/// Returns an object nested to `depth` brackets in all.
+/// Returns an object that is nested `depth` levels deep, which must be at least 1.
 pub fn nested_object(depth: usize, choices: &mut Choices<'_>) -> String {
     let mut text = choices.pick(&["", "1", "\"[{\"", "\"\\\\\""]).to_owned();
     for level in 0..depth {

@@ -1,4 +1,5 @@
-//! Three servers that fail in every call, and the clients that keep calling them.
+//! Three faulty servers, and the clients that keep calling them. In every call, one server hangs,
+//! one crashes, and one floods its stderr or stdout.
 
 use std::{
     fmt,
@@ -13,7 +14,8 @@ use serde_json::json;
 /// The number of hanging calls at a time. Each ends at the server's call timeout.
 const HANGING: usize = 8;
 const CALL_TIMEOUT_MS: u32 = 500;
-/// The output of one call: seventy thousand lines on stderr, or twenty thousand messages on stdout.
+/// The arguments of the calls that flood: seventy thousand lines on stderr, or twenty thousand
+/// messages on stdout.
 const FLOODS: [&str; 2] = [
     r#"{"kind":"stderr","bytes":8388608}"#,
     r#"{"kind":"message","count":20000}"#,

@@ -8,7 +8,7 @@
 //! other load on the machine affects all alike.
 //!
 //! A second table compares rounds with and without 1,500 connections of programs without a token,
-//! which send a byte a second and connect again when the hub closes them.
+//! which send a byte a second and are opened again when the hub closes them.
 
 #![expect(clippy::print_stdout, reason = "the bench prints a table")]
 
@@ -117,7 +117,7 @@ fn run_beside_slow_connections(hub: &Hub<'_>, sessions: &mut [Session]) -> Round
     thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
-                connections.go_on();
+                connections.send_another_byte();
                 thread::sleep(BYTE_PAUSE);
             }
         });
@@ -147,8 +147,8 @@ fn run_round(sessions: &mut [Session]) -> Round {
     })
 }
 
-/// Calls as one session. A call's time counts from the moment at which it was due, so a late call
-/// delays those after it.
+/// Calls as one session. The time of a call is measured from the moment at which the call was due,
+/// so it includes the delay that earlier calls caused.
 fn call_steadily(session: &mut Session, number: usize, begin: Instant) -> Round {
     let mut round = Round::default();
     let mut due = begin;
@@ -214,7 +214,7 @@ fn quantile(round: &Round, share: f64) -> f64 {
     took[((took.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3
 }
 
-fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }

@@ -151,12 +151,12 @@ fn millis(micros: u128) -> f64 {
     micros as f64 / 1_000.0
 }
 
-fn print_row(what: &str, wanted: &str, figures: impl Iterator<Item = f64>) {
-    let mut figures: Vec<f64> = figures.collect();
-    figures.sort_by(f64::total_cmp);
-    let at = |share: f64| figures[((figures.len() - 1) as f64 * share).round() as usize];
+fn print_row(what: &str, target: &str, times: impl Iterator<Item = f64>) {
+    let mut times: Vec<f64> = times.collect();
+    times.sort_by(f64::total_cmp);
+    let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize];
     println!(
-        "| {what} | {:.1} | {:.1} | {:.1} | {wanted} |",
+        "| {what} | {:.1} | {:.1} | {:.1} | {target} |",
         at(0.5),
         at(0.95),
         at(1.0)

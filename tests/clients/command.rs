@@ -43,7 +43,7 @@ pub(crate) fn run(
         .current_dir(folder)
         .stdout(file.try_clone().expect("a second handle"))
         .stderr(file)
-        // So that its children end with it.
+        // The command has a process group of its own, so that its children are killed with it.
         .process_group(0);
     let mut child = command
         .spawn()
@@ -51,7 +51,7 @@ pub(crate) fn run(
     let status = try_until_within(TIMEOUT, || child.try_wait().expect("ask for the status"));
     if status.is_none() {
         let group = i32::try_from(child.id()).expect("a process id");
-        // It may have ended by now.
+        // The group may have ended by now.
         let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
         child.wait().expect("the command ends");
     }

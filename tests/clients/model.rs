@@ -1,6 +1,6 @@
-//! A language model that always does the same: it calls one tool, and then says "Done.". It speaks
-//! the four protocols that client programs use with models, so that each program can be told to use
-//! it, and needs no account.
+//! A stand-in for a language model: it calls one tool, and then answers "Done.". It speaks the four
+//! protocols that client programs use with models, so that each program can use it without an
+//! account.
 
 use std::{
     net::TcpListener,
@@ -21,7 +21,7 @@ use crate::protocols::{Protocol, Turn};
 /// Programs send long instructions and many definitions.
 const MAX_BODY_BYTES: usize = 64 << 20;
 
-/// The names of the tools that load the definitions of other tools. They take the same arguments.
+/// The names of the tools that load the definitions of other tools. Both take the same arguments.
 const SEARCH_TOOLS: [&str; 2] = ["tool_search", "ToolSearch"];
 
 /// The requests that the model has seen since [`Model::reset`].
@@ -29,9 +29,9 @@ const SEARCH_TOOLS: [&str; 2] = ["tool_search", "ToolSearch"];
 pub(crate) struct Seen {
     /// The name under which the program offered the tool to call.
     pub(crate) tool_name: Option<String>,
-    /// Whether the program sent the text that the tool answers.
+    /// Whether the program sent the model the tool's result.
     pub(crate) has_result: bool,
-    /// The requests, for a failure's report.
+    /// The path and body of each request, for the report of a failure.
     pub(crate) requests: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ impl Model {
         }
     }
 
-    /// Deletes what was seen, before another program runs.
+    /// Deletes the record of the requests, so that the next program starts with an empty one.
     pub(crate) fn reset(&self) {
         *self.seen.lock().expect("no holder panics") = Seen::default();
     }
@@ -117,17 +117,18 @@ async fn answer(State(state): State<ModelState>, uri: Uri, body: String) -> Resp
     if body.contains(state.task.result) {
         seen.has_result = true;
     }
-    let search = find_search(&request["tools"]);
-    let turn = match (tool, search) {
+    let search_tool = find_search_tool(&request["tools"]);
+    let turn = match (tool, search_tool) {
         _ if seen.has_result => Turn::End,
         (Some(tool), _) => Turn::Call {
             tool,
             arguments: state.task.arguments.to_owned(),
         },
-        // The program lists its tools in a text, and offers those that the model asks for.
-        (None, Some(search)) => match find_word(&request, state.task.tool) {
+        // The program names its tools only in a text. It offers a tool after the model has asked
+        // for its definition.
+        (None, Some(search_tool)) => match find_name(&request, state.task.tool) {
             Some(name) => Turn::Call {
-                tool: search,
+                tool: search_tool,
                 arguments: json!({"query": format!("select:{name}")}).to_string(),
             },
             None => Turn::End,
@@ -151,7 +152,7 @@ fn json_response(value: &Value) -> Response {
 #[derive(Debug, Clone)]
 pub(crate) struct OfferedTool {
     pub(crate) name: String,
-    /// The group of tools that the tool is in, in the protocol that has groups.
+    /// The group of the tool, in the protocol that groups tools.
     pub(crate) namespace: Option<String>,
 }
 
@@ -164,8 +165,8 @@ impl OfferedTool {
     }
 }
 
-/// Returns the tool with which a model asks for the definitions of other tools.
-fn find_search(tools: &Value) -> Option<OfferedTool> {
+/// Returns the offered tool that loads the definitions of other tools, if there is one.
+fn find_search_tool(tools: &Value) -> Option<OfferedTool> {
     let mut found = Vec::new();
     for name in SEARCH_TOOLS {
         find_tools(tools, None, name, &mut found);
@@ -173,15 +174,15 @@ fn find_search(tools: &Value) -> Option<OfferedTool> {
     found.into_iter().next()
 }
 
-/// Returns a word that may name the tool, from any text in the value.
-fn find_word(value: &Value, tool: &str) -> Option<String> {
+/// Returns the first word in any text of the value that may be a name of `tool`.
+fn find_name(value: &Value, tool: &str) -> Option<String> {
     match value {
         Value::String(text) => text
             .split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
             .find(|word| is_name_of(word, tool))
             .map(str::to_owned),
-        Value::Array(values) => values.iter().find_map(|value| find_word(value, tool)),
-        Value::Object(members) => members.values().find_map(|value| find_word(value, tool)),
+        Value::Array(values) => values.iter().find_map(|value| find_name(value, tool)),
+        Value::Object(members) => members.values().find_map(|value| find_name(value, tool)),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
@@ -198,7 +199,8 @@ fn is_name_of(name: &str, tool: &str) -> bool {
     words(name).ends_with(&words(tool))
 }
 
-/// Finds the tools that may be `tool`, wherever a protocol has them.
+/// Adds to `found` each offered tool that may be `tool`. Searches every place where one of the
+/// protocols lists tools.
 fn find_tools(value: &Value, namespace: Option<&str>, tool: &str, found: &mut Vec<OfferedTool>) {
     match value {
         Value::Array(values) => {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::{command::CommandOutput, programs::MISSING_PROGRAMS, trial::Report};
 
-/// The most lines of an output on the page.
+/// The maximum number of lines of an output on the page.
 const MAX_LINES: usize = 40;
 
 const INTRODUCTION: &str = "\
@@ -92,7 +92,7 @@ pub(crate) fn table(reports: &[Report]) -> String {
         {
             "no".to_owned()
         } else {
-            format!("yes: {}", code_list(&report.restored_files))
+            format!("yes: {}", code_list(&report.changed_files))
         };
         table += &format!(
             "| {} `{}` {} | `{}` | {listing} | {} | {} | {} tools | {undone} |\n",
@@ -111,7 +111,7 @@ pub(crate) fn table(reports: &[Report]) -> String {
     table
 }
 
-/// Returns the output of a program's commands, of each at most this many lines.
+/// Returns the output of a program's commands, with at most `max_lines` lines for each command.
 pub(crate) fn transcript(report: &Report, max_lines: usize) -> String {
     let program = report.program;
     let mut text = String::new();

@@ -13,7 +13,7 @@ use crate::{
     programs::Program,
 };
 
-/// The contents of files; `None` for one that does not exist.
+/// The contents of files; `None` for a file that does not exist.
 type Contents = BTreeMap<PathBuf, Option<Vec<u8>>>;
 
 /// The state that all trials share.
@@ -36,9 +36,9 @@ pub(crate) struct Report {
     pub(crate) tool_name: Option<String>,
     /// The number of tools that `drawbridge config test` lists.
     pub(crate) tool_count: u64,
-    /// The files that connecting changed, and that were as before after the change was undone.
-    pub(crate) restored_files: Vec<String>,
-    /// Those of them that the program changed while it was connected.
+    /// The files that connecting changed. Undoing restored all of them if there are no failures.
+    pub(crate) changed_files: Vec<String>,
+    /// The files among them that the program changed while it was connected.
     pub(crate) own_changes: Vec<String>,
     /// The expectations that did not hold.
     pub(crate) failures: Vec<String>,
@@ -66,7 +66,7 @@ impl<'a> Bench<'a> {
             software: None,
             tool_name: None,
             tool_count: 0,
-            restored_files: Vec::new(),
+            changed_files: Vec::new(),
             own_changes: Vec::new(),
             failures: Vec::new(),
         };
@@ -98,8 +98,8 @@ impl<'a> Bench<'a> {
         report.own_changes = self.differing(&connected, &at_the_end);
         self.undo(client);
         if !report.own_changes.is_empty() {
-            // Only what Drawbridge added was taken out. Without the program in between, the files
-            // have to be as before, byte for byte.
+            // The changes by the program remain, because Drawbridge removes only its own entry. If
+            // the program does not run in between, the files have to be as before, byte for byte.
             self.expect_no_entry(&files, &mut report);
             write_all(&before);
             self.connect(client);
@@ -110,7 +110,7 @@ impl<'a> Bench<'a> {
             let failure = format!("{file} is not as before");
             report.failures.push(failure);
         }
-        report.restored_files = files.iter().map(|file| self.tidy_path(file)).collect();
+        report.changed_files = files.iter().map(|file| self.tidy_path(file)).collect();
         report
     }
 
@@ -170,7 +170,7 @@ impl<'a> Bench<'a> {
         report.conversation = Some(output);
     }
 
-    /// Whether the hub has a call of this client that the server answered.
+    /// Returns whether the hub has recorded a call of this client that the server answered.
     fn has_allowed_call(&self, client: &str) -> bool {
         let calls = self.home.cli(&["calls", "list", "--json"]).expect_json();
         let calls = calls.as_array().expect("a list");
@@ -227,7 +227,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Fills in the names in braces.
+    /// Replaces the placeholders in braces.
     fn fill(&self, text: &str) -> String {
         let text = text.replace("{home}", &paths::path_text(self.home.file("home")));
         let text = text.replace("{config}", &paths::path_text(self.home.file("config")));
@@ -239,7 +239,7 @@ impl<'a> Bench<'a> {
         self.tidy(&paths::path_text(path)).trim_end().to_owned()
     }
 
-    /// Replaces what differs between machines, and removes colours.
+    /// Replaces what differs between machines, and removes escape sequences.
     fn tidy(&self, text: &str) -> String {
         let mut text = strip_escapes(text);
         let program = paths::built_binary("drawbridge");

@@ -79,6 +79,7 @@ fn run() -> Result<(), String> {
         .and(outcome)
 }
 
+/// The person who adds the suite's server to Drawbridge and uses it.
 struct Person {
     data_dir: String,
     /// The endpoint for all servers.
@@ -280,8 +281,7 @@ impl Client {
         request.send().map_err(|e| format!("{message}: {e}"))
     }
 
-    /// Sends a request and returns its response. Answers the server's requests that arrive before
-    /// it.
+    /// Sends a request and returns its response. Accepts the elicitations that arrive before it.
     fn request(&self, method: &str, params: &Value) -> Result<Answer, String> {
         const ID: u64 = 1;
         let response =

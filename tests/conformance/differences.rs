@@ -143,7 +143,7 @@ const fn stream_resumed_by_drawbridge(suite: &'static str, check: &'static str) 
     }
 }
 
-/// Returns a difference for a legacy server, which sends requests of its own, behind a modern
+/// Returns a difference between a legacy server, which sends requests of its own, and a modern
 /// client, which can only answer `input_required`.
 const fn server_request(
     scenario: &'static str,

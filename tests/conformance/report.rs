@@ -101,7 +101,7 @@ fn scenario_name(folder: &str) -> &str {
     name.strip_prefix("server-").unwrap_or(name)
 }
 
-/// Returns whether the outcome is only informational, which is not a check.
+/// Returns whether no check passed or failed: the outcome is empty or only informational.
 fn is_informational(outcome: &str) -> bool {
     matches!(outcome, "" | "INFO")
 }

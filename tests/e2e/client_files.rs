@@ -21,7 +21,7 @@ fn write(home: &Home, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// Takes a screenshot of what is shown, and checks its layout and accessibility.
+/// Returns the steps that take a screenshot, and check the layout and the accessibility.
 fn look(name: &str) -> Vec<Value> {
     vec![
         json!({"do": "wait_until_settled"}),
@@ -31,7 +31,7 @@ fn look(name: &str) -> Vec<Value> {
     ]
 }
 
-/// Connects Cursor, tests the entry, and undoes the change.
+/// Returns the steps that connect Cursor, test the entry, and undo the change.
 fn connect_and_undo(theme: &str) -> Vec<Value> {
     let mut steps = vec![
         set_theme(theme),
@@ -53,7 +53,7 @@ fn connect_and_undo(theme: &str) -> Vec<Value> {
     steps
 }
 
-/// Connects Cursor once more, with Tab, Space and Enter only.
+/// Returns the steps that connect Cursor with Tab, Space and Enter only.
 fn connect_by_keyboard() -> Vec<Value> {
     vec![
         click("nav-clients"),

@@ -41,7 +41,8 @@ impl<'a> Newcomer<'a> {
         self.started += before.elapsed();
     }
 
-    /// Writes the number of clicks and the time of the way to the first approved call.
+    /// Writes how many clicks and how much time the newcomer needed until the first approved call.
+    /// `way` is `import` or `preset`.
     fn write_report(&self, way: &str, time: Duration) {
         let report = format!(
             "{way}: {} clicks, no paste, no file edited by hand, {:.1} s\n",
@@ -75,7 +76,7 @@ impl<'a> Newcomer<'a> {
     }
 }
 
-/// Writes the settings of a client with one server, as a newcomer has them.
+/// Writes the configuration file of a client, as a newcomer may have it. Returns its path.
 fn write_client_file(desktop: &DesktopSession, name: &str, config: &Value) -> std::path::PathBuf {
     let file = desktop.file("home").join(name);
     fs::create_dir_all(file.parent().expect("a folder")).expect("create the folder");

@@ -102,8 +102,8 @@ fn add_server(hub: &Hub<'_>, desktop: &DesktopSession, name: &str) {
     hub.run_verb("servers.add", &json!({"spec": spec}));
 }
 
-/// A hub with such a server, a server that changed, a server that cannot start, and spec files from
-/// other programs.
+/// A hub with a server whose fields contain the payloads, a server that changed, a server that
+/// cannot start, and spec files from other programs.
 struct PayloadFixture<'a> {
     desktop: &'a DesktopSession,
     hub: Hub<'a>,
@@ -134,8 +134,8 @@ impl<'a> PayloadFixture<'a> {
         fixture
     }
 
-    /// Opens sessions of two clients with payloads in each member of their `clientInfo`, which may
-    /// have 64 KiB, and returns that of the first.
+    /// Opens sessions of two clients, and returns that of the second. The payloads in the members
+    /// of `clientInfo` are shared out between the clients, because it may have only 64 KiB.
     fn connect_client(hub: &Hub<'_>) -> McpClient {
         let all_texts = all_payloads();
         let other_info = json!({"name": "painter", "title": all_texts, "version": "1", "icons": [{"src": all_texts}]});
@@ -215,8 +215,8 @@ impl<'a> PayloadFixture<'a> {
         );
     }
 
-    /// Makes calls of every outcome with all payloads in their arguments, and rules that contain
-    /// payloads.
+    /// Makes calls with different outcomes and with all payloads in their arguments, and rules that
+    /// contain payloads.
     fn make_calls(&self) {
         let arguments = payload_arguments();
         let payloads = corpus::all_payloads();

@@ -187,7 +187,7 @@ fn an_approval_can_be_limited_to_arguments() {
 }
 
 #[test]
-fn always_shows_its_rule_and_a_dry_run() {
+fn the_choice_always_shows_its_rule_and_a_dry_run() {
     let desktop = DesktopSession::new();
     let prompt = PromptFixture::with_approval_timeout(&desktop, 50);
     let driver = &prompt.app.driver;

@@ -28,7 +28,7 @@ const MAIN: (u32, u32) = (1280, 800);
 /// Longer than a test runs.
 const APPROVAL_TIMEOUT_S: u32 = 600;
 
-/// Sets up a hub with two public servers whose calls all wait for a person.
+/// Sets up a hub with two public servers whose calls all wait for a person. Returns a client.
 fn set_up_hub(desktop: &DesktopSession, hub: &Hub<'_>) -> McpClient {
     for (name, command) in [
         ("everything", app::everything_command()),
@@ -45,7 +45,7 @@ fn set_up_hub(desktop: &DesktopSession, hub: &Hub<'_>) -> McpClient {
     hub.connect_client("claude-code")
 }
 
-/// Returns the steps that open the popup in both themes, take `prompt_steps`, and take a
+/// Returns the steps that, in each theme, open the popup, run `prompt_steps`, and take a
 /// screenshot.
 fn screenshot_steps(view: &str, prompt_steps: &[Value]) -> Vec<Value> {
     let mut steps = log_in();
@@ -620,7 +620,7 @@ fn every_kind_of_decision_is_made_by_the_keyboard_alone() {
     assert_eq!(
         lifetime_kinds,
         ["until", "until_deleted"],
-        "one rule for 15 minutes and one until revoked: {rules}"
+        "one rule for 15 minutes and one until it is deleted: {rules}"
     );
     let client = client.second_handle();
     assert!(

@@ -139,7 +139,7 @@ fn the_sign_in_screens_have_no_problems() {
     browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();
 }
 
-/// Returns the steps through the dialogs, in the theme that the tour ended with.
+/// Returns the steps through a dialog, in the theme with which [`visit_screens`] ends.
 fn visit_dialogs() -> Vec<Value> {
     vec![
         json!({"do": "click", "part": "nav-servers"}),
@@ -156,7 +156,7 @@ fn visit_dialogs() -> Vec<Value> {
     ]
 }
 
-/// Sets up servers in every state, clients, rules, and calls of every outcome.
+/// Sets up servers in several states, a client, rules, and calls with several outcomes.
 fn set_up_hub(desktop: &DesktopSession, hub: &Hub<'_>) {
     let folder = app::create_served_folder(desktop);
     for (name, command) in [

@@ -1,5 +1,5 @@
-//! The Servers screen shows the state of each server, the reason, and the remedy. Takes screenshots
-//! of each.
+//! The Servers screen shows the state of each server, the reason, and the remedy. The tests take
+//! screenshots of each state.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 

@@ -13,7 +13,7 @@ pub(crate) fn create_login_link(desktop: &DesktopSession) -> String {
         .to_owned()
 }
 
-/// Logs in and opens the main window.
+/// Logs in and waits for the main window.
 pub(crate) fn log_in() -> Vec<Value> {
     vec![json!({"do": "log_in"}), wait_for("nav-servers")]
 }

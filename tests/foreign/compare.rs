@@ -56,7 +56,7 @@ pub(crate) struct ClientView {
 }
 
 impl ClientView {
-    /// Lists everything and makes all requests of the table.
+    /// Lists all definitions, and sends the requests that the table has for this server.
     #[track_caller]
     pub(crate) fn read(server: &Server, peer: &mut Peer) -> Self {
         let mut texts = BTreeMap::new();
@@ -104,7 +104,7 @@ impl ClientView {
     }
 }
 
-/// Returns the definitions of all pages. Returns none if the server does not have the method.
+/// Returns the definitions of all pages, or no definition if the server does not have the method.
 #[track_caller]
 fn list_definitions(peer: &mut Peer, method: &str, key: &str) -> Vec<String> {
     let (mut all, mut params) = (vec![], json!({}));

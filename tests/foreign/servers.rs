@@ -141,7 +141,8 @@ macro_rules! prompt {
     };
 }
 
-/// The process of a server that Drawbridge does not start itself.
+/// A server that runs already. If it uses stdio, there is neither a URL nor a process, because the
+/// client starts it.
 pub(crate) struct Running {
     pub(crate) url: Option<String>,
     _process: Option<Process>,

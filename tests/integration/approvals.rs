@@ -151,7 +151,7 @@ fn a_person_approves_a_call_once() {
 }
 
 #[test]
-fn always_applies_only_to_this_client_and_this_tool() {
+fn an_approval_with_always_covers_only_its_client_and_its_tool() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);

@@ -364,9 +364,9 @@ fn a_costly_schema_does_not_delay_other_calls() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     // Each level of the arguments doubles the number of checks.
-    let again = json!({"properties": {"x": {"$ref": "#/$defs/a"}}, "required": ["zz"]});
+    let level = json!({"properties": {"x": {"$ref": "#/$defs/a"}}, "required": ["zz"]});
     let recursive =
-        json!({"type": "object", "$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [again, again]}}});
+        json!({"type": "object", "$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [level, level]}}});
     let costly = add_plan_server(&hub, "costly", &recursive);
     let plain = add_plan_server(&hub, "plain", &json!({"type": "object"}));
     hub.set_policy("costly", "allow");
@@ -397,7 +397,7 @@ fn a_costly_schema_does_not_delay_other_calls() {
         let answer = call.join().expect("the call ends");
         assert!(
             !answer.is_error(),
-            "the server checks what takes too long: {}",
+            "the server checks arguments if their validation takes too long: {}",
             answer.raw
         );
     }

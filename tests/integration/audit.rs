@@ -182,8 +182,8 @@ fn calls_are_found_by_their_arguments_and_exported_without_their_secrets() {
     );
 }
 
-/// Makes calls, waits until `audit.head` names the last of their entries, and stops the hub with
-/// that signal.
+/// Starts a hub, makes calls, waits until `audit.head` names the last of their entries, and stops
+/// the hub with `signal`.
 fn make_calls_and_stop(home: &Home, count: u32, signal: Signal) {
     let hub = Hub::serve(home);
     let head = home.data_dir().join("audit.head");
@@ -243,7 +243,8 @@ fn an_older_database_and_a_lost_log_are_detected_and_a_crash_is_not_reported() {
     std::fs::write(home.data_dir().join("audit.head"), head).expect("restore the file");
     home.cli(&["audit", "verify"]).expect_success();
     make_calls_and_stop(&home, 7, Signal::SIGKILL);
-    std::fs::remove_file(home.data_dir().join("drawbridge.db-wal")).expect("remove the log");
+    std::fs::remove_file(home.data_dir().join("drawbridge.db-wal"))
+        .expect("remove the write-ahead log");
     let verified = home.cli(&["audit", "verify"]);
     assert_eq!(verified.exit_code(), 1);
     assert!(
@@ -298,7 +299,11 @@ fn unknown_tokens_and_changes_by_hand_are_listed() {
         (&added["server"], &added["by"]),
         (&Value::from("dropped"), &Value::from("file"))
     );
-    assert_eq!(list("token_refused").len(), 1, "the others follow later");
+    assert_eq!(
+        list("token_refused").len(),
+        1,
+        "the other refusals are recorded later"
+    );
     assert_eq!(list("browser_refused").len(), 1);
     hub.stop(Signal::SIGTERM);
     let refused = list("token_refused");

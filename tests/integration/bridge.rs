@@ -1,4 +1,4 @@
-//! The stdio bridge, for clients that support nothing else.
+//! The stdio bridge, for clients that support only stdio.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The catalog's copy: a server's definitions are known although the server does not run.
+//! The stored copy of the catalog: a server's definitions are known while the server does not run.
 
 use drawbridge_tests::{Home, Hub, McpClient, hub::received_lines, wait::some_if, wait_until};
 use nix::sys::signal::Signal;
@@ -53,7 +53,7 @@ fn after_a_restart_the_tools_are_listed_without_starting_the_server() {
     assert_eq!(hub.show_server("probe")["starts"], 1);
 }
 
-/// Makes the copies of all servers older, while no hub runs.
+/// Makes the stored lists of all servers older, while no hub runs.
 fn age_copies(home: &Home, minutes: i64) {
     let file = SqliteConnectOptions::new().filename(home.data_dir().join("drawbridge.db"));
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -104,7 +104,7 @@ fn a_sleeping_server_is_started_for_a_refresh_at_most_once_an_hour() {
 }
 
 #[test]
-fn the_stale_lists_of_a_running_server_are_refreshed_behind_the_answer() {
+fn the_stale_lists_of_a_running_server_are_refreshed_in_the_background() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);

@@ -7,8 +7,8 @@ use drawbridge_tests::{
 };
 use serde_json::{Value, json};
 
-/// The reason in the record of a call beyond the limit.
-const BEYOND: &str = "may make at most 2 calls a minute";
+/// A part of the reason in the record of a call beyond the limit.
+const LIMIT_REASON: &str = "may make at most 2 calls a minute";
 
 fn records(home: &Home) -> Vec<Value> {
     let calls = home.cli(&["calls", "list", "--json"]).expect_json();
@@ -36,13 +36,16 @@ fn calls_beyond_the_limit_of_a_client_are_denied_with_the_wait_and_recorded() {
             denied.is_error() && text.contains("Drawbridge denied this call"),
             "{text}"
         );
-        assert!(text.contains(BEYOND) && text.contains("wait "), "{text}");
+        assert!(
+            text.contains(LIMIT_REASON) && text.contains("wait "),
+            "{text}"
+        );
     }
     assert!(
         limited
             .call("probe__no_such_tool", "{}")
             .text()
-            .contains(BEYOND)
+            .contains(LIMIT_REASON)
     );
     let prompt = limited.request("prompts/get", r#"{"name":"probe__greet"}"#);
     assert!(prompt.raw.contains("denied this request"), "{}", prompt.raw);
@@ -53,14 +56,14 @@ fn calls_beyond_the_limit_of_a_client_are_denied_with_the_wait_and_recorded() {
     );
     assert!(
         !other.call("probe__echo", "{}").is_error(),
-        "the other has no limit"
+        "the other client has no limit"
     );
     let denied: Vec<_> = records(&home)
         .into_iter()
         .filter(|call| {
             call["reason"]
                 .as_str()
-                .is_some_and(|why| why.contains(BEYOND))
+                .is_some_and(|why| why.contains(LIMIT_REASON))
         })
         .collect();
     assert_eq!(denied.len(), 14);
@@ -82,7 +85,10 @@ fn calls_beyond_the_limit_of_a_client_are_denied_with_the_wait_and_recorded() {
     assert_eq!(clients[0]["calls_per_minute"], 2);
     home.cli(&["clients", "limit", "limited", "--calls-per-minute", "off"])
         .expect_success();
-    assert!(!limited.call("probe__echo", "{}").is_error(), "at once");
+    assert!(
+        !limited.call("probe__echo", "{}").is_error(),
+        "the limit ends at once"
+    );
     let wrong = home.cli(&["clients", "limit", "limited", "--calls-per-minute", "0"]);
     assert_eq!(wrong.exit_code(), 2, "{}", wrong.stderr());
 }
@@ -161,12 +167,12 @@ fn a_rule_of_a_user_covers_all_clients_of_the_user_and_no_others() {
     let path = path.to_str().expect("text");
     home.cli(&["policy", "import", path, "--replace"])
         .expect_success();
-    assert!(call(&tokens[0]).is_error(), "the imported rule");
+    assert!(call(&tokens[0]).is_error(), "the imported rule applies");
     home.cli(&["policy", "preset", "ask-listed", "--server", "probe"])
         .expect_success();
     assert!(
         call(&tokens[0]).text().contains("for clients of ada"),
-        "a preset keeps it"
+        "a preset keeps the rule of the user"
     );
     let past = home
         .cli(&[

@@ -1,5 +1,5 @@
-//! The part of the catalog that clients see: deferred and filtered, validated, retained, changed
-//! and accepted.
+//! The tools that clients see and call: deferred tools, profiles, validation, acceptance,
+//! fallbacks, lifecycles, cached results and timeouts.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn tool_definition(name: &str, description: &str) -> Value {
     json!({"name": name, "description": description, "inputSchema": {"type": "object"}})
 }
 
-/// Adds a server with these tools and with `more` fields in its spec.
+/// Adds a server with these tools and with `extra_fields` in its spec.
 fn add_server(hub: &Hub<'_>, name: &str, tools: &Value, extra_fields: &Value) {
     let file = write_tools(hub.home, name, tools);
     let program = paths::path_text(paths::built_binary("upstream-faulty"));
@@ -38,7 +38,7 @@ fn update_spec(hub: &Hub<'_>, name: &str, extra_fields: &Value) {
     hub.run_verb("servers.update", &json!({"id": name, "spec": spec}));
 }
 
-/// Calls one of the file's tools and returns its answer.
+/// Calls a tool of a server that [`write_tools`] defines, and returns the JSON in its result.
 fn call_file_tool(client: &McpClient, tool: &str, arguments: &Value) -> Value {
     let answer = client.call(tool, &arguments.to_string());
     assert!(!answer.is_error(), "{}", answer.raw);
@@ -257,7 +257,7 @@ fn a_fallback_server_is_called_if_the_first_is_unreachable_and_is_decided_separa
     );
     add_server(&hub, "spare", &tools, &json!({}));
     let client = hub.connect_client("desk");
-    // The program exists at the first reading and is then removed.
+    // The program exists during the first sync and is then removed.
     let program = hub.show_server("main")["spec"]["command"]
         .as_str()
         .expect("a command")

@@ -125,7 +125,7 @@ fn a_connected_client_asks_nothing_and_the_hub_asks_once() {
     assert_eq!(
         fs::read_to_string(&file).expect("the file"),
         before,
-        "not yet"
+        "a diff changes nothing"
     );
     home.cli(&["config", "connect", "gemini-cli", "--yes"])
         .expect_success();

@@ -17,8 +17,8 @@ const CLIENTS: usize = 32;
 const CALLS: u64 = 6;
 const STEPS: u64 = 3;
 
-/// Sends calls whose ids and progress tokens all clients use. Returns the messages that belong to
-/// another client.
+/// Sends calls with the same ids and progress tokens as every other client. Returns a description
+/// of each answer that belongs to another call, and of progress that is missing or foreign.
 fn collect_mismatches(client: &McpClient, name: usize, start: &Barrier) -> Vec<String> {
     let mut mismatches = Vec::new();
     start.wait();
@@ -132,7 +132,7 @@ fn each_request_gets_one_response_and_none_after_its_cancellation() {
             );
         }
     }
-    // The response to a last request marks that everything before it has arrived.
+    // The loop cancels a request eight requests later, so the last one is not cancelled yet.
     let last_cancelled: BTreeSet<u64> = (1392..1400).filter(|id| cancelled.contains(id)).collect();
     for id in &last_cancelled {
         bridge.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));

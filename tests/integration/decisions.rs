@@ -596,6 +596,13 @@ fn of_many_denied_calls_in_a_minute_the_first_ten_keep_their_arguments() {
         let answer = client.call("probe__echo", &json!({ "n": number }).to_string());
         assert!(answer.is_error(), "{}", answer.raw);
     }
+    home.cli(&["pause"]).expect_success();
+    assert!(
+        client
+            .call("probe__echo", r#"{"n":"of a paused call"}"#)
+            .is_error()
+    );
+    home.cli(&["resume"]).expect_success();
     let other = hub.connect_client("other");
     assert!(
         other

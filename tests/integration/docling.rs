@@ -1,6 +1,6 @@
-//! The Docling tools: documents through the policy and the records, the spec that Drawbridge keeps
-//! up to date, and what is said if the package, the runtime or the models are missing. Most tests
-//! use a stand-in for `uvx` and the package; the last ones use the real package as far as it goes
+//! The Docling tools: the policy applies to conversions and they are recorded, Drawbridge keeps the
+//! spec of the server up to date, and errors say if the package, the runtime or the models are
+//! missing. Most tests use a stand-in for `uvx` and the package; the last two use the real package
 //! without models.
 
 use std::{
@@ -46,7 +46,7 @@ fn enable(home: &Home) {
         .expect_success();
 }
 
-/// Starts a hub with the Docling tools on, which every client may call.
+/// Starts a hub with the Docling tools enabled, and allows every client to call them.
 fn serve_with_docling(home: &Home) -> Hub<'_> {
     let hub = Hub::serve(home);
     enable(home);
@@ -85,7 +85,7 @@ fn call_error(client: &McpClient, tool: &str, arguments: &str) -> String {
     }
 }
 
-/// Returns what the stand-in recorded under this name.
+/// Returns the entries that the stand-in recorded under this name.
 fn recorded(home: &Home, name: &str) -> Vec<Value> {
     let text = fs::read_to_string(home.file("home/docling.jsonl")).unwrap_or_default();
     text.lines()
@@ -169,7 +169,7 @@ fn a_document_can_stay_in_the_server_for_its_own_tools() {
         &answer.text(),
     );
     assert!(exported.text().contains("# Tea"), "{}", exported.raw);
-    // The key of a document whose text was returned is not valid afterwards.
+    // A later conversion still returns the text.
     assert_eq!(
         client.call(CONVERT, &document("Cake", "a.md")).text(),
         "# Cake"
@@ -284,7 +284,7 @@ fn change_spec(hub: &Hub<'_>, change: impl FnOnce(&mut Value)) {
 }
 
 #[test]
-fn an_older_version_is_raised_at_the_start_and_a_persons_command_is_not() {
+fn an_older_version_is_updated_at_the_start_and_a_persons_command_is_not() {
     let home = home_with_uvx();
     let hub = serve_with_docling(&home);
     let pinned = spec(&home)["args"].clone();

@@ -14,7 +14,7 @@ use drawbridge_tests::{
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-/// The report of a doctor.
+/// The report of `drawbridge doctor`, and its exit code.
 struct Report {
     exit_code: i32,
     report: Value,
@@ -46,7 +46,8 @@ impl Report {
             .collect()
     }
 
-    /// Fails unless a check of this topic has this status and text, and a remedy unless it is ok.
+    /// Fails unless a check of this topic has this status and contains `text`. The check must have
+    /// a remedy exactly if its status is not `ok`.
     #[track_caller]
     fn expect(&self, topic: &str, status: &str, text: &str) {
         let found = self.topic(topic).into_iter().find(|check| {
@@ -188,7 +189,7 @@ fn a_database_that_is_damaged_inside_is_noticed() {
     healthy.expect("database", "ok", "intact");
     hub.stop(Signal::SIGTERM);
     store::run_sql(&home.data_dir(), "PRAGMA wal_checkpoint(TRUNCATE)");
-    // A page that belongs to no table, which no query notices.
+    // This page belongs to no table, so no query notices it.
     let mut bytes = fs::read(database(&home)).expect("read the database");
     let page_size = usize::from(u16::from_be_bytes([bytes[16], bytes[17]]));
     let pages = u32::try_from(bytes.len() / page_size).expect("a small database");
@@ -237,7 +238,7 @@ fn unpack(archive: &Path, folder: &Path) -> Vec<(String, String)> {
     canary::list_files(folder)
         .into_iter()
         .map(|file| {
-            let name = file.strip_prefix(folder).expect("a file of it");
+            let name = file.strip_prefix(folder).expect("a file below the folder");
             let text = fs::read_to_string(&file).expect("text");
             (name.to_string_lossy().into_owned(), text)
         })

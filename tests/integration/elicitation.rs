@@ -1,5 +1,5 @@
-//! Requests of servers for input, which a person answers here because the client cannot ask; and
-//! roots, which Drawbridge gives if the client has none.
+//! Requests of servers for input, which a person answers in Drawbridge because the client cannot
+//! ask; and roots, which Drawbridge gives if the client has none.
 
 use std::{fs, thread};
 
@@ -161,7 +161,8 @@ fn a_person_declines_dismisses_or_misses_a_form() {
         .expect_success();
     drop(screen);
     wait_until("the hub notices that the screen is gone", || {
-        // Each change is an event, and the hub notices the end of a screen when it sends one.
+        // A change of a setting is an event. The hub notices that a screen is gone when it sends an
+        // event.
         hub.set_approval_timeout(5);
         let unanswered = client.call("probe__ask", &ask_for(form()));
         some_if(unanswered.raw.contains("-32601"))
@@ -308,7 +309,7 @@ fn a_client_answers_its_part_of_a_modern_servers_questions_and_drawbridge_the_re
     hub.set_policy("modern", "allow");
     let tool = "modern__test_input_required_result_multiple_inputs";
     let _screen = hub.open_screen();
-    // The client samples; a person and the settings give the rest.
+    // The client answers the sampling request; a person and the settings answer the others.
     let (url, token) = (hub.url.clone(), hub.add_client("desk"));
     let call = thread::spawn(move || {
         let client = StatelessClient::new(&url, &token, json!({"sampling": {}}));
@@ -369,7 +370,7 @@ fn servers_get_the_roots_of_the_settings_or_the_project_folder() {
     let roots = answer_of(&client.call("probe__ask", ask));
     assert_eq!(roots["roots"][0]["name"], "work", "{roots}");
 
-    // A client that has roots is asked, and one in a project folder gives that folder.
+    // For a client in a project folder, the server gets only that folder.
     let folder = paths::path_text(&project);
     home.cli(&["profiles", "set", "project", "probe", "--folder", &folder])
         .expect_success();

@@ -8,7 +8,7 @@ use drawbridge_tests::{
 use serde_json::{Value, json};
 
 const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"probe__echo","arguments":{}}}"#;
-/// As long as a token that a client may bring.
+/// A wrong token that is as long as a token has to be.
 const WRONG_TOKEN: &str = "wrong-token-of-the-tests-0123456789abcdef";
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");

@@ -1,5 +1,5 @@
 //! Every feature of the protocol, once directly and once through Drawbridge: the client gets the
-//! same.
+//! same results.
 
 use drawbridge_tests::{Home, Hub, paths, process::Process};
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ fn as_list(value: &Value) -> &[Value] {
     value.as_array().expect("a list")
 }
 
-/// Returns the names of the members, without the values.
+/// Returns the names of the members of the structured content, without the values.
 fn member_names(value: &Value) -> Vec<String> {
     let structured = value["structuredContent"]
         .as_object()

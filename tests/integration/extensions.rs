@@ -16,7 +16,8 @@ fn add_server<'a>(hub: &'a Hub<'a>, name: &str, options: &[&str]) -> FaultyServe
     FaultyServer::add(hub, name, &json!({}), options).wait_until_synced()
 }
 
-/// Waits until the server has been told of the UI extension in a message with this method.
+/// Waits until a message with this method tells the server of the UI extension, at `pointer`.
+/// Returns the settings of the extension.
 #[track_caller]
 fn wait_until_told(server: &FaultyServer<'_>, method: &str, pointer: &str) -> Value {
     wait_until(format!("{} is told of the extension", server.name), || {
@@ -105,7 +106,7 @@ fn a_legacy_server_is_told_of_the_extensions_of_all_clients_that_share_it() {
         "Drawbridge translates tasks itself"
     );
 
-    // A modern client adds to what the next session is told.
+    // The next session is also told of the extensions of a modern client.
     let pdf = json!({"extensions": {UI: {"mimeTypes": ["application/pdf"]}}});
     let modern = StatelessClient::new(&hub.url, &hub.add_client("modern"), pdf);
     modern.request("tools/list", &json!({}));
@@ -169,7 +170,7 @@ fn a_modern_server_gets_the_extensions_with_each_request() {
     let capabilities = json!({"extensions": {UI: ui_settings()}});
     let client = McpClient::connect_with(&hub.url, &hub.add_client("desk"), &capabilities);
     let in_meta = "/params/_meta/io.modelcontextprotocol~1clientCapabilities/extensions";
-    // Drawbridge's own reading of the lists.
+    // Drawbridge reads the lists itself.
     assert_eq!(
         wait_until_told(&server, "tools/list", in_meta),
         ui_settings()

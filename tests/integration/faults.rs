@@ -64,9 +64,9 @@ impl Drop for ReleaseFile {
 }
 
 /// Runs `act` while the neighbour is called. Fails unless the neighbour is answered
-/// [`NEIGHBOUR_CALLS`] times before `act` ends. `act` gets the path of a file that appears then, so
-/// that a server can misbehave until it exists. A server that delays its neighbours for as long as
-/// it misbehaves never ends, and the test fails.
+/// [`NEIGHBOUR_CALLS`] times before `act` ends. `act` gets the path of a file that appears after
+/// these answers, so that a server can misbehave until the file exists. If the server delays its
+/// neighbour for as long as it misbehaves, it never stops, and the test fails.
 fn call_neighbour_during<T>(home: &Home, client: &McpClient, act: impl FnOnce(&str) -> T) -> T {
     let (is_over, release) = (AtomicBool::new(false), ReleaseFile::new(home));
     let path = paths::path_text(&release.0);

@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 /// A token that the probe puts into every text.
 const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ456789";
 
-/// A request of each guarded method that clients send, with its kind. The requests about tasks
-/// concern a task that [`start_task`] has started.
+/// Requests with each guarded method that clients send: their kind, method and params. The requests
+/// about tasks concern a task that [`start_task`] has started.
 const REQUESTS: [(&str, &str, &str); 9] = [
     (
         "tools",
@@ -42,7 +42,7 @@ const REQUESTS: [(&str, &str, &str); 9] = [
     ("tools", "tasks/cancel", r#"{"taskId":"task-1"}"#),
 ];
 
-/// Starts a hub with the probe and a client that has a task there.
+/// Starts a hub with the probe and a client that has started a task of the probe.
 fn serve(home: &Home) -> (Hub<'_>, McpClient) {
     let hub = Hub::serve(home);
     hub.add_probe(&["--guarded"]);
@@ -77,7 +77,7 @@ fn count_received(home: &Home, method: &str) -> usize {
     received(home).get(method).copied().unwrap_or_default()
 }
 
-/// Returns the newest record of a method that has an outcome.
+/// Waits until the newest record of a method has an outcome, and returns the record.
 fn last_record(home: &Home, method: &str) -> Value {
     wait_until(format!("the end of {method} is recorded"), || {
         let calls = home
@@ -169,7 +169,7 @@ fn each_kind_has_its_own_rules_and_its_own_default() {
 }
 
 #[test]
-fn a_person_decides_about_a_prompt_and_the_rule_covers_this_prompt_only() {
+fn a_person_decides_about_a_resource_and_the_rule_covers_this_resource_only() {
     let home = Home::new();
     let (hub, client) = serve(&home);
     home.cli(&["policy", "default", "ask", "--kind", "resources"])
@@ -369,7 +369,8 @@ fn the_error_of_a_server_is_masked_and_held_like_its_results() {
     }
 }
 
-/// Calls `ask`, answers the server's request if it arrives, and returns the messages.
+/// Makes the probe send a request with this method to the client, answers the request if it
+/// arrives, and returns all messages that the client receives.
 fn ask_client(client: &McpClient, method: &str, answer: &Value) -> Vec<Value> {
     let body = json!({"jsonrpc": "2.0", "id": "asking", "method": "tools/call", "params": {
         "name": "probe__ask", "arguments": {"method": method, "params": {}}
@@ -464,7 +465,7 @@ fn calls_that_no_server_gets_are_recorded_too() {
 }
 
 #[test]
-fn a_record_keeps_what_was_sent_beside_the_arguments_and_what_the_client_asked_for() {
+fn a_record_keeps_the_other_params_and_the_original_arguments() {
     let home = Home::new();
     let (hub, client) = serve(&home);
     home.cli(&["policy", "remove", "probe"]).expect_success();

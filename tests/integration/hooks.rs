@@ -1,5 +1,5 @@
 //! Hooks: real programs and a real webhook get the events, deny and change calls, and replace
-//! results. Those that misbehave disturb nothing.
+//! results. Hooks that misbehave disturb no call.
 
 use std::{
     collections::BTreeMap,
@@ -58,7 +58,7 @@ fn serve_webhook(answer: &str) -> (String, Received) {
     (url, received)
 }
 
-/// Adds a hook whose program is a line for `sh`, with other members of the hook.
+/// Adds a hook that runs `line` with `sh`. `more` has further members of the hook.
 #[track_caller]
 fn add_program(hub: &Hub<'_>, name: &str, line: &str, more: Value) {
     let target = json!({"kind": "command", "program": "sh", "args": ["-c", line]});
@@ -262,7 +262,7 @@ fn a_blocking_hook_replaces_the_result_and_the_record_names_it() {
     let metadata = &seen.1["payload"]["metadata"];
     assert_eq!(
         metadata["result"]["content"], "masked",
-        "it sees what the client got"
+        "the hook sees the result that the client got"
     );
     assert_eq!(metadata["result_changed_by"], json!(["mask"]));
     // The result of a call that became a task comes later, and passes the same hooks.

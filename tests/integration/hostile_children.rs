@@ -15,10 +15,11 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 const HOSTILE: [&str; 2] = ["--hidden-child", "--hopping-child"];
-/// How long the guard may take to end what a killed hub has left.
+/// How long the guard may take to end the processes that a killed hub has left.
 const KILL_BOUND: Duration = Duration::from_secs(15);
 
-/// A hub with a server whose children hide, and the text in the command lines of all of them.
+/// Adds a server whose children hide. Also returns a text that is in the command lines of the
+/// server and of its children.
 fn add_hostile_server<'a>(hub: &'a Hub<'a>, name: &str) -> (FaultyServer<'a>, String) {
     let server = FaultyServer::add(hub, name, &json!({}), &HOSTILE).wait_until_synced();
     let mark = paths::path_text(hub.home.file(&format!("{name}.record")));
@@ -30,7 +31,7 @@ fn add_hostile_server<'a>(hub: &'a Hub<'a>, name: &str) -> (FaultyServer<'a>, St
 
 fn wait_until_gone(mark: &str) {
     wait_until_within(KILL_BOUND, "no process of the server is left", || {
-        // A process that is just being replaced is not seen for a moment.
+        // While a hopping child replaces itself, a single search may miss it.
         some_if((0..20).all(|_| find_by_command(mark).is_empty()))
     });
 }
@@ -124,7 +125,7 @@ fn no_hidden_process_outlives_a_killed_hub() {
     }
 }
 
-/// Returns the process of the only faulty server itself.
+/// Returns the pid of the only faulty server's own process.
 fn find_leader(home: &Home) -> u32 {
     let processes = home.server_processes();
     let leader = processes

@@ -1,4 +1,4 @@
-//! Hubs that a bridge started, after their last use.
+//! A hub that a bridge started exits some time after its last use, and no other hub does.
 
 use std::process::Stdio;
 

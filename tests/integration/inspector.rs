@@ -11,7 +11,7 @@ const SERVER: &str = "@modelcontextprotocol/server-everything/dist/index.js";
 const PREFIX: &str = "everything__";
 
 /// The tools that the server offers only to clients that accept its requests. The Inspector's
-/// command line does not; Drawbridge does, on behalf of its other clients.
+/// command line does not accept them; Drawbridge does, on behalf of its other clients.
 const CLIENT_INPUT_TOOLS: &[&str] = &[
     "trigger-elicitation-request",
     "trigger-sampling-request",
@@ -68,9 +68,9 @@ fn run_inspector(
     })
 }
 
-/// Returns the output in comparable form: entries ordered by name and without the prefix. In the
-/// modern era, `execution` is removed from tools, because the Inspector does not print it, and
-/// `resultType` from results.
+/// Returns the output in comparable form: entries are ordered by name and have no prefix, and the
+/// [`CLIENT_INPUT_TOOLS`] are removed. Unless the era is legacy, `resultType` is removed from
+/// results, and `execution` from tools, because the Inspector does not print it.
 fn normalize(mut output: Value, is_legacy: bool) -> Value {
     if let (Some(members), false) = (output.as_object_mut(), is_legacy) {
         members.remove("resultType");

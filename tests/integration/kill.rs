@@ -178,8 +178,8 @@ fn assert_specs_intact(home: &Home) {
     }
 }
 
-/// Checks that each received call was decided, arrived once, and is recorded with what was known
-/// about it.
+/// Checks that each received call arrived once, and is recorded as allowed and with the outcome
+/// `ok` or `unknown`. Each answered call must be among them.
 fn assert_calls_recorded(
     received: &BTreeMap<String, usize>,
     answered: &BTreeSet<String>,

@@ -1,4 +1,4 @@
-//! The HTTP listener: its port, and what people get while it cannot listen.
+//! The HTTP listener: its port, and what happens while it cannot listen.
 
 use std::net::{TcpListener, TcpStream};
 

@@ -14,7 +14,7 @@ fn tool_definition(name: &str) -> Value {
     json!({"name": name, "inputSchema": {"type": "object"}})
 }
 
-/// Adds a server that offers only these lists, and reads it.
+/// Adds a server that offers only these lists, and waits until it is synced.
 fn add_scripted_server(hub: &Hub<'_>, name: &str, lists: &Value, extra_fields: &Value) {
     let mut script = json!({"initialize": {"result": {"protocolVersion": "2025-06-18",
         "capabilities": {"tools": {}, "prompts": {}, "resources": {}}, "serverInfo": {"name": name, "version": "1"}}}});

@@ -41,7 +41,7 @@ fn get_logs(hub: &Hub<'_>, query: &str, token: &str) -> (u16, Value) {
 }
 
 #[test]
-fn lines_of_before_a_restart_are_shown_with_and_without_a_hub() {
+fn lines_from_before_a_restart_are_shown_with_and_without_a_hub() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     add_loud_server(&hub, "one");
@@ -91,7 +91,7 @@ fn lines_of_before_a_restart_are_shown_with_and_without_a_hub() {
     );
     home.cli(&["servers", "remove", "one"]).expect_success();
     let folder = home.data_dir().join("logs/servers");
-    wait_until("the log goes with its server", || {
+    wait_until("the log is deleted with its server", || {
         some_if(!folder.join("one.log").exists())
     });
 }

@@ -1,5 +1,5 @@
-//! The built-in memory server: its tools through the policy and the records, its entries per user,
-//! its limits, and its switch.
+//! The built-in memory server: the decisions and records of its calls, its entries per user, its
+//! limits, and its switch.
 
 use drawbridge_tests::{
     Home, Hub, McpClient, StatelessClient, http::Request, http::Url, hub, store, wait::some_if,
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const TOOLS: [&str; 3] = ["list_categories", "retrieve_memory", "store_memory"];
 
-/// A home whose hub has the memory on, as a new user has it.
+/// Creates a home whose hub has the memory server enabled, as for a new user.
 fn home_with_memory() -> Home {
     let mut home = Home::new();
     home.set_variable("DRAWBRIDGE_DISABLED_BUILT_INS", "");

@@ -244,7 +244,7 @@ fn a_client_metadata_document_is_used_if_the_authorization_server_supports_it() 
     );
 }
 
-/// Adds the server with a client that a person registered.
+/// Adds the server with an OAuth client that a person has registered.
 fn add_with_client(home: &Home, remote: &ProtectedServer, client: &str, has_secret: bool) {
     let mut arguments = vec![
         "servers",
@@ -262,7 +262,7 @@ fn add_with_client(home: &Home, remote: &ProtectedServer, client: &str, has_secr
     home.cli(&arguments).expect_success();
 }
 
-/// Returns the secret of a client at the authorization server.
+/// Returns the secret of an OAuth client at the authorization server.
 fn client_secret(client: &str) -> String {
     format!("{client}: a secret/of the tests")
 }

@@ -40,8 +40,8 @@ fn admin_header() -> String {
     format!("Bearer {ADMIN_TOKEN}")
 }
 
-/// Returns the values of all metrics, by name and labels, as a Prometheus parser reads them.
-/// Histograms have their count.
+/// Returns the values of all metrics, by name and labels, as a Prometheus parser reads them. Of a
+/// histogram, only the sum and the count are returned.
 #[track_caller]
 fn scrape(hub: &Hub<'_>) -> BTreeMap<String, f64> {
     let response = get(hub, "/metrics", &[("Authorization", &admin_header())]);
@@ -129,7 +129,7 @@ fn each_metric_moves_with_what_it_counts() {
                 r#"drawbridge_tool_call_duration_seconds_count {"client": "desk", "server": "s", "tool": "echo"}"#,
                 1.0,
             ),
-            // {"text":"12345678"} has 19 bytes.
+            // {"text":"12345678"} has 19 bytes, which count as 5 tokens.
             (
                 r#"drawbridge_tool_call_tokens_total {"client": "desk", "direction": "sent", "server": "s", "tool": "echo"}"#,
                 5.0,
@@ -634,7 +634,7 @@ fn traces_have_arguments_headers_and_failures_if_asked() {
     assert!(failed.is_error);
     assert_eq!(collector.header("x-team").as_deref(), Some("tools"));
 
-    // A client that does not record its span is not recorded either.
+    // If a client does not record its span, Drawbridge records no span of that request either.
     let unsampled = TRACEPARENT.replace("-01", "-00");
     let params = json!({"name": "s__echo", "arguments": {}, "_meta": {"traceparent": unsampled}});
     client.request("tools/call", &params.to_string()).result();

@@ -137,7 +137,7 @@ fn the_options_in_the_files_for_containers_and_systemd_exist() {
 }
 
 #[test]
-fn the_image_copies_files_that_exist_and_a_port_that_the_hub_uses() {
+fn the_image_copies_files_that_exist_and_the_compose_file_has_the_port_of_the_hub() {
     for instruction in read_dockerfile() {
         if instruction.name != "COPY" || instruction.arguments.starts_with("--from") {
             continue;
@@ -182,7 +182,7 @@ fn systemd_accepts_the_unit() {
     assert!(output.status.success() && own.is_empty(), "{complaints}");
 }
 
-/// An empty root with what the last stage of the Dockerfile puts there.
+/// A root folder with only those files of the image that the program needs.
 struct CleanRoot {
     folder: PathBuf,
     environment: Vec<(String, String)>,
@@ -249,7 +249,8 @@ impl CleanRoot {
         fs::write(target, text).expect("a file of the root");
     }
 
-    /// Returns a command that runs the program in this root, and sees nothing else.
+    /// Returns a command that runs the program in this root. The program sees only this root,
+    /// `/proc` and a new `/dev`.
     fn command(&self, home: &Home, arguments: &[String], variables: &[(&str, &str)]) -> Command {
         let mut command = home.command(paths::find_program("bwrap"));
         command.arg("--bind").arg(&self.folder).arg("/");

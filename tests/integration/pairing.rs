@@ -16,7 +16,7 @@ const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
 const OWN_TOKEN: &str = "a-token-that-the-client-has-made-itself";
 const LIST_TOOLS: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
 
-/// Begins `POST /pair`, which is answered when a person has answered.
+/// Begins `POST /pair`, which is answered after a person has decided.
 fn begin_pairing(hub: &Hub, name: &str, token: Option<&str>) -> TcpStream {
     let bearer = token.map(|token| format!("Bearer {token}"));
     let mut headers = vec![JSON];
@@ -61,7 +61,7 @@ fn pairings(home: &Home) -> Vec<Value> {
     list.expect_json().as_array().expect("a list").clone()
 }
 
-/// Waits until so many clients ask to be paired.
+/// Waits until this number of clients ask to be paired, and returns their requests.
 fn wait_for_pairings(home: &Home, count: usize) -> Vec<Value> {
     wait_until(format!("{count} clients ask to be paired"), || {
         let found = pairings(home);
@@ -197,7 +197,7 @@ fn a_client_can_bring_its_token_to_pair() {
     let with_profile = [&approve[..], &["--name", "mine", "--profile"]].concat();
     let unknown = home.cli(&[&with_profile[..], &["unknown"]].concat());
     assert_ne!(unknown.exit_code(), 0);
-    assert_eq!(pairings(&home).len(), 1, "it goes on waiting");
+    assert_eq!(pairings(&home).len(), 1, "the client still waits");
     home.cli(&[&with_profile[..], &["none"]].concat())
         .expect_success();
     let (status, paired) = read_answer(connection);

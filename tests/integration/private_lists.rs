@@ -12,8 +12,8 @@ fn tool(name: &str, description: &str) -> Value {
     json!({"name": name, "description": description, "inputSchema": {"type": "object"}})
 }
 
-/// Writes what the server `s` offers: `tools` to each named client, and the tool `own` to
-/// Drawbridge itself.
+/// Writes the script of the server `s`, which offers `tools` to each named client, and the tool
+/// `own` to Drawbridge itself. Returns the path of the script.
 fn write_script(home: &Home, scope: &str, tools: &[(&str, Value)]) -> String {
     let list = |tools: &Value| json!({"result": {"resultType": "complete", "ttlMs": 300_000, "cacheScope": scope, "tools": tools}});
     let mut script = json!({
@@ -112,11 +112,19 @@ fn a_namesake_of_a_revoked_client_does_not_get_the_list_that_was_read_for_that_c
     let server = FaultyServer::add(&hub, "s", &json!({}), &["--script", &script]);
     let server = server.wait_until_synced();
     let revoked = connect(&hub, &hub.add_client("one"), "slow");
-    assert_eq!(revoked.list_tools(), ["s__own"], "still read");
+    assert_eq!(
+        revoked.list_tools(),
+        ["s__own"],
+        "the client's list is still being read"
+    );
     assert_eq!(count_lists(&server), 2);
     home.cli(&["clients", "revoke", "one"]).expect_success();
     let namesake = connect(&hub, &hub.add_client("one"), "other");
-    assert_eq!(namesake.list_tools(), ["s__own"], "waits its turn");
+    assert_eq!(
+        namesake.list_tools(),
+        ["s__own"],
+        "the namesake's list is read afterwards"
+    );
     fs::write(&released, "").expect("release the answer");
     let listed = wait_until("the namesake has a list of its own", || {
         Some(namesake.list_tools()).filter(|listed| *listed != ["s__own"])
@@ -178,7 +186,11 @@ fn a_rule_is_bound_to_the_definition_that_its_client_is_given() {
     assert_eq!(call.join().expect("the call ends").text(), "done");
 
     let other = connect(&hub, &hub.add_client("other"), "other");
-    assert_eq!(other.list_tools(), Vec::<String>::new(), "waits");
+    assert_eq!(
+        other.list_tools(),
+        Vec::<String>::new(),
+        "the changed tool waits for acceptance"
+    );
     home.cli(&["servers", "accept-definitions", "s"])
         .expect_success();
     home.cli(&["policy", "set", "s/t", "allow", "--client", "other"])

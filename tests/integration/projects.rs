@@ -18,7 +18,7 @@ fn names(result: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Adds the server `probe` a second time, as `other`.
+/// Adds the probe twice: as `probe` and as `other`.
 fn add_servers(hub: &Hub<'_>) {
     hub.add_probe(&[]);
     let program = paths::path_text(paths::built_binary("upstream-probe"));
@@ -75,7 +75,7 @@ fn a_bridge_sees_the_servers_of_the_folder_in_which_it_was_started() {
 }
 
 #[test]
-fn http_clients_name_their_folder_in_a_header_or_in_the_url() {
+fn http_clients_name_their_folder_in_the_url() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     add_servers(&hub);

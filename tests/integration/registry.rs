@@ -255,7 +255,7 @@ fn a_failed_start_shows_what_to_do() {
 }
 
 #[test]
-fn the_shell_accepts_only_what_it_was_told_or_what_a_person_confirmed() {
+fn the_command_line_accepts_a_server_only_with_its_identity_and_with_granted_secrets() {
     let home = Home::new();
     home.cli(&["servers", "list"]).expect_success();
     let spec = json!({"url": "http://127.0.0.1:9/mcp", "bearer_token": "${keyring:github.TOKEN}"});

@@ -18,7 +18,7 @@ fn every_kind_of_command_works_on_a_remote_hub() {
     let (hub, origin) = serve(&there);
     hub.add_probe(&[]);
     hub.set_policy("probe", "allow");
-    // The path does not count.
+    // The path of the URL is ignored.
     let url = format!("{origin}/sse");
     let remote = |arguments: &[&str]| here.remote_cli(&url, Some(ADMIN_TOKEN), arguments);
     let servers = remote(&["servers", "list", "--json"]).expect_json();
@@ -92,7 +92,7 @@ fn a_hub_that_refuses_or_does_not_answer_leads_to_an_error_with_the_remedy() {
         refused.stderr()
     );
 
-    // The same name, which nobody allowed.
+    // This hub has the same name, but nobody has allowed the name.
     drop(hub);
     let other = find_other_name();
     let address = other.address.to_string();

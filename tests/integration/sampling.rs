@@ -29,7 +29,7 @@ fn set_up(home: &Home, provider: &Provider) {
     home.cli(&arguments).expect_success();
 }
 
-/// Lets a server's sampling requests pass without a question.
+/// Allows a server's sampling requests without an approval.
 fn allow_sampling(home: &Home, server: &str) {
     home.cli(&["policy", "set", server, "allow", "--kind", "sampling"])
         .expect_success();
@@ -150,7 +150,7 @@ fn a_provider_answers_the_reference_server_after_a_person_has_seen_who_answers()
         "{shown}"
     );
 
-    // The provider quotes the key; nobody else learns it.
+    // The provider's error quotes the key. Neither the client nor the command line gets the key.
     provider.answer_with(ProviderAnswer::Status(
         401,
         json!({"error": {"message": format!("Incorrect API key provided: {KEY}")}}).to_string(),
@@ -285,7 +285,7 @@ fn a_denial_and_a_spent_budget_reach_the_server_as_errors_and_the_provider_gets_
     .expect_success();
     assert!(sample(&client).raw.contains("budget of today is spent"));
 
-    // The client answers by itself if it can, whatever the budget.
+    // Without the provider, the request is refused, because the client cannot sample.
     home.cli(&[
         "sampling",
         "set",

@@ -14,7 +14,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 const REFUSED: &str = "EACCES";
-/// How long a recorder may take to report. It reports once a second.
+/// How long the recorder of a server's accesses may take to report. It reports once a second.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn fixture(name: &str) -> String {
@@ -91,7 +91,7 @@ fn a_server_with_only_its_own_folder_gets_nothing_else() {
     ] {
         curious.assert(kind, target, REFUSED);
     }
-    // The same from a new session with an empty environment.
+    // The same holds for a process in a new session with an empty environment.
     let copy = format!("cat {} > notes", paths::path_text(&key));
     curious.assert("run", copy, "failed");
     assert_eq!(fs::read_to_string(&key).expect("the key"), "private");
@@ -300,7 +300,7 @@ fn real_servers_work_in_their_sandboxes() {
     assert!(text.contains("Europe/Berlin"), "{text}");
 }
 
-/// Returns the report of a server's recorded run as soon as `is_there` finds what it looks for.
+/// Waits until the summary of a server's recorded run satisfies `is_there`, and returns the report.
 #[track_caller]
 fn wait_for_report(hub: &Hub, id: &str, is_there: impl Fn(&Value) -> bool) -> Value {
     let mut last = Value::Null;
@@ -312,7 +312,7 @@ fn wait_for_report(hub: &Hub, id: &str, is_there: impl Fn(&Value) -> bool) -> Va
     last
 }
 
-/// Returns whether a summary lists a file with this access, and whether it was refused.
+/// Returns whether a summary lists a file with this access, as refused or not.
 fn lists_file(summary: &Value, path: &str, access: &str, refused: bool) -> bool {
     let files = summary["files"].as_array().cloned().unwrap_or_default();
     files
@@ -478,7 +478,7 @@ fn real_servers_keep_working_in_the_sandboxes_that_are_proposed() {
         hub.wait_until_synced(name);
     }
     use_all();
-    // The first run in the sandbox is recorded: nothing that the servers need is refused.
+    // The reports are about the servers in their new sandboxes, which are enforced.
     for name in ["files", "time"] {
         let view = hub.run_verb("servers.access_report", &json!({"id": name}));
         assert_eq!(view["is_current"], true, "{view:#}");

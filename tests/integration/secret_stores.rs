@@ -15,7 +15,7 @@ fn probe() -> String {
     paths::path_text(paths::built_binary("upstream-probe"))
 }
 
-/// Adds a server that needs a secret, which its calls return.
+/// Adds a server that needs a secret. Its tool `variable` returns the secret.
 #[track_caller]
 fn add_sealed(hub: &Hub, canary: &Canary) {
     let secret = format!("API_TOKEN={}", canary.value());

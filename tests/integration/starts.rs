@@ -89,8 +89,8 @@ fn a_spec_can_pin_a_known_revision() {
     );
 }
 
-/// The lists that have to be answered before the server that needs twelve seconds has started. If
-/// each of them waited for a server, there would be only eight.
+/// How many lists have to be answered before the server that takes twelve seconds has started. If
+/// each list waited for a server, only eight would be.
 const MIN_LISTS: usize = 40;
 
 #[test]

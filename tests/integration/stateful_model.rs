@@ -1,8 +1,8 @@
-//! The life cycle of requests: sent, decided, timed out, abandoned, forbidden, changed, with the
-//! hub killed, in any order. Prompts, resources, completions, subscriptions, tasks with held
-//! results, and changed instructions come in between. No call reaches the server without a matching
-//! decision that was recorded before, and no client sees a text of a server that no person has
-//! accepted.
+//! Random sequences of steps in the life of calls: clients send and abandon them, persons decide
+//! them or miss them, rules forbid them, their tool or server changes, and the hub is killed.
+//! Prompts, resources, completions, subscriptions, tasks with held results, and changed
+//! instructions come in between. No call reaches the server without a matching decision that was
+//! recorded before, and no client sees a text of a server that no person has accepted.
 //!
 //! `DRAWBRIDGE_MODEL_CASES` sets how many random sequences are tried. Without it, the test runs the
 //! same few each time.
@@ -170,7 +170,7 @@ impl<'a> Harness<'a> {
                 self.hub().run_verb("servers.sync", &json!({"id": "probe"}));
             }
             Step::Kill => {
-                // A crash may lose the last records of requests that are only recorded.
+                // A crash may lose records that are not written yet. Listing the calls writes them.
                 self.hub().run_verb("calls.list", &json!({}));
                 self.hub.take().expect("a hub runs").stop(Signal::SIGKILL);
                 self.home.assert_no_survivors();
@@ -238,7 +238,8 @@ impl<'a> Harness<'a> {
         }
     }
 
-    /// Makes the server `guide` say the text of the model, and waits until the hub knows.
+    /// Makes the server `guide` offer the text that the model has, and waits until the hub has read
+    /// it.
     fn change_guide(&self, guide: Guide) {
         write_guide(self.home, guide.current);
         self.hub()
@@ -246,8 +247,8 @@ impl<'a> Harness<'a> {
         self.wait_until_unaccepted(if guide.is_accepted() { 0 } else { 2 });
     }
 
-    /// Waits until the instructions and the tool of the server `guide` wait for a person, or
-    /// neither.
+    /// Waits until this number of definitions of the server `guide`, which has instructions and a
+    /// tool, wait for acceptance.
     fn wait_until_unaccepted(&self, count: usize) {
         wait_until("the hub knows what the server says", || {
             let server = self.hub().show_server("guide");
@@ -472,7 +473,8 @@ fn request_json(request: Request) -> (&'static str, &'static str) {
     }
 }
 
-/// Checks the answer to a request that is not held. `content` is what an answer contains.
+/// Checks the answer to a request that is not held. If the model expects that the request is
+/// answered, the answer must contain `content`.
 #[track_caller]
 fn assert_reply(answer: &Answer, reply: Reply, content: &str) {
     let expected = match reply {
@@ -516,7 +518,8 @@ fn guide_text(version: usize) -> String {
     format!("Follow version {version} of the guide.")
 }
 
-/// Writes what the server `guide` says about itself. Returns the path of its script.
+/// Writes the script of the server `guide`, with this version of its text. Returns the path of the
+/// script.
 fn write_guide(home: &Home, version: usize) -> String {
     let text = guide_text(version);
     let file = home.file("guide.script");
@@ -636,8 +639,8 @@ fn check_answer(call: &ModelCall, outcome: Outcome, answer: Option<&Answer>) -> 
     }
 }
 
-/// Prints the steps up to the failed one. The test framework prints the input before its last
-/// attempt to shorten it.
+/// Prints the steps up to the failed one if a step panics. The test framework does not print them:
+/// it prints the input before its last attempt to shorten it.
 struct FailureReport<'a> {
     done: &'a [Step],
 }

@@ -1,4 +1,5 @@
-//! Connections of programs without a token: clients are served, however many there are.
+//! Connections of programs without a token: clients are served, however many such connections there
+//! are.
 
 use std::{
     fs,
@@ -10,11 +11,11 @@ use drawbridge_tests::{
     Home, Hub, http::Url, slow_connections::SlowConnections, wait::some_if, wait_until,
 };
 
-/// The usual limit of open files, which the hub cannot raise here.
+/// Starts the hub with the usual limit of open files, which the hub cannot raise here.
 const WITH_FEW_DESCRIPTORS: [&str; 4] = ["sh", "-c", r#"ulimit -n 1024; exec "$@""#, "sh"];
 /// More connections than descriptors.
 const SLOW_CONNECTIONS: usize = 1_500;
-/// The most connections without a known token.
+/// The most connections without a known token that the hub keeps open.
 const MAX_UNAUTHENTICATED: usize = 128;
 
 #[test]
@@ -26,7 +27,7 @@ fn many_slow_connections_disturb_no_client_and_not_the_local_socket() {
     let client = hub.connect_client("desk");
     let mut connections = SlowConnections::open(&hub, SLOW_CONNECTIONS);
     for number in 0..2 {
-        connections.go_on();
+        connections.send_another_byte();
         let arguments = format!(r#"{{"n":{number}}}"#);
         assert_eq!(client.call("probe__echo", &arguments).text(), arguments);
         // A verb over the local socket that writes to the database.

@@ -27,7 +27,8 @@ fn content_text(answer: &Answer) -> Value {
     answer.result()["contents"][0]["text"].clone()
 }
 
-/// Adds a server with unlisted resources, and with a tool, a prompt and an update that name one.
+/// Adds a server with unlisted resources. Its tool, its prompt and its update notification each
+/// name one of them.
 fn add_linking_server<'a>(hub: &'a Hub<'a>, name: &str) -> FaultyServer<'a> {
     let tool = json!({"name": "link", "inputSchema": {"type": "object"}});
     let capabilities =

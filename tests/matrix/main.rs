@@ -43,9 +43,8 @@ fn every_feature_works_for_every_client_and_server_as_documented() {
     docs::check_or_write(Part::Matrix, &table::render());
 }
 
-/// Returns all cells. Clients run in parallel, but each server has one client at a time: a stdio
-/// server's requests go to the only client that has a request in flight, and to no client if two
-/// have one.
+/// Returns all cells. Clients run in parallel, but each server has one client at a time: if two
+/// clients have requests in flight at a stdio server, the server's own requests go to neither.
 fn run_all_clients(hub: &Hub<'_>) -> Vec<Cell> {
     let servers = Server::ALL.map(Mutex::new);
     thread::scope(|scope| {

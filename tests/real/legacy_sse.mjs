@@ -1,5 +1,6 @@
-// Serves a stdio server over HTTP+SSE as of 2024-11-05. Starts a process for each connection, and
-// forwards the messages in both directions. The arguments are the command of the server.
+// Serves a stdio server over HTTP+SSE, the transport of revision 2024-11-05. Starts a process for
+// each connection, and forwards the messages in both directions. The arguments are the command of
+// the server.
 import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";

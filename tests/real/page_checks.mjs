@@ -2,8 +2,9 @@
 // anything outside of its own body.
 
 /**
- * Returns a sentence for each text that is cut off or overflows its control, and for each pair of
- * overlapping controls.
+ * Returns a sentence for each text that is cut off or overflows its control, for each element that
+ * clips its content, for each pair of overlapping controls, and for a page that is wider than its
+ * window.
  */
 export function findLayoutProblems() {
   const TOLERANCE = 1.5;
@@ -123,8 +124,8 @@ export function findForeignContent() {
 }
 
 /**
- * Describes the focused element: its test ID or text, whether it shows a focus ring, and whether it
- * is in view.
+ * Describes the focused element: its test ID, label or text, whether it shows a focus ring, and
+ * whether it is in view.
  */
 export function describeFocus() {
   const element = document.activeElement;

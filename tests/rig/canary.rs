@@ -76,7 +76,7 @@ impl Canary {
             .map(|(name, _)| name)
     }
 
-    /// Fails if any file below the folder contains the value.
+    /// Fails if any file below the folder contains the value, or if there is no file.
     #[track_caller]
     pub fn assert_absent_below(&self, folder: &Path) {
         let files = list_files(folder);

@@ -62,7 +62,7 @@ impl DesktopSession {
         Self::start_services(home, Some(screen), true)
     }
 
-    /// Starts a session with a screen but no panel for tray icons, as GNOME has none.
+    /// Starts a session with a screen but without a panel for tray icons, as in GNOME.
     pub fn without_tray() -> Self {
         let mut home = Home::new();
         let screen = start_screen(&mut home);

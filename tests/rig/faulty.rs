@@ -70,7 +70,7 @@ impl<'a> FaultyServer<'a> {
         self.hub.show_server(&self.name)
     }
 
-    /// Returns how many processes of the server, and of its children, are left.
+    /// Returns how many processes of the server, including its children, still run.
     pub fn count_processes(&self) -> usize {
         let file = paths::path_text(&self.record);
         let belongs_to_server = |process: &&RunningProcess| {

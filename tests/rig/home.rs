@@ -19,7 +19,7 @@ use crate::{
     wait::{some_if, try_until_within, wait_until_within},
 };
 
-/// The longest time that a process of the hub may outlive it.
+/// The longest time that a child of the hub may outlive it.
 pub const EXIT_GRACE_PERIOD: Duration = Duration::from_secs(2);
 /// The longest time until a killed process is gone.
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -62,8 +62,8 @@ impl Home {
             ("DBUS_SESSION_BUS_ADDRESS", missing_bus),
             ("LANG", "C.UTF-8".to_owned()),
             ("RUST_BACKTRACE", "1".to_owned()),
-            // Most tests expect the lists of their own servers alone. Tests of the memory enable
-            // it.
+            // Most tests expect only their own servers in the lists. The tests of the built-in
+            // memory server enable it.
             ("DRAWBRIDGE_DISABLED_BUILT_INS", "memory".to_owned()),
             ("PATH", path),
         ];
@@ -124,7 +124,7 @@ impl Home {
         command
     }
 
-    /// Accepts a server as it is shown now.
+    /// Accepts a server with the identity that `drawbridge servers show` reports now.
     #[track_caller]
     pub fn accept_server(&self, id: &str) {
         let shown = self.cli(&["servers", "show", id, "--json"]).expect_json();
@@ -212,7 +212,7 @@ impl Home {
         process::find_processes(self.path())
     }
 
-    /// Returns the servers that the hub started, and their descendants.
+    /// Returns the processes of the servers that the hub started, and their descendants.
     pub fn server_processes(&self) -> Vec<RunningProcess> {
         self.processes()
             .into_iter()
@@ -220,7 +220,7 @@ impl Home {
             .collect()
     }
 
-    /// Fails if a child of the hub outlives it.
+    /// Fails if a child of the hub outlives it by more than [`EXIT_GRACE_PERIOD`].
     #[track_caller]
     pub fn assert_no_survivors(&self) {
         wait_until_within(EXIT_GRACE_PERIOD, "no child of the hub is left", || {

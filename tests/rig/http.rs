@@ -1,4 +1,5 @@
-//! A minimal HTTP client: it sends only the headers that the test gives and follows no redirect.
+//! A minimal HTTP client. To the headers that a test gives, it adds only those that HTTP needs, and
+//! it follows no redirect.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -6,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-/// Longer than an approval may wait.
+/// The timeout of a read. It is longer than a call waits for an approval.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A URL of the form `http://HOST:PORT/PATH`.
@@ -39,8 +40,8 @@ impl Url {
     }
 }
 
-/// A request. `Host` and `Content-Length` are added if they are missing; `Host: ""` omits the
-/// header.
+/// A request. `Connection: close` is always added, `Content-Length` if there is a body or the
+/// method is POST, and `Host` if it is missing. `Host: ""` omits the header.
 pub struct Request<'a> {
     pub method: &'a str,
     pub url: &'a Url,
@@ -63,7 +64,7 @@ impl Request<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if nothing listens.
+    /// Returns an error if nothing listens, or if the connection breaks.
     pub fn begin(&self) -> io::Result<TcpStream> {
         let mut stream = TcpStream::connect(&self.url.authority)?;
         stream.set_read_timeout(Some(TIMEOUT))?;

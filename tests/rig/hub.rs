@@ -20,7 +20,7 @@ pub const ADMIN_TOKEN: &str = "admin-token-of-the-tests-0123456789abcdef";
 /// A running `drawbridge serve`.
 pub struct Hub<'a> {
     pub home: &'a Home,
-    /// The endpoint, `http://HOST:PORT/mcp`.
+    /// The URL of the endpoint, `http://HOST:PORT/mcp`.
     pub url: String,
     process: Process,
 }
@@ -176,7 +176,7 @@ impl<'a> Hub<'a> {
     #[track_caller]
     pub fn add_probe(&self, options: &[&str]) {
         let program = paths::path_text(paths::built_binary("upstream-probe"));
-        let record = paths::path_text(record_file(self.home));
+        let record = paths::path_text(probe_record_file(self.home));
         let command = [&[program.as_str(), "--record", record.as_str()], options].concat();
         self.add_server("probe", &[], &command);
         self.wait_until_synced("probe");
@@ -202,7 +202,7 @@ impl<'a> Hub<'a> {
             .expect_success();
     }
 
-    /// Waits until a call waits for a person, and returns that approval.
+    /// Waits until an approval is pending, and returns the first one.
     #[track_caller]
     pub fn wait_for_approval(&self) -> Value {
         wait_until("a call waits for a person", || {
@@ -313,17 +313,17 @@ pub fn spec_file(data_dir: &Path, id: &str) -> std::path::PathBuf {
     data_dir.join("servers").join(format!("{id}.json"))
 }
 
-fn record_file(home: &Home) -> std::path::PathBuf {
+fn probe_record_file(home: &Home) -> std::path::PathBuf {
     home.file("record")
 }
 
-/// Returns the lines that the fixture server received in all its runs.
+/// Returns the lines that the probe received in all its runs.
 pub fn received_lines(home: &Home) -> Vec<String> {
-    let text = std::fs::read_to_string(record_file(home)).unwrap_or_default();
+    let text = std::fs::read_to_string(probe_record_file(home)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
-/// Returns the calls that the fixture server received.
+/// Returns the lines with calls of tools that the probe received in all its runs.
 pub fn received_calls(home: &Home) -> Vec<String> {
     received_lines(home)
         .into_iter()

@@ -52,11 +52,11 @@ impl Answer {
         Self { raw, parts }
     }
 
-    /// Reads the response with this id from a JSON body or from an event stream.
+    /// Reads the message in a JSON body, or the response with this id in an event stream.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is none.
+    /// Returns an error if there is no such message.
     pub fn read_from(response: Response, id: u64) -> io::Result<Self> {
         read_message(response, id)
     }
@@ -118,7 +118,7 @@ impl Answer {
         self.result()["isError"].as_bool().unwrap_or(false)
     }
 
-    /// Returns the text blocks of a tool result.
+    /// Returns the text blocks of a tool result, joined.
     #[track_caller]
     pub fn text(&self) -> String {
         join_text_blocks(&self.result())
@@ -323,7 +323,7 @@ impl McpClient {
         self.send("POST", &JSON_ONLY, &message.to_string())?.text()
     }
 
-    /// Opens the stream of the hub's own messages without reading it.
+    /// Opens the stream of the messages that the hub initiates, without reading it.
     ///
     /// # Errors
     ///
@@ -362,8 +362,8 @@ impl McpClient {
         Ok(PendingCall { connection, answer })
     }
 
-    /// Opens the stream of the hub's own messages, resumed after the event with the id
-    /// `last_event_id` if one is given.
+    /// Opens the stream of the messages that the hub initiates. If `last_event_id` is given, the
+    /// stream resumes after the event with that id.
     #[track_caller]
     pub fn listen(&self, last_event_id: Option<&str>) -> Events {
         let mut headers = vec![("Accept", "text/event-stream")];
@@ -446,13 +446,13 @@ impl PendingCall {
     ///
     /// # Errors
     ///
-    /// Returns an error if none arrives.
+    /// Returns an error if no response arrives.
     pub fn wait_for_answer(self) -> io::Result<Answer> {
         self.answer.join().expect("the answer is read")
     }
 }
 
-/// Returns the message with this id from a JSON body or from an event stream.
+/// Returns the message in a JSON body, or the response with this id in an event stream.
 pub(crate) fn read_message(response: Response, id: u64) -> io::Result<Answer> {
     if !response
         .header("Content-Type")

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// The memory usage of a process since a moment.
+/// Measures how much the memory usage of a process grows.
 pub struct MemoryGrowth {
     pid: u32,
     before: u64,

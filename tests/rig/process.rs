@@ -1,5 +1,5 @@
-//! Processes: started here, killed when their value is dropped, and found by a value in their
-//! environment.
+//! Processes that a test starts, which are killed when their value is dropped, and searches for
+//! running processes.
 
 use std::{
     fs::{self, File},
@@ -81,7 +81,8 @@ impl Process {
         }
     }
 
-    /// Waits until the process ends by itself. Returns its exit status and the rest of its stdout.
+    /// Waits until the process ends, for at most `bound`. Returns its exit status and the rest of
+    /// its stdout.
     #[track_caller]
     pub fn wait_until_exit(&mut self, bound: Duration) -> (ExitStatus, String) {
         let status = wait_until_within(bound, format!("{} ends", self.name), || self.exit_status());
@@ -135,8 +136,8 @@ impl RunningProcess {
     }
 }
 
-/// Returns the ids of the processes whose command line contains a text, and that run: a zombie has
-/// no command line.
+/// Returns the ids of the running processes, other than this one, whose command line contains
+/// `text`. A zombie has no command line.
 pub fn find_by_command(text: &str) -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else {
         panic!("/proc is needed to find processes")

@@ -16,7 +16,9 @@ use crate::{
 pub struct ProtectedServer {
     /// The URL of the protected server.
     pub server: String,
+    /// The URL of the authorization server.
     pub issuer: String,
+    /// The URL at which the server returns its records (GET) and changes its settings (POST).
     control: Url,
     _process: Process,
 }
@@ -40,7 +42,7 @@ impl ProtectedServer {
         }
     }
 
-    /// Changes the behavior of the server.
+    /// Changes settings of the server. `settings` in `authorization.mjs` lists them.
     #[track_caller]
     pub fn configure(&self, settings: &Value) {
         let headers = [("Content-Type", "application/json")];
@@ -57,7 +59,7 @@ impl ProtectedServer {
         );
     }
 
-    /// Returns what the server recorded under this name.
+    /// Returns the record with this name. `recorded` in `authorization.mjs` lists the records.
     #[track_caller]
     pub fn recorded(&self, name: &str) -> Value {
         let request = Request {
@@ -121,7 +123,8 @@ impl BrowserLauncher {
         )
     }
 
-    /// Returns the recorded runs: for each, the number of arguments and then the arguments.
+    /// Returns the lines of the record. Each run adds a line with the number of its arguments, and
+    /// then a line for each argument.
     pub fn recorded_runs(&self) -> Vec<String> {
         let text = fs::read_to_string(self.folder.join("opened")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()

@@ -28,8 +28,8 @@ impl SlowConnections {
         }
     }
 
-    /// Sends another byte on each connection, and opens those again that the hub has closed.
-    pub fn go_on(&mut self) {
+    /// Sends another byte on each connection, and reopens those that the hub has closed.
+    pub fn send_another_byte(&mut self) {
         for connection in &mut self.connections {
             let is_closed = has_ended(connection) || connection.write_all(b" ").is_err();
             if is_closed && let Ok(again) = begin_sign_in(&self.authority) {

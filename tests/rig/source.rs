@@ -61,9 +61,9 @@ pub fn list_sources(folder: &str, endings: &[&str]) -> Vec<SourceFile> {
 
 /// Returns all text files that are tracked, or untracked and not ignored.
 #[track_caller]
-pub fn list_committed_files() -> Vec<SourceFile> {
+pub fn list_repository_files() -> Vec<SourceFile> {
     let root = paths::repository_root();
-    list_committed_paths()
+    list_repository_paths()
         .iter()
         .filter_map(|path| read(&root, &root.join(path)))
         .collect()
@@ -71,7 +71,7 @@ pub fn list_committed_files() -> Vec<SourceFile> {
 
 /// Returns the paths of all files that are tracked, or untracked and not ignored.
 #[track_caller]
-pub fn list_committed_paths() -> Vec<String> {
+pub fn list_repository_paths() -> Vec<String> {
     let root = paths::repository_root();
     let mut command = Command::new("git");
     command

@@ -1,4 +1,4 @@
-//! The store, read by another program: the rows of `call`, from the file alone.
+//! The hub's database, which tests read and change as another program could.
 
 use std::path::Path;
 

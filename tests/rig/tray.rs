@@ -95,7 +95,7 @@ impl Tray {
         })
     }
 
-    /// Clicks the item with this text.
+    /// Clicks the first item that contains `text`.
     #[track_caller]
     pub fn click(&self, text: &str) {
         let item = self.wait_for_item(text);

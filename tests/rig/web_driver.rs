@@ -37,8 +37,8 @@ impl fmt::Display for WebDriverError {
 impl WebDriver {
     /// Starts a program with a web view on the screen of the desktop session.
     ///
-    /// WebKitWebDriver chooses a free port for the program's inspector, which another process may
-    /// take before the program binds it. Then it is started again with another port.
+    /// WebKitWebDriver chooses a free port for the program's inspector. If another process takes
+    /// the port before the program binds it, both are started again, at most twice.
     #[track_caller]
     pub fn open(desktop: &DesktopSession, binary: &Path, arguments: &[String]) -> Self {
         for _ in 0..2 {

@@ -11,6 +11,7 @@ use std::time::Duration;
 const OUTCOMES_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Compares what the servers received, what the clients were answered, and what is recorded.
+/// Returns the contradictions.
 pub(crate) fn find_violations(
     hub: &Hub<'_>,
     servers: &[FaultyServer<'_>],
@@ -66,7 +67,7 @@ pub(crate) fn find_violations(
             violations.push(format!("{arguments} was answered, but never received"));
         }
         if !succeeded.contains(store::digest(&arguments).as_str()) {
-            violations.push(format!("{arguments} was answered, but not recorded so"));
+            violations.push(format!("{arguments} was answered, but not recorded as ok"));
         }
     }
     if hub.run_verb("approvals.list", &json!({})) != json!([]) {

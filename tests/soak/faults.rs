@@ -67,7 +67,7 @@ impl<'a> Faults<'a> {
         }
     }
 
-    /// Causes faults until this moment, or until the one after it has ended.
+    /// Causes faults until `end`. The last fault may end later.
     pub(crate) fn cause_until(&mut self, end: Instant) {
         let mut random = rand::rng();
         while Instant::now() < end {
@@ -126,7 +126,7 @@ impl<'a> Faults<'a> {
         let _ = send_verb(&self.url, name, params);
     }
 
-    /// Returns the pids of so many running servers.
+    /// Returns the pids of `count` running servers, or of all if fewer run.
     fn choose_servers(&self, count: usize, random: &mut impl Rng) -> Vec<u32> {
         let program = paths::path_text(paths::built_binary("upstream-faulty"));
         let processes = self.desktop.server_processes();

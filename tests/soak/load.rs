@@ -21,7 +21,7 @@ const MAX_PAUSE_MS: u64 = 700;
 /// that starts again and again delays them.
 const LOST_AFTER: Duration = Duration::from_secs(90);
 
-/// What clients call.
+/// The endpoint that the clients use, and the number of servers that they call.
 pub(crate) struct Load {
     url: String,
     servers: usize,
@@ -30,11 +30,11 @@ pub(crate) struct Load {
 /// How a call ended for its client.
 #[derive(Clone, PartialEq)]
 enum Outcome {
-    /// The answer had the arguments of the call.
+    /// The answer was a result. If the tool was `echo`, the result had the arguments of the call.
     Answered,
     /// The answer was an error, with this text.
     Failed(String),
-    /// The answer was wrong, late, or none.
+    /// The answer was wrong or late, or there was none.
     Wrong(String),
 }
 
@@ -53,7 +53,7 @@ impl Load {
         }
     }
 
-    /// Calls tools as one client until it is over.
+    /// Calls tools as one client until `is_over` is set.
     pub(crate) fn run_client(
         &self,
         client: usize,
@@ -67,7 +67,7 @@ impl Load {
             if is_over.load(Ordering::Relaxed) {
                 return;
             }
-            // Sometimes a client ends its session, and begins another one.
+            // After every 500 calls, a client ends its session and begins another one.
             if number % 500 == 499 {
                 connection.end_session();
                 connection = McpClient::connect(&self.url, token);

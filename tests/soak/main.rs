@@ -1,14 +1,15 @@
 //! A hub under load for a long time, with random faults: `cargo xtask soak [SECONDS]`.
 //!
-//! Twenty clients call the tools of fifty servers. Meanwhile servers are killed, stopped, flooded
-//! and crash, calls hang, the disk is full, the clock jumps, and the keyring is locked. At the end:
+//! Twenty clients call the tools of fifty servers. Meanwhile servers are killed and stopped, or
+//! crash and flood, calls hang, the disk is full, the clock jumps, and the keyring is locked. At
+//! the end:
 //!
 //! - each call has had exactly one answer,
 //! - each call that reached a server has a record of its decision, and reached it once,
 //! - each record has an outcome, and the audit log and the database are intact,
-//! - memory and descriptors of the hub have not grown in the second half.
+//! - memory and descriptors of the hub have hardly grown from the second quarter to the last.
 //!
-//! Prints a line a minute, and exits with 1 if one of these does not hold.
+//! Prints 60 lines over the run, and exits with 1 if one of these statements does not hold.
 
 #![allow(
     clippy::print_stdout,

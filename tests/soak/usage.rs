@@ -4,7 +4,7 @@ use std::{fmt, fs};
 
 use drawbridge_tests::Hub;
 
-/// The largest growth of the hub from the second quarter to the last one.
+/// The largest growth of the hub's memory from the second quarter to the last one.
 const MAX_GROWTH_MIB: f64 = 24.0;
 /// The largest rise in open descriptors over the same time.
 const MAX_MORE_DESCRIPTORS: f64 = 24.0;
@@ -66,7 +66,7 @@ impl Curve {
             last - second
         };
         let memory = rise(|usage| usage.resident_mib);
-        // A server that runs takes some descriptors, and their number varies.
+        // A running server takes about four descriptors, and the number of running servers varies.
         let descriptors = rise(|usage| {
             let servers = u32::try_from(usage.processes).unwrap_or(u32::MAX);
             let all = u32::try_from(usage.descriptors).unwrap_or(u32::MAX);

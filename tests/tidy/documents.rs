@@ -223,8 +223,7 @@ fn each_fault_attack_and_promise_names_tests_that_exist() {
     assert_none(rule, &violations.collect::<Vec<_>>());
 }
 
-/// Returns the names of the functions that follow an attribute for tests, and of those in
-/// `proptest!`.
+/// Returns the names of the functions that follow an attribute for tests, also within `proptest!`.
 fn test_names(source: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut is_test = false;

@@ -10,13 +10,14 @@ mod urls;
 use std::{collections::BTreeMap, path::Path};
 
 use drawbridge_tests::source::{
-    SourceFile, contains_word, list_committed_files, list_sources, used_modules, without_comments,
+    SourceFile, contains_word, list_repository_files, list_sources, used_modules, without_comments,
     without_tests,
 };
 
 const APP: &str = "src-tauri/src";
 const JSONRPC: &str = "src-tauri/jsonrpc/src";
 const MODEL: &str = "src-tauri/model/src";
+const CLIENT_CONFIG: &str = "src-tauri/client_config/src";
 const STORE: &str = "src-tauri/store/src";
 const SESSIONS: &str = "src-tauri/sessions/src";
 const UPSTREAM: &str = "src-tauri/upstream/src";
@@ -25,7 +26,16 @@ const ENDPOINT: &str = "src-tauri/endpoint/src";
 const CLI: &str = "src-tauri/cli/src";
 /// The Rust code of the product.
 const PRODUCT: &[&str] = &[
-    APP, JSONRPC, MODEL, STORE, SESSIONS, UPSTREAM, HUB, ENDPOINT, CLI,
+    APP,
+    JSONRPC,
+    MODEL,
+    CLIENT_CONFIG,
+    STORE,
+    SESSIONS,
+    UPSTREAM,
+    HUB,
+    ENDPOINT,
+    CLI,
 ];
 const UI: &str = "ui/src";
 
@@ -269,7 +279,7 @@ fn each_crate_depends_only_on_crates_below_it() {
             ],
         ),
     ]);
-    let manifests: Vec<SourceFile> = list_committed_files()
+    let manifests: Vec<SourceFile> = list_repository_files()
         .into_iter()
         .filter(|source| source.path.ends_with("Cargo.toml"))
         .collect();
@@ -440,7 +450,7 @@ fn a_module_of_the_ui_imports_only_from_modules_below_it() {
         }
     }
     assert_none(
-        "texts ← kit, lib ← ipc ← state ← features ← views ← App",
+        "kit, lib, routes, texts ← ipc ← state ← features ← views ← App",
         &violations,
     );
 }
@@ -485,7 +495,7 @@ fn every_rust_file_begins_with_a_module_comment() {
     );
 }
 
-/// The words of the comments of a file, in lower case.
+/// Returns the words of the comments of a file, in lower case.
 fn list_comment_words(source: &SourceFile) -> Vec<String> {
     let comments = source
         .text
@@ -565,7 +575,7 @@ fn no_committed_file_names_the_host_of_a_registry() {
     .to_vec();
     let index = format!("https://github.com/rust-lang/{}.io-index", "crates");
     let line = format!("source = \"registry+{index}\"");
-    let sources = list_committed_files();
+    let sources = list_repository_files();
     assert!(
         sources.len() > 20,
         "only {} files were found",

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs};
 
 use drawbridge_tests::{
     paths,
-    source::{list_committed_paths, list_sources, without_comments, without_tests},
+    source::{list_repository_paths, list_sources, without_comments, without_tests},
 };
 
 use crate::{PRODUCT, assert_none};
@@ -108,7 +108,7 @@ fn no_file_is_named_with_a_replaced_word() {
             .filter_map(|part| part.split('.').next())
             .any(|stem| words.iter().any(|word| word == stem))
     };
-    let (exceptions, violations): (Vec<String>, Vec<String>) = list_committed_paths()
+    let (exceptions, violations): (Vec<String>, Vec<String>) = list_repository_paths()
         .into_iter()
         .filter(|path| uses_word(path))
         .partition(|path| ORDINARY.iter().any(|(place, _)| path.starts_with(place)));

@@ -1,5 +1,5 @@
-//! The command-line interface: the arguments, and which command they run. Scripts depend on it, so
-//! existing arguments never change their meaning.
+//! The command-line interface: the arguments, and which command they run. Scripts depend on the
+//! arguments, so existing ones never change their meaning.
 
 use clap::{Parser, Subcommand};
 
@@ -53,7 +53,7 @@ pub(crate) enum Command {
     /// Share folders, whose files clients can then read
     #[command(subcommand)]
     Folders(Folders),
-    /// List the browsers that are signed in to the screens, and sign them out
+    /// List the browsers that are signed in to the web UI, and sign them out
     #[command(subcommand)]
     Browsers(Browsers),
     /// Manage hooks: programs and webhooks that run on the events of servers and calls
@@ -62,18 +62,18 @@ pub(crate) enum Command {
     /// List and decide pending approvals
     #[command(subcommand)]
     Approvals(Approvals),
-    /// Show past calls
+    /// Show past and running calls, and cancel running ones
     #[command(subcommand)]
     Calls(Calls),
-    /// Verify or export the audit log of all calls
+    /// Verify, list and export the audit log
     #[command(subcommand)]
     Audit(Audit),
-    /// Show logs
+    /// Show the logs of the hub and its servers
     Logs(Logs),
     /// List and call tools
     #[command(subcommand)]
     Tools(Tools),
-    /// List, search, edit and export the entries that clients stored in the memory
+    /// Manage the entries of the memory, which clients and you store
     #[command(subcommand)]
     Memory(Memory),
     /// Manage secrets, and where they are stored
@@ -93,7 +93,7 @@ pub(crate) enum Command {
     Backup(Backup),
     /// Check everything that Drawbridge needs, and say how to solve problems
     Doctor(Doctor),
-    /// Block all calls: deny pending approvals and cancel calls in flight
+    /// Block all calls: deny pending approvals and abort calls in flight
     Pause,
     /// Allow calls again
     Resume,
@@ -104,7 +104,6 @@ pub(crate) enum Command {
 }
 
 impl Args {
-    /// Runs the command.
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let context = &Context::new(self.common);
         match self.command {

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use crate::exit::Failure;
 
-/// Shows a text and asks a question.
+/// Shows a text and asks a yes-or-no question.
 ///
 /// # Errors
 /// Returns an error if stdin is not a terminal, or if the answer is not yes.

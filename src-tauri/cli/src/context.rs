@@ -1,5 +1,6 @@
-//! Connects a command to a hub: the hub at `MCP_HUB_URL`, or else the running hub of the data
-//! folder or, if none runs, a hub that this process opens for the duration of the command.
+//! Connects a command to a hub. If `--hub-url` or `MCP_HUB_URL` names a remote hub, the command
+//! uses that one. Otherwise, it uses the running hub of the data folder or, if none runs, a hub
+//! that this process opens for the duration of the command.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -19,20 +20,31 @@ use crate::{
 /// down waits for its servers to end.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
 
+/// The heading of the options that every command accepts, so that a command's own options stay
+/// together.
+const GLOBAL_OPTIONS: &str = "Global options";
+
 /// The options that every command accepts.
 #[derive(clap::Args)]
 pub(crate) struct Common {
     /// Print one JSON document, and nothing else, to stdout
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL_OPTIONS)]
     pub(crate) json: bool,
     /// The data folder [default: depends on the platform]
-    #[arg(long, global = true, value_name = "DIR", env = "DRAWBRIDGE_DATA_DIR")]
-    pub(crate) data_dir: Option<PathBuf>,
-    /// The URL of a remote hub, instead of the one of the data folder. The admin token is read
-    /// from DRAWBRIDGE_ADMIN_TOKEN or DRAWBRIDGE_ADMIN_TOKEN_FILE
     #[arg(
         long,
         global = true,
+        help_heading = GLOBAL_OPTIONS,
+        value_name = "DIR",
+        env = "DRAWBRIDGE_DATA_DIR"
+    )]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// The URL of a remote hub to use instead of the hub of the data folder. The admin token is
+    /// read from DRAWBRIDGE_ADMIN_TOKEN or DRAWBRIDGE_ADMIN_TOKEN_FILE
+    #[arg(
+        long,
+        global = true,
+        help_heading = GLOBAL_OPTIONS,
         value_name = "URL",
         env = "MCP_HUB_URL",
         hide_env_values = true
@@ -44,7 +56,7 @@ pub(crate) struct Common {
 pub(crate) struct Context {
     pub(crate) json: bool,
     pub(crate) data_dir: PathBuf,
-    /// The URL of a remote hub, which the command then talks to.
+    /// The URL of the remote hub, or `None` if the command talks to the hub of the data folder.
     pub(crate) hub_url: Option<String>,
 }
 
@@ -75,7 +87,8 @@ impl Context {
         Ok(Some(ApiClient::remote(url, token)?))
     }
 
-    /// Says on stderr that a command is about the files of another computer, if it is.
+    /// Warns on stderr if the hub is remote, because the command then uses the files on the hub's
+    /// computer.
     pub(crate) fn warn_about_remote_files(&self) {
         if let Some(url) = &self.hub_url {
             print_stderr(&format!(
@@ -84,7 +97,7 @@ impl Context {
         }
     }
 
-    /// Runs a verb on the running hub or, if none runs, on a hub that this process opens.
+    /// Runs a verb on the hub that [`Self::open_hub_handle`] returns.
     pub(crate) async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, Failure> {
         let hub = self.open_hub_handle().await?;
         let answer = hub.run(verb).await;
@@ -92,8 +105,8 @@ impl Context {
         Ok(answer?)
     }
 
-    /// Returns a handle to the running hub or, if none runs, to a hub that this process opens. The
-    /// caller has to close it.
+    /// Returns a handle to the remote hub or, without one, to the running hub of the data folder.
+    /// If none runs, opens a hub in this process. The caller has to close the handle.
     pub(crate) async fn open_hub_handle(&self) -> Result<HubHandle, Failure> {
         if let Some(client) = self.remote_hub()? {
             return Ok(HubHandle::Remote(client));
@@ -121,7 +134,11 @@ impl Context {
         output::print_answer(self.json, &answer, lines)
     }
 
-    /// Returns a client of the running hub, for commands that make no sense without one.
+    /// Returns a client of the remote or running hub, for commands that need a hub that runs
+    /// already.
+    ///
+    /// # Errors
+    /// Returns an error if no hub runs.
     pub(crate) fn running_hub(&self) -> Result<ApiClient, Failure> {
         if let Some(client) = self.remote_hub()? {
             return Ok(client);
@@ -137,8 +154,8 @@ impl Context {
     }
 }
 
-/// Opens the data folder. Waits if another command holds it, but fails at once if a hub serves from
-/// it.
+/// Opens a hub on its data folder. Waits if another command holds the folder, but fails at once if
+/// a hub serves from it.
 pub(crate) async fn open_hub(options: HubOptions) -> Result<Arc<Hub>, ApiError> {
     let deadline = Instant::now() + OPEN_TIMEOUT;
     loop {

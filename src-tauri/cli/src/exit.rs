@@ -13,7 +13,7 @@ use drawbridge_store::backup::BackupError;
 
 use crate::{spec_fields::FieldError, text::escape};
 
-/// The reason for which a command ends early.
+/// The reason why a command ends early.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The reader of stdout has closed the pipe. The command ends successfully.
@@ -53,7 +53,7 @@ pub(crate) enum Failure {
     StartHub { source: io::Error },
     #[error("the hub did not start in time. Run `drawbridge serve` to see why.")]
     HubNotReady,
-    #[error("the hub has stopped")]
+    #[error("the hub has stopped. Start Drawbridge, or run `drawbridge serve`.")]
     HubStopped,
     #[error(
         "the bridge to a remote hub needs a client's token: run `drawbridge clients add NAME`, and \
@@ -61,7 +61,7 @@ pub(crate) enum Failure {
     )]
     NoClientToken,
     #[error(
-        "no display was found, and MCP_HUB_URL names a remote hub; run `drawbridge open` for a link to its screens"
+        "no display was found, and MCP_HUB_URL names a remote hub; run `drawbridge open` for a link to its web UI"
     )]
     NoDisplayForRemoteHub,
     #[error(
@@ -89,19 +89,34 @@ pub(crate) enum Failure {
     NeedlessServer,
     #[error("the preset ask-listed needs at least one --server")]
     MissingServer,
-    #[error("--sandbox off cannot be combined with other options for a sandbox")]
+    #[error(
+        "--sandbox off cannot be combined with other options for a sandbox; remove it, or the \
+         others"
+    )]
     SandboxOffWithOthers,
     #[error("--sandbox read-project needs the folder of the project: add --sandbox-read PATH")]
     SandboxWithoutProject,
     #[error("--sandbox no-network allows no ports; remove --sandbox-connect and --sandbox-bind")]
     SandboxPortsWithoutNetwork,
-    #[error("the value of a secret must not be empty")]
+    #[error(
+        "the value is empty, so nothing was changed. Run the command again, and type a value or \
+         send one to stdin."
+    )]
     EmptySecret,
-    #[error("the two passphrases differ; nothing was changed")]
+    #[error(
+        "--header is for webhooks, and this hook starts a program; use --env for its variables"
+    )]
+    HeaderOfProgram,
+    #[error("--env is for programs, and this hook is a webhook; use --header for its headers")]
+    VariableOfWebhook,
+    #[error("the two passphrases differ, so nothing was changed. Run the command again.")]
     DifferentPassphrases,
     #[error("'{folder}' is not among the roots; see `drawbridge roots list`")]
     UnknownRoot { folder: String },
-    #[error("the server was not added: '{label}' needs more inputs")]
+    #[error(
+        "the server was not added, because '{label}' needs the inputs above. Run the command again \
+         with these options."
+    )]
     MissingInputs { label: String },
     #[error(
         "'{server}' has no new or changed definition named '{name}'; see `drawbridge servers show {server}`"
@@ -112,23 +127,29 @@ pub(crate) enum Failure {
          `drawbridge servers show {server}`, then accept what you saw with `--identity DIGEST`."
     )]
     AcceptWithoutTerminal { server: ServerId },
-    #[error("'{server}' was not accepted")]
+    #[error("'{server}' was not accepted, because the answer was not yes")]
     NotAccepted { server: ServerId },
     #[error("the call failed; see the text above")]
     ToolFailed,
     #[error(
-        "this command asks at a terminal, and there is none; to go ahead without a question, add `--yes`"
+        "this command asks at a terminal, and there is none; to go ahead without asking, add `--yes`"
     )]
     NoTerminal,
-    #[error("nothing was changed")]
+    #[error("nothing was changed, because the answer was not yes")]
     Declined,
     #[error("the client cannot connect; see the text above")]
     TestFailed,
     #[error("not every file was restored; see the text above")]
     NotUndone,
-    #[error("no server named '{name}' was found; `drawbridge import --dry-run` lists them")]
+    #[error(
+        "no server named '{name}' was found; `drawbridge import --dry-run` lists the servers that \
+         can be imported"
+    )]
     NoSuchServer { name: String },
-    #[error("'{input}' is not of the form SERVER.ID=VALUE")]
+    #[error(
+        "'{input}' is not of the form SERVER.ID=VALUE; `drawbridge import --dry-run` shows the \
+         inputs"
+    )]
     BadInput { input: String },
 }
 
@@ -166,14 +187,15 @@ pub(crate) fn exit_code(outcome: Result<(), Failure>) -> ExitCode {
     }
 }
 
-/// Prints one line to stderr.
+/// Prints a message to stderr, as one escaped line that begins with `drawbridge:`.
 pub(crate) fn print_stderr(message: &str) {
     let message = escape(&lowercase_first(message));
     let _ = writeln!(io::stderr(), "drawbridge: {message}");
 }
 
-/// Makes the first letter lower-case, because the message follows `drawbridge:`. Leaves the
-/// product's name and a word with other upper-case letters, such as an abbreviation.
+/// Makes the first letter lower-case, because the message follows `drawbridge:`. The first word
+/// stays unchanged if it is the product's name or has other upper-case letters, as an abbreviation
+/// has.
 fn lowercase_first(message: &str) -> String {
     let word = message
         .split(|c: char| !c.is_alphanumeric())

@@ -24,7 +24,7 @@ use clap::Parser;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    drawbridge_store::crashes::install("drawbridge");
+    drawbridge_store::crashes::install_panic_hook("drawbridge");
     drawbridge_upstream::transport::process::guard::run_if_started_as_guard();
     let args = args::Args::parse();
     let runtime = match tokio::runtime::Builder::new_current_thread()

@@ -32,8 +32,8 @@ pub(crate) fn print_line(text: &str) -> Result<(), Failure> {
     Ok(stdout.flush()?)
 }
 
-/// Creates or truncates a file. Only this user can read it afterwards, because it contains
-/// what a person exports. A device or a pipe keeps its mode.
+/// Creates a file for an export, or empties an existing one. On Unix, only this user can read the
+/// file afterwards. A device or a pipe keeps its mode.
 pub(crate) fn create_private_file(file: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create(true).truncate(false);

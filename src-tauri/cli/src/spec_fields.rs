@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 /// The error if a field of a spec cannot be set.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FieldError {
-    #[error("'{field}' is not of the form FIELD=VALUE")]
+    #[error("'{field}' is not of the form FIELD=VALUE, such as visibility=deferred")]
     Syntax { field: String },
     #[error("cannot set '{path}', because a part of the path is not an object")]
     NotInObject { path: String },
-    #[error("a spec has no field '{field}'. See docs/servers.md.")]
+    #[error("a spec has no field '{field}'. docs/servers.md lists the fields.")]
     Unknown { field: String },
     #[error("cannot set '{path}': {source}")]
     InvalidValue {
@@ -22,10 +22,10 @@ pub(crate) enum FieldError {
     InvalidSpec(#[source] serde_json::Error),
 }
 
-/// Returns the spec with the fields, each as `FIELD=VALUE`.
+/// Returns a copy of the spec with changed fields. Each field is given as `FIELD=VALUE`.
 ///
 /// # Errors
-/// Returns an error if a field does not exist or has an invalid value.
+/// Returns an error if a field is not of this form, does not exist, or has an invalid value.
 pub(crate) fn apply_fields(spec: &ServerSpec, fields: &[String]) -> Result<ServerSpec, FieldError> {
     let mut members = serde_json::to_value(spec).map_err(FieldError::InvalidSpec)?;
     // The error of the field that made the spec invalid. A later field may make the spec valid
@@ -67,8 +67,8 @@ pub(crate) fn apply_fields(spec: &ServerSpec, fields: &[String]) -> Result<Serve
     }
 }
 
-/// Returns whether a spec has the field. An unknown field accepts any value, and no field of a spec
-/// accepts `[[]]`.
+/// Returns whether a spec has a field at this path. Tries the value `[[]]`: an unknown field
+/// accepts any value, and no known field accepts this one.
 fn is_known(members: &Value, path: &str) -> bool {
     let mut changed = members.clone();
     set_value(&mut changed, path, serde_json::json!([[]])).is_some()

@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 
-/// Registers the signal handlers, and returns a future that completes with the first SIGTERM or
+/// Registers the signal handlers, and returns a future that completes on the first SIGTERM or
 /// Ctrl-C.
 #[cfg(unix)]
 pub(crate) fn wait_for_stop_signal() -> Result<impl Future<Output = ()>, Failure> {
@@ -17,7 +17,7 @@ pub(crate) fn wait_for_stop_signal() -> Result<impl Future<Output = ()>, Failure
     })
 }
 
-/// Returns a future that completes with the first Ctrl-C.
+/// Returns a future that completes on the first Ctrl-C.
 #[cfg(not(unix))]
 pub(crate) fn wait_for_stop_signal() -> Result<impl Future<Output = ()>, Failure> {
     Ok(async {

@@ -25,12 +25,12 @@ pub(crate) fn format_flags(flags: &[ContentFlag]) -> String {
     flags.join("; ")
 }
 
-/// Indents JSON. Only the space between its tokens changes, so numbers and duplicate keys stay as
-/// they are.
+/// Indents JSON. Only the whitespace between its tokens changes, so numbers and duplicate keys stay
+/// as they are.
 pub(crate) fn indent_json(json: &str) -> String {
     let (mut out, mut depth, mut in_string, mut escaped) =
         (String::with_capacity(json.len() * 2), 0_usize, false, false);
-    let mut opened = false;
+    let mut is_after_opening = false;
     let new_line = |out: &mut String, depth: usize| {
         out.push('\n');
         out.extend(std::iter::repeat_n("  ", depth));
@@ -48,10 +48,11 @@ pub(crate) fn indent_json(json: &str) -> String {
         if matches!(c, '}' | ']') {
             depth = depth.saturating_sub(1);
         }
-        if opened != matches!(c, '}' | ']') {
+        // A line ends after an opening bracket and before a closing one, except between the two.
+        if is_after_opening != matches!(c, '}' | ']') {
             new_line(&mut out, depth);
         }
-        opened = matches!(c, '{' | '[');
+        is_after_opening = matches!(c, '{' | '[');
         in_string = c == '"';
         out.push(c);
         match c {

@@ -20,7 +20,7 @@ pub(crate) struct ParseDurationError {
     source: Option<jiff::Error>,
 }
 
-/// The reason why a text is not a time.
+/// The error if a text is not a time.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ParseTimeError {
     #[error(
@@ -53,7 +53,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, ParseDurationError>
 /// (`2026-11-21T03:18:46Z`), or an age (`15m`, `7d ago`).
 ///
 /// # Errors
-/// Returns an error if the text is none of them.
+/// Returns an error if the text has none of these forms.
 pub(crate) fn parse_time(text: &str) -> Result<Timestamp, ParseTimeError> {
     parse_time_at(text, clock::now(), TimeZone::system())
 }
@@ -100,8 +100,8 @@ pub(crate) fn format_utc_day(time: Timestamp) -> String {
     format_in(time, TimeZone::UTC, "%Y-%m-%d")
 }
 
-/// Returns the milliseconds since 1970 instead if the time is outside the range of the calendar,
-/// which happens only in a damaged record.
+/// Formats a time in a time zone. Returns the milliseconds since 1970 if the time is outside the
+/// range of the calendar, which happens only in a damaged record.
 fn format_in(time: Timestamp, zone: TimeZone, format: &str) -> String {
     jiff::Timestamp::from_millisecond(time.0).map_or_else(
         |_| format!("{} ms", time.0),

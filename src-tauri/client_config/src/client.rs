@@ -1,4 +1,4 @@
-//! A client: where its files are, and how it writes a server.
+//! A client: where its files are, and how it writes a server in them.
 
 mod install_link;
 mod locate;
@@ -44,14 +44,14 @@ impl On {
     }
 }
 
-/// A member that "ask once" adds to our entry.
+/// The value of a member that "ask once" adds to our entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Grant {
     True,
     Text(&'static str),
-    /// The time that Drawbridge may take for an answer.
+    /// [`WAIT_SECONDS`] in milliseconds.
     Milliseconds,
-    /// The same in seconds, and at most this many.
+    /// [`WAIT_SECONDS`], or this many seconds if that is less.
     Seconds(u64),
     /// The names of all tools.
     ToolNames,
@@ -64,7 +64,9 @@ pub(crate) struct GrantList {
     pub(crate) place: &'static str,
     /// Returns the path of the file that belongs to a configuration file.
     pub(crate) file: fn(&Machine, &Path) -> PathBuf,
+    /// The keys from the root of the file to the list.
     pub(crate) path: &'static [&'static str],
+    /// The element of the list that stands for Drawbridge's tools.
     pub(crate) text: &'static str,
 }
 
@@ -81,10 +83,10 @@ pub struct Client {
     /// The form of a link that opens the client and adds a server.
     pub link: Option<LinkForm>,
     /// The paths of which one exists if the client is installed.
-    pub(crate) signs: &'static [&'static str],
+    pub(crate) install_paths: &'static [&'static str],
     /// The programs of which one is in the PATH if the client is installed.
     pub(crate) programs: &'static [&'static str],
-    /// The templates with a variable that moves the global file, in order of precedence.
+    /// Templates with a variable that, if it is set, moves the global file; in order of precedence.
     pub(crate) overrides: &'static [&'static str],
     /// The places of the global file. The first file with content counts, or else the first file
     /// that exists, or else the first place.
@@ -97,10 +99,15 @@ pub struct Client {
     pub(crate) is_exclusive: bool,
     /// The text of a file that Drawbridge creates, before the entry is added.
     pub(crate) new_file: &'static str,
+    /// The keys from the root of the file to the servers.
     pub(crate) container: &'static [&'static str],
+    /// Whether the servers are a list, and not a map by name.
     pub(crate) is_list: bool,
+    /// Returns the entry that starts the bridge.
     pub(crate) bridge: fn(&Connection) -> Entry,
+    /// Returns the entry with this URL and token. `None` if the client supports no URL.
     pub(crate) http: Option<fn(&str, Option<&str>) -> Entry>,
+    /// The members that "ask once" adds to the entry.
     pub(crate) grants: &'static [(&'static str, Grant)],
     pub(crate) grant_list: Option<GrantList>,
     /// The text that the client puts before the name of each tool.
@@ -118,7 +125,7 @@ pub struct AskOnce {
 }
 
 impl Client {
-    /// Returns a row for a client that reads `mcpServers` from a JSON file.
+    /// Returns a row with defaults: the client reads `mcpServers` from a JSON file.
     pub(crate) const fn new(id: &'static str, name: &'static str) -> Self {
         Self {
             id,
@@ -126,7 +133,7 @@ impl Client {
             format: Format::Jsonc,
             notes: &[],
             link: None,
-            signs: &[],
+            install_paths: &[],
             programs: &[],
             overrides: &[],
             files: &[],
@@ -153,8 +160,8 @@ impl Client {
     }
 
     /// Returns how many characters of a tool's name the client leaves to Drawbridge, if the entry
-    /// is named [`SERVER_NAME`]. Clients whose prefix is not known get that of the longest known
-    /// one.
+    /// is named [`SERVER_NAME`]. A client whose prefix is unknown counts as having the longest
+    /// known prefix.
     pub fn name_budget(&self) -> usize {
         MAX_TOOL_NAME - self.tool_prefix.len()
     }
@@ -174,8 +181,8 @@ impl Client {
         !self.grants.is_empty() || self.grant_list.is_some()
     }
 
-    /// Returns the seconds that the client waits for an answer with "ask once", or nothing if its
-    /// files cannot say so.
+    /// Returns the seconds that the client waits for an answer with "ask once", or `None` if its
+    /// files have no setting for this time.
     pub fn ask_once_wait(&self) -> Option<u64> {
         self.grants.iter().find_map(|(_, grant)| match grant {
             Grant::Milliseconds => Some(WAIT_SECONDS),
@@ -184,7 +191,7 @@ impl Client {
         })
     }
 
-    /// Returns what "ask once" writes, for people. Empty if nothing can be written.
+    /// Describes for people what "ask once" writes. Empty if nothing can be written.
     pub fn ask_once_changes(&self) -> Vec<String> {
         let members = self.grants.iter().map(|(name, grant)| match grant {
             Grant::True => format!("`{name}`: true"),
@@ -200,7 +207,7 @@ impl Client {
         members.chain(list).collect()
     }
 
-    /// Returns the entry for a connection, or nothing if the client does not support the transport.
+    /// Returns the entry for a connection, or `None` if the client does not support the transport.
     pub fn entry(&self, connection: &Connection, ask_once: Option<&AskOnce>) -> Option<Entry> {
         let mut entry = match &connection.transport {
             Transport::Bridge => (self.bridge)(connection),
@@ -216,8 +223,8 @@ impl Client {
         Some(entry)
     }
 
-    /// Returns a new configuration file with nothing but our entry, for a person to paste. Returns
-    /// nothing if the client does not support the transport.
+    /// Returns a configuration file that has only our entry, for a person to paste. Returns `None`
+    /// if the client does not support the transport.
     pub fn snippet(&self, connection: &Connection) -> Option<String> {
         let edit = Edit::SetEntry {
             container: self.container(),

@@ -27,15 +27,15 @@ const CLAUDE_SETTINGS: GrantList = GrantList {
 
 const CURSOR_PERMISSIONS: GrantList = GrantList {
     place: "`permissions.json` in the same folder",
-    file: beside_as_permissions,
+    file: cursor_permissions,
     path: &["mcpAllowlist"],
     text: "drawbridge:*",
 };
 
-/// All clients that Drawbridge can connect, by their popularity within each group.
+/// All clients that Drawbridge can connect, roughly by popularity.
 pub const CLIENTS: &[Client] = &[
     Client {
-        signs: &[
+        install_paths: &[
             "<config>/Claude",
             "<local>/Packages/Claude_*",
             "/Applications/Claude.app",
@@ -56,7 +56,7 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("claude-desktop", "Claude Desktop")
     },
     Client {
-        signs: &["~/.claude", "~/.claude.json"],
+        install_paths: &["~/.claude", "~/.claude.json"],
         programs: &["claude"],
         overrides: &["$CLAUDE_CONFIG_DIR/.claude.json"],
         files: &[(Any, "~/.claude.json")],
@@ -68,19 +68,19 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("claude-code", "Claude Code")
     },
     Client {
-        signs: &["~/.cursor", "/Applications/Cursor.app"],
+        install_paths: &["~/.cursor", "/Applications/Cursor.app"],
         programs: &["cursor", "cursor-agent"],
         files: &[(Any, "~/.cursor/mcp.json")],
         project: &[".cursor/mcp.json"],
         grant_list: Some(CURSOR_PERMISSIONS),
         link: Some(LinkForm::Cursor),
         notes: &[
-            "Cursor uses this list in place of the list of allowed tools in its own settings.",
+            "Cursor uses the list in `permissions.json` in place of the list of allowed tools in its own settings.",
         ],
         ..Client::new("cursor", "Cursor")
     },
     Client {
-        signs: &["<config>/Code", "/Applications/Visual Studio Code.app"],
+        install_paths: &["<config>/Code", "/Applications/Visual Studio Code.app"],
         programs: &["code"],
         files: &[(Any, "<config>/Code/User/mcp.json")],
         profiles: &["<config>/Code/User/profiles/*/mcp.json"],
@@ -88,7 +88,7 @@ pub const CLIENTS: &[Client] = &[
         ..vs_code("vscode", "VS Code")
     },
     Client {
-        signs: &["<config>/Code - Insiders"],
+        install_paths: &["<config>/Code - Insiders"],
         programs: &["code-insiders"],
         files: &[(Any, "<config>/Code - Insiders/User/mcp.json")],
         profiles: &["<config>/Code - Insiders/User/profiles/*/mcp.json"],
@@ -96,7 +96,7 @@ pub const CLIENTS: &[Client] = &[
         ..vs_code("vscode-insiders", "VS Code Insiders")
     },
     Client {
-        signs: &["~/.copilot"],
+        install_paths: &["~/.copilot"],
         programs: &["copilot"],
         overrides: &["$COPILOT_HOME/mcp-config.json"],
         files: &[(Any, "~/.copilot/mcp-config.json")],
@@ -109,7 +109,7 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("copilot-cli", "Copilot CLI")
     },
     Client {
-        signs: &["~/.codeium/windsurf", "/Applications/Windsurf.app"],
+        install_paths: &["~/.codeium/windsurf", "/Applications/Windsurf.app"],
         programs: &["windsurf"],
         files: &[(Any, "~/.codeium/windsurf/mcp_config.json")],
         http: Some(shape::server_url),
@@ -117,14 +117,14 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("windsurf", "Windsurf")
     },
     Client {
-        signs: &["~/.codeium/mcp_config.json"],
+        install_paths: &["~/.codeium/mcp_config.json"],
         files: &[(Any, "~/.codeium/mcp_config.json")],
         http: Some(shape::server_url),
         notes: &[ASK_IN_WINDOW],
         ..Client::new("windsurf-jetbrains", "Windsurf plugin for JetBrains IDEs")
     },
     Client {
-        signs: &["~/.config/devin", "<config>/devin"],
+        install_paths: &["~/.config/devin", "<config>/devin"],
         programs: &["devin"],
         files: &[
             (Windows, "<config>/devin/mcp_config.json"),
@@ -134,7 +134,7 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("devin-cli", "Devin CLI")
     },
     Client {
-        signs: &["~/.lmstudio"],
+        install_paths: &["~/.lmstudio"],
         programs: &["lms"],
         files: &[(Any, "~/.lmstudio/mcp.json")],
         link: Some(LinkForm::LmStudio),
@@ -142,7 +142,7 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("lm-studio", "LM Studio")
     },
     Client {
-        signs: &["~/.gemini/settings.json"],
+        install_paths: &["~/.gemini/settings.json"],
         programs: &["gemini"],
         overrides: &["$GEMINI_CLI_HOME/.gemini/settings.json"],
         files: &[(Any, "~/.gemini/settings.json")],
@@ -152,7 +152,7 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("gemini-cli", "Gemini CLI")
     },
     Client {
-        signs: &[
+        install_paths: &[
             "~/.gemini/config",
             "~/.gemini/antigravity",
             "~/.gemini/antigravity-ide",
@@ -168,7 +168,7 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("antigravity", "Antigravity")
     },
     Client {
-        signs: &["~/.qwen"],
+        install_paths: &["~/.qwen"],
         programs: &["qwen"],
         overrides: &["$QWEN_HOME/settings.json"],
         files: &[(Any, "~/.qwen/settings.json")],
@@ -180,7 +180,7 @@ pub const CLIENTS: &[Client] = &[
     Client {
         format: Format::Toml,
         container: &["mcp_servers"],
-        signs: &["~/.codex"],
+        install_paths: &["~/.codex"],
         programs: &["codex"],
         overrides: &["$CODEX_HOME/config.toml"],
         files: &[(Any, "~/.codex/config.toml")],
@@ -195,7 +195,7 @@ pub const CLIENTS: &[Client] = &[
     },
     Client {
         container: &["context_servers"],
-        signs: &["<xdg>/zed", "<config>/Zed", "/Applications/Zed.app"],
+        install_paths: &["<xdg>/zed", "<config>/Zed", "/Applications/Zed.app"],
         programs: &["zed", "zeditor"],
         files: &[
             (Windows, "<config>/Zed/settings.json"),
@@ -208,7 +208,7 @@ pub const CLIENTS: &[Client] = &[
     },
     Client {
         container: &["mcp"],
-        signs: &["<xdg>/opencode"],
+        install_paths: &["<xdg>/opencode"],
         programs: &["opencode"],
         files: &[
             (Any, "<xdg>/opencode/opencode.jsonc"),
@@ -224,7 +224,7 @@ pub const CLIENTS: &[Client] = &[
     },
     Client {
         container: &["mcp"],
-        signs: &["<xdg>/kilo"],
+        install_paths: &["<xdg>/kilo"],
         programs: &["kilo"],
         files: &[(Any, "<xdg>/kilo/kilo.jsonc")],
         bridge: shape::command_list,
@@ -232,7 +232,7 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("kilo-code", "Kilo Code")
     },
     Client {
-        signs: &[
+        install_paths: &[
             "<config>/Code/User/globalStorage/saoudrizwan.claude-dev",
             "~/.cline",
         ],
@@ -256,7 +256,7 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("cline", "Cline")
     },
     Client {
-        signs: &["<config>/Code/User/globalStorage/rooveterinaryinc.roo-cline"],
+        install_paths: &["<config>/Code/User/globalStorage/rooveterinaryinc.roo-cline"],
         files: &[(
             Any,
             "<config>/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
@@ -272,10 +272,10 @@ pub const CLIENTS: &[Client] = &[
     Client {
         format: Format::Yaml,
         is_list: true,
-        signs: &["~/.continue"],
+        install_paths: &["~/.continue"],
         programs: &["cn"],
         files: &[(Any, "~/.continue/config.yaml")],
-        // Continue does not start with a file that lacks them.
+        // Continue does not start if the file lacks these members.
         new_file: "name: Local Config\nversion: 1.0.0\nschema: v1\n",
         bridge: shape::named_command,
         http: Some(shape::named_url),
@@ -288,7 +288,7 @@ pub const CLIENTS: &[Client] = &[
     Client {
         format: Format::Yaml,
         container: &["extensions"],
-        signs: &[
+        install_paths: &[
             "~/.config/goose",
             "<config>/Block/goose",
             "/Applications/Goose.app",
@@ -310,7 +310,7 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("goose", "Goose")
     },
     Client {
-        signs: &["~/.ai/mcp", "<config>/JetBrains"],
+        install_paths: &["~/.ai/mcp", "<config>/JetBrains"],
         files: &[(Any, "~/.ai/mcp/mcp.json")],
         project: &[".ai/mcp/mcp.json"],
         notes: &[
@@ -320,7 +320,7 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("jetbrains-ai", "JetBrains AI Assistant")
     },
     Client {
-        signs: &["~/.junie"],
+        install_paths: &["~/.junie"],
         programs: &["junie"],
         files: &[(Any, "~/.junie/mcp/mcp.json")],
         project: &[".junie/mcp/mcp.json"],
@@ -329,7 +329,7 @@ pub const CLIENTS: &[Client] = &[
     },
     Client {
         container: &["amp.mcpServers"],
-        signs: &["<xdg>/amp", "<config>/amp"],
+        install_paths: &["<xdg>/amp", "<config>/amp"],
         programs: &["amp"],
         overrides: &["$AMP_SETTINGS_FILE"],
         files: &[
@@ -339,7 +339,7 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("amp", "Amp")
     },
     Client {
-        signs: &["~/.kiro"],
+        install_paths: &["~/.kiro"],
         programs: &["kiro", "kiro-cli"],
         files: &[(Any, "~/.kiro/settings/mcp.json")],
         project: &[".kiro/settings/mcp.json"],
@@ -348,14 +348,14 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("kiro", "Kiro")
     },
     Client {
-        signs: &["~/.warp"],
+        install_paths: &["~/.warp"],
         programs: &["warp-terminal", "warp"],
         files: &[(Any, "~/.warp/.mcp.json")],
         notes: &[ASK_IN_WINDOW],
         ..Client::new("warp", "Warp")
     },
     Client {
-        signs: &["~/.aws/amazonq"],
+        install_paths: &["~/.aws/amazonq"],
         programs: &["q"],
         files: &[(Any, "~/.aws/amazonq/mcp.json")],
         http: Some(shape::http_url),
@@ -365,7 +365,7 @@ pub const CLIENTS: &[Client] = &[
     },
     Client {
         container: &["mcp"],
-        signs: &["<xdg>/crush"],
+        install_paths: &["<xdg>/crush"],
         programs: &["crush"],
         overrides: &["$CRUSH_GLOBAL_CONFIG/crush.json"],
         files: &[
@@ -382,7 +382,7 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("crush", "Crush")
     },
     Client {
-        signs: &["~/.factory"],
+        install_paths: &["~/.factory"],
         programs: &["droid"],
         files: &[(Any, "~/.factory/mcp.json")],
         bridge: shape::stdio_command,
@@ -391,7 +391,7 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("factory-droid", "Factory Droid")
     },
     Client {
-        signs: &["~/.kimi-code", "~/.kimi"],
+        install_paths: &["~/.kimi-code", "~/.kimi"],
         programs: &["kimi"],
         overrides: &["$KIMI_CODE_HOME/mcp.json"],
         files: &[(Any, "~/.kimi-code/mcp.json"), (Any, "~/.kimi/mcp.json")],
@@ -400,7 +400,7 @@ pub const CLIENTS: &[Client] = &[
     Client {
         format: Format::Toml,
         container: &["mcp_servers"],
-        signs: &["~/.grok"],
+        install_paths: &["~/.grok"],
         programs: &["grok"],
         overrides: &["$GROK_HOME/config.toml"],
         files: &[(Any, "~/.grok/config.toml")],
@@ -411,7 +411,7 @@ pub const CLIENTS: &[Client] = &[
         format: Format::Toml,
         container: &["mcp_servers"],
         is_list: true,
-        signs: &["~/.vibe"],
+        install_paths: &["~/.vibe"],
         programs: &["vibe"],
         files: &[(Any, "~/.vibe/config.toml")],
         bridge: shape::vibe_command,
@@ -419,39 +419,39 @@ pub const CLIENTS: &[Client] = &[
         ..Client::new("mistral-vibe", "Mistral Vibe")
     },
     Client {
-        signs: &["<config>/Trae"],
+        install_paths: &["<config>/Trae"],
         programs: &["trae"],
         files: &[(Any, "<config>/Trae/User/mcp.json")],
         notes: &[ASK_IN_WINDOW],
         ..Client::new("trae", "Trae")
     },
     Client {
-        signs: &["<data>/Jan"],
+        install_paths: &["<data>/Jan"],
         files: &[(Any, "<data>/Jan/data/mcp_config.json")],
         http: None,
         notes: &[ASK_IN_WINDOW],
         ..Client::new("jan", "Jan")
     },
     Client {
-        signs: &["~/.boltai"],
+        install_paths: &["~/.boltai"],
         files: &[(Any, "~/.boltai/mcp.json")],
         http: None,
         ..Client::new("boltai", "BoltAI")
     },
     Client {
-        signs: &["~/.pi/agent"],
+        install_paths: &["~/.pi/agent"],
         programs: &["pi"],
         files: &[(Any, "~/.pi/agent/mcp.json")],
         ..Client::new("pi", "Pi")
     },
     Client {
-        signs: &["~/.omp/agent"],
+        install_paths: &["~/.omp/agent"],
         programs: &["omp"],
         files: &[(Any, "~/.omp/agent/mcp.json")],
         ..Client::new("oh-my-pi", "Oh My Pi")
     },
     Client {
-        signs: &["<config>/anythingllm-desktop"],
+        install_paths: &["<config>/anythingllm-desktop"],
         files: &[(
             Any,
             "<config>/anythingllm-desktop/storage/plugins/anythingllm_mcp_servers.json",
@@ -497,7 +497,7 @@ fn claude_settings(machine: &Machine, file: &Path) -> PathBuf {
     }
 }
 
-fn beside_as_permissions(_machine: &Machine, file: &Path) -> PathBuf {
+fn cursor_permissions(_machine: &Machine, file: &Path) -> PathBuf {
     file.with_file_name("permissions.json")
 }
 

@@ -58,8 +58,8 @@ impl Connection {
     }
 }
 
-/// Returns whether Drawbridge may have written an entry: it starts the bridge, or names an endpoint
-/// on this computer.
+/// Returns whether Drawbridge may have written an entry: the entry starts the bridge, or has the
+/// URL of an endpoint on this computer.
 pub(crate) fn is_ours(entry: &Value) -> bool {
     let is_local = |text: &str| endpoint(text).is_some_and(|(_, path)| path == "/mcp");
     is_bridge(&command_words(entry)) || urls(entry).any(is_local)

@@ -12,7 +12,7 @@ use crate::{
 /// Stands for a value that is not shown.
 pub(crate) const HIDDEN: &str = "•••";
 
-/// The maps of which only the names are shown.
+/// The maps whose values are hidden, so that only their names are shown.
 const SECRET_MAPS: [&str; 8] = [
     "env",
     "environment",
@@ -25,7 +25,7 @@ const SECRET_MAPS: [&str; 8] = [
 ];
 
 /// Returns the differences between two texts as a unified diff, or an empty text if they are equal.
-/// Lines are compared as they are, and hidden afterwards, so that a changed secret is a difference.
+/// Secrets are hidden after the lines are compared, so that a changed secret is a difference.
 pub(crate) fn unified_diff(format: Format, before: &str, after: &str) -> String {
     let diff = TextDiff::from_lines(before, after);
     let shown_before = hide_secrets(format, before);
@@ -117,6 +117,12 @@ pub(crate) fn show_member(name: &str, value: &serde_json::Value) -> String {
         _ if is_secret => HIDDEN.to_owned(),
         serde_json::Value::String(text) if looks_like_secret(text) => HIDDEN.to_owned(),
         serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Object(members) => {
+            let shown = members
+                .iter()
+                .map(|(name, value)| format!("{name}: {}", show_member(name, value)));
+            format!("{{{}}}", shown.collect::<Vec<_>>().join(", "))
+        }
         serde_json::Value::Array(items) => {
             let mut previous = None;
             let shown = items.iter().map(|item| {
@@ -131,8 +137,7 @@ pub(crate) fn show_member(name: &str, value: &serde_json::Value) -> String {
         }
         other @ (serde_json::Value::Null
         | serde_json::Value::Bool(_)
-        | serde_json::Value::Number(_)
-        | serde_json::Value::Object(_)) => other.to_string(),
+        | serde_json::Value::Number(_)) => other.to_string(),
     }
 }
 
@@ -152,11 +157,20 @@ fn push_hidden(shown: &mut String, value: &str) {
 /// secret.
 fn hide_in_line(line: &str) -> String {
     let trimmed = line.trim_start();
-    let is_comment = ["//", "#", "/*", "*"]
-        .iter()
-        .any(|sign| trimmed.starts_with(sign));
-    if is_comment && let Some(end) = find_secret_value(line) {
-        return format!("{}{HIDDEN}", &line[..end]);
+    let is_comment = trimmed.starts_with('*');
+    let comment = if is_comment {
+        Some(0)
+    } else {
+        // A sign within a value only hides more.
+        ["//", "#", "/*"]
+            .iter()
+            .filter_map(|sign| line.find(sign))
+            .min()
+    };
+    if let Some(start) = comment
+        && let Some(end) = find_secret_value(&line[start..])
+    {
+        return format!("{}{HIDDEN}", &line[..start + end]);
     }
     let mut shown = line.to_owned();
     let is_edge = |c: char| c.is_whitespace() || "\"'`,;()[]{}<>".contains(c);
@@ -176,8 +190,39 @@ fn find_secret_value(line: &str) -> Option<usize> {
             let name = line[..*offset].trim_end_matches(['"', '\'', ' ']);
             let start = name
                 .rfind(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
-                .map_or(0, |before| before + 1);
-            name.get(start..).is_some_and(is_secret_name)
+                .map_or(0, |before| {
+                    before + name[before..].chars().next().map_or(0, char::len_utf8)
+                });
+            is_secret_name(&name[start..])
         })
         .map(|offset| offset + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn secrets_within_a_member_are_hidden() {
+        let command = json!({ "path": "npx", "env": { "A": "hunter2" }, "api_key": "hunter3" });
+        let shown = show_member("command", &command);
+        assert!(shown.contains("npx"), "{shown}");
+        assert!(!shown.contains("hunter"), "{shown}");
+    }
+
+    #[test]
+    fn secrets_in_comments_are_hidden() {
+        for line in [
+            "# API_KEY=hunter2",
+            "x: 1 # API_KEY=hunter2",
+            "x: 1 # für°API_KEY=hunter2",
+            "\"x\": 1, // token: hunter2",
+        ] {
+            let shown = hide_in_line(line);
+            assert!(!shown.contains("hunter"), "{shown}");
+        }
+        assert_eq!(hide_in_line("x: 1 # one"), "x: 1 # one");
+    }
 }

@@ -28,7 +28,7 @@ impl Entry {
 pub struct Container {
     /// The keys from the root of the file.
     pub path: Vec<String>,
-    /// Whether it is a list, whose entries have a member `name`, and not a map by name.
+    /// Whether the servers are a list, whose entries have a member `name`, and not a map by name.
     pub is_list: bool,
 }
 
@@ -72,7 +72,7 @@ pub(crate) enum Edit {
     },
 }
 
-/// Shows only where the change is: an entry may contain a secret.
+/// Shows only the place of the change, because an entry may contain a secret.
 impl fmt::Debug for Edit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Edit({})", self.path().join("."))
@@ -100,7 +100,8 @@ impl Edit {
                 true
             }
             Self::AddText { list, text } => {
-                let Some(Value::Array(texts)) = create(root, list, Value::Array(Vec::new())) else {
+                let Some(Value::Array(texts)) = get_or_create(root, list, Value::Array(Vec::new()))
+                else {
                     return false;
                 };
                 if !texts.iter().any(|other| other == text) {
@@ -117,7 +118,7 @@ impl Edit {
         }
     }
 
-    /// Returns the keys to the map or list that is changed.
+    /// Returns the keys from the root to the map or list that is changed.
     pub(crate) fn path(&self) -> &[String] {
         match self {
             Self::SetEntry { container, .. } | Self::RemoveEntry { container, .. } => {
@@ -134,7 +135,7 @@ fn set_entry(root: &mut Value, container: &Container, name: &str, entry: &Entry)
     } else {
         Value::Object(Map::new())
     };
-    match create(root, &container.path, empty) {
+    match get_or_create(root, &container.path, empty) {
         Some(Value::Object(map)) if !container.is_list => {
             map.insert(name.to_owned(), entry.to_value());
             true
@@ -164,9 +165,9 @@ fn find_mut<'a>(root: &'a mut Value, path: &[String]) -> Option<&'a mut Value> {
         .try_fold(root, |value, key| value.get_mut(key.as_str()))
 }
 
-/// Returns the value at a path. Missing parts of the path are created, also where the file has a
-/// `null`.
-fn create<'a>(root: &'a mut Value, path: &[String], empty: Value) -> Option<&'a mut Value> {
+/// Returns the value at a path. Creates the parts of the path that are missing or `null`. Returns
+/// `None` if a part of the path is no map.
+fn get_or_create<'a>(root: &'a mut Value, path: &[String], empty: Value) -> Option<&'a mut Value> {
     let mut value = root;
     for key in path {
         if value.is_null() {
@@ -183,8 +184,7 @@ fn create<'a>(root: &'a mut Value, path: &[String], empty: Value) -> Option<&'a 
     Some(value)
 }
 
-/// Removes empty maps and lists along a path. The formats differ in whether an empty one can be
-/// written.
+/// Removes the empty maps and lists at the end of a path, because not every format can write them.
 pub(crate) fn prune(root: &mut Value, path: &[String]) {
     for length in (1..=path.len()).rev() {
         let is_empty = match find(root, &path[..length]) {

@@ -44,7 +44,7 @@ impl FileError {
     }
 }
 
-/// Returns the bytes of a file, or nothing if there is none.
+/// Returns the bytes of a file, or `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     let metadata = match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -61,8 +61,8 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
         .map_err(FileError::io(path, "read"))
 }
 
-/// Returns the file that a path stands for, which may not exist: dotfile managers place symbolic
-/// links, and these have to stay.
+/// Returns the file to which a path leads through symbolic links. The file may not exist. The links
+/// have to stay, because dotfile managers place them.
 pub(crate) fn follow_links(path: &Path) -> Result<PathBuf, FileError> {
     let mut target = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -74,7 +74,7 @@ pub(crate) fn follow_links(path: &Path) -> Result<PathBuf, FileError> {
     Err(FileError::NotAFile(path.to_owned()))
 }
 
-/// Rejects a file that its owner protected. A rename would replace it even so.
+/// Rejects a read-only file, which a rename would replace nevertheless.
 pub(crate) fn check_writable(target: &Path) -> Result<(), FileError> {
     match fs::metadata(target) {
         Ok(metadata) if metadata.permissions().readonly() => {
@@ -118,7 +118,8 @@ pub(crate) fn temporary_file(target: &Path) -> PathBuf {
     target.with_file_name(format!(".{name}.drawbridge-new"))
 }
 
-/// Replaces a file if it still has the bytes `before`, with the mode and the owner that it had.
+/// Replaces a file if it still has the bytes `before`, or creates it if `before` is `None` and
+/// there is still no file. The mode and the owner stay.
 pub(crate) fn replace(target: &Path, before: Option<&[u8]>, after: &[u8]) -> Result<(), FileError> {
     check_writable(target)?;
     let temporary = temporary_file(target);

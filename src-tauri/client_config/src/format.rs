@@ -1,5 +1,5 @@
-//! The formats of configuration files. Each changes single entries of a text, and preserves the
-//! rest of it byte for byte.
+//! The formats of configuration files. Each format can change single entries of a text, and
+//! preserves the rest of the text byte for byte.
 
 mod jsonc;
 mod line_ends;
@@ -50,7 +50,8 @@ pub enum EditError {
     Unsure(String),
 }
 
-/// A text in a file: its keys from the root, its value, and its bytes including quotes.
+/// A string, number or date in a file: its keys from the root, its value, and the range of its
+/// bytes including quotes. The key of an element of a list is empty.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Scalar {
     pub(crate) path: Vec<String>,
@@ -73,7 +74,7 @@ impl Format {
         })
     }
 
-    /// Returns the texts of a file, in order.
+    /// Returns the strings, numbers and dates of a file, in order.
     pub(crate) fn scalars(self, text: &str) -> Result<Vec<Scalar>, SyntaxError> {
         match self {
             Self::Jsonc => jsonc::scalars(text),
@@ -82,8 +83,8 @@ impl Format {
         }
     }
 
-    /// Returns the text with the changes. The result is parsed again, and has to be the file with
-    /// these changes and no other.
+    /// Returns the text with the changes. Parses the result again, and returns an error if it
+    /// differs from the parsed file in anything but these changes.
     pub(crate) fn edit(self, text: &str, edits: &[Edit]) -> Result<String, EditError> {
         let mut expected = self.parse(text)?;
         let mut edited = text.to_owned();
@@ -109,13 +110,13 @@ impl Format {
     }
 }
 
-/// Returns a text without quotes, and any other value as JSON.
+/// Returns a string without quotes, and any other value as JSON.
 fn plain_text(value: &Value) -> String {
     let text = value.as_str().map(str::to_owned);
     text.unwrap_or_else(|| value.to_string())
 }
 
-/// Returns the position of a byte in a text.
+/// Returns the line and the column of a byte in a text, both counted from 1.
 fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = &text[..text.floor_char_boundary(offset)];
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

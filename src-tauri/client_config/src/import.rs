@@ -1,8 +1,8 @@
 //! Finds servers in the configuration files of clients and in pasted text.
 //!
 //! A text is read in four steps: [`text`] finds its format and the entries in it, [`entry`] makes a
-//! spec of each entry, [`merge`] merges equal ones and gives each a name of its own, and [`finish`]
-//! finds the literal secrets.
+//! spec of each entry, [`merge`] merges equal servers and gives each server a unique name, and
+//! [`finish`] finds the literal secrets.
 
 mod command_line;
 mod containers;
@@ -48,14 +48,14 @@ pub struct Importer<'a> {
     /// The URL of Drawbridge's endpoint. Entries that lead to it are skipped.
     pub endpoint_url: &'a str,
     /// The ids of the servers that Drawbridge already has. No server that is found gets one of
-    /// them.
+    /// these ids.
     pub taken_ids: &'a BTreeSet<String>,
 }
 
 /// The servers that were found.
 #[derive(Debug, Default)]
 pub struct FoundServers {
-    /// No two of them have the same name, or the same contents.
+    /// No two servers have the same name or the same contents.
     pub servers: Vec<FoundServer>,
     /// The entries that are no servers to import.
     pub skipped: Vec<SkippedEntry>,
@@ -66,7 +66,8 @@ pub struct FoundServers {
 /// A server that was found.
 #[derive(Debug)]
 pub struct FoundServer {
-    /// Unique among the servers that were found, also as a server's id.
+    /// The name. Both the name and the id made from it are unique among the servers that were
+    /// found.
     pub name: String,
     /// The spec, or the reason why the entry cannot be a server.
     ///
@@ -255,7 +256,7 @@ pub enum EntryError {
     Spec(#[from] SpecError),
 }
 
-/// The surroundings of an entry, in which its variables have values.
+/// The surroundings of an entry, which determine the values of its variables.
 #[derive(Clone, Copy)]
 struct Surroundings<'a> {
     importer: Importer<'a>,
@@ -266,7 +267,7 @@ struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
-    /// Returns whether a plain `url` means HTTP+SSE, as in these clients.
+    /// Returns whether a plain `url` means HTTP+SSE, as it does in Gemini CLI and Qwen Code.
     fn url_means_sse(&self) -> bool {
         self.file
             .is_some_and(|(client, _)| ["gemini-cli", "qwen-code"].contains(&client.id))
@@ -289,7 +290,7 @@ struct RawEntry {
 #[derive(Default)]
 struct Document {
     entries: Vec<RawEntry>,
-    /// The values that VS Code asks for.
+    /// The definitions of the values that VS Code asks for.
     inputs: Vec<InputDefinition>,
 }
 
@@ -431,8 +432,8 @@ impl FoundServer {
         crate::literals::move_literals(id.as_str(), spec, BTreeSet::new())
     }
 
-    /// Puts a value that the person gave in the place of `${input:ID}`, in the command, the
-    /// arguments, the folder and the URL. The keyring has the value for all other places.
+    /// Puts a value that the person gave in the place of `${input:ID}` in the command, the
+    /// arguments, the folder and the URL. All other places get the value from the keyring.
     pub fn fill_input(&mut self, id: &str, value: &str) {
         let Ok(spec) = &mut self.spec else { return };
         let marker = variables::marker(id);

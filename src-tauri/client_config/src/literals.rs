@@ -1,5 +1,5 @@
-//! Literal secrets in a spec: finds them wherever a spec can have one, and replaces them by
-//! references to the keyring.
+//! Literal secrets in a spec: finds them in all parts of the spec, and replaces them by references
+//! to the keyring.
 
 use std::{collections::BTreeSet, mem, ops::Range};
 
@@ -21,15 +21,16 @@ pub struct LiteralPart {
     pub place: Place,
     /// The name for the secret in the keyring.
     pub secret_name: String,
-    /// The part of the text in this place.
+    /// The bytes of the secret in the text at `place`.
     range: Range<usize>,
     /// The secret, as the spec has it.
     raw: String,
-    /// The secret, without the encoding of a URL.
+    /// The secret; percent-decoded if `place` is the spec's URL.
     value: String,
 }
 
 impl LiteralPart {
+    /// Returns the secret, percent-decoded if it is in the spec's URL.
     pub fn value(&self) -> &str {
         &self.value
     }
@@ -103,15 +104,15 @@ fn find_and_name(id: &str, spec: &ServerSpec, mut used: BTreeSet<String>) -> Vec
 }
 
 /// Moves the literal secrets out of the spec, and leaves references to the keyring. Returns the
-/// names and values to store there. None of the names is in `used`: those are names that something
-/// other than the spec refers to.
+/// names and values to store there. Does not choose a name in `used`, which has the names to which
+/// something other than the spec refers.
 pub fn move_literals(
     id: &str,
     spec: &mut ServerSpec,
     used: BTreeSet<String>,
 ) -> Vec<(String, String)> {
     let mut literals = find_and_name(id, spec, used);
-    // From the end, so that the ranges of earlier parts of the same text stay right.
+    // Begin at the end, so that the ranges of earlier parts of the same text stay right.
     literals.reverse();
     for literal in &literals {
         let text = text_at(spec, &literal.place);
@@ -143,7 +144,7 @@ fn text_at<'a>(spec: &'a mut ServerSpec, place: &Place) -> &'a mut String {
 
 struct Finder<'a> {
     id: &'a str,
-    /// The names that have a secret: those to which something refers already, and those found here.
+    /// The names that are taken, by existing references and by the secrets found here.
     used: BTreeSet<String>,
     found: Vec<LiteralPart>,
 }
@@ -152,7 +153,7 @@ impl Finder<'_> {
     fn add(&mut self, place: Place, name: &str, text: &str, range: Range<usize>) {
         let raw = text[range.clone()].to_owned();
         let value = if place == Place::Url {
-            // A value that is no text could not be put back.
+            // A value that is not UTF-8 could not be put back.
             let Ok(value) = percent_decode_str(&raw).decode_utf8() else {
                 return;
             };
@@ -211,8 +212,8 @@ impl Finder<'_> {
 }
 
 /// Returns the secrets in a URL, each with a name: the password or, if it is missing or empty, the
-/// user name; the values of parameters that have a telling name or format; and parts of the path
-/// that look like a key.
+/// user name; the values of parameters whose name or value suggests a secret; and parts of the path
+/// that look like a secret.
 fn find_in_url(text: &str) -> Vec<(String, Range<usize>)> {
     let Ok(url) = Url::parse(text) else {
         return Vec::new();
@@ -270,8 +271,7 @@ fn find_in_url(text: &str) -> Vec<(String, Range<usize>)> {
     found
 }
 
-/// Returns whether a value is a switch, a path, a number of tokens, or one that the reader of a
-/// README has to fill in.
+/// Returns whether a value is a switch, a path, a number of tokens, or a placeholder.
 fn is_ordinary(name: &str, value: &str) -> bool {
     let is_count = name.to_ascii_lowercase().contains("tokens") && value.parse::<u64>().is_ok();
     is_count || secrets::is_ordinary(value) || secrets::is_placeholder(name, value)
@@ -304,7 +304,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the spec without its literals, and what goes to the keyring.
+    /// Returns the spec without its literals, and the names and values for the keyring.
     fn moved(spec: &Value) -> (Value, Vec<(String, String)>) {
         let mut spec: ServerSpec = serde_json::from_value(spec.clone()).expect("a spec");
         let moved = move_literals("s", &mut spec, BTreeSet::new());
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_literal_of_a_url_is_known_as_it_is_sent() {
+    fn a_literal_in_a_url_has_an_encoded_and_a_decoded_form() {
         let spec = json!({"url": "https://h.example/mcp?api_key=a%2Fbcdefgh"});
         let spec: ServerSpec = serde_json::from_value(spec).expect("a spec");
         let found = find_literals("s", &spec);

@@ -1,9 +1,9 @@
-//! The machine whose clients are configured: its system, folders and environment. All paths are
-//! resolved against this value, so that a test can resolve those of any system.
+//! The machine whose clients are configured: its system, folders and environment. All paths of
+//! clients are resolved with a [`Machine`], so that a test can resolve them for any system.
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fs, iter,
     path::{Path, PathBuf},
 };
 
@@ -20,7 +20,7 @@ pub enum Os {
     Windows,
 }
 
-/// A user's account on a machine.
+/// A machine, as the programs of one user see it.
 #[derive(Debug, Clone)]
 pub struct Machine {
     pub os: Os,
@@ -30,7 +30,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Returns this machine, or nothing if the user has no home folder. An app that is started from
+    /// Returns this machine, or `None` if the user has no home folder. An app that is started from
     /// a desktop often has a shorter `PATH` than the user's shell: set `env["PATH"]` to find
     /// programs as the shell does.
     pub fn this() -> Option<Self> {
@@ -48,7 +48,7 @@ impl Machine {
         Some(Self { os, home, env })
     }
 
-    /// Replaces the variables that say where clients are and keep their files. Others are ignored.
+    /// Sets the variables whose names [`variable_names`] returns, and ignores the others.
     pub fn set_variables(&mut self, variables: &BTreeMap<String, String>) {
         for (name, value) in variables {
             if variable_names().any(|known| known == name) {
@@ -57,7 +57,8 @@ impl Machine {
         }
     }
 
-    /// Returns the value of a variable that is set and not empty. Names have no case on Windows.
+    /// Returns the value of a variable, or `None` if it is not set or empty. On Windows, the case
+    /// of the name does not matter.
     pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         let is_named = |other: &str| match self.os {
             Os::Windows => other.eq_ignore_ascii_case(name),
@@ -69,15 +70,15 @@ impl Machine {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Returns the folder of a variable, or `default` below the home folder.
+    /// Returns the folder that a variable names, or else the folder `default` in the home folder.
     fn folder(&self, variable: &str, default: &str) -> PathBuf {
         self.variable(variable)
             .map_or_else(|| self.home.join(default), PathBuf::from)
     }
 
-    /// Returns the path for a template of the table of clients: `~/…`, `$VARIABLE/…`, or one of
-    /// `<config>/…`, `<data>/…`, `<local>/…` and `<xdg>/…` (see [`folder_of`](Self::folder_of)).
-    /// Returns nothing if the variable is not set.
+    /// Returns the path that a template in [`CLIENTS`] stands for: an absolute path, `~/…`,
+    /// `$VARIABLE/…`, or one of `<config>/…`, `<data>/…`, `<local>/…` and `<xdg>/…` (see
+    /// [`folder_of`](Self::folder_of)). Returns `None` if the variable is not set.
     pub(crate) fn resolve(&self, template: &str) -> Option<PathBuf> {
         let (start, rest) = template.split_once('/').unwrap_or((template, ""));
         let base = match start.strip_prefix('$') {
@@ -107,13 +108,15 @@ impl Machine {
             ("<config>", Os::Linux) | ("<xdg>", _) => self.folder("XDG_CONFIG_HOME", ".config"),
             ("<data>", Os::Windows) => self.folder("APPDATA", "AppData/Roaming"),
             ("<data>", Os::Linux) => self.folder("XDG_DATA_HOME", ".local/share"),
+            // An absolute path begins with an empty part.
+            ("", _) => PathBuf::from("/"),
             ("<local>", _) => self.folder("LOCALAPPDATA", "AppData/Local"),
             _ => self.home.clone(),
         }
     }
 
-    /// Returns the existing paths for a template, in which `*` may stand for any characters in one
-    /// name. They are sorted.
+    /// Returns the paths that exist and match a template, sorted. A `*` in the template stands for
+    /// any characters within one name.
     pub(crate) fn find_paths(&self, template: &str) -> Vec<PathBuf> {
         let (plain, rest) = match template.find('*') {
             None => (template, ""),
@@ -151,16 +154,22 @@ impl Machine {
     }
 }
 
-/// Returns the names of the variables that say where clients are and keep their files.
+/// Returns the names of the variables that determine where clients are installed, and where they
+/// keep their files.
 pub fn variable_names() -> impl Iterator<Item = &'static str> {
     let overrides = CLIENTS.iter().flat_map(|client| client.overrides);
     let names = overrides.filter_map(|template| template.strip_prefix('$')?.split('/').next());
-    ["PATH", "XDG_CONFIG_HOME", "XDG_DATA_HOME"]
-        .into_iter()
-        .chain(names)
+    let folders = [
+        "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
+        "APPDATA",
+        "LOCALAPPDATA",
+    ];
+    iter::once("PATH").chain(folders).chain(names)
 }
 
-/// Returns the members of a folder whose name matches a pattern with at most one `*`.
+/// Returns the files and folders in a folder whose names match a pattern with one `*`. Without a
+/// `*`, returns the path with this name, which need not exist.
 fn list_matches(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let Some((start, end)) = pattern.split_once('*') else {
         return vec![folder.join(pattern)];

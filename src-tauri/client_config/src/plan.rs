@@ -38,7 +38,7 @@ struct PlannedFile {
     /// `None` if there is no file yet.
     before: Option<Vec<u8>>,
     after: Vec<u8>,
-    /// The changes that remove our own members again.
+    /// The edits that undo the changes, in the order in which they have to be made.
     reverse: Vec<Edit>,
 }
 
@@ -52,7 +52,7 @@ pub struct FileDiff {
     pub diff: String,
 }
 
-/// The reason why there is no plan, or why it was not applied. Nothing has changed then.
+/// The reason why there is no plan, or why it was not applied.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     #[error(transparent)]
@@ -93,8 +93,9 @@ impl Plan {
         Self::move_in(client, machine, config, connection, ask_once, &[])
     }
 
-    /// Plans to connect a client in the same way, and to remove the entries of servers that
-    /// Drawbridge has now. Each is given by its keys from the root of the file.
+    /// Plans to connect a client as [`Plan::connect`] does, and to remove the entries of servers
+    /// that Drawbridge has taken over. `moved` has the keys of each entry from the root of the
+    /// file.
     ///
     /// # Errors
     /// Returns an error in the same cases as [`Plan::connect`].
@@ -126,7 +127,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Plans to take Drawbridge out of a client's files: its entry, and the settings that tell the
+    /// Plans to remove Drawbridge's entry from a client's files, and the settings that tell the
     /// client to leave approval to Drawbridge.
     ///
     /// # Errors
@@ -153,8 +154,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Plans to add our line to the list of tools that the client does not ask about, or to remove
-    /// it, if the client has such a list.
+    /// If the client has a list of the tools about which it does not ask, plans to add Drawbridge
+    /// to it, or to remove Drawbridge from it.
     fn grant(
         &mut self,
         client: &Client,
@@ -187,7 +188,7 @@ impl Plan {
         )
     }
 
-    /// Adds the changes of another plan, of other files.
+    /// Adds the changes of another plan, which has to be about other files.
     pub fn extend(&mut self, other: Self) {
         self.files.extend(other.files);
     }
@@ -214,8 +215,8 @@ impl Plan {
             .collect()
     }
 
-    /// Returns the SHA-256 over all files before and after the changes, in hex. A person agrees to
-    /// a plan with this digest.
+    /// Returns the SHA-256 over all files before and after the changes, in hex. With this digest, a
+    /// person agrees to a plan.
     pub fn digest(&self) -> String {
         let mut hasher = Sha256::new();
         let mut add = |bytes: &[u8]| {
@@ -231,12 +232,12 @@ impl Plan {
         hex::encode(hasher.finalize())
     }
 
-    /// Makes the changes, and keeps a copy of each file in `backups`. `agreed` is the
-    /// digest of the plan that a person has seen.
+    /// Makes the changes, and keeps a copy of each file in `backups`. `agreed` is the digest of the
+    /// plan that a person has seen.
     ///
     /// # Errors
     /// Returns an error if a file cannot be written, or is not as the plan has read it. The files
-    /// that were changed before are restored.
+    /// that were changed until then are restored, if possible.
     pub fn apply(&self, backups: &dyn Backups, agreed: &str) -> Result<Receipt, PlanError> {
         if self.digest() != agreed {
             return Err(PlanError::Outdated);
@@ -319,7 +320,7 @@ impl Edits {
         self.reverse.push(reverse);
     }
 
-    /// Adds our entry, or changes the one that reaches Drawbridge.
+    /// Adds our entry, or changes the entry that already leads to Drawbridge.
     fn set_own_entry(
         &mut self,
         source: &PlannedSource,
@@ -421,7 +422,7 @@ fn check_unambiguous(config: &ConfigFile) -> Result<(), PlanError> {
 }
 
 impl Entry {
-    /// Returns the entry for a list under this name, if the container is one.
+    /// Adds the member `name` if the container is a list.
     fn named(mut self, name: &str, container: &Container) -> Self {
         if container.is_list {
             self.0.retain(|(member, _)| member != "name");
@@ -439,8 +440,8 @@ impl Entry {
         )
     }
 
-    /// Returns the old entry with our members. The person's own members stay, unless they name the
-    /// other transport.
+    /// Returns the entry with the further members of the old entry, which are the person's own.
+    /// Drops members that belong to a transport, or that enable or disable the entry.
     fn merged_into(self, old: &serde_json::Value) -> Self {
         const TRANSPORT: [&str; 13] = [
             "type",

@@ -1,6 +1,7 @@
 //! Recognizes literal secrets, by the name of their variable and by their shape.
 
-/// Parts of a name that suggest a secret. The short ones have to be a whole part of the name.
+/// Words that suggest a secret in a name. A word of three letters has to be a whole part of the
+/// name.
 const NAMES: [&str; 8] = [
     "TOKEN",
     "KEY",
@@ -45,7 +46,7 @@ const PREFIXES: &[&str] = &[
     "ya29.",
 ];
 
-/// Words that contain one of the [`NAMES`], and mean something else.
+/// Words that contain one of the [`NAMES`], but mean something else.
 const OTHER_WORDS: [&str; 9] = [
     "AUTHOR",
     "AUTHORITY",
@@ -69,8 +70,8 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
     })
 }
 
-/// Returns whether the value of a variable or header is likely to be a secret: because of its name,
-/// or of its shape.
+/// Returns whether the value of a variable or header is likely to be a secret, because of its name
+/// or its shape.
 pub fn is_likely_secret(name: &str, value: &str) -> bool {
     let by_name = is_secret_name(name) && is_literal(value) && !is_ordinary(value);
     by_name || looks_like_secret(value)
@@ -87,7 +88,7 @@ pub(crate) fn is_ordinary(value: &str) -> bool {
     is_switch || (is_path && !value.contains(['+', '=']))
 }
 
-/// Splits `Bearer TOKEN` in two. The first part is empty if a value has no such word.
+/// Splits `Bearer TOKEN` into the scheme and the rest. The scheme is empty if the value has none.
 pub(crate) fn split_scheme(value: &str) -> (&str, &str) {
     let schemes = ["bearer ", "basic ", "token "];
     let length = schemes
@@ -101,7 +102,7 @@ pub(crate) fn split_scheme(value: &str) -> (&str, &str) {
     value.split_at(length)
 }
 
-/// Returns whether a value stands for one that the reader of a README has to fill in, such as
+/// Returns whether a value is a placeholder that the reader of a README has to replace, such as
 /// `<YOUR_TOKEN>` or `xxx`.
 pub(crate) fn is_placeholder(name: &str, value: &str) -> bool {
     let value = value.trim();
@@ -153,7 +154,7 @@ fn split_name(name: &str) -> impl Iterator<Item = String> {
     parts.into_iter().filter(|part| !part.is_empty())
 }
 
-/// Returns whether a value is a reference that a program replaces, or empty.
+/// Returns whether a value is neither empty nor contains a reference that a program replaces.
 pub(crate) fn is_literal(value: &str) -> bool {
     !value.is_empty() && !value.contains("${") && !value.contains("{env:")
 }
@@ -207,8 +208,8 @@ fn is_random(value: &str) -> bool {
     is_hex || is_base64
 }
 
-/// Returns whether an argument contains a secret: by its shape, as in `--api-key=…` and `KEY=…`, as
-/// a header, or because `previous` is an option for one.
+/// Returns whether an argument contains a secret: by its shape, by its name as in `--api-key=…`,
+/// `KEY=…` or a header, or because `previous` is an option for a secret.
 pub(crate) fn is_secret_argument(argument: &str, previous: Option<&str>) -> bool {
     if follows_secret_option(argument, previous) {
         return is_literal(argument);
@@ -235,7 +236,7 @@ pub fn find_secret_part<'a>(argument: &'a str, previous: Option<&str>) -> Option
     } else {
         argument
             .split_once('=')
-            // In `Authorization: Basic dXNlcjpwYXNz=` the sign is padding.
+            // In `Authorization: Basic dXNlcjpwYXNz=`, the `=` is padding.
             .filter(|(name, _)| is_name(name))
             .or_else(|| {
                 argument

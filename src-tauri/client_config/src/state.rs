@@ -23,7 +23,7 @@ pub enum FileState {
     /// The entry with this name is not as Drawbridge writes it.
     Drifted {
         entry: String,
-        /// For people, one for each member.
+        /// Descriptions for people, such as one for each member that differs.
         differences: Vec<String>,
     },
     /// The file cannot be read, for this reason.
@@ -84,7 +84,7 @@ impl Client {
         }
     }
 
-    /// Returns the SHA-256 of Drawbridge's entry in a file, in hex, or nothing if there is none.
+    /// Returns the SHA-256 of Drawbridge's entry in a file, in hex, or `None` if there is no entry.
     pub fn own_entry_digest(&self, config: &ConfigFile, connection: &Connection) -> Option<String> {
         let source = Source::decode(&file::read(&config.path).ok()??)?;
         let root = self.format.parse(&source.text).ok()?;
@@ -92,8 +92,8 @@ impl Client {
         Some(digest::sha256(own.value.to_string().as_bytes()))
     }
 
-    /// Returns how an entry differs from the one that Drawbridge writes. Further members are the
-    /// person's own.
+    /// Returns how an entry differs from the one that Drawbridge writes. Ignores further members,
+    /// which are the person's own.
     fn differences(
         &self,
         value: &Value,
@@ -136,8 +136,9 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Returns the entry of Drawbridge in a file: the one that reaches this endpoint, or else the one
-/// with our name. Fails if our name belongs to a server that is not Drawbridge.
+/// Returns the entry of Drawbridge in a file: the one with our name if it leads to Drawbridge, or
+/// else the first one that reaches this endpoint. Fails if there is neither, and our name belongs
+/// to another server.
 pub(crate) fn find_own_entry(
     root: &Value,
     container: &Container,
@@ -150,7 +151,8 @@ pub(crate) fn find_own_entry(
     };
     let reaches = |(_, value): &&(String, &Value)| connection.is_reached_by(value);
     let has_our_name = |(name, _): &&(String, &Value)| name == SERVER_NAME;
-    // Ours by name first: a person may have further entries of the bridge, for other clients.
+    // The entry with our name comes first, because a person may have further entries that start the
+    // bridge, for other clients.
     if let Some(named) = entries.iter().find(has_our_name) {
         if connection.is_reached_by(named.1) || is_ours(named.1) {
             return Ok(Some(own(named)));

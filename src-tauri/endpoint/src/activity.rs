@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn work_without_a_connection_keeps_a_hub_too() {
+    async fn work_without_a_connection_keeps_a_hub_running_too() {
         let activity = Activity::default();
         assert!(
             timeout(5 * IDLE, activity.close_when_unused(IDLE, || true))

@@ -1,8 +1,8 @@
-//! Authentication. Over TCP, a request to a path that is not open to anyone has a bearer token:
-//! that of a client, the admin token, or that of a signed-in browser, which is valid only at the
-//! address at which the browser signed in. Cookies are ignored, because browsers send them to
-//! every port of a host. Only this user can open the local socket, so every request is authorized
-//! there, and a client names itself.
+//! Authentication. Over TCP, a request to a path that is not open to anyone needs a bearer token:
+//! a client's token, the admin token, or the token of a signed-in browser. A browser's token is
+//! valid only at the address at which the browser signed in. Cookies are ignored, because browsers
+//! send them to every port of a host. Only this user and root can open the local socket, so every
+//! request over it is authorized, and a client sends its name instead of a token.
 
 #[cfg(test)]
 mod tests;
@@ -41,37 +41,38 @@ const EXPIRED_CLIENT_TOKEN: &str = "the token has expired; give the client a new
     `drawbridge clients rotate NAME`, and use the token shown there";
 const ASKED_TO_PAIR: &str = "the token is wrong or was revoked. Drawbridge has asked its user to pair this client: after the \
     user has approved it, connect again with the same token";
-const NO_ADMIN_TOKEN: &str = "this path requires the administrator's token; open the screens with `drawbridge open`, or send \
+const NO_ADMIN_TOKEN: &str = "this path requires the administrator's token; open the web UI with `drawbridge open`, or send \
     the token that DRAWBRIDGE_ADMIN_TOKEN sets";
 const WRONG_ADMIN_TOKEN: &str = "the token is wrong; send the one that DRAWBRIDGE_ADMIN_TOKEN sets";
 
-/// Returns the client that sent the request. If its token is unknown, a person is asked whether the
-/// client may be paired; `body` may then be read for the client's name.
+/// Returns the client that sent the request. If the token is unknown and the client runs on this
+/// computer, asks a person whether to pair the client, and may read `body` to find its name.
 ///
 /// # Errors
-/// Returns 401 if the token is missing, unknown or expired, and 429 if its address has sent too
-/// many unknown tokens. Over the local socket, returns an error if the name is not valid or was
-/// revoked.
+/// Returns 401 if the token is missing, unknown or expired, and 429 if the client's address has
+/// sent too many unknown tokens. Over the local socket, returns an error if the name is not valid
+/// or the client was revoked.
 pub(crate) async fn authenticate_client(
     state: &ListenerState,
     parts: &Parts,
     body: Option<&mut Body>,
 ) -> Result<ClientName, Refusal> {
     match state.kind {
-        ListenerKind::Tcp => client_by_token(state, parts, body).await,
-        ListenerKind::Local => client_by_name(state, &parts.headers).await,
+        ListenerKind::Tcp => authenticate_by_token(state, parts, body).await,
+        ListenerKind::Local => admit_by_name(state, &parts.headers).await,
     }
 }
 
-/// An administrator's access, an extension of each request that needs it.
+/// An administrator's access. [`require_administrator`] adds it to the extensions of a request.
 #[derive(Clone, Default)]
 pub(crate) struct AdminAccess {
-    /// The browser that sent the request, if it was one.
+    /// `None` if the request did not come from a signed-in browser.
     browser: Option<BrowserSession>,
 }
 
 impl AdminAccess {
-    /// Resolves when the access ends: the browser was signed out, or its token has expired.
+    /// Resolves when the browser is signed out or its token expires. Never resolves for access
+    /// without a browser.
     pub(crate) async fn ended(self) {
         match self.browser {
             Some(browser) => browser.ended().await,
@@ -80,7 +81,7 @@ impl AdminAccess {
     }
 }
 
-/// Passes a request on if an administrator sent it.
+/// Middleware that passes on only requests of an administrator.
 pub(crate) async fn require_administrator(
     State(state): State<Arc<ListenerState>>,
     mut request: Request,
@@ -92,7 +93,7 @@ pub(crate) async fn require_administrator(
     };
     match access {
         Ok(access) => {
-            introduce(request.extensions());
+            mark_authenticated(request.extensions());
             request.extensions_mut().insert(access);
             next.run(request).await
         }
@@ -100,14 +101,14 @@ pub(crate) async fn require_administrator(
     }
 }
 
-/// Notes that the connection of a request is that of a known client.
-fn introduce(extensions: &Extensions) {
+/// Notes that a known token was sent on the connection of a request.
+fn mark_authenticated(extensions: &Extensions) {
     if let Some(connection) = extensions.get::<Arc<UnauthenticatedConnection>>() {
         connection.mark_authenticated();
     }
 }
 
-/// Returns whether an administrator sent a request that anyone may send.
+/// Returns whether an administrator sent the request. For paths that are open to anyone.
 pub(crate) fn is_administrator(state: &ListenerState, headers: &HeaderMap) -> bool {
     match state.kind {
         ListenerKind::Local => true,
@@ -116,7 +117,7 @@ pub(crate) fn is_administrator(state: &ListenerState, headers: &HeaderMap) -> bo
     }
 }
 
-/// Returns the access of a token, if it is the admin token or that of a signed-in browser.
+/// Returns the access of a token, if it is the admin token or the token of a signed-in browser.
 fn find_administrator(
     state: &ListenerState,
     token: &str,
@@ -132,7 +133,7 @@ fn find_administrator(
     })
 }
 
-/// Returns the address that a browser's request names.
+/// Returns the address of the web UI that a browser's request names.
 pub(crate) fn screen_address(headers: &HeaderMap) -> ScreenAddress {
     let text = |name| header_text(headers, name).map(|text| text.into_owned());
     ScreenAddress {
@@ -141,7 +142,7 @@ pub(crate) fn screen_address(headers: &HeaderMap) -> ScreenAddress {
     }
 }
 
-async fn client_by_token(
+async fn authenticate_by_token(
     state: &ListenerState,
     parts: &Parts,
     body: Option<&mut Body>,
@@ -154,7 +155,7 @@ async fn client_by_token(
         .authenticate(token, user_agent.as_deref())
     {
         Ok(client) => {
-            introduce(&parts.extensions);
+            mark_authenticated(&parts.extensions);
             return Ok(client);
         }
         Err(TokenRefusal::Expired(client)) => {
@@ -163,7 +164,7 @@ async fn client_by_token(
         }
         Err(TokenRefusal::Unknown) => {}
     }
-    count_refused(state, &parts.extensions)?;
+    count_unknown_token(state, &parts.extensions)?;
     state.hub.record_unknown_token(token);
     let is_asked = Box::pin(pairing::ask_about_token(state, parts, token, body)).await;
     Err(Refusal::invalid_token(if is_asked {
@@ -173,7 +174,7 @@ async fn client_by_token(
     }))
 }
 
-async fn client_by_name(state: &ListenerState, headers: &HeaderMap) -> Result<ClientName, Refusal> {
+async fn admit_by_name(state: &ListenerState, headers: &HeaderMap) -> Result<ClientName, Refusal> {
     let name = match headers.get(CLIENT_HEADER) {
         None => "stdio",
         Some(value) => value
@@ -206,16 +207,14 @@ fn check_administrator(
             "a client's token does not give access to this path; send the administrator's token",
         ));
     }
-    count_refused(state, extensions)?;
+    count_unknown_token(state, extensions)?;
     state.hub.record_unknown_token(token);
     Err(Refusal::invalid_token(WRONG_ADMIN_TOKEN))
 }
 
-/// Counts an unknown token.
-///
 /// # Errors
-/// Returns 429 if the address of the request has sent too many.
-fn count_refused(state: &ListenerState, extensions: &Extensions) -> Result<(), Refusal> {
+/// Returns 429 if the address of the request has sent too many unknown tokens.
+fn count_unknown_token(state: &ListenerState, extensions: &Extensions) -> Result<(), Refusal> {
     let address = extensions.get::<Peer>().map(Peer::ip);
     state.refused_tokens.count(address).map_err(|seconds| {
         Refusal::too_many(

@@ -27,19 +27,20 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest time for a whole body.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Pieces are joined until they have this many bytes, because each piece keeps the memory into
-/// which it was read.
+/// Pieces are joined until they have this many bytes, because each piece keeps alive the whole
+/// buffer into which it was read.
 const MIN_PIECE_BYTES: usize = 16 * 1024;
 
 /// A body that fails if a piece takes longer than [`READ_TIMEOUT`], or the whole body longer than
-/// [`TOTAL_TIMEOUT`], and that joins small pieces. A body that is ready costs no timer.
+/// [`TOTAL_TIMEOUT`], and that joins small pieces. No timer is created unless a piece has to be
+/// awaited.
 pub(crate) struct BoundedBody<B> {
     body: B,
     /// The small pieces that were read.
     joined: BytesMut,
-    /// The deadline of the whole body, from the first time that it was awaited.
+    /// The deadline of the whole body, set when a piece first has to be awaited.
     deadline: Option<Instant>,
-    /// The timer, if a piece is awaited.
+    /// The timer that runs while a piece is awaited.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -53,7 +54,7 @@ impl<B> BoundedBody<B> {
         }
     }
 
-    /// Fails if the body takes too long.
+    /// Resolves with an error if the next piece or the whole body takes too long.
     fn poll_timeout(&mut self, cx: &mut Context<'_>) -> Poll<BoxError> {
         let now = Instant::now();
         let deadline = *self.deadline.get_or_insert(now + TOTAL_TIMEOUT);
@@ -125,9 +126,9 @@ where
     }
 }
 
-/// Reads a whole body, and adds its bytes to the share of its request. An announced length is added
-/// before the body is read. If there is not enough memory, the rest of the body is read and
-/// dropped, because most clients read no response before they have sent their body.
+/// Reads a whole body, and counts its bytes in `permit`. An announced length is counted before the
+/// body is read. If there is not enough memory, the rest of the body is read and dropped, because
+/// most clients read no response before they have sent their body.
 ///
 /// # Errors
 /// Returns 413 if the body is longer than [`MAX_BODY_BYTES`], 503 if requests in flight take too
@@ -151,7 +152,7 @@ pub(crate) async fn read_body(
     }
 }
 
-/// Why a body is not read.
+/// The reason why a body was not read.
 enum BodyError {
     Refused(Refusal),
     NoMemory(BudgetExceeded),

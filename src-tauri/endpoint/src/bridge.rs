@@ -36,9 +36,10 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// The pause between the end of one hub and the search for the next.
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 
-/// A connection to a running hub that keeps the hub from ending for lack of use.
+/// Access to a hub. If the hub is local, it does not end for lack of use meanwhile.
 pub struct HubPresence {
     api: ApiClient,
+    /// The open response that keeps a local hub running.
     presence: Option<reqwest::Response>,
 }
 
@@ -53,6 +54,7 @@ pub async fn connect(data_dir: &Path) -> Result<HubPresence, ApiError> {
             api,
             presence: Some(presence),
         }),
+        // An older hub, which never ends for lack of use.
         Err(error) if error.code == ErrorCode::NotFound => Ok(HubPresence {
             api,
             presence: None,
@@ -61,8 +63,8 @@ pub async fn connect(data_dir: &Path) -> Result<HubPresence, ApiError> {
     }
 }
 
-/// Connects to the hub at `url`, as the client with this token. A hub that is reached by its URL
-/// does not end for lack of use.
+/// Returns access to the hub at `url`, as the client with this token, without connecting yet.
+/// Nothing has to keep this hub running.
 ///
 /// # Errors
 /// Returns `invalid` if `url` is not an HTTP URL.
@@ -74,8 +76,8 @@ pub fn connect_remote(url: &str, token: String) -> Result<HubPresence, ApiError>
 }
 
 impl HubPresence {
-    /// Keeps the hub running while the future is polled. If the hub ends, connects to the next hub
-    /// of the data folder and keeps that one running.
+    /// Keeps a local hub running while the future is polled. If the hub ends, connects to the next
+    /// hub of the data folder and keeps that one running.
     async fn keep_alive(self) {
         let Self { api, mut presence } = self;
         if api.remote_origin().is_some() {
@@ -92,8 +94,8 @@ impl HubPresence {
 }
 
 /// Forwards messages between `input` and a hub, as the client with this name, which works in the
-/// folder `project`. Ends after `input`, or at once when `stop` completes. In either case, the
-/// client's session at the hub ends too.
+/// folder `project`. Returns when `input` has ended and the requests in flight are answered, or at
+/// once when `stop` completes. In either case, the client's session at the hub ends too.
 ///
 /// # Errors
 /// Returns an error if `output` cannot be written.
@@ -144,7 +146,7 @@ pub async fn run(
     Ok(())
 }
 
-/// A request's id, and the line that answers the request.
+/// A request's id, and the message that answers the request.
 type Answer = (String, Bytes);
 
 struct Bridge<W> {

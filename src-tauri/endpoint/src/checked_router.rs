@@ -1,4 +1,4 @@
-//! The router with the checks before it.
+//! The checks that each request passes before it is routed.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
     pairing::Peer,
 };
 
-/// The router, and the checks before it.
+/// The router. Checks host, origin and body length of a request before it routes the request.
 pub(crate) struct CheckedRouter {
     routes: Router,
     /// The hosts that a request may name. `None` for the local socket, which browsers cannot reach.
@@ -40,8 +40,8 @@ impl CheckedRouter {
     {
         let result = match self.check(request.uri(), request.headers()) {
             Ok(named) => {
-                // A proxy on this computer forwards requests from others, whose programs are
-                // unknown.
+                // The request may have come through a proxy on this computer, and then the program
+                // at the other end is not the client.
                 if named == Some(NamedHost::Allowed) {
                     request.extensions_mut().remove::<Peer>();
                 }

@@ -33,7 +33,7 @@ const VERB_TIMEOUT: Duration = Duration::from_secs(180);
 #[derive(Clone)]
 pub struct ApiClient {
     http: Client,
-    /// `http://HOST:PORT`, without a trailing slash.
+    /// `http://HOST:PORT` or `https://HOST:PORT`, without a trailing slash.
     base_url: String,
     /// Whether the hub is reached by its URL, and not over its local socket.
     is_remote: bool,
@@ -86,8 +86,8 @@ impl ApiClient {
         })
     }
 
-    /// Returns `http://HOST:PORT` of a hub that is reached by its URL, or `None` over the local
-    /// socket.
+    /// Returns the origin, such as `http://HOST:PORT`, of a hub that is reached by its URL, or
+    /// `None` for a hub that is reached over its local socket.
     pub fn remote_origin(&self) -> Option<&str> {
         self.is_remote.then_some(self.base_url.as_str())
     }
@@ -177,10 +177,13 @@ impl ApiClient {
         let body = response.bytes().await.unwrap_or_default();
         let error = serde_json::from_slice(&body).map_or_else(
             |_| {
-                ApiError::new(
-                    code_for_status(status),
-                    format!("{} answered {status}", self.base_url),
-                )
+                let message = match self.remote_origin() {
+                    Some(hub) => format!(
+                        "{hub} answered {status} without a reason, so it may not be a Drawbridge hub. Check the URL (MCP_HUB_URL or --hub-url)"
+                    ),
+                    None => format!("Drawbridge answered {status} without a reason; see its log"),
+                };
+                ApiError::new(code_for_status(status), message)
             },
             |ErrorBody { error }| error,
         );
@@ -211,7 +214,7 @@ impl ApiClient {
         if error.is_timeout() && !error.is_connect() {
             return ApiError::new(
                 drawbridge_hub::api::ErrorCode::Timeout,
-                "Drawbridge did not answer in time",
+                "Drawbridge did not answer in time, and may still do what you asked for. Check that before you try again",
             );
         }
         let cause = root_cause_message(error);
@@ -219,7 +222,9 @@ impl ApiClient {
             Some(hub) => format!(
                 "the hub at {hub} cannot be reached: {cause}. Check that it runs, and that the URL (MCP_HUB_URL or --hub-url) is right"
             ),
-            None => format!("Drawbridge cannot be reached: {cause}"),
+            None => format!(
+                "Drawbridge cannot be reached: {cause}. Start Drawbridge, or run `drawbridge serve`"
+            ),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Translates failures into responses: `{"error":{"code","message"}}` for people and scripts,
-//! JSON-RPC errors for MCP clients, and OAuth errors for clients that look for OAuth. No response
-//! is empty.
+//! JSON-RPC errors for MCP clients, and OAuth errors for clients that look for OAuth. No such
+//! response is empty.
 
 use std::{any::Any, fmt::Write};
 
@@ -71,10 +71,9 @@ impl Refusal {
         Self::new(StatusCode::UNAUTHORIZED, message)
     }
 
-    /// Returns a 401 for a request with an invalid token. `message` must not depend on whether an
-    /// unknown token was valid once, so that a caller learns nothing from it. Only a token that has
-    /// expired gets a message of its own. The message becomes an `error_description`, so it must
-    /// not contain `"` or `\`.
+    /// Returns a 401 for a request with an invalid token. `message` must not reveal whether an
+    /// unknown token was valid once. Only a token that has expired gets a message of its own. The
+    /// message becomes an `error_description`, so it must not contain `"` or `\`.
     pub(crate) fn invalid_token(message: &str) -> Self {
         Self {
             challenge: Challenge::InvalidToken,
@@ -255,7 +254,7 @@ pub(crate) fn route_not_found() -> Refusal {
     )
 }
 
-/// An error in the format of RFC 6749 and RFC 7591, which is the only one that OAuth clients read.
+/// An error in the format of RFC 6749 and RFC 7591, the only format that OAuth clients read.
 #[derive(Serialize)]
 struct OauthError {
     error: &'static str,

@@ -41,7 +41,7 @@ pub(crate) fn add_security_headers(headers: &mut HeaderMap) {
         .or_insert(HeaderValue::from_static("no-store"));
 }
 
-/// Checks the length that a body announces, before the body is sent.
+/// Checks `Content-Length`, before the body is read.
 ///
 /// # Errors
 /// Returns 413 if the length is greater than [`MAX_BODY_BYTES`].

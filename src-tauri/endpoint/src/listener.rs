@@ -46,7 +46,7 @@ pub(crate) enum BindError {
         source: io::Error,
     },
     #[cfg(unix)]
-    #[error("another program listens on this socket")]
+    #[error("another program listens on the local socket of this data folder; end that program")]
     SocketInUse,
     #[cfg(unix)]
     #[error("{} must be a folder that only its owner can write to (chmod 700)", folder.display())]
@@ -55,7 +55,7 @@ pub(crate) enum BindError {
     #[error(transparent)]
     Socket(#[from] io::Error),
     #[cfg(not(unix))]
-    #[error("this platform has no local sockets yet")]
+    #[error("this platform has no local sockets yet; use HTTP (MCP_HUB_URL or --hub-url)")]
     NoLocalSockets,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct ConnectionLimits {
 
 impl ConnectionLimits {
     /// Returns the limits for listeners that share `max_connections`. No further connection is
-    /// accepted while as many are open.
+    /// accepted while that many are open.
     pub(crate) fn new(max_connections: usize) -> Self {
         Self {
             unauthenticated: UnauthenticatedConnections::default(),
@@ -82,7 +82,7 @@ impl ConnectionLimits {
     }
 }
 
-/// What a connection holds until it is closed.
+/// A connection, and the place among the connections that it takes until it is closed.
 struct AcceptedConnection<Io, Address> {
     io: Io,
     address: Address,
@@ -136,13 +136,13 @@ pub(crate) async fn serve_connections<L: Listener>(
         let unauthenticated = limits
             .as_ref()
             .map(|limits| Arc::new(limits.unauthenticated.admit()));
-        let of_requests = unauthenticated.clone();
+        let request_extension = unauthenticated.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
             let router = Arc::clone(&router);
             if let Some(peer) = peer {
                 request.extensions_mut().insert(peer);
             }
-            if let Some(connection) = &of_requests {
+            if let Some(connection) = &request_extension {
                 request.extensions_mut().insert(Arc::clone(connection));
             }
             async move { Ok::<_, Infallible>(router.answer(request).await) }
@@ -158,7 +158,7 @@ pub(crate) async fn serve_connections<L: Listener>(
             let mut connection = pin!(connection);
             tokio::select! {
                 ended = connection.as_mut() => ended,
-                () = wait_until_closed(unauthenticated) => Ok(()),
+                () = wait_until_evicted(unauthenticated) => Ok(()),
                 () = stopping.cancelled() => {
                     connection.as_mut().graceful_shutdown();
                     connection.await
@@ -175,7 +175,7 @@ pub(crate) async fn serve_connections<L: Listener>(
 }
 
 /// Resolves when the connection has to make room for another one.
-async fn wait_until_closed(connection: Option<Arc<UnauthenticatedConnection>>) {
+async fn wait_until_evicted(connection: Option<Arc<UnauthenticatedConnection>>) {
     match connection {
         Some(connection) => connection.closed().await,
         None => std::future::pending().await,

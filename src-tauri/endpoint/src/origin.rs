@@ -30,7 +30,7 @@ struct Names {
     origins: Vec<String>,
 }
 
-/// Which of the names of a listener a request used.
+/// The kind of host that a request names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NamedHost {
     /// This computer's own address.
@@ -101,8 +101,7 @@ impl ListenerHosts {
     }
 }
 
-/// Checks the hosts and origins that a request names, and returns which name of the listener it
-/// used.
+/// Checks the hosts and origins that a request names, and returns the kind of host that it names.
 ///
 /// # Errors
 /// Returns 400 if `Host` is missing, empty or repeated. Returns 403 if `Host`, the request's target
@@ -177,9 +176,9 @@ fn check_site(uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     ))
 }
 
-/// Returns whether a browser opens the page of the screens as a document, as it does from the page
-/// that `drawbridge open` writes. This page is the same for everyone and cannot be framed, so
-/// another website learns nothing and changes nothing by opening it.
+/// Returns whether a browser opens the web UI as a document, as the page that `drawbridge open`
+/// writes makes it do. The web UI's page is the same for everyone and cannot be framed, so another
+/// website learns nothing and changes nothing by opening it.
 fn opens_screens(uri: &Uri, headers: &HeaderMap) -> bool {
     let is = |name: &str, expected: &[u8]| {
         let mut values = headers.get_all(name).iter();

@@ -35,17 +35,17 @@ use crate::{
 
 /// The most characters of a client's name.
 pub(crate) const MAX_NAME_CHARS: usize = 64;
-/// The most bytes of a token that waits in memory.
+/// The most bytes of a token, which is kept in memory while its client waits to be paired.
 const MAX_TOKEN_BYTES: usize = 1024;
 
-/// Bodies of unknown clients are read only for the client's name, up to this length and within this
-/// time.
+/// The body of an unknown client is read only to find the client's name, up to this length and
+/// within [`BODY_TIMEOUT`].
 const MAX_BODY_BYTES: usize = 64 * 1024;
 const BODY_TIMEOUT: Duration = Duration::from_secs(1);
 
 const UNKNOWN_CLIENT: &str = "Unknown client";
 
-/// Returns whether a token can become that of a client.
+/// Returns whether a token has a length that a client's token may have.
 pub(crate) fn fits_token(token: &str) -> bool {
     token.len() <= MAX_TOKEN_BYTES && token.chars().count() >= MIN_TOKEN_CHARS
 }
@@ -88,7 +88,8 @@ pub(crate) async fn ask_about_token(
 /// Finds the program behind the connection, and asks a person.
 ///
 /// # Errors
-/// Returns an error if the client sent no token, and its program waits already or was denied.
+/// Returns an error if the client sent no token, and a client of the same program waits already or
+/// was denied recently.
 pub(crate) async fn ask(
     state: &ListenerState,
     place: PairingPlace,
@@ -101,7 +102,7 @@ pub(crate) async fn ask(
 }
 
 /// Returns the name of a client that sent an unknown token instead of `POST /pair`: the name in its
-/// introduction, or else that of its HTTP library.
+/// introduction, or else its `User-Agent`, or else [`UNKNOWN_CLIENT`].
 async fn find_name(parts: &Parts, body: Option<&mut Body>) -> String {
     let introduced = match body {
         Some(body) if parts.method == Method::POST && is_json(&parts.headers) => {
@@ -115,7 +116,7 @@ async fn find_name(parts: &Parts, body: Option<&mut Body>) -> String {
         .unwrap_or_else(|| UNKNOWN_CLIENT.to_owned())
 }
 
-/// Returns the name in the message with which a client introduces itself.
+/// Returns the client's name in an `initialize`, or in the `_meta` of another request.
 async fn read_introduction(body: &mut Body) -> Option<String> {
     let whole = Limited::new(body, MAX_BODY_BYTES).collect();
     let body = timeout(BODY_TIMEOUT, whole).await.ok()?.ok()?.to_bytes();
@@ -138,7 +139,8 @@ fn user_agent(headers: &HeaderMap) -> Option<String> {
     Some(header_text(headers, &header::USER_AGENT)?.into_owned())
 }
 
-/// Returns the beginning of a name, with hidden characters made visible, or `None` if it is blank.
+/// Returns the beginning of a name, with hidden characters replaced by a visible one, or `None` if
+/// the name is blank.
 fn clean_name(name: &str) -> Option<String> {
     let name: String = name
         .trim()

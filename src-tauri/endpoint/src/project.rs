@@ -13,7 +13,7 @@ use crate::error_response::Refusal;
 /// The header with the folder: an absolute path, percent-encoded.
 pub(crate) const PROJECT_HEADER: &str = "drawbridge-project";
 
-/// The member of the URL's query with the folder.
+/// The parameter of the URL's query with the folder.
 const QUERY_PARAMETER: &str = "project";
 
 /// The characters of a path that are encoded in the header.
@@ -23,7 +23,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'.');
 
-/// Returns a path as the header has it.
+/// Encodes a path for the header.
 pub(crate) fn encode_folder(folder: &str) -> String {
     utf8_percent_encode(folder, ENCODED).to_string()
 }
@@ -31,7 +31,7 @@ pub(crate) fn encode_folder(folder: &str) -> String {
 /// Returns the folder that a request names. The header takes precedence over the URL.
 ///
 /// # Errors
-/// Returns 400 if the folder is not the percent-encoded UTF-8 text of an absolute path.
+/// Returns 400 if the folder is not an absolute path, or the header is not percent-encoded UTF-8.
 pub(crate) fn named_folder(uri: &Uri, headers: &HeaderMap) -> Result<Option<PathBuf>, Refusal> {
     let folder = match headers.get(PROJECT_HEADER) {
         Some(value) => {

@@ -1,4 +1,4 @@
-//! The HTTP API besides MCP, one file for each noun.
+//! The parts of the HTTP API other than MCP, with one file for each noun.
 
 pub(crate) mod approvals;
 pub(crate) mod calls;
@@ -46,7 +46,10 @@ pub(crate) async fn run_verb<V: Verb>(state: Arc<ListenerState>, verb: V) -> Jso
     Ok(Json(task.await.map_err(|_| internal_error())??))
 }
 
-/// Returns the parameters of a query. An error names the field.
+/// Returns the parameters of a query.
+///
+/// # Errors
+/// Returns 400 with a message that names the field.
 fn read_query<T>(query: QueryResult<T>) -> Result<T, Refusal> {
     query
         .map(|Query(parameters)| parameters)
@@ -57,6 +60,9 @@ fn read_json<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
     let text = std::str::from_utf8(body).map_err(|e| ApiError::invalid(format!("body: {e}")))?;
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|e| field_error(&e))?;
+    reader
+        .end()
+        .map_err(|e| ApiError::invalid(format!("body: {e}")))?;
     Ok(value)
 }
 

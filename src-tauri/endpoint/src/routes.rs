@@ -3,9 +3,9 @@
 //! | route | methods | role | |
 //! |---|---|---|---|
 //! | `/mcp`, `/mcp/` | POST, GET, DELETE | client | streamable HTTP for MCP clients ([`mcp`](crate::mcp)) |
-//! | `/mcp/{server}`, with or without a slash | POST, GET, DELETE | client | the same for a single server, with the server's own names |
+//! | `/mcp/{server}`, `/mcp/{server}/` | POST, GET, DELETE | client | the same for a single server, with the names that the server itself uses |
 //! | `/sse`, `/sse/` | GET | client | the stream of the older HTTP+SSE transport |
-//! | `/messages`, `/messages/` | POST | client | the client's messages over that transport |
+//! | `/messages`, `/messages/` | POST | client | the client's messages over the HTTP+SSE transport |
 //! | `/health` | GET | anyone | the hub's health; 503 if down. An administrator sees each server |
 //! | `/metrics` | GET | administrator | metrics in Prometheus' text format |
 //! | `/ws/progress` | GET | administrator | the calls that run now, and their progress, over a WebSocket |
@@ -26,11 +26,11 @@
 //! The paths at which clients look for OAuth are not routes: [`error_response`] answers them with
 //! 404 and an OAuth error.
 //!
-//! A request passes, in this order, [`CheckedRouter`] with the check of host and origin (TCP only),
-//! the check of the announced body length, the panic handler and the limits of the body; then the
-//! router, [`auth`] and its handler. Security headers are then added to the response.
-//! [`error_response`] turns every failure into a response. The handlers for clients call [`auth`]
-//! themselves, because each layer of middleware would box and copy each request.
+//! [`CheckedRouter`] checks the host and origin of a request (TCP only) and its announced body
+//! length, catches panics, and limits the body. The request then passes the router, [`auth`] and
+//! the handler of its route. Security headers are added to the response. [`error_response`] turns
+//! every failure into a response. The handlers for clients call [`auth`] themselves, because each
+//! layer of middleware would box and copy each request.
 
 use std::sync::Arc;
 

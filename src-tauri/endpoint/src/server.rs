@@ -25,15 +25,15 @@ use crate::{
 /// The minimum length of the admin token, in characters.
 const MIN_ADMIN_TOKEN_CHARS: usize = 32;
 
-/// The TCP address to listen on, and who may reach it.
+/// The options of [`serve`].
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
     pub host: IpAddr,
-    /// The port until the settings change it, or 0 for any free port. Without it, the port of the
-    /// settings.
+    /// The port to listen on until the settings change it, or 0 for any free port. If it is `None`,
+    /// the port in the settings is used.
     pub port: Option<u16>,
-    /// The hosts under which the endpoint answers, besides this computer's own and those of the
-    /// settings.
+    /// The hosts under which the endpoint answers, in addition to this computer's own names and the
+    /// hosts in the settings.
     pub allowed_hosts: Vec<AllowedHost>,
     /// Whether to update the entries of Drawbridge in clients' files, and to restore those that a
     /// person wants restored.
@@ -52,11 +52,11 @@ impl Default for ServeOptions {
 }
 
 impl ServeOptions {
-    /// Checks that nobody can guess the administrator's token.
+    /// Checks the administrator's token.
     ///
     /// # Errors
-    /// Returns an error if the token is short, or if it is missing and other computers can reach
-    /// the address.
+    /// Returns an error if the token is short enough to guess, or if it is missing and other
+    /// computers can reach the address.
     pub fn check_admin_token(&self, token: Option<&str>) -> Result<(), WeakAdminToken> {
         match token.map(|token| token.chars().count()) {
             None if self.host.is_loopback() => Ok(()),
@@ -67,7 +67,7 @@ impl ServeOptions {
     }
 }
 
-/// The error if somebody could guess the admin token.
+/// The error if the admin token is too short, or missing although it is required.
 #[derive(Debug, thiserror::Error)]
 pub enum WeakAdminToken {
     #[error(
@@ -84,7 +84,7 @@ pub enum WeakAdminToken {
     Missing { host: IpAddr },
 }
 
-/// The error if no listener could start.
+/// The error if neither listener could start.
 #[derive(Debug, thiserror::Error)]
 #[error("no listener could start: {http} (HTTP), {local} (local socket)")]
 pub struct ServeError {
@@ -93,8 +93,8 @@ pub struct ServeError {
     local: BindError,
 }
 
-/// Starts all listeners. If one fails, the others keep running, the failure is reported to the hub,
-/// and the HTTP listener tries again.
+/// Starts the HTTP listener and the local socket. If one of them fails, the failure is reported to
+/// the hub and the other one runs. The HTTP listener keeps trying to start.
 ///
 /// # Errors
 /// Returns an error if no listener could start.

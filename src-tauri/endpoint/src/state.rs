@@ -27,7 +27,7 @@ pub(crate) struct ListenerState {
     pub(crate) session_streams: SessionStreams,
     pub(crate) sse_streams: SseStreams,
     pub(crate) suspended_answers: SuspendedAnswers,
-    pub(crate) logins: LoginAttempts,
+    pub(crate) login_attempts: LoginAttempts,
     pub(crate) refused_tokens: RefusedTokens,
     /// Cancelled when the endpoint stops.
     pub(crate) stopping: CancellationToken,
@@ -48,7 +48,7 @@ impl ListenerState {
             session_streams: SessionStreams::default(),
             sse_streams: SseStreams::default(),
             suspended_answers: SuspendedAnswers::default(),
-            logins: LoginAttempts::default(),
+            login_attempts: LoginAttempts::default(),
             refused_tokens: RefusedTokens::default(),
             stopping,
         }

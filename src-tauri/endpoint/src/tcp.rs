@@ -1,4 +1,5 @@
-//! The HTTP listener: follows the port of the settings, and tries again while it cannot listen.
+//! The HTTP listener: moves to another port if the settings change it, and retries while it cannot
+//! listen.
 
 use std::{
     io,
@@ -28,10 +29,10 @@ use crate::{
     state::{ListenerKind, ListenerState},
 };
 
-/// How often the listener tries to bind a port that another program uses.
+/// The interval between attempts to bind a port that could not be bound.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The HTTP listener. Health and settings show its state.
+/// The HTTP listener. Reports its state to the hub.
 pub(crate) struct HttpListener {
     pub(crate) hub: Arc<Hub>,
     pub(crate) host: IpAddr,
@@ -90,7 +91,7 @@ impl HttpListener {
                 serving.hosts.set_allowed(&self.hub.allowed_hosts());
                 continue;
             }
-            // Clients must not be told of a port that Drawbridge leaves.
+            // Stop first, so that no client is told the URL of a port that Drawbridge leaves.
             if let Some(old) = serving.take() {
                 old.stopping.cancel();
             }

@@ -1,5 +1,5 @@
-//! Connections on which no known token was sent yet. They are limited in number, so that programs
-//! without a token leave room for those with one.
+//! Connections on which no known token was sent yet. Their number is limited, so that programs
+//! without a token leave room for clients with one.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 /// The most connections on which no known token has been sent yet. If there are more, the oldest is
-/// closed: a client sends its token with its first request, and is known a moment later.
+/// closed. That hits no client, because a client sends its token with its first request.
 const MAX_UNAUTHENTICATED: usize = 128;
 
 /// The unauthenticated connections, by their numbers. Cheap to clone.

@@ -1,4 +1,4 @@
-//! A connection that fails if the other end does not read for long.
+//! A connection whose writes fail if the other end reads nothing for a long time.
 
 use std::{
     io::{self, IoSlice},
@@ -15,11 +15,11 @@ use tokio::{
 /// How long a write may wait for the other end to read.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A stream whose writes fail if the other end reads nothing for [`WRITE_TIMEOUT`]. A write that
-/// does not wait costs no timer.
+/// A stream whose writes fail if the other end reads nothing for [`WRITE_TIMEOUT`]. No timer is
+/// created unless a write has to wait.
 pub(crate) struct WriteTimeout<S> {
     stream: S,
-    /// The timer, if a write waits.
+    /// The timer that runs while a write waits.
     timer: Option<Pin<Box<Sleep>>>,
 }
 

@@ -38,10 +38,11 @@ pub const MIN_TOKEN_CHARS: usize = 32;
 const MAX_NAME_CHARS: usize = 64;
 /// How long the old token of a client stays valid after a rotation if the new one is not used.
 pub const ROTATION_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
-/// The last use of a client is noted at most this often, in milliseconds.
+/// The shortest time between two notes of a client's last use, in milliseconds. Changes are noted
+/// at once.
 const USE_INTERVAL_MS: i64 = 1000;
 
-/// The tokens that the hub knows.
+/// The clients, the admin token and the signed-in browsers.
 pub struct Access {
     store: Store,
     events: Events,
@@ -56,7 +57,7 @@ pub struct Access {
     browsers: Browsers,
 }
 
-/// Why a client cannot be added, admitted or revoked.
+/// Why a client cannot be added, admitted, changed or revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
     #[error("a client's name must have 1 to {MAX_NAME_CHARS} characters and no control characters")]
@@ -90,7 +91,7 @@ pub enum TokenRefusal {
 /// How long a new token of a client is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenLifetime {
-    /// As long as the token before it.
+    /// As long as the previous token was valid in total.
     Same,
     Unlimited,
     For(Duration),
@@ -171,7 +172,7 @@ impl Access {
         find_owner(&clients, &hmac).map(|(row, _)| row.name.clone())
     }
 
-    /// Returns the client that sends this token now, and notes the use.
+    /// Returns the client that owns a valid token, and notes the use.
     ///
     /// # Errors
     /// Returns an error if the token is unknown, was revoked, or has expired.
@@ -238,7 +239,8 @@ impl Access {
         self.browsers.issue_code()
     }
 
-    /// Exchanges a one-time code for a browser's token, and records this.
+    /// Exchanges a one-time code for a browser's token, and records the sign-in. Returns `None` if
+    /// the code is unknown, used or expired.
     pub fn redeem_browser_code(
         &self,
         code: &str,
@@ -283,7 +285,7 @@ impl Access {
         self.browsers.list()
     }
 
-    /// Signs out one browser, or all of them, and returns how many.
+    /// Signs out one browser, or all of them. Returns how many were signed in.
     pub fn sign_out_browsers(&self, id: Option<&BrowserId>) -> usize {
         let signed_out = self.browsers.sign_out(id);
         self.record_signed_out(&signed_out, "signed out");
@@ -308,7 +310,8 @@ impl Access {
         }
     }
 
-    /// Returns whether the token gives access to anything.
+    /// Returns whether the token belongs to the administrator, a browser, or a client that was not
+    /// revoked. It may have expired.
     pub fn is_token_in_use(&self, token: &str) -> bool {
         self.is_admin_or_browser(token) || self.find_client(token).is_some()
     }
@@ -371,8 +374,8 @@ impl Access {
     }
 
     /// Checks a client that is going to be added. Without a `user`, the client belongs to the user
-    /// to whom a revoked client of this name belonged, or to the default user. Without a
-    /// `lifetime`, the token does not expire.
+    /// of the earlier client with this name (one that was revoked or had no token), or to the
+    /// default user. Without a `lifetime`, the token does not expire.
     ///
     /// # Errors
     /// Returns an error if a name is invalid or taken, or if the token is too short or taken.
@@ -402,13 +405,14 @@ impl Access {
         })
     }
 
-    /// Checks that a token can become that of a client.
+    /// Checks that a token can become the token of a client.
     fn check_token(&self, name: &ClientName, token: &str) -> Result<(), AccessError> {
         let chars = token.chars().count();
         if chars < MIN_TOKEN_CHARS {
             return Err(AccessError::ShortToken(chars));
         }
-        // A client's token must never administer, and belongs to one client only.
+        // A client's token must not give access as administrator or browser, and belongs to one
+        // client only.
         let is_taken = self.is_admin_or_browser(token)
             || self.find_client(token).is_some_and(|owner| owner != *name);
         if is_taken {
@@ -421,8 +425,8 @@ impl Access {
     /// used, at most for [`ROTATION_GRACE`].
     ///
     /// # Errors
-    /// Returns an error if the client does not exist, was revoked or has no token, or if the store
-    /// cannot be written.
+    /// Returns an error if the client does not exist, was revoked or has no token, if the new token
+    /// is too short or taken, or if the store cannot be written.
     pub async fn rotate(
         &self,
         name: &ClientName,
@@ -437,7 +441,7 @@ impl Access {
         let token = token.unwrap_or_else(new_token);
         self.check_token(name, &token)?;
         let now = clock::now();
-        let previous = row
+        let same_lifetime_end = row
             .token_issued_at
             .zip(row.token_expires_at)
             .map(|(issued, expires)| Timestamp(now.0 + (expires.0 - issued.0).max(0)));
@@ -451,7 +455,7 @@ impl Access {
             token_hmac: Some(self.key.hmac(&token)),
             token_issued_at: Some(now),
             token_expires_at: match lifetime {
-                TokenLifetime::Same => previous,
+                TokenLifetime::Same => same_lifetime_end,
                 TokenLifetime::Unlimited => None,
                 TokenLifetime::For(lifetime) => Some(end_of(lifetime)),
             },
@@ -476,10 +480,11 @@ impl Access {
         Ok(row)
     }
 
-    /// Admits a client of the local socket, and adds the client if its name is new.
+    /// Admits a client that connects over the local socket, and adds it if its name is new.
     ///
     /// # Errors
-    /// Returns an error if the name is invalid or was revoked, or if the store cannot be written.
+    /// Returns an error if the name is invalid, the client was revoked, or the store cannot be
+    /// written.
     pub async fn admit_local(&self, name: &ClientName) -> Result<(), AccessError> {
         check_name(name)?;
         // A known client does not wait for the database.
@@ -496,6 +501,9 @@ impl Access {
     }
 
     /// Returns whether the client is known.
+    ///
+    /// # Errors
+    /// Returns an error if the client was revoked.
     fn is_admitted(&self, name: &ClientName) -> Result<bool, AccessError> {
         match self.lock().get(name) {
             Some(row) if row.revoked_at.is_some() => Err(AccessError::Revoked(name.clone())),
@@ -550,7 +558,7 @@ impl Access {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the clients that had a token which ended in this time.
+    /// Returns the clients with a token that expired after `after` and not later than `until`.
     pub fn list_expired(&self, after: Timestamp, until: Timestamp) -> Vec<ClientName> {
         let ended = |end: Option<Timestamp>| end.is_some_and(|end| end > after && end <= until);
         self.lock()
@@ -575,6 +583,27 @@ impl Access {
             self.store
                 .append_audit(AuditKind::ClientRevoked, &json!({ "client": name }));
         }
+        Ok(())
+    }
+
+    /// Makes the token of a client invalid. The client stays admitted, and can use the bridge.
+    ///
+    /// # Errors
+    /// Returns an error if the client does not exist or was revoked, or if the store cannot be
+    /// written.
+    pub async fn remove_token(&self, name: &ClientName) -> Result<(), AccessError> {
+        let _one_at_a_time = self.write_lock.lock().await;
+        let row = ClientRow {
+            token_hmac: None,
+            token_issued_at: None,
+            token_expires_at: None,
+            old_token_hmac: None,
+            old_token_until: None,
+            ..self.find_admitted(name)?
+        };
+        self.put_client(row).await?;
+        let note = json!({ "client": name, "token": "removed" });
+        self.store.append_audit(AuditKind::ClientChanged, &note);
         Ok(())
     }
 
@@ -646,7 +675,7 @@ impl Access {
         self.lock().get(name).map(|row| row.user.clone())
     }
 
-    /// Returns all clients, by name.
+    /// Returns all clients, sorted by name.
     pub fn clients(&self) -> Vec<ClientRow> {
         self.lock().values().cloned().collect()
     }
@@ -699,7 +728,7 @@ impl Access {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TokenUse {
     Current,
-    /// The one before the last rotation.
+    /// The token before the last rotation.
     Old,
 }
 
@@ -724,13 +753,13 @@ fn new_token() -> String {
     format!("db_{}", random::token())
 }
 
-/// Returns the end of a time that begins now.
+/// Returns the end of a period that begins now.
 fn end_of(lifetime: Duration) -> Timestamp {
     let millis = i64::try_from(lifetime.as_millis()).unwrap_or(i64::MAX);
     Timestamp(clock::now().0.saturating_add(millis))
 }
 
-/// Returns text from outside without control characters, and not longer than a line.
+/// Returns text from outside without control characters, and at most 256 characters of it.
 fn plain_text(text: &str) -> String {
     const MAX_CHARS: usize = 256;
     text.chars()
@@ -767,7 +796,7 @@ fn check_name(name: &ClientName) -> Result<(), AccessError> {
 /// Checks that a user can have this name.
 ///
 /// # Errors
-/// Returns [`AccessError::BadUser`] if not.
+/// Returns [`AccessError::BadUser`] if the name is invalid.
 pub fn check_user(user: &UserName) -> Result<(), AccessError> {
     is_valid_name(user.as_str())
         .then_some(())

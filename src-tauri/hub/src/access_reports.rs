@@ -43,17 +43,17 @@ pub(crate) struct AccessReports {
 #[derive(Default)]
 struct State {
     reports: BTreeMap<ServerId, AccessReport>,
-    /// The identity of the run of each server that was recorded and led to a connection.
+    /// For each server, its identity in the latest recorded run that led to a connection.
     recorded: BTreeMap<ServerId, String>,
     /// The servers whose next run a person wants to have recorded.
     requested: BTreeSet<ServerId>,
-    /// The latest recorded run of each server. It lasts as long as its sink.
+    /// The latest recorded run of each server. The run exists as long as its sink.
     runs: BTreeMap<ServerId, Weak<Run>>,
 }
 
 /// A recorded run.
 struct Run {
-    /// The report as it was at the beginning.
+    /// The report at the beginning of the run, without any access.
     blank: AccessReport,
 }
 
@@ -84,7 +84,7 @@ impl AccessReports {
         })
     }
 
-    /// Has the next run of a server recorded.
+    /// Requests that the next run of a server is recorded.
     pub(crate) fn request(&self, server: &ServerId) {
         self.state().requested.insert(server.clone());
     }
@@ -94,7 +94,7 @@ impl AccessReports {
         self.state().reports.get(server).cloned()
     }
 
-    /// Returns whether a recorded run of the server goes on.
+    /// Returns whether a recorded run of the server is still in progress.
     pub(crate) fn is_recording(&self, server: &ServerId) -> bool {
         let state = self.state();
         let run = state.runs.get(server);
@@ -102,7 +102,8 @@ impl AccessReports {
     }
 
     /// Returns the smallest sensible sandbox in which the server could do what it did in the run.
-    /// `None` if this system has no sandboxes, or could not record.
+    /// Returns `None` if this system has no sandboxes or could not record the run, or if no valid
+    /// sandbox follows from the report.
     pub(crate) fn propose_sandbox(
         &self,
         server: &RegisteredServer,
@@ -136,7 +137,8 @@ impl AccessReports {
             let Some(report) = self.report(&server) else {
                 continue;
             };
-            // It is written again with the next change, and can be recorded again.
+            // The loss is acceptable: the next change writes the report again, and the run can be
+            // recorded again.
             if let Err(error) = self.store.put_access_report(&server, &report).await {
                 tracing::warn!("the access report of '{server}' is not stored: {error}");
             }
@@ -144,7 +146,7 @@ impl AccessReports {
         }
     }
 
-    /// Takes what became known of a run, unless a later run is recorded by now.
+    /// Puts `access` into the report of a run, unless the recording of a later run has begun.
     fn update(&self, server: &ServerId, run: &Arc<Run>, access: RecordedAccess) {
         let access = self.mask(access);
         let mut state = self.state();
@@ -161,8 +163,8 @@ impl AccessReports {
         self.changed.insert(server.clone());
     }
 
-    /// Masks secrets in the names that a server chose, and escapes characters that would hide or
-    /// reorder them.
+    /// Masks secrets in the paths and addresses that a server used, and escapes characters that
+    /// would hide or reorder them.
     fn mask(&self, access: RecordedAccess) -> RecordedAccess {
         let RecordedAccess::Summary(mut summary) = access else {
             return access;
@@ -208,7 +210,8 @@ impl AccessRecorder for AccessReports {
         Some(Arc::new(move |access| reports.update(&id, &run, access)))
     }
 
-    /// A start that failed is recorded again, because its report shows little.
+    /// Notes that the run led to a connection. Without that, the next start is recorded too,
+    /// because the report of a failed start shows little.
     fn confirm(&self, server: &RegisteredServer) {
         let mut state = self.state();
         let run = state.runs.get(&server.id).and_then(Weak::upgrade);

@@ -1,9 +1,9 @@
 //! The verbs: everything that a person can do with a hub, as a closed list of typed requests and
 //! answers, one file per noun.
 //!
-//! The screens, the shell and the HTTP API all use this list. The desktop app runs a verb on the
-//! hub in its own process ([`Verb::run`]). The command line and a remote app send the verb's name
-//! and parameters to `POST /api/verbs/{name}`, which runs it with [`dispatch`].
+//! The desktop app runs a verb on the hub in its own process ([`Verb::run`]). The command line, a
+//! browser and an app that shows a remote hub send the verb's name and parameters to
+//! `POST /api/verbs/{name}`, and the hub runs the verb with [`dispatch`].
 
 pub mod approvals;
 pub mod audit;
@@ -47,7 +47,7 @@ pub trait VerbName {
     const NAME: &'static str;
 }
 
-/// A request that a person can make of the hub. Its fields are its parameters.
+/// A request that a person can send to the hub. The fields of the type are its parameters.
 pub trait Verb: VerbName + Serialize + DeserializeOwned + Send + 'static {
     type Answer: Serialize + DeserializeOwned + Send + 'static;
 
@@ -90,8 +90,8 @@ macro_rules! verbs {
 }
 
 // The only list of the verbs. The build script of the desktop app reads the names from these lines
-// and writes the permissions of the windows. `audited.rs` says what the audit log has about each of
-// them.
+// and writes the permissions of the windows. `audited.rs` says which entries each verb leaves in
+// the audit log.
 verbs! {
     "approvals.list" => approvals::ListApprovals,
     "approvals.show" => approvals::ShowApproval,

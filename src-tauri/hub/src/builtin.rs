@@ -1,5 +1,5 @@
 //! The servers that are built into Drawbridge. Each is an ordinary MCP server over a pipe in
-//! memory, one file each: its calls take the same path as those of any other server.
+//! memory, so that its calls take the same path as those of any other server.
 //!
 //! A new built-in server needs a variant of [`BuiltIn`], a file here with its [`ServerHandler`] and
 //! its [`Description`], and a setting in `drawbridge_store::settings` that turns it on and off.
@@ -25,10 +25,10 @@ use tokio::io::{DuplexStream, split};
 
 use crate::access::Access;
 
-/// The part of a built-in server's spec that differs from the others.
+/// The part of a built-in server's spec that differs between the built-in servers.
 struct Description {
     name: &'static str,
-    /// Whether each client gets a server of its own, which knows its client.
+    /// Whether each client gets its own instance of the server, which knows its client.
     isolation: Isolation,
     /// The timeout of a call, if it is longer than usual.
     call_ms: Option<u32>,
@@ -121,7 +121,7 @@ impl BuiltIns for BuiltInServers {
 
 fn serve_handler(server: impl ServerHandler, stream: DuplexStream) -> BoxFuture<'static, ()> {
     let (reader, writer) = split(stream);
-    // Drawbridge has checked the length of what it sends.
+    // Drawbridge has already checked the length of each message.
     let transport = AsyncRwTransport::new_server(reader, writer).with_max_line_length(usize::MAX);
     Box::pin(async move {
         match server.serve(transport).await {

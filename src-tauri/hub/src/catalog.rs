@@ -1,6 +1,6 @@
-//! The catalog: everything that all servers offer and say about themselves. The catalog keeps a
-//! copy of each server's lists, also in the store, and merges the copies into one immutable
-//! snapshot. Readers of the snapshot never wait.
+//! The catalog: everything that all servers offer and say about themselves. The catalog keeps
+//! copies of the servers' lists, also in the store, and merges the copies into immutable snapshots.
+//! Readers of a snapshot never wait.
 
 mod acceptance;
 mod coercion;
@@ -74,13 +74,12 @@ use acceptance::{AcceptedDefinitions, Definitions, definition_id, list_definitio
 use copies::{Copies, CopyKey};
 use snapshots::Snapshots;
 
-/// The minimum time between two reads of a server, even if the server states a shorter time to
-/// live.
+/// The minimum time to live that a server can state, unless the user wants a shorter one.
 const MIN_TTL: Duration = Duration::from_secs(10);
-/// The minimum time between two reads, or attempts, of a server that would have to be started for
-/// the second one.
+/// The minimum time between two attempts to refresh the copies of a sleeping server, because each
+/// attempt starts the server.
 const MIN_TTL_ASLEEP: Duration = Duration::from_secs(60 * 60);
-/// The time after a failed sync in which the server is not read again.
+/// The time after a failed sync in which no client's request starts another one.
 const RETRY_DELAY: Duration = Duration::from_secs(30);
 /// The grace period: definitions that a server adds this soon after its first sync count as
 /// accepted together with the server. Definitions that it changes do not.
@@ -125,7 +124,7 @@ pub struct Catalog {
 pub struct ServerCopy {
     pub row: ServerRow,
     pub offered: Offered,
-    /// Everything that the server says about itself. All of it needs acceptance.
+    /// All definitions of the server that need acceptance.
     definitions: Definitions,
     accepted: AcceptedDefinitions,
     /// The newest accepted definitions, by kind and name.
@@ -193,7 +192,7 @@ impl ServerCopy {
         self.accepted.acceptance_state(DefinitionKind::Tool, tool)
     }
 
-    /// Returns what the server says about itself, by kind.
+    /// Returns the server's definitions that need acceptance, each with its kind.
     pub fn definitions(&self) -> impl Iterator<Item = (DefinitionKind, &Arc<Definition>)> {
         self.definitions
             .iter()
@@ -291,9 +290,9 @@ impl ServerCopy {
             .map(|instructions| instructions.description.clone())
     }
 
-    /// Returns the state before a sync of a client's copy: what a person has accepted of the
-    /// server, and the lists of the client's `previous` copy or, if that was never read, of this
-    /// one.
+    /// Returns the state before a sync of a client's copy. The acceptances are those of this copy,
+    /// which is Drawbridge's own. The lists are those of the client's `previous` copy or, if that
+    /// was never read, of this copy.
     fn before_sync_of(&self, previous: &Self) -> Self {
         let is_read = previous.row.last_synced_at.is_some();
         Self {
@@ -370,7 +369,7 @@ impl ServerCopy {
             .is_some_and(|end| Instant::now() < end);
         for (kind, definitions) in &copy.definitions {
             for definition in definitions {
-                // A flagged definition needs a person if the content defence asks.
+                // If the content defence is `ask`, a person has to decide on a flagged definition.
                 if server.spec.content_defence == ContentDefence::Ask
                     && !definition.flags().is_empty()
                 {
@@ -388,7 +387,7 @@ impl ServerCopy {
 }
 
 impl Catalog {
-    /// Loads the copies from the store, and makes the first snapshot.
+    /// Loads the copies from the store, and makes the first snapshots.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -494,7 +493,8 @@ impl Catalog {
             .unwrap_or_else(|| ServerCopy::empty(key.server.clone()))
     }
 
-    /// Returns what a server says about itself now, to any client, each version once.
+    /// Returns the definitions in all current copies of a server that need acceptance, each version
+    /// once.
     pub fn definitions(&self, id: &ServerId) -> Vec<(DefinitionKind, Arc<Definition>)> {
         let copies = self.lock();
         copies
@@ -504,8 +504,9 @@ impl Catalog {
             .collect()
     }
 
-    /// Returns the versions of a server's tool, accepted or not, that were given to `client`, or to
-    /// any client if that is `None`. Returns Drawbridge's own version if no client has one.
+    /// Returns the versions of a server's tool, accepted or not, in the copy of `client`, or in the
+    /// copies of all clients if `client` is `None`. If these copies do not contain the tool,
+    /// returns Drawbridge's own version.
     pub fn tool_versions(
         &self,
         server: &ServerId,
@@ -520,9 +521,9 @@ impl Catalog {
         self.lock().unaccepted(id)
     }
 
-    /// Returns true if a server's copy is older than its time to live. The spec sets the time to
-    /// live, or else the settings do. While the server runs, a shorter time that it states counts
-    /// too. While it sleeps, the time to live is an hour or more.
+    /// Returns true if a server's copy was never read, is outdated, or is older than its time to
+    /// live. The spec sets the time to live, or else the settings do. While the server runs, it may
+    /// state a shorter time. While it sleeps, the time to live is at least an hour.
     pub fn is_stale(&self, server: &RegisteredServer, copy: &ServerCopy) -> bool {
         let ttl_of_spec = server
             .spec
@@ -542,7 +543,8 @@ impl Catalog {
         server.spec.command.is_some() && !self.pool.is_active(&server.id)
     }
 
-    /// Makes the snapshots again from the current specs and copies.
+    /// Makes the snapshots again from the current specs and copies, and reports which lists
+    /// changed.
     pub fn rebuild(&self) {
         // Lock the copies before the specs are read. Otherwise, of two concurrent rebuilds, the one
         // with older specs could store its snapshots last.
@@ -707,7 +709,8 @@ impl Catalog {
             copy.row.last_synced_at.is_none() || copy.identity != server.identity
         });
         let is_asleep = self.is_asleep(server);
-        // While a server sleeps, a client for which it was not read yet sees Drawbridge's copy.
+        // A client's first copy alone is no reason to start a sleeping server: until it is read,
+        // the client sees Drawbridge's copy.
         let is_due = if is_unread && !(is_asleep && key.client.is_some()) {
             copy.is_none_or(|copy| !failed_within(copy, RETRY_DELAY))
         } else if is_asleep {
@@ -730,8 +733,8 @@ impl Catalog {
     /// Reads a server's lists into its copies. The sync continues if the caller is dropped.
     ///
     /// # Errors
-    /// Returns an error if the server may not run, or if it cannot be read. The copies then stay as
-    /// they were.
+    /// Returns an error if the server may not run, or if it cannot be read. The lists in the copies
+    /// then stay as they were.
     pub async fn sync(&self, id: &ServerId) -> Result<(), SyncError> {
         let sync = self.start_sync(id.clone());
         sync.await.unwrap_or(Err(SyncError::FailedRecently))
@@ -767,8 +770,8 @@ impl Catalog {
 
     /// Syncs a copy when no other sync of the server runs. If `is_done` returns true by then,
     /// returns the outcome of the last sync instead. A client's copy is added and read for
-    /// `session`, or else for the session in which the client asked for a list last. It is not read
-    /// if that session has ended.
+    /// `session`, or else for the session in which the client asked for a list last. If that
+    /// session has ended, the copy is only marked as outdated.
     async fn sync_unless(
         &self,
         key: &CopyKey,
@@ -778,8 +781,8 @@ impl Catalog {
         let lock = self.sync_lock(&key.server);
         let _one_at_a_time = lock.lock().await;
         if let (Some(_), Some(session)) = (&key.client, session) {
-            // Only now, because a sync that still ran for a revoked client of the same name would
-            // have taken the copy for its own.
+            // The copy is added only now: a sync that still ran for a revoked client of the same
+            // name would have used the new copy as its own.
             self.lock().add_client_copy(&key.server, session);
         }
         let copy = self.copy_of(key);
@@ -945,7 +948,8 @@ impl Catalog {
         excluded
     }
 
-    /// Returns the excluded entries of a server: malformed definitions, and names that are taken.
+    /// Returns the excluded entries of a server: those that its last sync excluded, such as
+    /// malformed definitions, and those that the merge excluded, such as entries with a taken name.
     pub fn excluded(&self, id: &ServerId) -> ExcludedEntries {
         let mut excluded = self.copy(id).row.excluded;
         let snapshot = self.snapshot();
@@ -983,7 +987,8 @@ impl Catalog {
                 accepted_by: is_accepted.then_some(accepted_by),
             }
         };
-        // The store deletes old versions that are not offered, so it has to know all copies.
+        // The store deletes old versions that are not offered, so it needs the versions in all
+        // copies.
         let versions: Vec<_> = {
             let copies = self.lock();
             let others = copies
@@ -1021,8 +1026,8 @@ impl Catalog {
     /// Accepts these definitions, as a person decided. Accepts either all of them or none.
     ///
     /// # Errors
-    /// Returns an error if the server no longer offers one of the definitions, or if the store
-    /// cannot be written.
+    /// Returns an error if the server no longer offers one of the definitions, if one of several
+    /// definitions has to be accepted on its own, or if the store cannot be written.
     pub async fn accept_definitions(
         &self,
         id: &ServerId,
@@ -1110,9 +1115,9 @@ impl Catalog {
 /// A server with copies that are missing or stale.
 struct StaleServer {
     id: ServerId,
-    /// When the sync began that the caller would wait for, or `None` if there is none.
+    /// When the running sync began, or `None` if a stale copy is not being read yet.
     reading_since: Option<Instant>,
-    /// True if one of the copies has never been read.
+    /// True if [`StaleCopy::is_first_read`] is true for one of the copies.
     is_first_read: bool,
 }
 
@@ -1166,9 +1171,9 @@ async fn load_copy(store: &Store, mut row: ServerRow) -> Result<ServerCopy, Stor
                 .insert(definition.name.clone(), Arc::new(definition));
         }
     }
-    // A sync records versions of each kind that the server offers. If there are none, an earlier
-    // version of Drawbridge, which did not accept this kind separately, wrote the copy: the
-    // definitions count as accepted with their server.
+    // A sync records the versions of all offered definitions. If a kind has definitions and no
+    // recorded version, an earlier version of Drawbridge, which did not ask about this kind, wrote
+    // the copy. The definitions then count as accepted with their server.
     let recorded_kinds: HashSet<_> = versions.iter().map(|version| version.kind).collect();
     let unrecorded: Vec<_> = definitions
         .iter()
@@ -1262,8 +1267,8 @@ fn report_unaccepted(
     }
 }
 
-/// Scans the definitions on a thread of its own, because they may have 32 MiB. Each keeps its
-/// flags.
+/// Finds the flags of all definitions, which then keep them. Runs on a blocking thread, because the
+/// definitions may take 32 MiB.
 async fn fill_in_flags(offered: &Offered) {
     let definitions: Vec<_> = offered.values().flatten().cloned().collect();
     let scanning = tokio::task::spawn_blocking(move || {
@@ -1272,7 +1277,7 @@ async fn fill_in_flags(offered: &Offered) {
         }
     });
     if scanning.await.is_err() {
-        tracing::error!("the scan of definitions failed; they are scanned where they are used");
+        tracing::error!("the scan of definitions failed; they are scanned when they are used");
     }
 }
 
@@ -1304,8 +1309,8 @@ fn report_flagged(
     }
 }
 
-/// Records the definitions that count as accepted since a sync although no person has decided on
-/// each of them.
+/// Records, in the audit log, the definitions that a sync has accepted without a person's decision
+/// on each of them.
 fn record_accepted(
     server: &RegisteredServer,
     before: &ServerCopy,
@@ -1356,8 +1361,8 @@ fn log_excluded_entry(logs: &Logs, id: &ServerId, entry: &ExcludedEntry) {
     logs.add_server_line(id, Level::Warn, "catalog", &format!("excluded {entry}"));
 }
 
-/// Returns true if a copy has outlived its time to live. A copy from the future is old too: the
-/// clock was set back, so its age is unknown.
+/// Returns true if a copy is older than its time to live. A copy from the future is old too: the
+/// clock was set back, so the copy's age is unknown.
 fn is_old(read_at: Timestamp, now: Timestamp, ttl: Duration) -> bool {
     let ttl = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
     !(0..=ttl).contains(&now.0.saturating_sub(read_at.0))

@@ -34,16 +34,16 @@ pub fn connection(
     }
 }
 
-/// Returns this machine, with the variables of a caller that say where clients keep their files.
-/// Returns `None` if the user has no home folder.
+/// Returns this machine, with those of the caller's environment variables that say where clients
+/// keep their files. Returns `None` if the user has no home folder.
 pub fn machine(environment: &BTreeMap<String, String>) -> Option<Machine> {
     let mut machine = Machine::this()?;
     machine.set_variables(environment);
     Some(machine)
 }
 
-/// Returns the path of the `drawbridge` command next to this program, or its bare name if there is
-/// none.
+/// Returns the path of the `drawbridge` command in this program's folder, or the command's bare
+/// name if it is not there.
 fn bridge_command() -> String {
     let name = if cfg!(windows) {
         "drawbridge.exe"

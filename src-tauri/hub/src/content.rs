@@ -1,6 +1,7 @@
 //! The content defence: finds instructions to a model, hidden characters and names that look alike
-//! in the texts of servers, and says in front of a flagged result that it is data. No text is ever
-//! changed, and nothing more is promised: a text without flags may persuade a model too.
+//! in the texts of servers, and adds a notice to a flagged result that it is data. The texts
+//! themselves are never changed. Nothing more is promised: a text without flags may persuade a
+//! model too.
 
 mod frame;
 mod hidden;
@@ -31,21 +32,21 @@ pub(crate) use frame::frame;
 /// The most text of one result or definition that is checked, in bytes. Data in base64 does not
 /// count.
 const MAX_CHECKED: usize = 512 * 1024;
-/// The most flags of one text.
+/// The most flags of one result or definition.
 const MAX_FLAGS: usize = 10;
 /// The maximum length of an excerpt, and of each name in a place, in characters.
 const MAX_EXCERPT: usize = 120;
-/// The number of bytes before and after a match that its excerpt includes.
+/// The most bytes before and after a match that its excerpt includes.
 const EXCERPT_MARGIN: usize = 20;
 
-/// The longest JSON that is scanned on the thread of the calls, in bytes. The scan of hostile text
-/// of this length takes some milliseconds.
+/// The longest result that is scanned on the thread of the caller, in bytes. The scan of hostile
+/// text of this length takes some milliseconds.
 const MAX_SCANNED_IN_PLACE: usize = 16 * 1024;
-/// Stands for the rule, in words, if the content defence holds or withholds a result.
+/// Takes the place of the rule in words if the content defence holds or withholds a result.
 pub(crate) const RULE: &str = "the content defence";
 
-/// Returns what is suspicious in the result of a server: nothing if its spec turns the content
-/// defence off. Scans a long result on a thread of its own.
+/// Returns what is suspicious in the result of a server, or nothing if the server's spec turns the
+/// content defence off. Scans a long result on another thread.
 pub(crate) async fn scan_result(server: &RegisteredServer, result: &Json) -> Vec<ContentFlag> {
     if server.spec.content_defence == ContentDefence::Off
         || result.get().len() <= MAX_SCANNED_IN_PLACE
@@ -65,7 +66,8 @@ pub(crate) async fn scan_error(server: &RegisteredServer, error: &RpcError) -> V
     scan_result(server, &Json::from(json::to_raw(error))).await
 }
 
-/// Returns whether JSON of a server has flags, or is too long to be scanned at once.
+/// Returns whether JSON of a server has flags, or is too long to be scanned on the thread of the
+/// caller.
 pub(crate) fn may_be_flagged(server: &RegisteredServer, json: &Json) -> bool {
     server.spec.content_defence != ContentDefence::Off
         && (json.get().len() > MAX_SCANNED_IN_PLACE || !find_flags(server, json).is_empty())
@@ -80,12 +82,12 @@ fn unchecked_flag() -> ContentFlag {
     }
 }
 
-/// Returns what is suspicious in JSON of a server: nothing if its spec turns the content defence
-/// off.
-pub(crate) fn find_flags(server: &RegisteredServer, result: &Json) -> Vec<ContentFlag> {
+/// Returns what is suspicious in JSON of a server, or nothing if the server's spec turns the
+/// content defence off.
+pub(crate) fn find_flags(server: &RegisteredServer, json: &Json) -> Vec<ContentFlag> {
     match server.spec.content_defence {
         ContentDefence::Off => Vec::new(),
-        ContentDefence::Mark | ContentDefence::Ask => scan::scan(result.get(), MAX_CHECKED),
+        ContentDefence::Mark | ContentDefence::Ask => scan::scan(json.get(), MAX_CHECKED),
     }
 }
 
@@ -111,7 +113,7 @@ impl ToolLooks {
     /// Returns the flag of a server's tool whose name looks like that of another server's tool
     /// without being the same. Equal names are normal: servers' names keep their tools apart.
     pub(crate) fn find_look_alike(&self, server: &ServerId, name: &str) -> Option<ContentFlag> {
-        // Only these names can look like another one that a server would choose.
+        // A name can imitate another one only with characters outside ASCII, or with these.
         if name.is_ascii() && !name.contains(['0', '1', 'I', '|']) {
             return None;
         }
@@ -128,7 +130,8 @@ impl ToolLooks {
     }
 }
 
-/// Returns a name without the differences that programmers mean: case, hyphens and underscores.
+/// Returns a name in lower case, without hyphens, underscores and dots. Names that differ only in
+/// these, such as `read_file` and `readFile`, do not imitate each other.
 fn plain_name(name: &str) -> String {
     let letters = name.chars().filter(|c| !matches!(c, '-' | '_' | '.'));
     letters.flat_map(char::to_lowercase).collect()

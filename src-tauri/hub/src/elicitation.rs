@@ -1,6 +1,6 @@
-//! Requests of servers for a person's input, which Drawbridge shows if the client cannot: the form
-//! that a request describes, and the check of what a person entered. No value of a form is stored,
-//! and no error quotes one.
+//! Requests of servers for a person's input, which Drawbridge shows if the client cannot. Reads the
+//! form that a request describes, and checks the values that a person has entered. No value of a
+//! form is stored, and no error quotes one.
 
 use std::collections::HashSet;
 
@@ -10,8 +10,9 @@ use serde::Deserialize;
 use serde_json::{Map, Number, Value, value::RawValue};
 use url::Url;
 
-/// The most fields of a form, and the most choices of a field.
+/// The most fields of a form.
 const MAX_FIELDS: usize = 100;
+/// The most choices of a field.
 const MAX_CHOICES: usize = 1_000;
 /// The longest value of a field, in characters.
 const MAX_CHARS: usize = 64 * 1024;
@@ -105,8 +106,8 @@ impl Elicitation {
     /// Reads the params of an `elicitation/create`.
     ///
     /// # Errors
-    /// Returns an error if the params are malformed, if the form has other fields than the protocol
-    /// allows, and if the URL must not be opened in a browser.
+    /// Returns an error if the params are malformed, if the mode is unknown, if the form has other
+    /// or more fields than are allowed, or if the URL must not be opened in a browser.
     pub fn read(params: &RawValue) -> Result<Self, ElicitationError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -126,10 +127,10 @@ impl Elicitation {
     }
 
     /// Checks a person's values, or that there are none if the person visits a URL. Returns the
-    /// names of the fields that have one.
+    /// names of the fields that have a value.
     ///
     /// # Errors
-    /// Returns an error if the values do not fit.
+    /// Returns an error if the values do not fit the form or the URL.
     pub fn check(&self, content: Option<&str>) -> Result<Vec<String>, ContentError> {
         match (self, content) {
             (Self::Form(form), Some(content)) => form.check(content),
@@ -231,7 +232,7 @@ impl FieldKind {
         }
     }
 
-    /// Checks a value. Returns what the value must be if it does not fit.
+    /// Checks a value. If it does not fit, the error says what the value must be.
     fn check(&self, value: &Value) -> Result<(), String> {
         match (self, value) {
             (Self::Text { min, max, format }, Value::String(text)) => {

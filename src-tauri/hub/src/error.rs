@@ -20,12 +20,12 @@ use crate::{
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
-    /// The parameters are wrong; the message names the field.
+    /// The parameters are wrong; the message says why.
     Invalid,
     /// Nothing has this name or id.
     NotFound,
-    /// The request collides with the present state: a name that is taken, or a request that is
-    /// decided.
+    /// The request collides with the present state: for example, a name is taken, or a request is
+    /// decided already.
     Conflict,
     /// The caller may not do this.
     Forbidden,
@@ -37,7 +37,7 @@ pub enum ErrorCode {
     Internal,
 }
 
-/// Why a verb failed: a code for programs and one sentence for people.
+/// Why a verb failed: a code for programs and a message for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[error("{message}")]
@@ -110,6 +110,7 @@ impl From<ConfigError> for ApiError {
             ConfigError::Key(_) | ConfigError::Backup(_) | ConfigError::Store(_) => {
                 ErrorCode::Unavailable
             }
+            ConfigError::WrongPreview => ErrorCode::Invalid,
             ConfigError::TaskFailed => ErrorCode::Internal,
         };
         Self::new(code, error.to_string())
@@ -277,6 +278,7 @@ impl From<HookError> for ApiError {
             | HookError::Timeout(_)
             | HookError::NoProgram
             | HookError::TooLong
+            | HookError::BadVariable(_)
             | HookError::Webhook(_)
             | HookError::ReservedSecret(_) => ErrorCode::Invalid,
             HookError::NameTaken(_) | HookError::TooMany => ErrorCode::Conflict,

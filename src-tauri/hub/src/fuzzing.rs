@@ -1,8 +1,9 @@
-//! Properties that hold for any input, for the targets in `fuzz/`. Not part of a product.
+//! Checks of the properties that hold for any input, for the targets in `fuzz/`. Release builds do
+//! not contain this module.
 
 use crate::{catalog, content, policy, registry};
 
-/// Checks JSON of a server with texts that a model reads.
+/// Checks a server's JSON, which has texts that a model reads.
 pub fn content(json: &str) {
     content::properties::flags_do_not_depend_on_spelling(json);
     content::properties::a_notice_changes_nothing_else(json);

@@ -1,9 +1,9 @@
-//! Hooks: the person's programs and webhooks, which run on the events of servers and calls.
+//! Hooks: a person's programs and webhooks, which run on the events of servers and calls.
 //!
-//! Observing hooks get their events through a queue of their own and are never waited for
+//! Each observing hook gets its events through its own queue, and no call waits for it
 //! ([`observe`]). Blocking hooks may change or deny a call before it is decided, and replace its
-//! result ([`review`]). A run that fails, hangs or writes garbage is logged and counted; the call
-//! fails too only if the person has chosen that.
+//! result ([`review`]). A run that fails, hangs or writes garbage is logged and counted. The call
+//! is denied, or its result withheld, only if the person has chosen that for the hook.
 
 mod answer;
 mod connections;
@@ -50,12 +50,13 @@ pub use trial::{Trial, sample_payload};
 const MAX_HOOKS: usize = 50;
 /// The bounds of a hook's timeout, in milliseconds.
 const TIMEOUT_MS: std::ops::RangeInclusive<u32> = 100..=60_000;
-/// The most arguments, variables or headers of a hook, and the longest text of one, in bytes.
+/// The most arguments, variables or headers of a hook.
 const MAX_PARTS: usize = 100;
+/// The longest program, URL, argument, variable or header of a hook, in bytes.
 const MAX_PART_LEN: usize = 8 * 1024;
 /// Shown as the program of a stored hook that cannot be read. No program has this name.
 const UNREADABLE_PROGRAM: &str = "(this hook cannot be read; save it again or remove it)";
-/// How long the queued events may take when the hub ends.
+/// How long the hub waits at its end for hooks to run on the events that are queued.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
 
 /// All hooks, in their order. Cheap to clone.
@@ -69,7 +70,8 @@ struct Shared {
     events: Events,
     runner: Arc<Runner>,
     table: ArcSwap<Vec<Arc<LoadedHook>>>,
-    /// The events for which enabled hooks exist, one bit each. A hub without hooks reads only this.
+    /// The events for which enabled hooks exist, one bit each. If the bit of an event is not set,
+    /// nothing else is read.
     wanted: AtomicU8,
     /// Held while the hooks are changed, so that changes are made one at a time.
     write_lock: Mutex<()>,
@@ -81,7 +83,7 @@ struct Shared {
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
     #[error(
-        "a hook's name must have 1 to 64 characters, without commas, braces and control characters"
+        "a hook's name must have 1 to 64 characters, without commas, braces and control characters, and without white space at its beginning or end"
     )]
     BadName,
     #[error("there is already a hook '{0}'; choose another name")]
@@ -107,6 +109,8 @@ pub enum HookError {
         "a hook may have at most {MAX_PARTS} arguments, variables or headers, each of at most {MAX_PART_LEN} bytes and without zero bytes"
     )]
     TooLong,
+    #[error("the name of a variable must not be empty or contain '=', but it is '{0}'")]
+    BadVariable(String),
     #[error("the webhook cannot be used: {0}")]
     Webhook(#[from] WebhookError),
     #[error("a hook may not use the secret '{0}', which Drawbridge keeps for itself")]
@@ -116,7 +120,7 @@ pub enum HookError {
 }
 
 impl Hooks {
-    /// Reads the hooks, and starts the queues of those that are enabled.
+    /// Reads the hooks, and starts their queues.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -145,7 +149,7 @@ impl Hooks {
         Ok(hooks)
     }
 
-    /// Returns the hooks in their order, each with how it has run.
+    /// Returns the hooks in their order, each with the counts and the last of its runs.
     pub fn all(&self) -> Vec<(Hook, HookState)> {
         let state = |hook: &Arc<LoadedHook>| {
             let hook = &hook.prepared.hook;
@@ -162,18 +166,18 @@ impl Hooks {
     /// Returns a hook.
     ///
     /// # Errors
-    /// Returns [`HookError::Unknown`] if there is none with this name.
+    /// Returns [`HookError::Unknown`] if there is no hook with this name.
     pub fn get(&self, name: &str) -> Result<Hook, HookError> {
         let hooks = self.hooks();
         let hook = hooks.into_iter().find(|hook| hook.name == name);
         hook.ok_or_else(|| HookError::Unknown(name.to_owned()))
     }
 
-    /// Adds a hook at a position, or as the last one.
+    /// Adds a hook at a position, counted from 0, or as the last one.
     ///
     /// # Errors
     /// Returns an error if the hook is invalid, if its name is taken, or if the store cannot be
-    /// written. Nothing has changed then.
+    /// written. In this case, nothing has changed.
     pub async fn add(&self, hook: Hook, position: Option<usize>) -> Result<(), HookError> {
         check(&hook)?;
         self.change(|hooks| {
@@ -189,7 +193,7 @@ impl Hooks {
         .await
     }
 
-    /// Replaces a hook, which may get another name, in its place.
+    /// Replaces the hook `name` by `hook`, which takes the same position and may have another name.
     ///
     /// # Errors
     /// Returns an error in the same cases as [`Hooks::add`], and if there is no hook `name`.
@@ -235,7 +239,8 @@ impl Hooks {
         .await
     }
 
-    /// Removes a hook. Its runs that have begun are ended.
+    /// Removes a hook. Its queued events are dropped, and a run for such an event is ended. A call
+    /// that already waits for the hook still gets its answer.
     ///
     /// # Errors
     /// Returns an error if there is no such hook, or if the store cannot be written.
@@ -247,7 +252,7 @@ impl Hooks {
         .await
     }
 
-    /// Returns the names of the secrets to which the hooks refer, each with the hook.
+    /// Returns the names of the secrets to which the hooks refer, each with the name of the hook.
     pub fn referenced_secrets(&self) -> Vec<(String, String)> {
         let of_hook = |hook: Hook| {
             let names: BTreeSet<_> = referenced_secrets(&hook.target);
@@ -258,8 +263,8 @@ impl Hooks {
         self.hooks().into_iter().flat_map(of_hook).collect()
     }
 
-    /// Ends all hooks. Events that are queued are still sent, within two seconds. No hook runs
-    /// after that.
+    /// Ends all hooks. Hooks still run on the events that are queued, for two seconds at most. No
+    /// hook runs on later events.
     pub async fn close(&self) {
         let mut changes = self.shared.connection_changes.lock().await;
         while let Ok(change) = changes.try_recv() {
@@ -315,7 +320,7 @@ impl Hooks {
             .fold(0, |bits, event| bits | bit(*event));
         self.shared
             .runner
-            .retain(|name| table.iter().any(|hook| hook.prepared.hook.name == name));
+            .keep_runs_of(table.iter().map(|hook| hook.prepared.hook.name.as_str()));
         self.shared.table.store(Arc::new(table));
         self.shared.wanted.store(wanted, Ordering::Relaxed);
     }
@@ -325,7 +330,7 @@ impl Hooks {
         self.shared.wanted.load(Ordering::Relaxed) & bit(event) != 0
     }
 
-    /// Returns the hooks for an event, in their order.
+    /// Returns the enabled hooks for an event, in their order.
     fn matching(
         &self,
         event: HookEvent,
@@ -362,9 +367,10 @@ fn referenced_secrets(target: &HookTarget) -> BTreeSet<String> {
 
 /// Checks a hook that a person wrote.
 fn check(hook: &Hook) -> Result<(), HookError> {
-    let length = hook.name.trim().chars().count();
+    let name = hook.name.as_str();
     let is_odd = |c: char| c.is_control() || matches!(c, ',' | '{' | '}');
-    if !(1..=64).contains(&length) || hook.name.chars().any(is_odd) {
+    if !(1..=64).contains(&name.chars().count()) || name.trim() != name || name.chars().any(is_odd)
+    {
         return Err(HookError::BadName);
     }
     if hook.events.is_empty() {
@@ -393,16 +399,18 @@ fn check(hook: &Hook) -> Result<(), HookError> {
             if program.trim().is_empty() {
                 return Err(HookError::NoProgram);
             }
-            let are_named = env
-                .keys()
-                .all(|name| !name.is_empty() && !name.contains('='));
             if !is_short(program)
                 || args.len() > MAX_PARTS
                 || !args.iter().all(is_short)
                 || !are_short(env)
-                || !are_named
             {
                 return Err(HookError::TooLong);
+            }
+            let bad_name = env
+                .keys()
+                .find(|name| name.is_empty() || name.contains('='));
+            if let Some(name) = bad_name {
+                return Err(HookError::BadVariable(name.clone()));
             }
         }
         HookTarget::Webhook { url, headers } => {
@@ -421,8 +429,8 @@ fn check(hook: &Hook) -> Result<(), HookError> {
     reserved.map_or(Ok(()), |name| Err(HookError::ReservedSecret(name)))
 }
 
-/// Returns a stored hook. A hook that cannot be read may have guarded calls, so it is replaced by
-/// one that always fails and thereby denies calls.
+/// Reads a stored hook. A hook that cannot be read may have guarded calls, so it is replaced by a
+/// hook that always fails and thereby denies all calls.
 fn parse_row(row: HookRow) -> Hook {
     serde_json::from_str(&row.spec).unwrap_or_else(|error| {
         tracing::error!(
@@ -447,3 +455,6 @@ fn parse_row(row: HookRow) -> Hook {
         }
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,7 +84,7 @@ use docling::Docling;
 use refusals::Refusals;
 use spec_record::{ChangedBy, SpecRecord};
 
-/// The engine: servers, clients, policy and records of one data folder.
+/// The engine for one data folder, with its servers, clients, policy and records.
 pub struct Hub {
     pub(crate) data_dir: DataDir,
     pub(crate) events: Events,
@@ -122,7 +122,7 @@ pub struct Hub {
     started_with_hosts: OnceLock<Vec<AllowedHost>>,
     spec_record: SpecRecord,
     pub(crate) docling: Arc<Docling>,
-    /// The clients whose tokens were refused within the last minute.
+    /// The clients of which a refusal was recorded within the last minute, and when.
     recently_refused: Mutex<BTreeMap<ClientName, Instant>>,
     unknown_tokens: Refusals,
     refused_codes: Refusals,
@@ -177,25 +177,25 @@ impl HubOptions {
     }
 }
 
-/// The setting with the time of the newest crash report that a person was told of.
-const CRASHES_TOLD: &str = "crashes_told";
+/// The setting with the times of the crash reports that existed when a new one was last logged.
+const TOLD_CRASHES: &str = "told_crashes";
 
-/// Tells once, in the log, that an earlier run had an internal error.
+/// Logs that an earlier run had an internal error, if there is a report that was not there when
+/// such an error was last logged.
 async fn report_new_crashes(data_dir: &DataDir, store: &Store) -> Result<(), ApiError> {
-    let reports = crashes::list(data_dir.path());
-    let Some((at, newest)) = reports.files.first() else {
+    let reports = crashes::list(data_dir.path()).files;
+    let told: Vec<Timestamp> = store.json_setting(TOLD_CRASHES).await?.unwrap_or_default();
+    // The clock may have been ahead, so a report with an earlier time may be new too.
+    let Some((_, new)) = reports.iter().find(|(at, _)| !told.contains(at)) else {
         return Ok(());
     };
-    let told: Option<Timestamp> = store.json_setting(CRASHES_TOLD).await?;
-    // The clock may have been ahead, so a report with an earlier time may be new too.
-    if told != Some(*at) {
-        tracing::error!(
-            "Drawbridge had an internal error; the report is {}. `drawbridge doctor` says what to do.",
-            newest.display()
-        );
-        let told = serde_json::to_string(at).expect("a time is plain data");
-        store.set_setting(CRASHES_TOLD, &told).await?;
-    }
+    tracing::error!(
+        "Drawbridge had an internal error; the report is {}. `drawbridge doctor` says what to do.",
+        new.display()
+    );
+    let times: Vec<Timestamp> = reports.iter().map(|(at, _)| *at).collect();
+    let times = serde_json::to_string(&times).expect("times are plain data");
+    store.set_setting(TOLD_CRASHES, &times).await?;
     Ok(())
 }
 
@@ -211,7 +211,7 @@ impl Hub {
         Self::open_with(options, secrets).await
     }
 
-    /// Opens a hub with another place for secrets.
+    /// Opens a hub as [`Hub::open`] does, but with the given secret store.
     ///
     /// # Errors
     /// Returns an error in the same cases as [`Hub::open`].
@@ -233,7 +233,7 @@ impl Hub {
             );
         }
         if let Err(error) = report_new_crashes(&data_dir, &store).await {
-            tracing::warn!("whether the reports of internal errors are new is not known: {error}");
+            tracing::warn!("cannot tell whether there are new reports of internal errors: {error}");
         }
         let hub = Self::assemble(data_dir, events, logs, store, secrets, options).await?;
         tracing::info!(
@@ -334,7 +334,7 @@ impl Hub {
             events: events.clone(),
             access: access.clone(),
             settings: settings.clone(),
-            // Without links, like the paths of shared files with which it is compared.
+            // Canonical, because it is compared with the canonical paths of shared files.
             data_dir: data_dir
                 .path()
                 .canonicalize()
@@ -517,8 +517,8 @@ impl Hub {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies changed specs: closes the sessions of servers that may no longer run, and
-    /// rebuilds the catalog.
+    /// Applies changed specs: ends the sessions of servers that may no longer run, and the sessions
+    /// that no request would use under the new spec, and rebuilds the catalog.
     pub(crate) async fn apply_spec_changes(&self, ids: &BTreeSet<ServerId>) {
         for id in ids {
             match self.registry.get(id) {
@@ -542,7 +542,7 @@ impl Hub {
     }
 
     /// Writes a server's spec for a person, and records the change in the audit log. If there is a
-    /// `grant`, the spec is accepted with it.
+    /// `grant`, also accepts the spec, with the secrets of the grant.
     ///
     /// # Errors
     /// Returns an error in the same cases as [`Registry::write_accepted`].
@@ -575,7 +575,7 @@ impl Hub {
     /// Enables or disables a built-in server for a person, and records the change in the audit log.
     ///
     /// # Errors
-    /// Returns an error if the settings cannot be written.
+    /// Returns an error if the settings or the spec of the server `docling` cannot be written.
     pub(crate) async fn enable_built_in(
         &self,
         built_in: BuiltIn,
@@ -611,8 +611,8 @@ impl Hub {
         Ok(())
     }
 
-    /// Ends a server's session. If the server may run and an endpoint serves this hub, a new
-    /// session then reads its tools.
+    /// Ends a server's sessions. If the server may run and an endpoint serves this hub, a new
+    /// session reads its lists.
     pub(crate) async fn reconnect_server(&self, server: &RegisteredServer, why: &str) {
         self.pool.remove(&server.id, why).await;
         if self.registry.may_run(server) && self.has_endpoint() {
@@ -641,8 +641,8 @@ impl Hub {
         &self.sessions
     }
 
-    /// Returns whether there is work that may have no connection: a call, a pending approval, a
-    /// client that waits to be paired, or a sign-in to a server.
+    /// Returns whether there is work that can go on without a connection to the endpoint: a request
+    /// in flight, a pending approval, a client that waits to be paired, or a sign-in to a server.
     pub fn has_work(&self) -> bool {
         !self.queue.is_empty()
             || !self.pairings.is_empty()
@@ -668,8 +668,8 @@ impl Hub {
         Ok(admitted?)
     }
 
-    /// Exchanges a one-time code for a browser's token, and records in the audit log whether it was
-    /// valid.
+    /// Exchanges a one-time code for a browser's token, or returns `None` if the code is not valid.
+    /// Records either in the audit log.
     pub fn sign_in_browser(
         &self,
         code: &str,
@@ -688,8 +688,8 @@ impl Hub {
         self.refused_codes.add();
     }
 
-    /// Records that a token was refused that belongs to no client and no administrator. If it
-    /// belonged to a client that was revoked, the entry has its name.
+    /// Records that a token was refused because it belongs to no client and no administrator. If it
+    /// belonged to a client that was revoked, the entry names the client.
     pub fn record_unknown_token(&self, token: &str) {
         self.metrics.count_refused_client();
         match self.access.find_revoked_client(token) {
@@ -710,7 +710,7 @@ impl Hub {
         self.record_refusal(client, "the address is for administrators");
     }
 
-    /// Records that a client's token was refused, at most once a minute per client.
+    /// Records that a client or its token was refused, at most once a minute per client.
     fn record_refusal(&self, client: &ClientName, why: &str) {
         let mut refused = self
             .recently_refused
@@ -771,7 +771,7 @@ impl Hub {
     }
 
     /// Deletes the lists and results that are kept for a client, and ends its own sessions with
-    /// servers, because it was revoked or belongs to another user now.
+    /// servers, because the client was revoked or now belongs to another user.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.
@@ -795,9 +795,9 @@ impl Hub {
         self.catalog.introduce_servers(client, scope, may_speak)
     }
 
-    /// Returns the project folder of a client that names this folder: the longest folder of a
-    /// profile that contains it. Returns `None` if there is none, or if the named folder is not an
-    /// absolute path without `..`.
+    /// Returns the project folder for `folder`, which a client names: of the folders of profiles
+    /// that contain it, the longest. Returns `None` if no profile's folder contains it, or if
+    /// `folder` is not an absolute path without `..`.
     pub fn find_project(&self, folder: &Path) -> Option<PathBuf> {
         let is_plain = !folder
             .components()
@@ -807,14 +807,15 @@ impl Hub {
             .flatten()
     }
 
-    /// Returns whether `/mcp/{server}` has an endpoint for a server: the server may run, and is not
-    /// built in.
+    /// Returns whether a server has the endpoint `/mcp/{server}`, that is, whether it may run and
+    /// is not built in.
     pub fn has_own_endpoint(&self, id: &ServerId) -> bool {
         let server = self.registry.get_runnable(id);
         server.is_ok_and(|server| server.spec.builtin.is_none())
     }
 
-    /// Returns the arguments of a tool that a client must repeat in headers.
+    /// Returns the arguments of a tool that a client must repeat in headers. Returns none if the
+    /// client does not see the tool.
     pub fn header_params(
         &self,
         client: &ClientName,
@@ -833,8 +834,8 @@ impl Hub {
     ///
     /// # Errors
     /// Returns an error if the protocol demands one: for unknown methods and names, for bad params,
-    /// and for the server's own errors. A denied call and a call that the server failed are results
-    /// with `isError`.
+    /// and for the server's own errors. A call that was denied, or that the server did not answer,
+    /// has a result with `isError` instead.
     pub async fn handle_request(
         &self,
         handle: &ClientHandle,
@@ -860,7 +861,7 @@ impl Hub {
         reply
     }
 
-    /// Handles a notification of a client. An unknown one has no effect.
+    /// Handles a notification of a client. A notification with an unknown method has no effect.
     pub fn handle_notification(
         self: &Arc<Self>,
         session: &ClientSession,
@@ -892,8 +893,8 @@ impl Hub {
     /// Begins the subscription of a session that [`ClientSessions::open_subscription`] opened.
     ///
     /// # Errors
-    /// Returns an error if the subscription to one of its resources fails. The session is closed
-    /// then.
+    /// Returns an error if the subscription to one of the resources fails. In this case, the
+    /// session is closed.
     pub async fn begin_subscription(&self, session: &Arc<ClientSession>) -> Result<(), RpcError> {
         let handle = ClientHandle::for_session(session.clone());
         let acknowledged = session
@@ -943,7 +944,8 @@ impl Hub {
             .map_err(|e| ApiError::unavailable(format!("cannot read the result: {e}")))
     }
 
-    /// Notifies the sessions of a client whose catalog view has changed with its profile.
+    /// Notifies all sessions of a client that its lists have changed, because its profile has
+    /// changed.
     pub(crate) fn notify_lists_changed(&self, client: &ClientName) {
         for session in self
             .sessions
@@ -955,8 +957,8 @@ impl Hub {
         }
     }
 
-    /// Stores the state of a listener of the endpoint. Health, settings and client configurations
-    /// show it.
+    /// Stores the state of a listener of the endpoint, in place of the earlier state of this
+    /// listener. The first listener of a hub also starts the sync of the built-in servers.
     pub fn set_listener(&self, listener: ListenerHealth) {
         let mut listeners = self.listeners();
         if listeners.contains(&listener) {
@@ -972,8 +974,8 @@ impl Hub {
         self.events.publish(Event::SettingsChanged);
     }
 
-    /// Reads the enabled built-in servers in the background, so that their tools are known before
-    /// the first client asks. They start no program.
+    /// Reads the lists of the enabled built-in servers in the background, so that their tools are
+    /// known before the first client asks. Built-in servers start no program for this.
     fn sync_built_ins(&self) {
         let runnable = |built_in: &BuiltIn| self.registry.get_runnable(&built_in.id()).is_ok();
         for built_in in BuiltIn::ALL.iter().filter(|built_in| runnable(built_in)) {
@@ -992,23 +994,24 @@ impl Hub {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the port of the settings.
+    /// Returns the port that the settings name.
     pub fn port(&self) -> u16 {
         self.settings.get().port
     }
 
-    /// Stores the tokens of calls that were counted since the last time.
+    /// Stores the model tokens that were counted since the last time.
     pub(crate) async fn store_token_usage(&self) {
         token_usage::store_now(&self.store, &self.metrics).await;
     }
 
-    /// Returns a receiver that is told of each change of the settings from now on.
+    /// Returns a receiver that is notified of each change of the settings from now on.
     pub fn settings_changes(&self) -> watch::Receiver<()> {
         self.settings.changes()
     }
 
-    /// Checks that clients can connect: a client must not get an address or a token that it would
-    /// send to another program. A hub without an endpoint, which only provisions a folder, passes.
+    /// Checks that clients can connect. Otherwise another program may have the port, and a client
+    /// would send its token there. A hub without an endpoint, which only provisions a folder,
+    /// passes.
     ///
     /// # Errors
     /// Returns an error that says why the endpoint does not listen (`unavailable`).
@@ -1043,13 +1046,13 @@ impl Hub {
         hosts
     }
 
-    /// Returns the URL of the endpoint with the address that it is bound to, or `None` if it does
+    /// Returns the URL of the endpoint with the address to which it is bound, or `None` if it does
     /// not listen.
     pub fn endpoint_url(&self) -> Option<String> {
         let listeners = self.listeners();
         let http = listeners
             .iter()
-            .find(|transport| transport.name == "http" && transport.listening)?;
+            .find(|listener| listener.name == "http" && listener.listening)?;
         Some(http.address.clone())
     }
 
@@ -1115,16 +1118,16 @@ impl Hub {
         self.access_reports.store_now().await;
         client_uses::store_now(&self.access).await;
         tracing::info!("hub ended");
-        self.unknown_tokens.append();
-        self.refused_codes.append();
+        self.unknown_tokens.flush();
+        self.refused_codes.flush();
         self.journal.close().await;
         self.store.close().await;
         self.logs.close().await;
     }
 }
 
-/// Returns the URL with this computer's address in place of `0.0.0.0` or `[::]`, which stand for
-/// all its addresses and which a browser may not open.
+/// Returns the URL with the loopback address in place of `0.0.0.0` or `[::]`, which stand for all
+/// addresses of this computer, and which a browser may refuse to open.
 fn with_local_address(url: &str) -> String {
     url.replacen("//0.0.0.0:", "//127.0.0.1:", 1)
         .replacen("//[::]:", "//[::1]:", 1)
@@ -1133,7 +1136,7 @@ fn with_local_address(url: &str) -> String {
 /// The client name for calls that a person makes on the command line.
 const CLI_CLIENT: &str = "command-line";
 
-/// Applies changed specs as they arrive, until the hub is dropped.
+/// Records and applies changed specs as they arrive, until the hub is dropped.
 async fn handle_spec_changes(hub: Weak<Hub>, changes: DirtySet<ServerId>) {
     loop {
         changes.wait().await;
@@ -1145,7 +1148,7 @@ async fn handle_spec_changes(hub: Weak<Hub>, changes: DirtySet<ServerId>) {
     }
 }
 
-/// Reconnects the servers to which a person has signed in.
+/// Reconnects the servers to which a person has signed in, until the hub is dropped.
 async fn handle_sign_ins(hub: Weak<Hub>, signed_in: DirtySet<Url>) {
     loop {
         signed_in.wait().await;
@@ -1161,12 +1164,11 @@ async fn handle_sign_ins(hub: Weak<Hub>, signed_in: DirtySet<Url>) {
     }
 }
 
-/// The pause after the clients were notified of changed lists. The pause is short, because some
-/// clients wait only a second or two for a notification.
+/// The pause after the clients were notified of changed lists. It is short, because some clients
+/// wait only a second or two for a notification.
 const NOTIFICATION_PAUSE: Duration = Duration::from_millis(250);
 
-/// Notifies every client of changed lists, at most four times a second. One server causes at most
-/// one change a second.
+/// Notifies every client of changed lists, at most four times a second, until the hub is dropped.
 async fn notify_list_changes(hub: Weak<Hub>, kind_changes: KindChanges) {
     loop {
         kind_changes.wait().await;
@@ -1182,7 +1184,7 @@ async fn notify_list_changes(hub: Weak<Hub>, kind_changes: KindChanges) {
 
 /// Returns the kinds whose lists may have changed for a client.
 fn changed_kinds(changes: &BTreeSet<KindChange>, client: &ClientName) -> BTreeSet<CapabilityKind> {
-    let concerns = |change: &&KindChange| change.client.as_ref().is_none_or(|one| one == client);
+    let concerns = |change: &&KindChange| change.client.as_ref().is_none_or(|name| name == client);
     changes
         .iter()
         .filter(concerns)
@@ -1190,7 +1192,8 @@ fn changed_kinds(changes: &BTreeSet<KindChange>, client: &ClientName) -> BTreeSe
         .collect()
 }
 
-/// Notifies a client of the changed lists to which it is subscribed.
+/// Notifies a session of the changed lists to which it is subscribed. A session without a
+/// subscription gets all notifications.
 fn notify_session(session: &Arc<ClientSession>, kinds: &BTreeSet<CapabilityKind>) {
     let wanted = |kind: &&CapabilityKind| {
         session
@@ -1212,13 +1215,13 @@ fn notify_session(session: &Arc<ClientSession>, kinds: &BTreeSet<CapabilityKind>
         .for_each(|method| handle.notify(method, None));
 }
 
-/// Forwards notifications that servers send by themselves.
+/// Forwards the notifications that servers send outside of requests.
 async fn forward_notifications(
     pipeline: Pipeline,
-    mut announcements: mpsc::Receiver<ServerNotification>,
+    mut notifications: mpsc::Receiver<ServerNotification>,
 ) {
-    while let Some(announced) = announcements.recv().await {
-        pipeline.forward_notification(&announced);
+    while let Some(notification) = notifications.recv().await {
+        pipeline.forward_notification(&notification);
     }
 }
 

@@ -1,12 +1,13 @@
 //! The engine of Drawbridge: the path of a call from a client to a server and back, and everything
-//! that decides and shows the call. This crate names neither tauri nor axum.
+//! that decides and shows the call. This crate depends on neither tauri nor axum.
 //!
 //! | module | purpose |
 //! |---|---|
 //! | [`registry`], [`access`], [`clients`] | specs; clients and their tokens; clients' files |
-//! | `metrics`, `traces`, `live_calls` | what the hub counts, its spans, the calls that run now |
+//! | `metrics`, `traces`, `live_calls` | counters, spans, and the calls that run now |
 //! | `content` | what is suspicious in the texts of servers |
 //! | [`access_reports`] | what the processes of local servers used, and the sandboxes that follow from it |
+//! | `builtin` | the built-in servers |
 //! | [`pairing`] | unknown clients that ask to be added |
 //! | [`sampling`], [`elicitation`], [`roots`] | answers to servers in place of clients |
 //! | [`catalog`] | all tools as one snapshot, and the stored copies behind it |

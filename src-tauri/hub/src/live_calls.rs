@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The shortest time between two published notifications about one call.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(250);
-/// The most characters of a server's text that are kept.
+/// The most characters of a progress message that are kept.
 const MAX_MESSAGE: usize = 500;
 
 /// The calls that run now. Cheap to clone.
@@ -54,7 +54,7 @@ pub struct LiveCallView {
     pub progress: Option<CallProgress>,
 }
 
-/// Keeps a call among the running ones until it is dropped.
+/// Keeps a call in the list of running calls until this value is dropped.
 pub struct RunningCall {
     live: Arc<LiveCall>,
     calls: LiveCalls,

@@ -1,9 +1,9 @@
-//! The counters of `GET /metrics`: calls and other requests, approvals, tokens, caches, refused
-//! clients and spans. The other metrics (of sessions, processes, the journal) are read when
+//! The counters of `GET /metrics`: calls and other requests, approvals, model tokens, caches,
+//! refused clients and spans. The other metrics (of sessions, processes, the journal) are read when
 //! somebody asks for them.
 //!
 //! A call takes no lock here: it finds its counters in a snapshot, and adds to atomics. Only the
-//! first call of a client, server and tool makes a new snapshot.
+//! first call of each combination of client, server and tool makes a new snapshot.
 
 use std::{
     collections::HashMap,
@@ -25,17 +25,19 @@ use prometheus::{
     core::Collector, proto::MetricFamily,
 };
 
-/// The most combinations of client, server and tool. All others are counted together.
+/// The most combinations of client, server and tool that are counted separately. All others are
+/// counted together.
 const MAX_SERIES: usize = 500;
-/// The label of the combinations that are counted together.
+/// The value of the labels of the combinations that are counted together.
 const OTHER: &str = "other";
-/// The label of the tool in calls of tools that no server has: a client can make up any name.
+/// The value of the label `tool` for tools that no server has, because a client can make up any
+/// name.
 const UNKNOWN: &str = "unknown";
 /// The buckets of the durations of calls, in seconds.
 const CALL_BUCKETS: &[f64] = &[
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0,
 ];
-/// The buckets of the times that people take, in seconds.
+/// The buckets of the times that people take to decide, in seconds.
 const APPROVAL_BUCKETS: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 120.0, 300.0, 600.0];
 const TOOL_LABELS: [&str; 3] = ["client", "server", "tool"];
 const VALID: &str = "the names of the metrics and labels are valid and occur once";
@@ -79,8 +81,8 @@ pub enum Cache {
 
 type SeriesKey = (ClientName, ServerId, String);
 
-/// The counters of the calls of a tool by a client. The rarer ones are made when they are needed,
-/// so that they are not listed with a zero.
+/// The counters of the calls of a tool by a client. A counter in a [`OnceLock`] is made at its
+/// first use, so that it is not listed with a zero.
 struct Series {
     labels: SeriesKey,
     seconds: Histogram,
@@ -91,13 +93,13 @@ struct Series {
     received_tokens: Tokens,
 }
 
-/// The tokens that were counted, and how many of them are stored.
+/// Counts model tokens. `stored` of them were taken to be stored.
 struct Tokens {
     counter: IntCounter,
     stored: AtomicU64,
 }
 
-/// How a call ended: not allowed, or with an outcome.
+/// How a call ended: a decision that did not allow it, or its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CallResult {
     NotAllowed(Decision),
@@ -252,7 +254,7 @@ impl Metrics {
         }))
     }
 
-    /// Counts a request that has ended, or that was not allowed.
+    /// Counts a request that has ended or was not allowed, and the duration of a call.
     pub fn count_end(&self, call: &Call, outcome: Outcome, duration_ms: Option<u32>) {
         let result = CallResult::new(call.decision, outcome);
         if call.method != GuardedMethod::CallTool {
@@ -271,7 +273,8 @@ impl Metrics {
         }
     }
 
-    /// Counts the tokens of a call's arguments and of its result, by their sizes in bytes.
+    /// Counts the estimated tokens of a call's arguments and of its result. `arguments` and
+    /// `result` are their sizes in bytes.
     pub fn count_tokens(&self, call: &Call, arguments: usize, result: usize) {
         let series = self.series(call);
         series
@@ -325,7 +328,7 @@ impl Metrics {
         self.0.refused_clients.inc();
     }
 
-    /// Counts spans that were exported, or else dropped.
+    /// Counts spans that were exported or, if not `are_exported`, dropped.
     pub fn count_spans(&self, count: usize, are_exported: bool) {
         let counter = if are_exported {
             &self.0.exported_spans
@@ -335,8 +338,9 @@ impl Metrics {
         counter.inc_by(count.try_into().unwrap_or(u64::MAX));
     }
 
-    /// Returns the tokens that were counted since the last time, of each tool that has some. The
-    /// caller stores them, and gives them back with [`Self::return_tokens`] if that fails.
+    /// Returns the tokens that were counted since they were last taken, for each client, server and
+    /// tool that has any. The caller stores them, and gives them back with [`Self::return_tokens`]
+    /// if that fails.
     pub fn take_tokens(&self) -> Vec<TokenUsageRow> {
         let series = self.0.series.load();
         let taken = series.values().map(|series| TokenUsageRow {
@@ -372,13 +376,14 @@ impl Metrics {
         }
     }
 
-    /// Returns the counter of a tool with one more label.
+    /// Returns the counter for a series with one more label.
     fn labelled(&self, counters: &IntCounterVec, series: &Series, label: &str) -> IntCounter {
         let (client, server, tool) = &series.labels;
         counters.with_label_values(&[client.as_str(), server.as_str(), tool, label])
     }
 
-    /// Returns the counters of the tool that a request is about.
+    /// Returns the counters of a request's client, server and tool. For a request other than a
+    /// call, the name of its method stands for the tool.
     fn series(&self, call: &Call) -> Arc<Series> {
         let tool = if call.method != GuardedMethod::CallTool {
             call.method.name()
@@ -460,7 +465,7 @@ impl Tokens {
     }
 }
 
-/// Returns about how many tokens a text has: a quarter of its bytes.
+/// Estimates how many tokens a text has: a quarter of its bytes, rounded up.
 fn estimate_tokens(bytes: usize) -> u64 {
     bytes.div_ceil(4).try_into().unwrap_or(u64::MAX)
 }

@@ -1,7 +1,7 @@
 //! The requests of unknown clients to be paired, which wait for a person. The first answer wins.
 //!
 //! All memory is bounded: the number of waiting requests is limited, and so is the number of
-//! requests in a period, which limits the denials to remember.
+//! requests in a period. Together, these limits also bound the remembered denials.
 
 use std::{
     collections::VecDeque,
@@ -46,14 +46,15 @@ pub struct Pairings {
 struct Table {
     /// Oldest first.
     waiting: Vec<Waiting>,
-    /// At most [`MAX_ASKED`], because each was asked about within the period.
+    /// At most [`MAX_ASKED`] + [`MAX_WAITING`], because each of these clients has asked within the
+    /// period, or was waiting when it began.
     denied: Vec<(Asker, Instant)>,
     asked_at: VecDeque<Instant>,
 }
 
 struct Waiting {
     id: PairingId,
-    /// The token that the client sent, which becomes its token.
+    /// The token that the client sent. It becomes the client's token if the client is paired.
     token: Option<Secret>,
     /// `None` until the program behind the connection is known.
     question: Option<Question>,
@@ -66,18 +67,18 @@ struct Question {
     answer: oneshot::Sender<PairingAnswer>,
 }
 
-/// Identifies a client, so that it is recognized if it asks again.
+/// The client behind a request, so that it is recognized if it asks again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Asker {
-    /// The SHA-256 hash of its token.
+    /// The SHA-256 hash of the token that the client sent.
     Token([u8; 32]),
     /// The executable file of a program that sent no token; `None` if the system does not reveal
     /// it.
     Program(Option<String>),
 }
 
-/// A client that asks: the name that it gives, its program if the system reveals it, and the facts
-/// that the hub adds.
+/// A client that asks: the name that it gives itself, its program if the system reveals it, and the
+/// facts that the hub adds.
 pub struct UnpairedClient {
     pub name: String,
     pub program: Option<PairingProgram>,
@@ -90,14 +91,14 @@ pub enum PairingAnswer {
     Approved(PairedClient),
     Denied,
     TimedOut,
-    /// A person approved, but the client could not be added.
+    /// A person answered, but the client was not added because of an error.
     Failed,
 }
 
 /// A client that was paired.
 pub struct PairedClient {
     pub name: ClientName,
-    /// The new token; `None` if the client sent one of its own.
+    /// The new token; `None` if the client keeps the token that it sent.
     pub token: Option<String>,
     pub url: String,
 }
@@ -141,12 +142,12 @@ impl Pairings {
         self.lock().waiting.is_empty()
     }
 
-    /// Reserves a place for a client that is about to ask. `token` is the one that it sent. The
-    /// request is made with [`PairingPlace::ask`].
+    /// Reserves a place for a client that is about to ask with [`PairingPlace::ask`]. `token` is
+    /// the token that the client sent, if any.
     ///
     /// # Errors
-    /// Returns an error if a client with this token waits already or was denied, or if too many
-    /// clients ask.
+    /// Returns an error if a client with this token already waits or was denied within
+    /// the last 10 minutes, or if too many clients ask.
     pub fn reserve(&self, token: Option<&str>) -> Result<PairingPlace, PairingRefusal> {
         let mut table = self.lock();
         table.remove_expired();
@@ -179,7 +180,7 @@ impl Pairings {
             .ok_or_else(|| UnknownPairing(id.clone()))
     }
 
-    /// Takes a request out. From now on only the caller can answer it.
+    /// Takes a request out of the list. From now on only the caller can answer it.
     ///
     /// # Errors
     /// Returns an error if there is no such request.
@@ -196,7 +197,7 @@ impl Pairings {
         })
     }
 
-    /// Denies a request. The client cannot ask again for a while.
+    /// Denies a request. The client cannot ask again within 10 minutes.
     ///
     /// # Errors
     /// Returns an error if there is no such request.
@@ -258,7 +259,7 @@ impl Table {
         Ok(())
     }
 
-    /// Checks that one more client may ask. A reserved place counts as asked.
+    /// Checks that one more client may ask. A reserved place counts as a request.
     fn check_count(&self) -> Result<(), PairingRefusal> {
         let reserved = self.waiting.iter().filter(|it| it.question.is_none());
         let asked = self.asked_at.len() + reserved.count();
@@ -273,7 +274,7 @@ impl Table {
         Some(self.waiting.remove(at))
     }
 
-    /// Removes a request. A place that is reserved, but has no request yet, stays.
+    /// Removes a request. A reserved place that has no request yet stays.
     fn remove_question(&mut self, id: &PairingId) -> Option<(Option<Secret>, Question)> {
         let is_asked = |waiting: &Waiting| waiting.id == *id && waiting.question.is_some();
         let at = self.waiting.iter().position(is_asked)?;
@@ -320,7 +321,8 @@ impl PairingPlace {
     /// Asks a person whether the client may be paired.
     ///
     /// # Errors
-    /// Returns an error if the client sent no token, and its program waits already or was denied.
+    /// Returns an error if the client sent no token, and a client of the same program already waits
+    /// or was denied within the last 10 minutes.
     pub fn ask(self, client: UnpairedClient) -> Result<PairingTicket, PairingRefusal> {
         let UnpairedClient {
             name,
@@ -399,7 +401,7 @@ impl PairingTicket {
     pub async fn wait(mut self) -> PairingAnswer {
         match timeout_at(self.deadline, &mut self.answer).await {
             Ok(answer) => answer.unwrap_or(PairingAnswer::Failed),
-            // From now on an answer fails; one that was just given still counts.
+            // After `close`, no answer can be given. An answer that was just given still counts.
             Err(_) => {
                 self.answer.close();
                 self.answer.try_recv().unwrap_or(PairingAnswer::TimedOut)
@@ -408,7 +410,8 @@ impl PairingTicket {
     }
 }
 
-/// A request that was taken out. If it is dropped without an answer, pairing has failed.
+/// A request that was taken out of the list. If it is dropped without an answer, the client learns
+/// that pairing has failed.
 pub(crate) struct TakenPairing {
     pub(crate) request: PairingRequest,
     pub(crate) token: Option<Secret>,
@@ -416,7 +419,7 @@ pub(crate) struct TakenPairing {
 }
 
 impl TakenPairing {
-    /// Tells the client that it was paired. Returns whether it still waits for that.
+    /// Tells the client that it was paired. Returns whether the client was still waiting.
     pub(crate) fn approve(self, client: PairedClient) -> bool {
         self.answer.send(PairingAnswer::Approved(client)).is_ok()
     }

@@ -46,16 +46,17 @@ const PAUSED_MESSAGE: &str = "All calls are paused. This call was aborted; it is
 
 /// The reason in the record of a request that was aborted because all calls were paused.
 const PAUSED_REASON: &str = "all calls were paused";
-/// The server id in the records of Drawbridge's own tools.
+/// The server in the records of Drawbridge's own tools, and the client in the records of requests
+/// that Drawbridge answers without a client.
 const OWN_SERVER: &str = "drawbridge";
 
 /// The answer to a call that a person has cancelled while it ran.
 const CANCELLED_MESSAGE: &str = "The user cancelled this call. It is unknown whether it was run. Do not retry it \
                                  unless the user asks.";
-/// The error in the record of such a call.
+/// The error in the record of a call that a person has cancelled.
 const CANCELLED_REASON: &str = "the user cancelled the call";
 
-/// A person stopped a call that was in flight.
+/// How a person stopped a call that was in flight.
 enum Stopped {
     /// All calls were paused.
     Paused,
@@ -63,7 +64,7 @@ enum Stopped {
     Cancelled,
 }
 
-/// The steps of a call. Cheap to clone.
+/// Answers calls of tools and the other guarded requests of clients. Cheap to clone.
 #[derive(Clone)]
 pub struct Pipeline {
     router: Router,
@@ -93,13 +94,14 @@ impl Pipeline {
         }
     }
 
-    /// Answers a `tools/call`. If the future is dropped, the call is abandoned or cancelled.
+    /// Answers a `tools/call`. If the future is dropped, the call is recorded as abandoned, or as
+    /// cancelled if it was permitted already.
     ///
     /// # Errors
     /// Returns an error if the protocol demands one: for an unknown tool, for bad params, and for
     /// the server's own errors. A denied call, a tool that waits for acceptance, arguments that do
-    /// not match the schema, and a server that failed are results with `isError`, which a model can
-    /// read.
+    /// not match the schema, and a server that failed lead to results with `isError`, which a model
+    /// can read.
     pub async fn call(&self, request: ClientRequest<'_>) -> RpcResult {
         let handle = request.handle;
         let mut request = parse_call(request.params, request.trace)?;
@@ -131,7 +133,7 @@ impl Pipeline {
             if let Err(denied) = self.ask_request_hooks(&mut call).await {
                 return Ok(denied);
             }
-            // A call that a rule denies needs no check.
+            // The arguments of a call that a rule denies need no check.
             if !self.gate.is_denied(&call)
                 && let Err(mismatch) = tool
                     .definition
@@ -139,8 +141,8 @@ impl Pipeline {
                     .await
             {
                 let name = &tool.exposed_name;
-                let whose = whose_arguments(&call);
-                let why = format!("{whose} do not match the schema of '{name}': {mismatch}");
+                let arguments = describe_arguments(&call);
+                let why = format!("{arguments} do not match the schema of '{name}': {mismatch}");
                 return Ok(
                     match self
                         .gate
@@ -167,7 +169,8 @@ impl Pipeline {
             let observer = running.observer();
             let forwarded = tokio::select! {
                 biased;
-                // Dropping the last future cancels the call at the server.
+                // If another branch ends first, the future of `forward` is dropped, which cancels
+                // the call at the server.
                 () = self.gate.wait_until_paused() => Err(Stopped::Paused),
                 () = running.cancelled() => Err(Stopped::Cancelled),
                 forwarded = self.router.forward(&permitted, handle, Some(&observer)) => Ok(forwarded),
@@ -185,7 +188,7 @@ impl Pipeline {
                 }
             };
             match forwarded {
-                Err(ForwardError::Upstream(error)) if error.was_not_sent() => {
+                Err(ForwardError::Upstream(error)) if error.is_unavailable() => {
                     if let Some(watched) = watched {
                         watched.discard();
                     }
@@ -221,7 +224,7 @@ impl Pipeline {
         let call = match found {
             Ok(Found::Tool(tool)) => request.build_call(tool, handle),
             Ok(Found::Answer(_) | Found::Withheld(_)) | Err(_) => {
-                request.without_server(handle, "")
+                request.build_for_record(handle, "")
             }
         };
         let refusal = self.record_beyond_limit(&call, limit).await;
@@ -316,7 +319,7 @@ impl Pipeline {
         }
     }
 
-    /// Returns the server's answer as the hooks on `tool_executed` make it.
+    /// Lets the hooks on `tool_executed` replace the server's answer, and returns it.
     ///
     /// # Errors
     /// Returns an error if a hook fails and the person chose that results are withheld in this
@@ -336,8 +339,9 @@ impl Pipeline {
     }
 
     /// Returns the result of a permitted request for the client, as the rules for results demand.
-    /// The requests to the client in it are decided like any others. `call` is the record of the
-    /// request. If there are `flags`, the result gets the notice that it is data of the server.
+    /// Any requests to the client that the result contains are decided first, as all such requests
+    /// are. `call` is the record of the request. If there are `flags`, the result gets the notice
+    /// that it is data of the server.
     async fn release(
         &self,
         request: &GuardedRequest,
@@ -369,7 +373,7 @@ impl Pipeline {
         handle: &ClientHandle,
         answer: Json,
     ) -> RpcResult {
-        let call = request.without_server(handle, OWN_SERVER);
+        let call = request.build_for_record(handle, OWN_SERVER);
         let reason = "answered by Drawbridge".to_owned();
         match self
             .gate
@@ -381,14 +385,15 @@ impl Pipeline {
         }
     }
 
-    /// Records a call of a tool that no server has, or that waits for acceptance.
+    /// Records a call that is refused because no server has the tool, its arguments are invalid, or
+    /// the tool waits for acceptance.
     async fn record_refused(
         &self,
         request: &CallRequest<'_>,
         handle: &ClientHandle,
         reason: &str,
     ) -> Result<(), RpcError> {
-        let call = request.without_server(handle, "");
+        let call = request.build_for_record(handle, "");
         self.gate
             .record_answered(&call, Decision::Denied, reason.to_owned())
             .await
@@ -450,14 +455,14 @@ enum Found {
     Tool(Arc<CatalogEntry>),
     /// The answer of one of Drawbridge's own tools.
     Answer(Json),
-    /// The tool waits for acceptance, in words for the model.
+    /// A text for the model: the tool waits for acceptance.
     Withheld(String),
 }
 
-/// A `tools/call` as the client sent it.
+/// A parsed `tools/call`.
 struct CallRequest<'a> {
     name: String,
-    /// An object. If `params` has no arguments, or null, it is empty.
+    /// An object. It is empty if the arguments in `params` are missing or null.
     arguments: Box<RawValue>,
     progress_token: Option<ProgressToken>,
     params: RawObject<'a>,
@@ -475,8 +480,9 @@ impl CallRequest<'_> {
         self.build(handle, server, Some(tool), [name, exposed_name])
     }
 
-    /// Builds a call that no server of the registry can run. It is only recorded.
-    fn without_server(&self, handle: &ClientHandle, server: &str) -> GuardedRequest {
+    /// Builds a call that is recorded with this server id, but not sent, because it is for no
+    /// server of the registry.
+    fn build_for_record(&self, handle: &ClientHandle, server: &str) -> GuardedRequest {
         let server = RegisteredServer::new(
             ServerId::new(server),
             ServerSpec::default(),
@@ -631,15 +637,16 @@ fn report_to_hooks(watched: Option<Box<WatchedCall>>, error: &ForwardError) {
     }
 }
 
-/// Returns whose arguments a call has, as the subject of a sentence.
-fn whose_arguments(call: &GuardedRequest) -> String {
+/// Returns the subject of a sentence about a call's arguments, which names the hooks that changed
+/// them.
+fn describe_arguments(call: &GuardedRequest) -> String {
     match call.request_hooks() {
         [] => "its arguments".to_owned(),
         hooks => format!("its arguments, changed by the hook {},", hooks.join(", ")),
     }
 }
 
-/// Returns a sentence that lets a model judge whether it may retry the call.
+/// Returns the beginning of a message from which a model can judge whether it may retry the call.
 fn describe_outcome(outcome: Outcome, server: &str) -> String {
     match outcome {
         Outcome::NotSent | Outcome::Unreachable => {

@@ -1,7 +1,7 @@
-//! The registry: one JSON file per server in the data folder's `servers/`, watched for changes, and
-//! beside them the built-in servers, which have no file and which nobody can edit or remove. Any
-//! program may write these files, because Drawbridge starts a server only after the user has
-//! accepted its spec.
+//! The registry: the specs of all servers. The specs of most servers are JSON files in `servers/`
+//! in the data folder, which the registry watches for changes. The built-in servers have no files,
+//! and nobody can edit or remove them. Any program may write the spec files, because Drawbridge
+//! starts a server only after the user has accepted its spec.
 
 mod accepted;
 pub mod docling_spec;
@@ -51,7 +51,8 @@ pub use import::{
 pub use spec_file::BrokenFile;
 pub use watch::Watch;
 
-/// The specs as they are on the disk, and those of the built-in servers.
+/// The specs as they are on the disk, and those of the built-in servers. A server whose file is
+/// broken keeps its previous spec.
 #[derive(Debug, Default, PartialEq)]
 pub struct Specs {
     pub servers: BTreeMap<ServerId, Arc<RegisteredServer>>,
@@ -118,14 +119,15 @@ pub struct Registry {
     /// Held while an acceptance is written, so that memory and store get them in the same order.
     write_lock: Arc<tokio::sync::Mutex<()>>,
     reloading: Arc<Mutex<()>>,
-    /// Receives the ids of the servers that differ, whether a user or a program changed them.
+    /// Receives the ids of changed servers, whether a person or a program changed their specs, or
+    /// their programs were replaced.
     changes: DirtySet<ServerId>,
 }
 
 impl Registry {
     /// Reads the folder, and creates it if it is missing. The built-in servers in
-    /// `disabled_built_ins` are disabled unless a person enables them. From then on, `changes`
-    /// receives the ids of the servers that differ.
+    /// `disabled_built_ins` are disabled unless a person enables them. From now on, `changes`
+    /// receives the ids of changed servers, beginning with all that were just read.
     ///
     /// # Errors
     /// Returns an error if the folder or the store cannot be used.
@@ -224,7 +226,8 @@ impl Registry {
             .map_or(AcceptanceState::New, |accepted| accepted.state(server))
     }
 
-    /// Returns how a server's spec differs from the accepted one; nothing if it was never accepted.
+    /// Returns how a server's spec differs from the accepted one. If no accepted spec is known, the
+    /// list is empty.
     pub fn list_changes(&self, server: &RegisteredServer) -> Vec<SpecChange> {
         let accepted = self.accepted();
         let accepted = accepted.get(&server.id).and_then(|a| a.spec.as_ref());
@@ -233,7 +236,7 @@ impl Registry {
     }
 
     /// Returns the digest of all that a person accepts of a server. In contrast to the server's
-    /// identity it covers the whole spec and the program.
+    /// identity, the digest covers the whole spec and the program.
     pub fn offered_identity(server: &RegisteredServer, program: Option<&Program>) -> String {
         let spec = serde_json::to_string(&server.spec).expect("a spec can be written as JSON");
         let program = serde_json::to_string(&program).expect("a program can be written as JSON");
@@ -256,8 +259,8 @@ impl Registry {
             .unwrap_or_else(PoisonError::into_inner) = programs;
     }
 
-    /// Returns the program of a local server: the accepted one, or the one that was found last if
-    /// the server is not accepted.
+    /// Returns the program of a local server: the accepted one or, if the server is not accepted,
+    /// the one that [`Registry::identify_programs`] found last.
     pub fn program(&self, server: &RegisteredServer) -> Option<Program> {
         let accepted = self.accepted();
         match accepted.get(&server.id) {
@@ -274,7 +277,8 @@ impl Registry {
         }
     }
 
-    /// Returns why the server's program is not the accepted one, if that was found at a start.
+    /// Returns why the server's program does not count as the accepted one, if Drawbridge has found
+    /// such a reason.
     pub fn program_change(&self, id: &ServerId) -> Option<ProgramChange> {
         self.accepted().get(id)?.program_change.clone()
     }
@@ -336,8 +340,8 @@ impl Registry {
     /// Writes a spec file atomically.
     ///
     /// # Errors
-    /// Returns an error if the spec contradicts itself, if the file cannot be written, or if
-    /// another program overwrote it at the same time.
+    /// Returns an error if the server is built in, if the spec is invalid, if the file cannot be
+    /// written, or if another program overwrote it at the same time.
     pub fn write(
         &self,
         id: &ServerId,
@@ -394,7 +398,8 @@ impl Registry {
         outcome
     }
 
-    /// Writes the file, and reads it. `accepted` takes effect together with the new spec.
+    /// Writes the file, and reads all spec files again. `accepted` takes effect together with the
+    /// new spec.
     fn write_file(
         &self,
         id: &ServerId,
@@ -427,8 +432,9 @@ impl Registry {
     /// secrets.
     ///
     /// # Errors
-    /// Returns an error if the spec refers to a foreign secret that is not among the granted ones,
-    /// or if the store cannot be written.
+    /// Returns an error if the server is built in, if the granted secrets are not exactly the
+    /// foreign ones of the spec, if the server's name looks like that of another server, or if the
+    /// store cannot be written.
     pub async fn accept(
         &self,
         server: &RegisteredServer,
@@ -458,7 +464,7 @@ impl Registry {
         }
     }
 
-    /// Enables or disables a built-in server. Returns whether that changes anything, and the server
+    /// Enables or disables a built-in server. Returns whether a setting has changed, and the server
     /// as it is now.
     ///
     /// # Errors
@@ -475,8 +481,8 @@ impl Registry {
     }
 
     /// Checks that a server's name looks neither like the name nor like the id of another server
-    /// that was accepted before, or that is built in. A name that was accepted already is not
-    /// checked.
+    /// that was accepted before, or that is built in. If the name is already accepted for this
+    /// server, it is not checked.
     ///
     /// # Errors
     /// Returns an error that names the other server.
@@ -515,7 +521,7 @@ impl Registry {
         Ok(accepted.with_columns(write).await?)
     }
 
-    /// Returns when the server was first accepted; now if it never was.
+    /// Returns when the server was first accepted, or the current time if it never was.
     fn first_accepted(&self, id: &ServerId) -> Timestamp {
         let accepted = self.accepted();
         accepted
@@ -527,7 +533,7 @@ impl Registry {
         self.accepted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the spec file.
+    /// Removes a server's spec file, and its acceptance from memory, but not from the store.
     ///
     /// # Errors
     /// Returns an error if the server is built in, or if the file cannot be removed.
@@ -539,7 +545,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Reads the folder again, and returns the ids of the servers that differ from before.
+    /// Reads the folder again, and returns the ids of the servers whose specs have changed.
     pub fn reload(&self) -> Vec<ServerId> {
         let reloading = self
             .reloading
@@ -619,7 +625,8 @@ impl Registry {
 }
 
 impl Registry {
-    /// See [`Acceptances::check_program`].
+    /// Compares the program that is about to start with the accepted one. If no accepted program is
+    /// known, records this one as accepted.
     async fn compare_program(
         &self,
         server: &RegisteredServer,
@@ -634,27 +641,37 @@ impl Registry {
             return Err(change);
         }
         if program.path.is_none() {
-            // The start fails, and says why.
+            // There is no such program, so the start fails with its own error.
             return Ok(());
         }
         let Some(accepted_program) = &accepted.program else {
             accepted.program = Some(program);
-            if let Err(error) = self.store_accepted(&server.id, &accepted).await {
-                tracing::warn!(
-                    "cannot store the program of '{}': {error}; the next start tries again",
-                    server.id
-                );
-            }
+            self.store_first_program(&server.id, accepted).await;
+            return Ok(());
+        };
+        if let Some(change) = ProgramChange::find(accepted_program, &program) {
+            accepted.program_change = Some(change.clone());
             self.accepted().insert(server.id.clone(), accepted);
-            return Ok(());
-        };
-        let Some(change) = ProgramChange::find(accepted_program, &program) else {
-            return Ok(());
-        };
-        accepted.program_change = Some(change.clone());
-        self.accepted().insert(server.id.clone(), accepted);
-        self.changes.insert(server.id.clone());
-        Err(change)
+            self.changes.insert(server.id.clone());
+            return Err(change);
+        }
+        if accepted.is_program_unsaved {
+            self.store_first_program(&server.id, accepted).await;
+        }
+        Ok(())
+    }
+
+    /// Records the first program of a server as accepted. If the program cannot be stored, it
+    /// counts as accepted until Drawbridge ends, and the next start of the server tries again.
+    async fn store_first_program(&self, id: &ServerId, mut accepted: Accepted) {
+        let stored = self.store_accepted(id, &accepted).await;
+        accepted.is_program_unsaved = stored.is_err();
+        if let Err(error) = stored {
+            tracing::warn!(
+                "cannot store the program of '{id}': {error}; Drawbridge tries again when the server starts next"
+            );
+        }
+        self.accepted().insert(id.clone(), accepted);
     }
 }
 
@@ -697,7 +714,7 @@ impl Acceptances for Registry {
 /// Checks that the granted secrets are exactly the foreign secrets to which the spec refers.
 ///
 /// # Errors
-/// Returns an error if one of them is missing, or if another one is granted.
+/// Returns an error if one of these secrets is not granted, or if another secret is granted.
 pub fn check_grants(
     id: &ServerId,
     spec: &ServerSpec,

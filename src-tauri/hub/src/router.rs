@@ -85,7 +85,7 @@ impl ServerSpan {
     }
 }
 
-/// Returns the value of the attribute `error.type`.
+/// Returns the value of the span's attribute `error.type`.
 fn failure_kind(error: &UpstreamError) -> &'static str {
     match error {
         UpstreamError::TimedOut(_) => "timeout",
@@ -127,12 +127,12 @@ impl Router {
         kind: CapabilityKind,
         exposed_name: &str,
     ) -> Option<Arc<CatalogEntry>> {
-        self.search(session, |lists| lists.find(kind, exposed_name).cloned())
+        self.search(session, |view| view.find(kind, exposed_name).cloned())
             .await
     }
 
-    /// Applies `lookup` to the client's catalog view, and once more after a refresh if the first
-    /// time finds nothing.
+    /// Applies `lookup` to the client's catalog view. If it finds nothing, refreshes the catalog
+    /// and applies it once more.
     async fn search<T>(
         &self,
         session: &Arc<ClientSession>,
@@ -158,7 +158,7 @@ impl Router {
 
     /// Returns the client's catalog view if the client finds a part of it only with `tool_search`.
     pub fn deferring_view(&self, session: &ClientSession) -> Option<Arc<CatalogView>> {
-        Some(self.catalog.session_view(session)).filter(|lists| deferred::is_offered(lists))
+        Some(self.catalog.session_view(session)).filter(|view| deferred::is_offered(view))
     }
 
     /// Returns the same tool of the next fallback server, if there is one that was not tried yet.
@@ -212,10 +212,10 @@ impl Router {
                 return Ok(Reply::Result(result));
             }
         }
-        let deadlines =
+        let timeouts =
             RequestTimeouts::from_spec(&server.spec.timeouts, Some(&tool.definition.name));
         let header_params = tool.definition.header_params.as_deref().unwrap_or_default();
-        let outgoing = ServerRequest::new(call.method.name(), Some(&call.params), deadlines)
+        let outgoing = ServerRequest::new(call.method.name(), Some(&call.params), timeouts)
             .on_behalf_of(handle, call.progress_token.as_ref())
             .with_mirrored_headers(header_params)
             .observed_by(observer);
@@ -274,7 +274,8 @@ impl Router {
     ) -> Result<(Arc<RegisteredServer>, Lease), ForwardError> {
         let server = self.registry.get(&request.server.id);
         let server = server.map_err(|_| ForwardError::Changed)?;
-        // Take the session before the check: a spec that changes after this line ends the session.
+        // The session is taken before the check: if the spec changes after this line, the session
+        // ends.
         let session = self.pool.session(&server, Some(&request.client));
         if session.server().identity != request.server.identity || !self.is_unchanged(request) {
             return Err(ForwardError::Changed);
@@ -290,7 +291,8 @@ impl Router {
         let kind = match request.method {
             GuardedMethod::CallTool => CapabilityKind::Tools,
             GuardedMethod::GetPrompt => CapabilityKind::Prompts,
-            // The definition of a resource says nothing about what is read, and a task has none.
+            // The definition of a resource does not determine what is read, and a task has no
+            // definition.
             GuardedMethod::ReadResource
             | GuardedMethod::SubscribeToResource
             | GuardedMethod::Complete
@@ -309,15 +311,15 @@ impl Router {
         let snapshot = self.catalog.client_snapshot(&request.client);
         let current = snapshot
             .server_view(&request.server.id)
-            .and_then(|alone| alone.find(kind, &permitted.definition.name));
+            .and_then(|view| view.find(kind, &permitted.definition.name));
         current.is_some_and(|current| {
             current.definition.decision_digest() == permitted.definition.decision_digest()
         })
     }
 }
 
-/// Returns whether the tool reports a failure itself. The search for the key spares most results
-/// from being parsed.
+/// Returns whether the tool reports a failure itself, with `isError`. Most results do not contain
+/// this key, so they are searched for it before they are parsed.
 pub fn is_tool_error(result: &Json) -> bool {
     const KEY: &str = "\"isError\"";
     let text = result.get();

@@ -1,9 +1,9 @@
 //! The sampling provider: an OpenAI-compatible API that answers servers' sampling requests in place
-//! of clients that cannot sample. The user sets it up, and its key is in the keyring.
+//! of clients that cannot sample. The user sets it up. Its key is in the secret store.
 //!
 //! | module | purpose |
 //! |---|---|
-//! | [`conversion`] | sampling requests to chat completions, and completions to results |
+//! | [`conversion`] | converts sampling requests to chat requests, and completions to results |
 //! | [`completion`] | reads a completion, as a stream or as one body |
 //! | [`error`] | why there is no result |
 
@@ -33,14 +33,17 @@ use completion::Completion;
 use conversion::{ChatRequest, SamplingRequest};
 pub use error::SamplingError;
 
-/// The name of the provider's key in the keyring.
+/// The name of the provider's key in the secret store.
 pub const KEY_NAME: &str = "drawbridge:sampling";
 /// The largest request to the provider, in bytes.
 const MAX_REQUEST: usize = 8 * 1024 * 1024;
 /// The most models that servers may choose from.
 const MAX_MODELS: usize = 20;
 const MAX_MODEL_CHARS: usize = 200;
-/// How long an answer may take in total. A server's request waits equally long.
+/// The longest answer to a request that sets no limit, in tokens, if there is a daily limit. Every
+/// current model supports answers of this length.
+const DEFAULT_MAX_TOKENS: u32 = 4_096;
+/// How long the provider may take for an answer in total.
 const MAX_TIME: Duration = Duration::from_secs(300);
 const DAY_MS: i64 = 86_400_000;
 
@@ -64,7 +67,7 @@ pub struct Provider {
     timeout: Duration,
 }
 
-/// The limits of a day, and what is used. A limit of 0 means none.
+/// The limits for a day, and the part of them that is used. A limit of 0 means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SamplingBudget {
     pub used: SamplingUsage,
@@ -88,7 +91,9 @@ pub enum InvalidProvider {
         "'url' must be an https URL, or an http URL of this machine, without a user name, a query or a fragment"
     )]
     Url,
-    #[error("'models' can have at most {MAX_MODELS} names of at most {MAX_MODEL_CHARS} characters")]
+    #[error(
+        "'models' can have at most {MAX_MODELS} names of at most {MAX_MODEL_CHARS} characters, without control characters"
+    )]
     Models,
 }
 
@@ -114,8 +119,9 @@ impl Sampling {
         self.is_on() && self.settings.get().sampling_tools
     }
 
-    /// Returns the provider that answers a request, with the model that its params suggest if the
-    /// user allows several. Returns `None` if no provider is switched on.
+    /// Returns the provider that answers a request. If the user allows several models, it uses the
+    /// one that the request's params suggest, or else the default. Returns `None` if no provider is
+    /// set up and switched on.
     pub fn provider(&self, params: &RawValue) -> Option<Provider> {
         let values = self.settings.get();
         let (default, others) = values.sampling_models.split_first()?;
@@ -134,8 +140,8 @@ impl Sampling {
     /// Returns the answer to a sampling request.
     ///
     /// # Errors
-    /// Returns an error if the request cannot be converted, if the budget is spent, and if the
-    /// provider does not answer as it should.
+    /// Returns an error if the request cannot be converted, if the budget is spent, if the key or
+    /// the budget cannot be used, or if the provider does not send a valid answer.
     pub async fn create_message(
         &self,
         provider: &Provider,
@@ -147,10 +153,12 @@ impl Sampling {
         chat.to_result(completion)
     }
 
-    /// Sends a tiny request with the default model, for the person who sets the provider up.
+    /// Sends a tiny request with the default model, so that the user sees whether the provider
+    /// works. The provider need not be switched on.
     ///
     /// # Errors
-    /// Returns an error in the cases of [`Self::create_message`], and if no provider is set up.
+    /// Returns an error in the same cases as [`Self::create_message`], and if no provider is set
+    /// up.
     pub async fn check_provider(&self) -> Result<ProviderCheck, SamplingError> {
         let values = self.settings.get();
         let model = values.sampling_models.first().cloned();
@@ -169,7 +177,7 @@ impl Sampling {
     /// Returns the budget of today.
     ///
     /// # Errors
-    /// Returns an error if the use cannot be read.
+    /// Returns an error if the store cannot be read.
     pub async fn budget(&self) -> Result<SamplingBudget, StoreError> {
         let values = self.settings.get();
         Ok(SamplingBudget {
@@ -183,7 +191,7 @@ impl Sampling {
     /// person is asked.
     ///
     /// # Errors
-    /// Returns an error if the request cannot be converted, if the budget is spent, or if the use
+    /// Returns an error if the request cannot be converted, if the budget is spent, or if the store
     /// cannot be read.
     pub async fn check(&self, provider: &Provider, params: &RawValue) -> Result<(), SamplingError> {
         SamplingRequest::read(params)?.to_chat(provider)?;
@@ -194,10 +202,10 @@ impl Sampling {
         Ok(())
     }
 
-    /// Returns whether the keyring has a key for the provider.
+    /// Returns whether the secret store has a key for the provider.
     ///
     /// # Errors
-    /// Returns an error if the keyring cannot be used.
+    /// Returns an error if the secret store cannot be used.
     pub async fn has_key(&self) -> Result<bool, SecretError> {
         let is_set = self.settings.get().sampling_has_key;
         Ok(is_set && self.secrets.get(KEY_NAME).await?.is_some())
@@ -217,25 +225,13 @@ impl Sampling {
             self.logs.add_secret(key);
         }
         let mut body = chat.body.clone();
-        let (day, reserved) = self.reserve(&mut body).await?;
+        let (day, reserved) = self.reserve(provider, &mut body).await?;
         let body = body.to_string();
         let sent = body.len();
         let answer = timeout(MAX_TIME, self.send(provider, body, key.as_ref()))
             .await
             .unwrap_or(Err(SamplingError::Endless(MAX_TIME.as_secs())));
-        // The provider may charge for the prompt of a request that failed after it was sent.
-        let received = answer.as_ref().map_or(0, |completion| completion.size());
-        let tokens = match &answer {
-            Ok(Completion {
-                tokens: Some(tokens),
-                ..
-            }) => *tokens,
-            Ok(_)
-            | Err(
-                SamplingError::Broken(_) | SamplingError::Silent(_) | SamplingError::Endless(_),
-            ) => estimate_tokens(sent + received),
-            Err(_) => 0,
-        };
+        let tokens = charged_tokens(&answer, sent, reserved);
         self.store
             .settle_sampling_tokens(day, reserved, tokens)
             .await?;
@@ -245,14 +241,18 @@ impl Sampling {
     /// Counts a request, and reserves the tokens that it may cost in the budget of today, so that
     /// requests at the same time cannot spend the same tokens. Lowers the limit of the answer to
     /// the tokens that are left. Returns the day and the reserved tokens.
-    async fn reserve(&self, body: &mut serde_json::Value) -> Result<(i64, u32), SamplingError> {
+    async fn reserve(
+        &self,
+        provider: &Provider,
+        body: &mut serde_json::Value,
+    ) -> Result<(i64, u32), SamplingError> {
         loop {
             let day = today();
             let budget = self.budget().await?;
             if budget.is_spent() {
                 return Err(SamplingError::BudgetSpent(budget));
             }
-            let answer = budget.limit_tokens(body);
+            let answer = budget.limit_tokens(body, provider.max_tokens_name());
             let prompt = estimate_tokens(body.to_string().len());
             let reserved = prompt.saturating_add(answer).min(budget.tokens_left());
             if self
@@ -302,7 +302,7 @@ impl Sampling {
 }
 
 impl Provider {
-    /// Returns the provider of the settings, or `None` if it has no URL.
+    /// Returns the provider of the settings, or `None` if they have no valid URL.
     fn new(values: &SettingsValues, model: String) -> Option<Self> {
         Some(Self {
             url: check_provider_url(&values.sampling_url).ok()?,
@@ -326,8 +326,8 @@ impl Provider {
         text.parse().expect("a URL without a fragment is a URI")
     }
 
-    /// Returns the name of the parameter for the longest answer. OpenAI's newer models refuse the
-    /// older name, which other providers expect.
+    /// Returns the name of the parameter that limits the length of the answer. OpenAI's newer
+    /// models refuse the older name, which other providers expect.
     fn max_tokens_name(&self) -> &'static str {
         match self.url.host_str() {
             Some("api.openai.com") => "max_completion_tokens",
@@ -354,24 +354,24 @@ impl SamplingBudget {
         self.limit().tokens.saturating_sub(self.used.tokens)
     }
 
-    /// Lowers the limit of a request's answer to the tokens that are left today, and returns the
-    /// limit.
-    fn limit_tokens(&self, body: &mut serde_json::Value) -> u32 {
-        let mut longest = 0;
-        for name in ["max_tokens", "max_completion_tokens"] {
-            if let Some(max) = body.get_mut(name) {
-                let wanted = max
-                    .as_u64()
-                    .map_or(u32::MAX, |max| u32::try_from(max).unwrap_or(u32::MAX));
-                longest = wanted.min(self.tokens_left());
-                *max = json!(longest);
-            }
-        }
+    /// Lowers the limit of a request's answer, which is the member `name`, to the tokens that are
+    /// left today, and returns it. Adds a limit if the request has none, but the day has one.
+    /// Returns 0 if neither has a limit.
+    fn limit_tokens(&self, body: &mut serde_json::Value, name: &str) -> u32 {
+        let wanted = match body.get(name) {
+            Some(max) => max
+                .as_u64()
+                .map_or(u32::MAX, |max| u32::try_from(max).unwrap_or(u32::MAX)),
+            None if self.tokens_per_day == 0 => return 0,
+            None => DEFAULT_MAX_TOKENS,
+        };
+        let longest = wanted.min(self.tokens_left());
+        body[name] = json!(longest);
         longest
     }
 }
 
-/// Returns whether the settings have all that a provider needs.
+/// Returns whether the settings have a valid URL and a model.
 fn is_complete(values: &SettingsValues) -> bool {
     !values.sampling_models.is_empty() && check_provider_url(&values.sampling_url).is_ok()
 }
@@ -386,8 +386,30 @@ pub fn next_reset() -> i64 {
     (today() + 1) * DAY_MS
 }
 
-/// Estimates tokens from bytes, for a provider that does not count them. A token of English text
-/// has about four bytes.
+/// Returns the tokens that a request costs. The provider may also charge for a request that failed
+/// after it was sent: for the request itself, and for an answer that is complete but unusable.
+fn charged_tokens(
+    answer: &Result<Completion, SamplingError>,
+    sent_bytes: usize,
+    reserved: u32,
+) -> u32 {
+    match answer {
+        Ok(Completion {
+            tokens: Some(tokens),
+            ..
+        }) => *tokens,
+        Ok(completion) => estimate_tokens(sent_bytes + completion.size()),
+        Err(SamplingError::Broken(_) | SamplingError::Silent(_) | SamplingError::Endless(_)) => {
+            estimate_tokens(sent_bytes)
+        }
+        Err(
+            SamplingError::AnswerTooLarge(_) | SamplingError::Garbage(_) | SamplingError::Failed(_),
+        ) => reserved,
+        Err(_) => 0,
+    }
+}
+
+/// Estimates the tokens of a text from its bytes. A token of English text has about four bytes.
 fn estimate_tokens(bytes: usize) -> u32 {
     u32::try_from(bytes / 4).unwrap_or(u32::MAX)
 }
@@ -417,7 +439,8 @@ pub fn check_provider_url(url: &str) -> Result<Url, InvalidProvider> {
 /// Returns the models without spaces around them, empty names and duplicates.
 ///
 /// # Errors
-/// Returns an error if there are too many, or if one is too long.
+/// Returns an error if there are too many models, or if a name is too long or has control
+/// characters.
 pub fn check_models(models: &[String]) -> Result<Vec<String>, InvalidProvider> {
     let mut checked: Vec<String> = Vec::new();
     for model in models.iter().map(|model| model.trim()) {

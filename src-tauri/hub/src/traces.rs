@@ -1,8 +1,8 @@
 //! OpenTelemetry traces, sent over OTLP/HTTP if the user names a collector. Off by default.
 //!
-//! A request of a client has a span (`SERVER`), and below it one for the time that a person takes
-//! (`INTERNAL`) and one for the request to the server (`CLIENT`). Names and attributes follow the
-//! GenAI conventions for MCP.
+//! A request of a client has a span (`SERVER`), with child spans for the time that a person takes
+//! to decide (`INTERNAL`) and for the request to the server (`CLIENT`). Names and attributes follow
+//! the GenAI conventions for MCP:
 //! <https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md>
 
 mod exporter;
@@ -46,7 +46,7 @@ struct Inner {
     metrics: Metrics,
 }
 
-/// A span that has begun. If it is dropped, the request was cancelled.
+/// A span that has begun. If it is dropped before it was ended, it ends with the error `cancelled`.
 pub struct OpenSpan {
     exporter: Arc<Exporter>,
     logs: Logs,
@@ -65,7 +65,8 @@ impl Tracer {
         }))
     }
 
-    /// Follows the settings, until the hub aborts it.
+    /// Exports spans to the collector that the settings name, and follows changes of the settings,
+    /// until the hub aborts it.
     pub async fn follow_settings(self) {
         let mut changes = self.0.settings.changes();
         let mut current = None;
@@ -93,7 +94,7 @@ impl Tracer {
         }
     }
 
-    /// Sends the spans that wait, for a few seconds at most. No span is made afterwards.
+    /// Sends the queued spans, for a few seconds at most. No span is made afterwards.
     pub async fn close(&self) {
         if let Some(exporter) = self.0.exporter.swap(None) {
             exporter.close().await;
@@ -101,7 +102,7 @@ impl Tracer {
     }
 
     /// Begins the span of a client's request, below the span that the client names in `_meta`.
-    /// Returns `None` if there is no collector, or if the client does not record its span.
+    /// Returns `None` if there is no collector, or if the client's span is not sampled.
     pub fn begin_request(
         &self,
         session: &ClientSession,
@@ -133,13 +134,16 @@ impl Tracer {
             span.set("mcp.session.id", session.id.as_str());
         }
         span.set("drawbridge.client", session.client.as_str());
-        if let Some(arguments) = params.get("arguments") {
+        if method == "tools/call"
+            && let Some(arguments) = params.get("arguments")
+        {
             span.set_content("gen_ai.tool.call.arguments", arguments.get());
         }
         Some(span)
     }
 
-    /// Begins the span of the time that a person takes to decide a request.
+    /// Begins the span of the time that a person takes to decide a request. Returns `None` if there
+    /// is no collector, or if the client's request has no span.
     pub fn begin_approval(
         &self,
         parent: Option<TraceContext>,
@@ -153,7 +157,8 @@ impl Tracer {
         Some(span)
     }
 
-    /// Begins the span of a request to a server.
+    /// Begins the span of a request to a server. Returns `None` if there is no collector, or if the
+    /// client's request has no span.
     pub fn begin_server_request(
         &self,
         parent: Option<TraceContext>,
@@ -213,7 +218,8 @@ impl OpenSpan {
         }
     }
 
-    /// Sets arguments or a result, with secrets masked, if the user wants them in traces.
+    /// Sets an attribute to arguments or a result, with secrets masked, if the user wants them in
+    /// traces.
     pub fn set_content(&mut self, key: &str, json: &str) {
         if self.exporter.includes_content() {
             let mut text = self.logs.redact_json(json).into_owned();
@@ -222,7 +228,7 @@ impl OpenSpan {
         }
     }
 
-    /// Adds what the connection to the server knows about the request.
+    /// Sets the attributes that are known only after the request was sent to the server.
     pub fn set_sent(&mut self, sent: &SentRequest) {
         self.set("jsonrpc.request.id", &sent.id.to_string());
         self.set("mcp.protocol.version", &sent.protocol_version);
@@ -230,7 +236,7 @@ impl OpenSpan {
         self.set("network.transport", transport);
     }
 
-    /// Sets the name, and the attributes that say what the request is about.
+    /// Sets the span's name, and the attributes of the request's method and target.
     fn describe(&mut self, method: &str, target: Option<&str>) {
         self.set("mcp.method.name", method);
         let target = target.map(|target| self.logs.mask_text(target));
@@ -326,3 +332,6 @@ impl Drop for OpenSpan {
 fn now_nanos() -> u64 {
     clock::now_micros().saturating_mul(1_000)
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,7 +42,7 @@ pub enum ClientMessage<'a> {
         method: Cow<'a, str>,
         params: Option<&'a RawValue>,
     },
-    /// The answer to a request of Drawbridge: its result, or its error.
+    /// The answer to a request of Drawbridge: a result or an error.
     Response {
         id: &'a RawValue,
         reply: Result<&'a RawValue, &'a RawValue>,
@@ -68,9 +68,10 @@ impl ParseError<'_> {
 /// Parses one message.
 ///
 /// # Errors
-/// Returns `-32700` if the text is not JSON. Returns `-32600` if the text is not a single JSON-RPC
-/// message: a batch, duplicate or case-variant keys, an id that is neither a string nor an integer,
-/// or too deep nesting.
+/// Returns an error if the text is not a single JSON-RPC message. The code is `-32700` if the text
+/// is not JSON. The code is `-32600` for all other reasons, such as a batch, keys that occur twice
+/// or differ only in case, an id that is neither a string nor an integer, or more than
+/// [`MAX_DEPTH`] levels of nesting. The nesting is checked first, even in text that is not JSON.
 pub fn parse(bytes: &[u8]) -> Result<ClientMessage<'_>, ParseError<'_>> {
     if depth_exceeds(bytes, MAX_DEPTH) {
         return Err(ParseError::new(
@@ -90,8 +91,7 @@ pub fn batch_unsupported<'a>() -> ParseError<'a> {
     ParseError::new(code::INVALID_REQUEST, message)
 }
 
-/// Returns the error for text that cannot be read as an envelope. `error` is the error of that
-/// attempt.
+/// Returns the error for text that cannot be read as an envelope. `error` says why it cannot.
 fn envelope_error<'a>(bytes: &[u8], error: &serde_json::Error) -> ParseError<'a> {
     match serde_json::from_slice::<&RawValue>(bytes).map(RawValue::get) {
         Err(error) => ParseError::new(
@@ -153,6 +153,7 @@ fn interpret(envelope: Envelope<'_>) -> Result<ClientMessage<'_>, ParseError<'_>
         None => ClientMessage::Notification { method, params },
     })
 }
+
 fn read_id(raw: &RawValue) -> Result<Id<'_>, ParseError<'_>> {
     let text = raw.get();
     let is_integer = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
@@ -166,7 +167,7 @@ fn read_id(raw: &RawValue) -> Result<Id<'_>, ParseError<'_>> {
 }
 
 /// Returns whether `body` is the answer to the request with this id, rather than a request with the
-/// same id.
+/// same id. `id` is JSON text.
 pub fn is_answer_to(body: &[u8], id: &str) -> bool {
     #[derive(Deserialize)]
     struct Answer<'a> {
@@ -178,10 +179,10 @@ pub fn is_answer_to(body: &[u8], id: &str) -> bool {
         .is_ok_and(|answer| answer.method.is_none() && answer.id.map(RawValue::get) == Some(id))
 }
 
-/// Converts the reply of an answer to the type that the hub uses.
+/// Converts the reply of a [`ClientMessage::Response`] to a [`Reply`].
 ///
 /// # Errors
-/// Returns an error if `error` is not an object.
+/// Returns an error if the reply is an error that is not an object.
 pub fn read_reply(reply: Result<&RawValue, &RawValue>) -> Result<Reply, serde_json::Error> {
     Ok(match reply {
         Ok(result) => Reply::Result(result.to_owned().into()),

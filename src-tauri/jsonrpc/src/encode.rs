@@ -1,4 +1,4 @@
-//! Writes messages. Params, results and ids are written byte for byte.
+//! Writes messages. Params, results and raw ids are written byte for byte.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::value::RawValue;

@@ -15,8 +15,8 @@ const KEYS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"]
 /// Which keys are rejected, besides a known key that occurs twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyCheck {
-    /// Any key that occurs twice, and keys that differ from another key or from a known key only in
-    /// case, because another reader could take another value.
+    /// Any key that occurs twice, and any key that differs only in case from another key or from a
+    /// known key. Another reader could take the value of such a key for that of the other.
     Strict,
     /// No further keys. No decision depends on how another reader understands a message of a
     /// server.
@@ -41,7 +41,7 @@ impl<'a> Envelope<'a> {
     /// Returns an error if the text is not UTF-8 or not a JSON object, or if one of its keys is
     /// rejected.
     pub(crate) fn read(text: &'a [u8], check: KeyCheck) -> Result<Self, serde_json::Error> {
-        // serde_json does not look at the bytes of strings that it ignores.
+        // serde_json does not check that strings that it ignores are UTF-8.
         let text = str::from_utf8(text).map_err(serde_json::Error::custom)?;
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let envelope = check.deserialize(&mut deserializer)?;

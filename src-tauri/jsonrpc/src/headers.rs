@@ -1,8 +1,9 @@
-//! The names of MCP's HTTP headers, except those that repeat parts of the body of a modern request.
+//! The names of the HTTP headers of legacy MCP. A modern request has more headers, which repeat
+//! parts of its body.
 
 use http::HeaderName;
 
-/// The id of a session, from the response to `initialize` on.
+/// The id of a session. The response to `initialize` states it, and later requests repeat it.
 pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 /// The protocol revision of a request.
 pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");

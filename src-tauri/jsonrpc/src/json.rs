@@ -31,7 +31,7 @@ impl Json {
     /// Wraps bytes that are JSON text.
     ///
     /// # Errors
-    /// Returns an error that holds the bytes if they are not valid UTF-8.
+    /// Returns an error if the bytes are not valid UTF-8. The error holds the bytes.
     pub fn from_utf8(bytes: Vec<u8>) -> Result<Self, FromUtf8Error> {
         String::from_utf8(bytes).map(Self::new)
     }
@@ -45,7 +45,7 @@ impl Json {
         raw(self.get().to_owned())
     }
 
-    /// Returns `part` as a text of its own. Its bytes are not copied if it is a slice of this text.
+    /// Returns `part` as JSON text. If `part` is a slice of this text, its bytes are not copied.
     #[must_use]
     pub fn slice_ref(&self, part: &str) -> Self {
         let begin = (part.as_ptr().addr()).wrapping_sub(self.whole.as_ptr().addr());
@@ -168,8 +168,8 @@ impl Serialize for RawObject<'_> {
     }
 }
 
-/// Maps all keys that a reader might take for the same one to one text. This covers `ſ`, `ẞ` and
-/// the Kelvin sign.
+/// Folds the case of a key. All keys that a reader might take for the same key have the same
+/// result, even if they contain `ſ`, `ẞ` or the Kelvin sign.
 pub fn fold_key(key: &str) -> String {
     let lower = key.chars().flat_map(char::to_lowercase);
     lower
@@ -208,8 +208,8 @@ pub fn depth_exceeds(text: &[u8], limit: usize) -> bool {
 }
 
 /// Returns whether `text` may occur in the JSON text of the value. This is a fast filter before
-/// parsing: a match may be part of a string, and a value with any escape such as `\u0073` counts as
-/// a match, because its author may have escaped a letter of `text`.
+/// parsing. A match may be part of a string. A value with any escape such as `\u0073` counts as a
+/// match, because its author may have escaped a letter of `text`.
 pub fn mentions(value: &(impl AsJson + ?Sized), text: &str) -> bool {
     let json = value.text().as_bytes();
     let contains = |part: &str| memchr::memmem::find(json, part.as_bytes()).is_some();

@@ -1,6 +1,7 @@
 //! The wire format of MCP: JSON-RPC messages with their parts as raw JSON, and server-sent events.
 //! The hub, the endpoint, the stdio bridge, the API client and the tests use this crate, so that
-//! there is one reader and one writer. It knows no method and performs no I/O.
+//! there is one reader and one writer. The crate performs no I/O, and knows no method except
+//! `notifications/cancelled`.
 //!
 //! | module | purpose |
 //! |---|---|
@@ -11,7 +12,7 @@
 //! | [`encode`] | writes messages |
 //! | [`pending`] | requests that wait for their responses |
 //! | [`sse`] | reads server-sent events |
-//! | [`headers`] | the names of MCP's HTTP headers |
+//! | [`headers`] | the names of the HTTP headers of legacy MCP |
 
 pub mod client_message;
 pub mod encode;

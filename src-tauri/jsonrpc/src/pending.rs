@@ -36,7 +36,8 @@ impl<T> PendingRequests<T> {
         waiting.is_some_and(|waiting| waiting.send(outcome).is_ok())
     }
 
-    /// Removes a request whose outcome is no longer awaited. Returns whether it still waited.
+    /// Removes a request whose outcome is no longer awaited. Returns `false` if the request was
+    /// settled or removed before.
     pub fn remove(&self, id: u64) -> bool {
         self.lock().remove(&id).is_some()
     }

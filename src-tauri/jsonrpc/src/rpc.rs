@@ -1,11 +1,12 @@
-//! Raw JSON-RPC errors and replies, so that no member is lost.
+//! JSON-RPC errors and replies. They keep their parts as raw JSON, so that no member is lost.
 
 use serde::{Serialize, Serializer, de::Error, ser::SerializeMap};
 use serde_json::value::RawValue;
 
 use super::json::{Json, RawObject};
 
-/// A JSON-RPC error. All members but `code` and `message` are passed on byte for byte.
+/// A JSON-RPC error. The values of all members but `code` and `message` are passed on byte for
+/// byte.
 #[derive(Debug, Clone)]
 pub struct RpcError {
     pub code: i64,
@@ -18,8 +19,8 @@ pub struct RpcError {
 /// The outcome of a request: its result, or the error that answers it.
 pub type RpcResult = Result<Json, RpcError>;
 
-/// A peer's answer to a request, as the peer sent it. If there is none, the reason is an error of
-/// another type.
+/// A peer's answer to a request, as the peer sent it. A request without an answer fails with an
+/// error of another type.
 #[derive(Debug, Clone)]
 pub enum Reply {
     Result(Json),
@@ -27,10 +28,10 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// Returns the result, or the peer's error as an error.
+    /// Returns the result.
     ///
     /// # Errors
-    /// Returns the peer's error.
+    /// Returns an error if the peer answered with one: the peer's error.
     pub fn into_result(self) -> RpcResult {
         match self {
             Self::Result(result) => Ok(result),

@@ -1,4 +1,4 @@
-//! JSON-RPC messages from and to a server, with their parts as raw JSON.
+//! Reads the messages of servers. Their parts stay raw JSON.
 
 use serde_json::value::RawValue;
 
@@ -61,6 +61,7 @@ pub enum MalformedAnswer {
 }
 
 impl MalformedAnswer {
+    /// Returns the rule with the server's own text changed, for instance to mask secrets.
     #[must_use]
     pub fn map_text(self, change: &dyn Fn(&str) -> String) -> Self {
         match self {
@@ -102,12 +103,12 @@ impl<'a> Members<'a> {
             .is_some_and(|version| version.get() == r#""2.0""#)
     }
 
-    /// Returns the id, if it is one of Drawbridge's own.
+    /// Returns the id if it has the form of Drawbridge's ids: a number that fits into 64 bits.
     fn own_id(&self) -> Option<u64> {
         self.0.id.and_then(|id| id.get().parse().ok())
     }
 
-    /// Returns the id of one of Drawbridge's requests, even if the server turned it into a string.
+    /// Returns the id like [`Self::own_id`], even if the server turned it into a string.
     fn intended_id(&self) -> Option<u64> {
         self.own_id().or_else(|| {
             serde_json::from_str::<&str>(self.0.id?.get())
@@ -142,9 +143,9 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Reads one message without copying a result out of it. Returns `None` if the text is not
-/// JSON-RPC, and for a message that is dropped: a request or notification that is nested too
-/// deeply, and an array without answers.
+/// Reads one message. A result is not copied: it shares the memory of `message`. Returns `None` if
+/// the text is not a JSON-RPC message, or if the message is dropped: a request or notification that
+/// is nested too deeply, or an array without answers.
 pub fn parse(message: &Json) -> Option<ServerMessage> {
     // Serde would also read an array as an envelope, with its elements in the order of the fields.
     if message.get().trim_start().starts_with('[') {
@@ -211,7 +212,7 @@ fn parse_batch(message: &Json) -> Option<ServerMessage> {
     })
 }
 
-/// Turns an answer that is nested too deeply into an error for its caller. Drops any other message.
+/// Turns an answer that is nested too deeply into a malformed answer. Drops any other message.
 fn reject_too_deep(members: &Members<'_>) -> Option<ServerMessage> {
     if members.0.method.is_some() {
         return None;
@@ -224,8 +225,9 @@ fn reject_too_deep(members: &Members<'_>) -> Option<ServerMessage> {
     })
 }
 
-/// Returns the id of the request that a message answers, for a message that is too long to be read:
-/// only its beginning is given. Returns `None` if the id does not precede a result there.
+/// Returns the id of the request that a message answers, from the beginning of a message that is
+/// too long to be read. Returns `None` if the beginning does not contain the id and then
+/// `"result"`.
 pub fn answered_id(beginning: &[u8]) -> Option<u64> {
     let text = String::from_utf8_lossy(beginning);
     let before_result = text

@@ -1,4 +1,4 @@
-//! Parses server-sent events: from bytes to the name and data of each event.
+//! Parses server-sent events.
 
 use std::time::Duration;
 
@@ -7,20 +7,21 @@ use std::time::Duration;
 pub struct SseEvent {
     pub name: String,
     /// The last id of the stream up to this event; empty if there is none. A new connection resumes
-    /// after it.
+    /// after this id.
     pub id: String,
     pub data: String,
 }
 
-/// Collects events of at most `max` bytes.
+/// Parses a stream of events, each of at most `max` bytes.
 pub struct SseParser {
     max: usize,
     line: Vec<u8>,
     name: String,
     data: String,
     has_data: bool,
+    /// Whether the last piece ended with a CR, so that an LF may follow that belongs to it.
     after_cr: bool,
-    began: bool,
+    has_read_line: bool,
     too_long: bool,
     /// The id of the last event that had one, even if that event had no data.
     last_id: String,
@@ -40,7 +41,7 @@ impl SseParser {
             data: String::new(),
             has_data: false,
             after_cr: false,
-            began: false,
+            has_read_line: false,
             too_long: false,
             last_id: String::new(),
             retry: None,
@@ -53,7 +54,8 @@ impl SseParser {
         (!self.last_id.is_empty()).then_some(self.last_id.as_str())
     }
 
-    /// Returns how long the server wants a client to wait before a new connection.
+    /// Returns how long the server wants a client to wait before it connects again, or `None` if
+    /// the server did not say.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
@@ -68,12 +70,12 @@ impl SseParser {
         };
     }
 
-    /// Takes the next bytes, and returns the events that they complete. Events without data are
-    /// ignored.
+    /// Takes the next bytes, and returns the events that they complete. Events without data, or
+    /// with blank data, are ignored.
     ///
     /// # Errors
-    /// Returns an error if an event is too long. If complete events precede it, they are returned
-    /// first, and the error with the next bytes.
+    /// Returns an error if an event is too long. If the bytes complete other events before it, this
+    /// call returns these events, and the next call returns the error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
         if self.too_long {
             return Err(TooLong);
@@ -110,7 +112,7 @@ impl SseParser {
         }
     }
 
-    /// Adds a part of a line. Returns `false` if there is no room for it.
+    /// Adds a part of a line. Returns `false` if the event is then too long.
     fn try_append(&mut self, part: &[u8]) -> bool {
         self.too_long = self.line.len() + self.name.len() + self.data.len() + part.len() > self.max;
         if !self.too_long {
@@ -122,7 +124,7 @@ impl SseParser {
     fn end_line(&mut self) -> Option<SseEvent> {
         let mut line = std::mem::take(&mut self.line);
         // A stream may begin with a BOM, which is not part of its text.
-        if !std::mem::replace(&mut self.began, true) && line.starts_with(b"\xef\xbb\xbf") {
+        if !std::mem::replace(&mut self.has_read_line, true) && line.starts_with(b"\xef\xbb\xbf") {
             line.drain(..3);
         }
         if line.is_empty() {

@@ -23,9 +23,9 @@ pub struct FileUse {
     pub path: String,
     pub access: FileAccess,
     pub is_folder: bool,
-    /// How many different files it stands for.
+    /// How many different files this entry stands for.
     pub files: u32,
-    /// Whether the sandbox of the run refuses this.
+    /// Whether the sandbox of the run refuses this access.
     pub refused: bool,
 }
 
@@ -68,7 +68,7 @@ pub struct ProgramUse {
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum RefusedCall {
-    /// A socket of the internet.
+    /// An internet socket.
     InternetSocket,
     /// A socket that could reach local sockets of other programs.
     LocalSocket,
@@ -77,17 +77,17 @@ pub enum RefusedCall {
     IoUring,
 }
 
-/// What the processes of a server used.
+/// The files, addresses and programs that the processes of a server used.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct AccessSummary {
-    /// Sorted by path. Files that every sandbox includes are not among them.
+    /// Sorted by path, without the files that every sandbox includes.
     pub files: Vec<FileUse>,
     pub addresses: Vec<AddressUse>,
     pub programs: Vec<ProgramUse>,
     /// The refused system calls that name no file or address.
     pub refused_calls: Vec<RefusedCall>,
-    /// How often a file was opened that every sandbox includes: of the system, of the program
+    /// How often files that every sandbox includes were opened: files of the system, of the program
     /// itself, or of the server's own folder.
     pub ordinary: u32,
     /// How many addresses and programs are left out, because there were too many.
@@ -111,13 +111,13 @@ impl AccessSummary {
     }
 }
 
-/// What is known of a recorded run.
+/// The recorded access of a run, or the reason why there is no record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum RecordedAccess {
     Summary(AccessSummary),
-    /// The system cannot record, for this reason. The server ran nevertheless.
+    /// The reason why the system cannot record. The server ran nevertheless.
     Unavailable(String),
 }
 

@@ -3,7 +3,11 @@
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, net::Ipv6Addr, str::FromStr};
+use std::{
+    fmt,
+    net::{IpAddr, Ipv6Addr},
+    str::FromStr,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +91,8 @@ impl FromStr for AllowedHost {
         let text = text.trim();
         let (name, port) = split_port(text)?;
         let name = name.to_ascii_lowercase();
-        if ["0.0.0.0", "[::]"].contains(&name.as_str()) {
+        let address = name.trim_start_matches('[').trim_end_matches(']');
+        if address.parse().is_ok_and(|it: IpAddr| it.is_unspecified()) {
             return Err(AllowedHostError::Unspecified(text.to_owned()));
         }
         if is_name(&name) || is_ipv6(&name) {

@@ -1,4 +1,4 @@
-//! Approval requests, and the verdict of a person on one.
+//! Approval requests, and the verdicts of people on them.
 
 use std::fmt;
 
@@ -29,6 +29,7 @@ pub struct ApprovalRequest {
     /// request names nothing.
     pub tool: String,
     pub tool_title: Option<String>,
+    /// The name or URI as the client knows it.
     pub exposed_name: String,
     /// The server's description of the tool, prompt or resource; untrusted text.
     pub description: String,
@@ -52,8 +53,9 @@ pub struct ApprovalRequest {
     /// The model and the provider that answer a server's sampling request, because the client
     /// cannot: "gpt-5-mini at api.openai.com". `None` if the client answers.
     pub answered_by: Option<String>,
-    /// Whether the person answers a server's request for input here, because the client cannot ask.
-    /// The arguments have the message and the schema of the form, or the URL.
+    /// Whether the person answers a server's request for input in Drawbridge, because the client
+    /// cannot ask the person. The arguments then contain the message, and the schema of the form or
+    /// the URL.
     pub is_form: bool,
     /// Whether this is the client's first call of the tool. `false` if the history cannot be read.
     pub is_first: bool,
@@ -75,7 +77,7 @@ pub struct ApprovalRequest {
     pub expires_at: Timestamp,
     /// The timeout of the decision, in milliseconds.
     pub timeout_ms: u32,
-    /// The time that remained when this view was made, in milliseconds.
+    /// The time that remained when this value was made, in milliseconds.
     pub remaining_ms: u32,
 }
 
@@ -96,7 +98,7 @@ pub struct SuspendedAllow {
 /// A person's decision about an approval request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
-#[serde(tag = "kind", rename_all = "snake_case", try_from = "Read")]
+#[serde(tag = "kind", rename_all = "snake_case", try_from = "WireVerdict")]
 pub enum Verdict {
     /// Approves this call, or this result.
     ApproveOnce {
@@ -119,7 +121,7 @@ pub enum Verdict {
     ApproveAlways { conditions: Vec<Condition> },
     /// Denies the request. The model receives the reason; an empty reason means none.
     Deny { reason: String },
-    /// Answers a request for input. Without content, the person opens its URL.
+    /// Answers a request for input. `None` means that the person opens the URL of the request.
     FillIn { content: Option<FormContent> },
     /// Closes a request for input without an answer.
     Dismiss,
@@ -151,8 +153,8 @@ impl fmt::Debug for FormContent {
 /// A verdict in its wire format. Serde reads a tagged enum into a buffer first, which would lose
 /// the exact text of the literals in a condition.
 #[derive(Deserialize)]
-struct Read {
-    kind: Kind,
+struct WireVerdict {
+    kind: VerdictKind,
     #[serde(default)]
     arguments: Option<String>,
     seconds: Option<u32>,
@@ -167,7 +169,7 @@ struct Read {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum VerdictKind {
     ApproveOnce,
     ApproveFor,
     ApproveCalls,
@@ -178,11 +180,11 @@ enum Kind {
     Dismiss,
 }
 
-impl TryFrom<Read> for Verdict {
+impl TryFrom<WireVerdict> for Verdict {
     type Error = &'static str;
 
-    fn try_from(read: Read) -> Result<Self, Self::Error> {
-        let Read {
+    fn try_from(wire: WireVerdict) -> Result<Self, Self::Error> {
+        let WireVerdict {
             kind,
             arguments,
             seconds,
@@ -190,22 +192,22 @@ impl TryFrom<Read> for Verdict {
             conditions,
             reason,
             content,
-        } = read;
+        } = wire;
         Ok(match kind {
-            Kind::ApproveOnce => Self::ApproveOnce { arguments },
-            Kind::ApproveFor => Self::ApproveFor {
+            VerdictKind::ApproveOnce => Self::ApproveOnce { arguments },
+            VerdictKind::ApproveFor => Self::ApproveFor {
                 seconds: seconds.ok_or("missing field `seconds`")?,
                 conditions,
             },
-            Kind::ApproveCalls => Self::ApproveCalls {
+            VerdictKind::ApproveCalls => Self::ApproveCalls {
                 count: count.ok_or("missing field `count`")?,
                 conditions,
             },
-            Kind::ApproveSession => Self::ApproveSession { conditions },
-            Kind::ApproveAlways => Self::ApproveAlways { conditions },
-            Kind::Deny => Self::Deny { reason },
-            Kind::FillIn => Self::FillIn { content },
-            Kind::Dismiss => Self::Dismiss,
+            VerdictKind::ApproveSession => Self::ApproveSession { conditions },
+            VerdictKind::ApproveAlways => Self::ApproveAlways { conditions },
+            VerdictKind::Deny => Self::Deny { reason },
+            VerdictKind::FillIn => Self::FillIn { content },
+            VerdictKind::Dismiss => Self::Dismiss,
         })
     }
 }

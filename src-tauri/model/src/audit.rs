@@ -8,7 +8,7 @@ use super::{
     ids::{CallId, Timestamp},
 };
 
-/// Declares each kind once, with the text that the store, the API and the command line have for it.
+/// Declares each kind once, with its text in the store, the API and the command line.
 macro_rules! audit_kinds {
     ($($(#[$comment:meta])* $kind:ident = $name:literal,)+) => {
         /// The kind of an entry of the audit log.
@@ -66,7 +66,8 @@ audit_kinds! {
     /// A person approved or denied the pairing of a client.
     PairingApproved = "pairing_approved",
     PairingDenied = "pairing_denied",
-    /// Drawbridge changed configuration files of clients, or a person chose how it keeps them.
+    /// Drawbridge changed configuration files of clients, or a person chose whether Drawbridge
+    /// restores its entry in a file.
     ClientFilesChanged = "client_files_changed",
     /// A profile was saved, removed or assigned to a client.
     ProfileChanged = "profile_changed",
@@ -90,8 +91,8 @@ audit_kinds! {
     BrowserSignedOut = "browser_signed_out",
     /// A browser sent a code that was used, expired or never issued, or sent too many codes.
     BrowserRefused = "browser_refused",
-    /// A token was refused: a client's at an address for administrators, one that was revoked or
-    /// has expired, or one that is unknown.
+    /// A token was refused: it is unknown, was revoked, has expired, or is a client's token that
+    /// was used at an address for administrators.
     TokenRefused = "token_refused",
     /// The database was restored from a backup. The entries after the backup are not in this chain.
     BackupRestored = "backup_restored",
@@ -106,8 +107,9 @@ audit_kinds! {
 pub struct AuditReport {
     /// The number of entries.
     pub entries: u32,
-    /// The times of the first and the last entry; `None` if there are no entries.
+    /// The time of the first entry; `None` if there are no entries.
     pub from: Option<Timestamp>,
+    /// The time of the last entry; `None` if there are no entries.
     pub to: Option<Timestamp>,
     /// The first break of the chain; `None` if the chain is intact.
     pub broken: Option<AuditBreak>,
@@ -145,11 +147,13 @@ pub struct AuditEntryView {
 pub struct AuditedCall {
     #[serde(flatten)]
     pub call: Call,
-    /// SHA-256 of the tool's definition, and of the arguments as they were sent, in hex.
+    /// The SHA-256 of the tool's definition, in hex.
     pub definition_digest: String,
+    /// The SHA-256 of the arguments as they were sent, in hex.
     pub arguments_digest: String,
-    /// The number of the entry with the call's decision, and the hash of that entry in hex; `None`
-    /// if the call is older than the audit log.
+    /// The number of the entry with the call's decision; `None` if the call is older than the audit
+    /// log.
     pub seq: Option<u32>,
+    /// The hash of that entry, in hex.
     pub hash: Option<String>,
 }

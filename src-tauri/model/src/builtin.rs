@@ -25,7 +25,7 @@ impl BuiltIn {
             Self::Memory => true,
             // Sharing the first folder enables it.
             Self::Folders => false,
-            // It installs a large package.
+            // Enabling it installs a large package.
             Self::Docling => false,
         }
     }
@@ -35,7 +35,8 @@ impl BuiltIn {
         ServerId::new(match self {
             Self::Memory => "memory",
             Self::Folders => "folders",
-            // The server that it converts with is `docling`, which has a spec file.
+            // The id `docling` belongs to the server that converts the documents, and that has a
+            // spec file.
             Self::Docling => "docling-tools",
         })
     }

@@ -49,11 +49,12 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "bindings", ts(optional))]
     pub arguments: Option<String>,
-    /// The params besides the name and the arguments, and the arguments that the client sent if a
-    /// person or a hook changed them. They are kept and shown as `arguments` is.
+    /// The params besides the name and the arguments, kept and shown as `arguments` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "bindings", ts(optional))]
     pub extra: Option<String>,
+    /// The arguments that the client sent, if a person or a hook changed them; kept and shown as
+    /// `arguments` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "bindings", ts(optional))]
     pub original_arguments: Option<String>,
@@ -98,8 +99,8 @@ pub struct CallStats {
     /// Calls that were not sent, because a rule, a person or Drawbridge did not allow them.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
     pub not_allowed: u64,
-    /// Calls about which a person was asked. Some of them ended in another way than the following
-    /// three, for instance because the client disconnected.
+    /// Calls about which a person was asked. Not all of them count as `approved`, `denied` or
+    /// `timed_out`, for instance if the client disconnected.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
     pub asked: u64,
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
@@ -109,13 +110,16 @@ pub struct CallStats {
     /// Calls that nobody decided in time, or that no screen showed.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
     pub timed_out: u64,
-    /// The time that half of the answered calls, or 95 % of them, took at most, in milliseconds.
-    /// `None` if no call was answered.
+    /// The time that half of the answered calls took at most, in milliseconds. `None` if no call
+    /// was answered.
     pub p50_ms: Option<u32>,
+    /// The time that 95 % of the answered calls took at most, in milliseconds. `None` if no call
+    /// was answered.
     pub p95_ms: Option<u32>,
-    /// About how many tokens the arguments and the results had: a quarter of their bytes.
+    /// About how many tokens the arguments had: a quarter of their bytes.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
     pub sent_tokens: u64,
+    /// About how many tokens the results had: a quarter of their bytes.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
     pub received_tokens: u64,
 }
@@ -134,7 +138,7 @@ pub enum Decision {
     /// All calls were paused.
     #[serde(alias = "raised")]
     Paused,
-    /// Too many calls of the client waited already, or nobody decided its last ones.
+    /// Too many calls of the client waited already, or nobody decided the client's last calls.
     QueueFull,
     /// The client disconnected while the call waited; the call was not sent.
     Abandoned,

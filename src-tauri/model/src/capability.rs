@@ -1,4 +1,4 @@
-//! The kinds of things that a server offers in lists.
+//! The kinds of capabilities that a server lists, and the excluded entries of its lists.
 
 use std::fmt;
 
@@ -69,8 +69,9 @@ impl CapabilityKind {
 
 /// The most excluded entries of a server that are kept with their names.
 const MAX_ENTRIES: usize = 100;
-/// The longest name of an excluded entry, and the longest reason, in characters.
+/// The longest name of an excluded entry, in characters.
 const MAX_NAME: usize = 200;
+/// The longest reason, in characters.
 const MAX_WHY: usize = 500;
 
 /// An excluded entry of a server's list, with the reason.
@@ -102,7 +103,7 @@ impl fmt::Display for ExcludedEntry {
     }
 }
 
-/// The first hundred excluded entries of a server's lists, and the number of further ones.
+/// Up to 100 excluded entries of a server's lists, and the number of further entries.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct ExcludedEntries {
@@ -120,7 +121,8 @@ impl ExcludedEntries {
         }
     }
 
-    /// Adds an entry before the others, so that it is named even if there are many.
+    /// Adds an entry before the others, so that it is named even if there are many. The last named
+    /// entry may then only be counted.
     pub fn push_first(&mut self, entry: ExcludedEntry) {
         self.entries.insert(0, entry);
         if self.entries.len() > MAX_ENTRIES {

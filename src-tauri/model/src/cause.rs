@@ -34,7 +34,8 @@ impl Cause {
         }
     }
 
-    /// Returns a cause with the texts of the error and of all its sources, the outermost first.
+    /// Returns a cause with the texts of the error and of all its sources, the outermost first. A
+    /// text that the text before it contains is omitted.
     pub fn chain(error: impl Error + Send + Sync + 'static) -> Self {
         let mut texts: Vec<String> = Vec::new();
         for text in sources(&error).map(ToString::to_string) {
@@ -48,7 +49,7 @@ impl Cause {
         }
     }
 
-    /// Returns the cause with its text changed. If that makes a difference, the source is dropped.
+    /// Returns the cause with its text changed. If the new text differs, the source is dropped.
     #[must_use]
     pub fn map_text(self, change: MapText<'_>) -> Self {
         let text = change(&self.text);

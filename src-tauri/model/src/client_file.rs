@@ -23,7 +23,7 @@ pub enum ClientAction {
     Disconnect,
     /// Servers were imported, and their clients connected.
     Import,
-    /// An entry was written again that another program had removed or changed.
+    /// An entry that another program had removed or changed was written again.
     Restore,
 }
 
@@ -34,7 +34,7 @@ pub enum ClientAction {
 pub enum ClientFileState {
     NotConnected,
     Connected,
-    /// The entry is as Drawbridge wrote it, but Drawbridge would write another one now.
+    /// The entry is as Drawbridge wrote it, but Drawbridge would now write a different entry.
     Outdated,
     /// Another program or a person has changed the entry.
     Changed,

@@ -1,4 +1,4 @@
-//! The time of day. No other module asks the system for it.
+//! The time of day. No other module asks the system for the time.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,12 +10,12 @@ pub fn now() -> Timestamp {
     Timestamp(i64::try_from(since_1970().as_millis()).unwrap_or(i64::MAX))
 }
 
-/// Returns the time after a pause that begins now.
-pub fn time_after(pause: Duration) -> Timestamp {
+/// Returns the time that is `duration` from now.
+pub fn time_after(duration: Duration) -> Timestamp {
     Timestamp(
         now()
             .0
-            .saturating_add(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX)),
+            .saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)),
     )
 }
 

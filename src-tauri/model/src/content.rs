@@ -1,9 +1,9 @@
-//! What Drawbridge flags in the texts of a server: instructions to a model, hidden characters, and
-//! names that look like other names.
+//! The flags that Drawbridge sets on suspicious texts of a server, such as instructions to a model,
+//! hidden characters, and names that look like other names.
 
 use serde::{Deserialize, Serialize};
 
-/// What happens to texts of a server that contain something suspicious. No text is ever changed.
+/// The handling of suspicious texts of a server. No text of the server is ever changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -11,8 +11,8 @@ pub enum ContentDefence {
     /// Nothing is checked.
     #[default]
     Off,
-    /// The flags are recorded and shown. A flagged result gets a notice that it is data of the
-    /// server.
+    /// The flags are recorded and shown. A flagged result gets a notice, which says that the result
+    /// is data of the server.
     Mark,
     /// Like `mark`. In addition, a flagged result is held until a person releases it, and each
     /// flagged definition waits until a person accepts it on its own.
@@ -28,7 +28,7 @@ pub enum FlagKind {
     Instructions,
     /// The text tells the model to hide something from the user.
     Concealment,
-    /// The text contains a tag or a token with which the texts of a conversation are told apart.
+    /// The text contains a tag or a token that marks who speaks in a conversation with a model.
     RoleTag,
     /// The text asks for private files, such as SSH keys.
     PrivateFile,

@@ -17,8 +17,8 @@ const MAX_CHARS: usize = 300;
 pub struct DisplayUrl(String);
 
 impl DisplayUrl {
-    /// Returns the URL in `text` as it may be shown. A text that is not a URL is cut at its query,
-    /// and not shown if it may contain a password.
+    /// Returns the URL in `text` as it may be shown. A text that is not a URL is cut at its query.
+    /// If such a text may contain a password, at most its scheme is shown.
     pub fn new(text: &str) -> Self {
         if let Ok(url) = Url::parse(text) {
             return Self::from(&url);
@@ -43,7 +43,7 @@ impl DisplayUrl {
 impl From<&Url> for DisplayUrl {
     fn from(url: &Url) -> Self {
         if url.cannot_be_a_base() {
-            return Self(format!("{}:…", url.scheme()));
+            return Self(bound(format!("{}:…", url.scheme())));
         }
         let mut shown = url.clone();
         // Both fail only for a URL without a host, which has neither a user name nor a password.
@@ -88,10 +88,10 @@ mod tests {
                 "postgres://db:5432/app",
             ),
             ("mailto:canary@example.com", "mailto:…"),
-            // The rest is not a URL.
+            ("u:canary@host", "u:…"),
+            // The following texts are not URLs.
             ("https://u:canary@host:99999/", "https://…"),
             ("https://u:ca?nary@host/", "https://…"),
-            ("u:canary@host", "u:…"),
             ("/messages?session=canary", "/messages"),
             ("host name/path?key=canary", "host name/path"),
         ] {

@@ -14,9 +14,10 @@ use super::{
     sign_in::SignInState,
 };
 
+/// The most events that a subscriber may fall behind before it misses events.
 const CAPACITY: usize = 1024;
 
-/// A change. A front end that missed events (`lagged`) reads everything again.
+/// An event. A front end that missed events (`lagged`) reads everything again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -62,8 +63,8 @@ pub enum Event {
     PairingRequested {
         request: Box<PairingRequest>,
     },
-    /// A client no longer asks to be paired: a person answered, nobody did in time, or the client
-    /// disconnected.
+    /// A client no longer asks to be paired: a person answered, nobody answered in time, or the
+    /// client disconnected.
     PairingEnded {
         id: PairingId,
     },
@@ -74,7 +75,7 @@ pub enum Event {
     DrawbridgeChanged {
         paused: bool,
     },
-    /// A profile changed, or was given to other clients.
+    /// A profile changed, or was assigned to other clients.
     ProfilesChanged,
     /// A hook was changed, or has run.
     HooksChanged,

@@ -39,7 +39,7 @@ impl HookEvent {
         }
     }
 
-    /// Returns whether a hook on this event may be waited for.
+    /// Returns whether Drawbridge may wait for a hook on this event.
     pub fn can_block(self) -> bool {
         matches!(self, Self::ToolRequested | Self::ToolExecuted)
     }
@@ -94,7 +94,8 @@ pub enum HookTarget {
 }
 
 impl HookTarget {
-    /// Returns the texts that may refer to secrets, by a name that is unique within the hook.
+    /// Returns the texts that may refer to secrets, by the names of the variables or headers. The
+    /// name of the URL is empty.
     pub fn values_with_references(&self) -> BTreeMap<String, String> {
         match self {
             Self::Command { env, .. } => env.clone(),
@@ -115,10 +116,10 @@ pub struct Hook {
     /// The events on which the hook runs, at least one.
     pub events: Vec<HookEvent>,
     pub mode: HookMode,
-    /// Only events of this server.
+    /// The server whose events the hook gets; all servers if it is absent.
     #[serde(default)]
     pub server: Option<ServerId>,
-    /// Only calls of this tool, by the server's own name.
+    /// The tool whose calls the hook gets, by the server's own name; all events if it is absent.
     #[serde(default)]
     pub tool: Option<String>,
     /// How long one run may take, in milliseconds: 100 to 60,000.
@@ -144,7 +145,7 @@ fn default_enabled() -> bool {
 
 impl Hook {
     /// Returns whether the hook runs on this event of this server and tool. An event of a server
-    /// has no tool, so a hook for one tool does not get it.
+    /// has no tool, so a hook for one tool does not run on it.
     pub fn matches(&self, event: HookEvent, server: &ServerId, tool: Option<&str>) -> bool {
         self.enabled
             && self.events.contains(&event)

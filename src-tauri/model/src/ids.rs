@@ -1,5 +1,5 @@
-//! Identifiers, each with its own type, so that one cannot be passed for another. They are cheap to
-//! clone.
+//! Identifiers. Each kind has its own type, so that an id cannot be passed for an id of another
+//! kind. They are cheap to clone.
 
 use std::{borrow::Borrow, fmt, sync::Arc};
 
@@ -51,14 +51,14 @@ id! {
 }
 
 impl Default for UserName {
-    /// Returns the user to whom a client belongs if nobody says otherwise.
+    /// Returns the user to whom a client belongs if no other user is named.
     fn default() -> Self {
         Self::new("default")
     }
 }
 
 id! {
-    /// The id of a `tools/call`. Its approval request has the same id.
+    /// The id of a call, or of another guarded request. Its approval request has the same id.
     CallId
 }
 id! {

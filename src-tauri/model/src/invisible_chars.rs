@@ -37,7 +37,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// Escapes each line like [`escape`], but keeps the line breaks.
+/// Escapes each line like [`escape`], but keeps the line breaks. A CRLF becomes an LF.
 pub fn escape_lines(text: &str) -> String {
     text.split('\n')
         .map(|line| escape(line.strip_suffix('\r').unwrap_or(line)))

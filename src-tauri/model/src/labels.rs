@@ -1,5 +1,6 @@
 //! The labels of states. The screens, the tray and the command line show the same label for the
-//! same state; the screens get theirs from `ui/src/ipc/bindings.ts`, which is written from here.
+//! same state. The screens get the labels from `ui/src/ipc/bindings.ts`, which is generated from
+//! this module.
 
 use super::{
     acceptance::AcceptanceState,
@@ -12,7 +13,7 @@ use super::{
 macro_rules! labels {
     ($($(#[$doc:meta])* $name:ident { $($variant:ident: $label:literal,)* })*) => {$(
         impl $name {
-            /// Every variant, in the order of its label's definition.
+            /// All variants, in the order in which their labels are declared.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             $(#[$doc])*
@@ -140,6 +141,7 @@ mod tests {
         assert_distinct(ServerState::ALL, ServerState::label);
         assert_distinct(AcceptanceState::ALL, AcceptanceState::label);
         assert_distinct(Decision::ALL, Decision::label);
+        assert_distinct(RequestKind::ALL, RequestKind::label);
         assert_distinct(DecidedBy::ALL, DecidedBy::label);
         assert_distinct(Outcome::ALL, Outcome::label);
         assert_distinct(Effect::ALL, Effect::label);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A listener.
+/// The state of a listener.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct ListenerHealth {

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A value that a person enters or leaves empty.
+/// An input, whose value a person enters or leaves empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct ManifestInput {
-    /// The name, unique among the inputs of the same choice.
+    /// The name, unique among the inputs of the same package or remote of the manifest.
     pub name: String,
     pub kind: InputKind,
     /// The purpose, in the words of the manifest; may be empty.
@@ -19,7 +19,7 @@ pub struct ManifestInput {
     pub repeated: bool,
     /// The value that is used if none is entered.
     pub default: Option<String>,
-    /// The possible values; any value if this is empty.
+    /// The possible values; empty if any value is possible.
     pub choices: Vec<String>,
     /// An example to show in an empty field; may be empty.
     pub placeholder: String,

@@ -1,4 +1,4 @@
-//! Entries of the built-in memory server: what AI clients stored for a user.
+//! Entries of the built-in memory server, which AI clients and people store for a user.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub const MAX_LABEL_CHARS: usize = 64;
 /// The category of an entry that is stored without one.
 pub const DEFAULT_CATEGORY: &str = "general";
 
-/// An entry.
+/// An entry of the memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct MemoryEntry {
@@ -40,11 +40,12 @@ pub struct MemoryCategory {
     pub name: String,
     /// The number of entries.
     pub entries: u32,
-    /// When one of them was stored or changed last.
+    /// When an entry of the category was last stored or changed.
     pub updated_at: Timestamp,
 }
 
-/// The position of the next page of entries. Entries that are stored later do not shift it.
+/// The position of the next page of entries. Entries that are stored later do not appear on the
+/// pages and do not shift them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct MemoryCursor {
@@ -94,11 +95,12 @@ pub enum MemoryError {
 }
 
 impl MemoryText {
-    /// Checks the content and its labels. Categories and tags are in lower case, so that two
-    /// spellings do not become two categories.
+    /// Checks the content and its labels, and puts the labels in lower case, so that two spellings
+    /// do not become two categories.
     ///
     /// # Errors
-    /// Returns an error if a limit is exceeded, or if the content or a label is empty.
+    /// Returns an error if a limit is exceeded, if the content or a label is empty, or if a label
+    /// contains a control character.
     pub fn new(
         content: &str,
         category: Option<&str>,
@@ -140,7 +142,7 @@ impl MemoryText {
 /// Returns a category as it is stored.
 ///
 /// # Errors
-/// Returns an error if no category can have this name.
+/// Returns an error if the name is empty, too long, or contains a control character.
 pub fn normalize_category(category: &str) -> Result<String, MemoryError> {
     normalize_label("a category", category)
 }
@@ -148,7 +150,7 @@ pub fn normalize_category(category: &str) -> Result<String, MemoryError> {
 /// Returns tags as they are stored.
 ///
 /// # Errors
-/// Returns an error if no tag can have one of these names.
+/// Returns an error if a tag is empty, too long, or contains a control character.
 pub fn normalize_tags(tags: &[String]) -> Result<Vec<String>, MemoryError> {
     tags.iter()
         .map(|tag| normalize_label("a tag", tag))

@@ -22,11 +22,12 @@ const BUILT_IN: [&str; 7] = [
 
 const MAX_PREFIX: usize = 32;
 const MAX_SERVER_ID: usize = 40;
+/// The number of hex digits at the end of a hashed name.
 const HASH_LEN: usize = 8;
 
-/// Makes a server's id from the name that a person gave it, or returns `None` if nothing is left of
-/// the name. An id has at most 40 characters of `[a-z0-9_-]`, without `__` and without `_` or `-`
-/// at either end, so that `server__tool` splits in one way only.
+/// Makes a server's id from the name that a person gave the server. Returns `None` if the name has
+/// no letter or digit of ASCII. An id has at most 40 characters of `[a-z0-9_-]`, without `__` and
+/// without `_` or `-` at either end, so that `server__tool` splits in one way only.
 pub fn server_id_from_name(name: &str) -> Option<ServerId> {
     let mut id = String::new();
     for c in name.chars().flat_map(char::to_lowercase) {
@@ -80,7 +81,8 @@ pub fn is_valid_exposed_name(tool: &str) -> bool {
     (1..=MAX_TOOL_NAME).contains(&tool.len()) && tool.chars().all(is_name_char)
 }
 
-/// Returns whether a bare name is the name of a built-in tool, or looks like one.
+/// Returns whether a bare name is the name of a built-in tool, or differs from one only in case and
+/// punctuation.
 pub fn is_reserved(name: &str) -> bool {
     let folded: String = name
         .chars()

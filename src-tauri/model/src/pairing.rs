@@ -11,11 +11,11 @@ pub struct PairingRequest {
     pub id: PairingId,
     /// The name that the client gave itself. Any program may give any name.
     pub name: String,
-    /// The name that the client gets if the answer has none: its own name, with a number if another
-    /// client has that name.
+    /// The name that the client gets if the person enters no other name: the client's own name,
+    /// with a number if another client has that name.
     pub suggested_name: ClientName,
-    /// Whether the client sent a token of its own, which is then its token. Without it, the client
-    /// gets a new one.
+    /// Whether the client sent a token of its own, which it keeps if the person approves. A client
+    /// that sent no token gets a new one.
     pub has_token: bool,
     /// The revoked client to which the token belonged, if there is one.
     pub revoked_client: Option<ClientName>,

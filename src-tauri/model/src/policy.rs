@@ -1,4 +1,4 @@
-//! The effects of the policy, and the rules with the calls that they match.
+//! The policy: its effects, defaults and rules, and the requests that a rule covers.
 
 use std::fmt;
 
@@ -28,8 +28,8 @@ pub enum ResultEffect {
     Hold,
 }
 
-/// The kind of a request that crosses Drawbridge. Each kind has its own default, and a rule may
-/// cover one kind only.
+/// The kind of a guarded request. Each kind has its own default, and a rule may cover one kind
+/// only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -87,8 +87,8 @@ impl DefaultEffects {
     }
 }
 
-/// The requests that a rule covers. A field that is `None` matches every request, except that only
-/// a plain deny covers all kinds; see [`RuleSpec::covers`].
+/// The requests that a rule covers. A field that is `None` matches every request, except for
+/// `kind`; see [`RuleSpec::covers`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct Scope {
@@ -132,8 +132,9 @@ impl fmt::Display for Literal {
     }
 }
 
-/// The predicate of a condition on one value of the arguments. All predicates but `equals` also
-/// look into a list: an allow needs every entry to match, a deny or an ask only one.
+/// The predicate of a condition on one value of the arguments. If the value is a list, all
+/// predicates but `equals` test its entries: for an allow, every entry has to match; for a deny or
+/// an ask, one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -172,7 +173,7 @@ pub struct Condition {
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Lifetime {
-    // Earlier versions stored it under the name `until_revoked`.
+    // Earlier versions stored `until_revoked`.
     #[default]
     #[serde(alias = "until_revoked")]
     UntilDeleted,
@@ -183,7 +184,7 @@ pub enum Lifetime {
     Session {
         session: SessionId,
     },
-    /// For so many calls.
+    /// Until the rule has decided this many calls.
     Calls {
         count: u32,
     },
@@ -219,10 +220,11 @@ pub struct RuleSpec {
 pub struct Rule {
     pub id: RuleId,
     pub spec: RuleSpec,
-    /// The server's identity when the rule was made; an allow applies to this identity only.
+    /// The server's identity when the rule was made. An allow applies to this identity only; `None`
+    /// stands for any.
     pub identity: Option<String>,
-    /// The digest of the tool's definition when the rule was made; an allow applies to this
-    /// definition only.
+    /// The digest of the tool's definition when the rule was made. An allow applies to this
+    /// definition only; `None` stands for any.
     pub definition: Option<String>,
     pub created_at: Timestamp,
     /// The number of calls that the rule has decided, if its lifetime is a number of calls.
@@ -230,8 +232,8 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Returns whether this is an allow that was given for another identity or definition. A deny
-    /// is never suspended.
+    /// Returns whether this is an allow that was given for another identity or definition. If
+    /// `definition` is `None`, only the identity is compared. Other effects are never suspended.
     pub fn is_suspended(&self, identity: &str, definition: Option<&str>) -> bool {
         self.spec.effect == Some(Effect::Allow)
             && (self
@@ -252,7 +254,8 @@ impl Rule {
         }
     }
 
-    /// Returns whether the rule has expired or its calls are used up.
+    /// Returns whether the rule has expired or its calls are used up. Does not check whether a
+    /// session has ended.
     pub fn has_ended(&self, now: Timestamp) -> bool {
         match self.spec.lifetime {
             // Setting the clock back must not prolong a rule.
@@ -265,8 +268,8 @@ impl Rule {
 
 impl RuleSpec {
     /// Returns whether the rule covers requests of this kind. A rule that names no kind covers
-    /// calls of tools. If it denies, and has neither a tool nor conditions on tools, it covers
-    /// every kind.
+    /// calls of tools. If the rule denies, names no tool, has no conditions and is not for
+    /// read-only tools only, it covers every kind.
     pub fn covers(&self, kind: RequestKind) -> bool {
         match self.scope.kind {
             Some(only) => only == kind,
@@ -282,8 +285,9 @@ impl RuleSpec {
             && !self.read_only
     }
 
-    /// Returns whether the rule consists of a scope and an effect on calls only: it has no
-    /// conditions, and applies until it is deleted.
+    /// Returns whether the rule consists only of a scope and an effect on calls: it has no
+    /// conditions and no effect on results, is not for read-only tools only, and applies until it
+    /// is deleted.
     pub fn is_plain(&self) -> bool {
         self.conditions.is_empty()
             && !self.read_only

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::ServerId;
 
-/// A named selection of servers and tools. A client with this profile can see nothing else, and
-/// neither can a client that works in the profile's folder.
+/// A named selection of servers and tools. A client that has this profile, or that works in the
+/// profile's folder, can see nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct Profile {
     pub name: String,
-    /// For each server its tools, by the server's own names. `None` stands for all tools, also
+    /// The tools of each server, by the server's own names. `None` stands for all tools, including
     /// future ones.
     pub servers: BTreeMap<ServerId, Option<Vec<String>>>,
     /// The absolute path of the project folder to which the profile belongs, if it belongs to one.

@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 pub struct Program {
     /// The path that the command was found at; `None` if it was not found.
     pub path: Option<String>,
-    /// The path after all links are followed, if it is another one.
+    /// The path after all links are followed, if it differs from `path`.
     pub link_target: Option<String>,
     /// The files whose content a person accepts: the program, unless it is a well-known runtime
     /// such as `node` or `npx`, and the scripts among the arguments.
     pub files: Vec<ProgramFile>,
 }
 
-/// A file, by its content.
+/// A file, and the digest of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct ProgramFile {
     pub path: String,
-    /// In hex; empty if the file cannot be read.
+    /// The digest in hex; empty if the file cannot be read.
     pub sha256: String,
 }
 
@@ -29,6 +29,8 @@ pub struct ProgramFile {
 pub enum ProgramChange {
     #[error("{path} was replaced since you accepted it")]
     Replaced { path: String },
+    #[error("{path} cannot be read, so Drawbridge does not know whether it was replaced")]
+    NotReadable { path: String },
     #[error("{path} is part of what the server runs now, and was not when you accepted it")]
     Added { path: String },
     #[error("{path} was part of what the server runs when you accepted it, and is missing now")]
@@ -44,15 +46,16 @@ pub enum ProgramChange {
 }
 
 impl ProgramChange {
-    /// Compares the program that is about to start with the accepted one. A program that is missing
-    /// now does not count as changed, because it cannot start.
+    /// Compares the program that is about to start with the accepted program, and returns the first
+    /// difference. A program that is missing now does not count as changed, because it cannot
+    /// start.
     pub fn find(accepted: &Program, now: &Program) -> Option<Self> {
         let path = now.path.as_ref()?;
         let Some(accepted_path) = &accepted.path else {
             return Some(Self::Appeared { path: path.clone() });
         };
-        // Version managers change either the folder of the links or their targets, so one of the
-        // two may differ.
+        // Version managers change either the folder of the links or their targets, so either the
+        // path or the target may differ, but not both.
         if accepted_path != path && accepted.real_path() != now.real_path() {
             return Some(Self::Moved {
                 accepted: accepted_path.clone(),
@@ -61,9 +64,14 @@ impl ProgramChange {
         }
         let replaced = accepted.files.iter().zip(&now.files);
         let replaced = replaced
-            .filter(|(before, now)| before.sha256 != now.sha256)
-            .map(|(_, now)| Self::Replaced {
-                path: now.path.clone(),
+            .filter(|(before, now)| before.sha256 != now.sha256 || now.sha256.is_empty())
+            .map(|(_, now)| {
+                let path = now.path.clone();
+                if now.sha256.is_empty() {
+                    Self::NotReadable { path }
+                } else {
+                    Self::Replaced { path }
+                }
             });
         let added = now.files.iter().skip(accepted.files.len());
         let added = added.map(|file| Self::Added {
@@ -80,5 +88,28 @@ impl ProgramChange {
 impl Program {
     fn real_path(&self) -> Option<&String> {
         self.link_target.as_ref().or(self.path.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_cannot_be_read_counts_as_changed() {
+        let program = |sha256: &str| Program {
+            path: Some("/bin/x".to_owned()),
+            link_target: None,
+            files: vec![ProgramFile {
+                path: "/bin/x".to_owned(),
+                sha256: sha256.to_owned(),
+            }],
+        };
+        assert_eq!(ProgramChange::find(&program("a"), &program("a")), None);
+        for accepted in ["", "a"] {
+            let change = ProgramChange::find(&program(accepted), &program(""));
+            let path = "/bin/x".to_owned();
+            assert_eq!(change, Some(ProgramChange::NotReadable { path }));
+        }
     }
 }

@@ -1,10 +1,17 @@
 //! The only code that knows the revisions of the protocol, and how to translate between them.
 //!
-//! There are two eras ([`Era`]): legacy, with `initialize` and sessions, and modern, stateless.
-//! [`handshake`] and [`meta`] are how a peer introduces itself in each; [`translate`] converts
-//! results and errors; [`input`] is `input_required`, with which a modern server asks a client;
-//! [`headers`] are the headers that repeat parts of a modern request; [`tasks`] are calls that are
-//! answered with a task.
+//! There are two eras ([`Era`]): legacy, with `initialize` and sessions, and modern, which is
+//! stateless.
+//!
+//! | module | purpose |
+//! |---|---|
+//! | [`handshake`] | how peers introduce themselves with `initialize` and `server/discover` |
+//! | [`meta`] | how a modern client introduces itself with each request |
+//! | [`translate`] | converts results, errors and requests between the eras |
+//! | [`input`] | `input_required`, with which a modern server asks a client |
+//! | [`headers`] | the headers that repeat parts of a modern request |
+//! | [`tasks`] | calls that are answered with a task |
+//! | [`guarded`] | the methods whose requests the policy decides |
 
 mod capabilities;
 mod extensions;
@@ -43,9 +50,8 @@ pub fn is_known_revision(revision: &str) -> bool {
 /// Checks a spec, including the revision that it names for its server.
 ///
 /// # Errors
-/// Returns an error if two fields contradict each other, with the first contradiction. Returns an
-/// error that names the possible revisions if Drawbridge does not support the named one over the
-/// spec's transport.
+/// Returns an error if [`ServerSpec::check`] does, or if Drawbridge does not support the named
+/// revision over the spec's transport. The latter error names the possible revisions.
 pub fn check_spec(spec: &ServerSpec) -> Result<(), SpecError> {
     spec.check()?;
     let Some(found) = &spec.protocol_version else {
@@ -70,8 +76,8 @@ pub fn supports_batches(revision: &str) -> bool {
     revision == "2025-03-26"
 }
 
-/// Rejects a list request that continues at a cursor. Drawbridge answers every list in one page, so
-/// it never issued a cursor. An empty string is a cursor too (2026-07-28); null is none.
+/// Rejects a list request that continues at a cursor. Drawbridge answers every list in one page,
+/// and never issues a cursor. An empty string is a cursor too (2026-07-28), but null is not.
 ///
 /// # Errors
 /// Returns an error (`-32602`) if `params` has a cursor.

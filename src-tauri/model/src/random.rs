@@ -1,4 +1,4 @@
-//! Random names: tokens that cannot be guessed, and ids that do not collide.
+//! Random tokens and bytes that cannot be guessed, and ids that do not collide.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,8 +6,8 @@ use rand::{Rng, RngCore};
 
 use crate::clock;
 
-/// Digits and letters that a person can tell apart, in ASCII order so that ids sort as their
-/// numbers.
+/// The digits and letters of ids, which a person can tell apart. They are in ASCII order, so that
+/// ids sort like the numbers that they encode.
 const LETTERS: &[u8; 32] = b"23456789abcdefghijkmnpqrstuvwxyz";
 
 /// The places of an id's letters. Place 0 is the last letter.

@@ -1,7 +1,8 @@
 //! References in the values of a spec: `${keyring:NAME}`, `${env:NAME}` and
 //! `${command:PROGRAM ARGS…}`. Each stands for a secret, which replaces it when the server starts.
 
-/// How a reference begins, and what it makes of the text up to the closing brace.
+/// The text that begins a reference, and the function that makes the reference from the text up to
+/// the closing brace.
 type Kind = (&'static str, fn(&str) -> Reference<'_>);
 
 const KINDS: [Kind; 3] = [
@@ -17,13 +18,14 @@ pub enum Reference<'a> {
     Keyring(&'a str),
     /// A variable of the hub's environment.
     Env(&'a str),
-    /// What this command prints. It is split into words as a shell would, but no shell runs it.
+    /// The output of this command. The command is split into words as in a shell, but no shell runs
+    /// it.
     Command(&'a str),
 }
 
 impl Reference<'_> {
     /// Returns whether the secret is not stored by Drawbridge.
-    pub fn is_elsewhere(self) -> bool {
+    pub fn is_external(self) -> bool {
         match self {
             Self::Keyring(_) => false,
             Self::Env(_) | Self::Command(_) => true,
@@ -35,7 +37,7 @@ impl Reference<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part<'a> {
     Text(&'a str),
-    /// A reference, and the text that is one.
+    /// A reference, and its whole text, such as `${env:NAME}`.
     Reference(Reference<'a>, &'a str),
 }
 
@@ -66,7 +68,7 @@ pub fn split_references(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Returns the references in a value, each with its text.
+/// Returns the references in a value, each with its whole text.
 pub fn list_references(text: &str) -> impl Iterator<Item = (Reference<'_>, &str)> {
     split_references(text)
         .into_iter()
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_hides_no_reference_to_the_keyring() {
+    fn a_reference_ends_at_the_first_brace_even_if_it_contains_another_reference() {
         let found: Vec<_> = list_references("${command:echo ${keyring:a}}").collect();
         assert_eq!(
             found,

@@ -1,4 +1,4 @@
-//! The programs that start packages, and what was found of each on this machine.
+//! The programs that run servers, and whether they are installed on this machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +65,7 @@ impl Runtime {
         })
     }
 
-    /// Returns the runtime of this name, as people and manifests write it.
+    /// Returns the runtime with this name, as people and manifests write the name.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase();
         match name
@@ -84,7 +84,7 @@ impl Runtime {
     }
 }
 
-/// A runtime as it was found in the environment that servers start in.
+/// A runtime, as Drawbridge found it in the environment in which servers start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct RuntimeStatus {

@@ -23,14 +23,14 @@ pub enum SandboxFiles {
 pub enum SandboxNetwork {
     #[default]
     All,
-    /// TCP only to and on the listed ports.
+    /// TCP connections to the ports in `connect`, and TCP listeners on the ports in `bind`.
     Listed,
     /// No network at all, not even this computer's own.
     None,
 }
 
-/// The restrictions of a local server and of everything that it starts. A member that is not known
-/// makes the spec invalid, because an ignored restriction would not be enforced.
+/// The restrictions of a local server and of everything that it starts. An unknown member makes the
+/// spec invalid, because a restriction that is not understood would not be enforced.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
@@ -52,7 +52,7 @@ pub struct Sandbox {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bind: Vec<u16>,
     /// Whether the server may connect to the local sockets of other programs, such as the session
-    /// bus or Docker. Such a program can do for the server what the sandbox forbids.
+    /// bus or Docker. These programs can do for the server what the sandbox forbids.
     #[serde(default, skip_serializing_if = "is_false")]
     pub local_sockets: bool,
 }
@@ -86,7 +86,8 @@ impl Sandbox {
     /// Checks that the fields fit together.
     ///
     /// # Errors
-    /// Returns an error if two fields contradict each other, or if a path is not absolute.
+    /// Returns an error if two fields contradict each other, if a path is not absolute or refers to
+    /// a secret, or if the sandbox restricts nothing.
     pub fn check(&self) -> Result<(), SandboxError> {
         for (field, paths) in [("read", &self.read), ("write", &self.write)] {
             if self.files == SandboxFiles::All && !paths.is_empty() {
@@ -115,7 +116,7 @@ impl Sandbox {
     }
 }
 
-/// What is enforced for a server that runs in a sandbox, in addition to its spec.
+/// The parts of a running server's sandbox that depend on the kernel and not on the spec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct EnforcedSandbox {
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sandbox_whose_restrictions_contradict_each_other_is_invalid() {
+    fn a_sandbox_with_contradicting_or_invalid_fields_is_invalid() {
         for (text, word) in [
             (
                 r#"{"files": "all", "read": ["/a"]}"#,

@@ -1,4 +1,4 @@
-//! Where secrets are stored, and in which state that place is.
+//! The places that store secrets, and their states.
 
 use serde::{Deserialize, Serialize};
 

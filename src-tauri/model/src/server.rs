@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::{ClientName, Timestamp};
 
-/// The state of a server session, or the reason why there can be none.
+/// The state of a server session, or the reason why there can be no session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]

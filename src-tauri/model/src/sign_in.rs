@@ -9,8 +9,8 @@ use super::ids::{SignInId, Timestamp};
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ServerSignIn {
-    /// The server has not asked for a sign-in, or cannot: a local server, or a server whose spec
-    /// has an `Authorization` header of its own.
+    /// The server has not asked for a sign-in, or a person cannot sign in to it: it has no URL, or
+    /// its spec has an `Authorization` header of its own.
     #[default]
     None,
     /// The server refused a request; a person has to sign in.
@@ -29,7 +29,7 @@ pub enum ServerSignIn {
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct SignIn {
     pub id: SignInId,
-    /// The page that the person signs in at, to be opened in a browser.
+    /// The page on which the person signs in, to be opened in a browser.
     pub url: String,
     pub state: SignInState,
 }

@@ -126,16 +126,16 @@ pub enum DefinitionPolicy {
     Trust,
 }
 
-/// How closely the arguments of a call have to match the tool's schema. In any case they are sent
-/// byte for byte.
+/// How closely the arguments of a call have to match the tool's schema. The arguments are always
+/// sent byte for byte.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Validate {
     /// The arguments have to match exactly.
     Strict,
-    /// The arguments have to match exactly, or after a conversion that many servers do on purpose,
-    /// such as from `"2"` to the number 2.
+    /// The arguments have to match exactly, or after a conversion that many servers perform on
+    /// purpose, such as from `"2"` to the number 2.
     #[default]
     Coercible,
     /// The arguments are not checked; the server alone checks them.
@@ -157,12 +157,13 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 /// A server as its spec file describes it. A local server has a `command`, and a remote server a
-/// `url`. A spec with both and a `transport` is a program that Drawbridge starts, and that serves
-/// this URL on this machine.
+/// `url`. A spec that has both, and a `transport`, describes a program that Drawbridge starts and
+/// that serves this URL on this machine.
 ///
 /// The values of `env`, `headers` and `args`, `bearer_token`, the OAuth client secret, and the
-/// user, password, path and query of `url` may contain `${keyring:NAME}`. The secret is resolved
-/// when the server is started, and is never written anywhere.
+/// user, password, path and query of `url` may contain references to secrets, such as
+/// `${keyring:NAME}`. Drawbridge replaces them when the server is started, and never writes the
+/// secrets to the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct ServerSpec {
@@ -203,10 +204,11 @@ pub struct ServerSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_hint: Option<Runtime>,
     /// Whether a person replaces the program or script on purpose, for instance while developing
-    /// it. A replaced one then starts without being accepted again.
+    /// it. A replaced program then starts without being accepted again.
     #[serde(default, skip_serializing_if = "is_default")]
     pub program_changes: bool,
-    /// What the processes of a local server may use; everything that the user may if it is absent.
+    /// The restrictions of a local server's processes. If they are absent, the processes may use
+    /// everything that the user may use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
     #[serde(default = "default_true", skip_serializing_if = "is_true")]
@@ -219,7 +221,10 @@ pub struct ServerSpec {
     pub timeouts: Timeouts,
     /// How often a failed start is tried again, with growing pauses. After the last failure, the
     /// server is not started until the next call.
-    #[serde(default = "retries", skip_serializing_if = "is_retries")]
+    #[serde(
+        default = "default_retries",
+        skip_serializing_if = "is_default_retries"
+    )]
     pub retries: u32,
     #[serde(default, skip_serializing_if = "is_default")]
     pub visibility: Visibility,
@@ -239,15 +244,16 @@ pub struct ServerSpec {
     /// name, the server that was accepted first has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// The servers that are tried with the same tool, in this order, if this one cannot be reached.
+    /// The servers whose tool of the same name is tried, in this order, if this server cannot be
+    /// reached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<ServerId>,
-    /// How long the catalog's copy of the server counts as fresh, in milliseconds; the setting
-    /// applies if it is absent.
+    /// How long the catalog's copy of the server counts as fresh, in milliseconds. If it is absent,
+    /// the setting for all servers applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_ttl_ms: Option<u32>,
-    /// How long results of the server's resources and of its read-only, idempotent tools may be
-    /// answered from the cache, in milliseconds; 0 for not at all.
+    /// How long Drawbridge may answer from its cache instead of reading a resource again or calling
+    /// a read-only, idempotent tool again, in milliseconds; 0 for not at all.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cache_results_ms: u32,
     /// The built-in server that the spec describes. Only Drawbridge sets this field. A spec from
@@ -376,7 +382,7 @@ impl Default for ServerSpec {
             lifecycle: Lifecycle::default(),
             isolation: Isolation::default(),
             timeouts: Timeouts::default(),
-            retries: RETRIES,
+            retries: DEFAULT_RETRIES,
             visibility: Visibility::default(),
             definitions: DefinitionPolicy::default(),
             validate: Validate::default(),
@@ -393,11 +399,12 @@ impl Default for ServerSpec {
 }
 
 impl ServerSpec {
-    /// Checks that the fields fit together, and that the spec is not a built-in server's, which no
-    /// file and no person writes.
+    /// Checks that the fields are valid and fit together, and that the spec does not describe a
+    /// built-in server, whose spec is never in a file.
     ///
     /// # Errors
-    /// Returns an error if two fields contradict each other, with the first contradiction.
+    /// Returns an error if a field is invalid or contradicts another. It describes the first such
+    /// field only.
     pub fn check(&self) -> Result<(), SpecError> {
         if self.builtin.is_some() {
             return Err(SpecError::BuiltIn);
@@ -595,7 +602,7 @@ impl ServerSpec {
         }
     }
 
-    /// Returns the runtime of the server, if Drawbridge knows it.
+    /// Returns the runtime that the spec names, or that its command belongs to.
     pub fn runtime(&self) -> Option<Runtime> {
         self.runtime_hint
             .or_else(|| self.command.as_deref().and_then(Runtime::from_command))
@@ -631,7 +638,7 @@ impl ServerSpec {
                 &serde_json::to_string(client).expect("an OAuth client can be written as JSON"),
             );
         }
-        // Write access to the file alone must not turn this on; a person has to accept it.
+        // Write access to the file must not be enough to turn trust on: a person has to accept it.
         if self.definitions == DefinitionPolicy::Trust {
             text.push_str("trust");
         }
@@ -656,7 +663,8 @@ pub struct Timeouts {
     pub initialize_ms: u32,
     /// The time from sending a call to its answer, or to its next progress notification.
     pub call_ms: u32,
-    /// The time from sending a call to its answer, regardless of progress. At least `call_ms`.
+    /// The time from sending a call to its answer, regardless of progress. If `call_ms`, or the
+    /// tool's own value in `tools`, is longer, that value applies.
     pub total_ms: u32,
     /// Replaces `call_ms` for single tools, by the server's own names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -699,19 +707,18 @@ impl Timeouts {
     }
 }
 
-/// The default of [`ServerSpec::retries`].
-const RETRIES: u32 = 3;
+const DEFAULT_RETRIES: u32 = 3;
 
-fn retries() -> u32 {
-    RETRIES
+fn default_retries() -> u32 {
+    DEFAULT_RETRIES
 }
 
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     reason = "serde's skip_serializing_if passes a reference"
 )]
-fn is_retries(value: &u32) -> bool {
-    *value == RETRIES
+fn is_default_retries(value: &u32) -> bool {
+    *value == DEFAULT_RETRIES
 }
 
 fn default_true() -> bool {

@@ -1,5 +1,5 @@
-//! The result of a call in one shape for hooks and scripts, whatever the server's blocks of content
-//! are.
+//! The result of a call in a uniform shape for hooks and scripts, for any blocks of content that a
+//! server may send.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -49,14 +49,16 @@ pub struct ContentItem {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
+        deserialize_with = "deserialize_present"
     )]
     #[cfg_attr(feature = "bindings", ts(optional, type = "unknown"))]
     pub raw: Option<Value>,
 }
 
-/// Reads a member that is there, even if it is null.
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+/// Reads a member that is present. A member with the value null is not taken for an absent member.
+fn deserialize_present<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
@@ -68,7 +70,7 @@ pub struct ToolExecutionResult {
     pub success: bool,
     /// The text blocks, joined with line breaks.
     pub content: String,
-    /// All blocks, including those of text, in the server's order.
+    /// All blocks, including the text blocks, in the server's order.
     pub content_items: Vec<ContentItem>,
     /// The structured result; null if there is none.
     #[cfg_attr(feature = "bindings", ts(type = "unknown"))]
@@ -143,7 +145,7 @@ impl ToolExecutionResult {
         converted
     }
 
-    /// Returns the length of the content in bytes: the text and data of all items, or that of the
+    /// Returns the length of the content in bytes: of the text and data of all items, or of the
     /// structured content if there are no items.
     pub fn content_length(&self) -> usize {
         if self.content_items.is_empty() {
@@ -159,7 +161,8 @@ impl ToolExecutionResult {
             .sum()
     }
 
-    /// Returns the first of these that says something: content, items, structured content, error.
+    /// Returns the first of these texts that is not empty: the content, the summaries of the items,
+    /// the structured content as JSON, or the error.
     fn summarize(&self) -> String {
         if !self.content.trim().is_empty() {
             return self.content.clone();
@@ -186,14 +189,15 @@ impl ContentItem {
         Self::from_known_block(block).unwrap_or_else(|| Self::unknown(block))
     }
 
-    /// Converts a block of a known type that has what its type requires.
+    /// Converts a block of a known type. Returns `None` if the type is unknown, or if the block
+    /// lacks a member that its type requires.
     fn from_known_block(block: &Value) -> Option<Self> {
         let block = block.as_object()?;
         let text_of = |members: &Map<String, Value>, key: &str| {
             members.get(key).and_then(Value::as_str).map(str::to_owned)
         };
         let mut item = Self::empty(ContentKind::Text);
-        // The members that the item itself has.
+        // The members of the block that have a place in the item.
         let known: &[&str] = match block.get("type")?.as_str()? {
             "text" => {
                 item.text = Some(text_of(block, "text")?);
@@ -237,6 +241,8 @@ impl ContentItem {
             }
             _ => return None,
         };
+        // A known member is kept too if its value has an unexpected type and is therefore not in
+        // the item.
         let is_kept = |key: &str, value: &Value| {
             !known.contains(&key) || (!value.is_string() && !value.is_object())
         };
@@ -280,7 +286,8 @@ impl ContentItem {
         }
     }
 
-    /// Returns the item in one line, without its data. A text is returned as it is.
+    /// Returns a line that describes the item without its data, and below it the text of a
+    /// resource. Returns an empty text for a text item, whose text is in the content.
     fn summarize(&self) -> String {
         let of = |value: &Option<String>| value.clone().unwrap_or_default();
         let described = |kind: &str| {

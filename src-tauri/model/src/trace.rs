@@ -1,5 +1,5 @@
 //! The W3C trace context that requests carry in `_meta` (`traceparent`, `tracestate`), so that the
-//! spans of all programs on the way belong to one trace.
+//! spans of all programs that handle a request belong to one trace.
 //! <https://www.w3.org/TR/trace-context/>
 
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::random;
 /// The member of `_meta` that names the trace and the span of the sender.
 pub const TRACEPARENT: &str = "traceparent";
 
-/// The position of a span in its trace: what a child span, or the next program, needs to know.
+/// The position of a span in its trace, which a child span, or the next program, needs to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceContext {
     pub trace_id: [u8; 16],
@@ -40,13 +40,14 @@ impl TraceContext {
         }
     }
 
-    /// Reads a `traceparent`. Returns `None` if it is malformed: the receiver then begins a new
-    /// trace.
+    /// Reads a `traceparent`. Returns `None` if the text is malformed. The receiver then begins a
+    /// new trace.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let [version, trace_id, span_id, flags] = std::array::from_fn(|_| parts.next());
         let version = read_hex::<1>(version?)?;
-        // A later version may have more parts. Version 0 has exactly these, and 255 is invalid.
+        // A later version may have more parts. Version 0 has exactly four, and version 255 is
+        // invalid.
         if version == [0xff] || version == [0] && parts.next().is_some() {
             return None;
         }

@@ -23,7 +23,10 @@ use drawbridge_jsonrpc::{
 };
 use serde_json::value::RawValue;
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::{
+        mpsc::{self, error::TrySendError},
+        oneshot,
+    },
     time::timeout,
 };
 
@@ -32,7 +35,8 @@ use super::{
     message_queue::{Lifetime, MessageQueue, MessageReader, MessageSender, Undelivered},
 };
 
-/// The most requests to one client that may wait for answers.
+/// The most requests to one session, or during one request of a modern client, that may wait for
+/// answers.
 const MAX_PENDING: usize = 64;
 
 /// Messages for a client that belong to none of its requests.
@@ -53,8 +57,8 @@ pub(super) struct HubRequests {
 }
 
 impl Default for HubRequests {
-    /// Returns a counter that starts at a random id: a late answer to a request from before a
-    /// restart must not match a request of this hub.
+    /// Returns an empty set of requests. The first id is random, because a late answer to a request
+    /// from before a restart must not match a request of this hub.
     fn default() -> Self {
         Self {
             next_id: AtomicU64::new(rand::random::<u32>().into()),
@@ -64,8 +68,8 @@ impl Default for HubRequests {
 }
 
 impl ClientSession {
-    /// Returns a reader of the messages that belong to no request. It takes over from the previous
-    /// reader.
+    /// Returns a reader of the messages that belong to no request. The new reader takes over from
+    /// the previous one.
     pub fn listen(&self) -> MessageReader {
         self.outbox.0.attach_reader()
     }
@@ -90,8 +94,8 @@ pub struct ClientHandle {
 #[derive(Debug)]
 struct RequestContext {
     answers: Mutex<AnswerStream>,
-    /// The questions that wait for the client's retry, because a modern client cannot receive
-    /// requests.
+    /// Takes the questions that wait for the retry of a modern client, which cannot receive
+    /// requests. `None` for a legacy client.
     questions: Option<mpsc::Sender<PendingQuestion>>,
     /// The level of log messages that the request names, if any.
     log_level: Option<LogLevel>,
@@ -101,11 +105,11 @@ struct RequestContext {
 #[derive(Debug)]
 struct AnswerStream {
     sender: MessageSender,
-    /// The progress token of the client's latest retry.
+    /// The progress token of the client's latest retry, if there was a retry with a token.
     progress_token: Option<ProgressToken>,
 }
 
-/// A server's request to a modern client.
+/// A server's request to a modern client, and the sender of the client's answer.
 #[derive(Debug)]
 pub struct PendingQuestion {
     pub request: InputRequest,
@@ -113,8 +117,8 @@ pub struct PendingQuestion {
 }
 
 impl ClientHandle {
-    /// Returns a handle for the duration of a request. `stream` takes the messages that belong to
-    /// the request, before its answer.
+    /// Returns a handle for the duration of a legacy client's request. `stream` takes the messages
+    /// that belong to the request, before its answer.
     pub fn for_request(session: Arc<ClientSession>, stream: MessageSender) -> Self {
         Self::new(session, stream, None, None)
     }
@@ -188,15 +192,16 @@ impl ClientHandle {
         }
     }
 
-    /// Returns the progress token of the client's latest retry, or `None` if there was no retry or
-    /// it has none.
+    /// Returns the progress token of the client's latest retry, or `None` if there was no retry, or
+    /// if the retry has no token.
     pub fn progress_token(&self) -> Option<ProgressToken> {
         self.request
             .as_ref()
             .and_then(|request| lock(&request.answers).progress_token.clone())
     }
 
-    /// Sends a notification without waiting. A client that reads too slowly misses it.
+    /// Sends a notification without waiting. A client that reads too slowly misses it. So does a
+    /// modern client if this handle belongs neither to a request nor to a subscription.
     pub fn notify(&self, method: &str, params: Option<&RawValue>) {
         let with_id = match (&self.request, self.era()) {
             (None, Era::Modern) => match &self.session.subscription {
@@ -230,15 +235,16 @@ impl ClientHandle {
     /// request.
     ///
     /// # Errors
-    /// Returns an error if the client answers with one or does not answer in time, if its session
-    /// ends, or if too many requests wait for it already.
+    /// Returns an error if the client answers with an error, does not read its messages or does not
+    /// answer in time, if its session or request ends, or if too many requests wait for the client
+    /// already.
     pub async fn send_request(&self, request: &InputRequest, max_wait: Duration) -> RpcResult {
         match self
             .request
             .as_ref()
-            .and_then(|during| during.questions.as_ref())
+            .and_then(|context| context.questions.as_ref())
         {
-            Some(asks) => self.request_by_retry(asks, request, max_wait).await,
+            Some(questions) => self.request_by_retry(questions, request, max_wait).await,
             None => self.request_directly(request, max_wait).await,
         }
     }
@@ -254,8 +260,13 @@ impl ClientHandle {
             request: translate::request_for_modern_client(request),
             answer,
         };
-        if questions.try_send(question).is_err() {
-            return Err(no_answer_error(&request.method, "its request has ended"));
+        if let Err(error) = questions.try_send(question) {
+            return Err(match error {
+                TrySendError::Full(_) => too_many_waiting(),
+                TrySendError::Closed(_) => {
+                    no_answer_error(&request.method, "its request has ended")
+                }
+            });
         }
         match timeout(max_wait, answered).await {
             Ok(Ok(reply)) => reply,
@@ -271,10 +282,7 @@ impl ClientHandle {
         let requests = &self.session.hub_requests;
         let id = requests.next_id.fetch_add(1, Ordering::Relaxed) + 1;
         let Some(answered) = requests.pending.register(id, MAX_PENDING) else {
-            return Err(RpcError::new(
-                code::INTERNAL_ERROR,
-                "too many requests are already waiting for the client",
-            ));
+            return Err(too_many_waiting());
         };
         let _guard = PendingGuard { client: self, id };
         let InputRequest { method, params } = request;
@@ -314,6 +322,13 @@ impl ClientHandle {
         };
         self.session.outbox.0.push(message)
     }
+}
+
+fn too_many_waiting() -> RpcError {
+    RpcError::new(
+        code::INTERNAL_ERROR,
+        "too many requests are already waiting for the client",
+    )
 }
 
 fn no_answer_error(method: &str, why: &str) -> RpcError {

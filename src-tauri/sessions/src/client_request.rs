@@ -1,4 +1,4 @@
-//! A request of a client, whose method Drawbridge knows.
+//! A request of a client with a method that Drawbridge knows.
 
 use drawbridge_jsonrpc::{
     json::RawObject,
@@ -23,7 +23,7 @@ impl<'a> ClientRequest<'a> {
     /// Returns the params as an object, which is empty if there are none.
     ///
     /// # Errors
-    /// Returns an error (`-32602`) if a key of the params occurs twice.
+    /// Returns an error (`-32602`) if the params are not an object, or if a key occurs twice.
     pub fn params_object(&self) -> Result<RawObject<'a>, RpcError> {
         let params = self.params.map(RawObject::parse).transpose();
         params

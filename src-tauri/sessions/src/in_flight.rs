@@ -1,4 +1,4 @@
-//! The requests of a client that are in flight. An id is in use at most once at a time, and
+//! The requests of a session that are in flight. No two of them have the same id, and
 //! `notifications/cancelled` finds its request here.
 
 use std::{
@@ -13,11 +13,11 @@ use super::ClientSession;
 /// The most requests of a session that are in flight at the same time.
 const MAX_IN_FLIGHT: usize = 512;
 
-/// The requests, by their ids as written.
+/// The handles that abort the requests, by the ids of the requests as written.
 #[derive(Debug, Default)]
 pub(super) struct AbortHandles(Mutex<HashMap<Box<str>, AbortHandle>>);
 
-/// A request in flight. Dropping it removes the request.
+/// A request in flight. Dropping this value frees the request's id.
 pub struct InFlightRequest {
     session: Arc<ClientSession>,
     id: Box<str>,
@@ -48,7 +48,8 @@ impl ClientSession {
     /// Registers a request.
     ///
     /// # Errors
-    /// Returns an error if a request with that id is in flight already, or too many requests.
+    /// Returns an error if a request with that id is in flight already, or if too many requests
+    /// are.
     pub fn begin_request(self: &Arc<Self>, id: &str) -> Result<InFlightRequest, NotBegun> {
         let (handle, registration) = AbortHandle::new_pair();
         let id: Box<str> = id.into();
@@ -107,7 +108,8 @@ impl InFlightRequest {
         &self.id
     }
 
-    /// Runs the future that answers the request, until the request is aborted.
+    /// Runs the future that answers the request, until the client cancels the request or the
+    /// session ends. Runs only one future: a second call fails.
     ///
     /// # Errors
     /// Returns an error if the request is cancelled or the session ends.

@@ -1,12 +1,14 @@
-//! Input required: requests of modern clients to which a legacy server has a question.
+//! Input required: requests of modern clients during which a legacy server asks the client a
+//! question.
 //!
-//! A modern client cannot receive requests. Its request is answered with `input_required`, and the
-//! client retries with the answers. Meanwhile the server works on the first request and must not
-//! get it twice. So that request waits here, and the retry finds it by its state.
+//! A modern client cannot receive requests. Drawbridge answers its request with `input_required`,
+//! and the client retries the request with the answers. The legacy server still works on the first
+//! request and must not get it twice. The first request is therefore parked here, and the retry
+//! finds it by the `requestState` that Drawbridge issued.
 //!
-//! A waiting request continues in a task of its own. If the server answers without the client, or
-//! withdraws its question, the request ends at the server and in the records, and only its reply is
-//! kept for the client.
+//! A parked request continues in a task of its own. If the server answers it without the client's
+//! answers, the request has ended at the server and in the records. Only its reply is kept for the
+//! client.
 
 use drawbridge_model::{
     digest,
@@ -38,9 +40,9 @@ use tokio::{
 
 use super::{ClientHandle, ClientSession, MessageSender, PendingQuestion, RequestPermit};
 
-/// How long a request waits for its client.
+/// How long a parked request waits for its client's retry.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(300);
-/// The most requests of one client that may wait.
+/// The most parked requests of one client.
 const MAX_PER_CLIENT: usize = 64;
 /// The most bytes of replies that are kept for one client. If there are more, the oldest replies
 /// are dropped with their requests.
@@ -48,7 +50,7 @@ const MAX_REPLY_BYTES: usize = 32 * 1024 * 1024;
 /// The prefix of the states that Drawbridge issues. Other states belong to the servers.
 const STATE_PREFIX: &str = "drawbridge:";
 
-/// The waiting requests. Cheap to clone.
+/// The parked requests, by the state that Drawbridge issued for each. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct PendingInputs(Arc<Mutex<HashMap<String, ParkedRequest>>>);
 
@@ -64,17 +66,17 @@ pub struct StatelessRequest {
 
 type ReplyFuture = Pin<Box<dyn Future<Output = RpcResult> + Send>>;
 
-/// A request whose answer is in progress.
+/// A request that runs, and the questions to its client.
 struct ActiveRequest {
     client: ClientName,
-    /// Identifies the request: its state must not be used for another one.
+    /// Identifies the request, so that its state cannot be used for another request.
     digest: String,
     handle: ClientHandle,
     reply: ReplyFuture,
-    /// Whether the reply has arrived. `reply` is ready then.
+    /// Whether the reply arrived while the request was parked. `reply` then resolves at once.
     has_reply: bool,
     questions: mpsc::Receiver<PendingQuestion>,
-    /// The questions that the client has received and not answered, by key.
+    /// The questions that the client has not answered, each with its key.
     unanswered: Vec<(String, PendingQuestion)>,
     last_key: u32,
     _permit: RequestPermit,
@@ -89,7 +91,7 @@ struct ParkedRequest {
     hand_over: oneshot::Sender<oneshot::Sender<ActiveRequest>>,
     /// The size of the reply in bytes, or 0 until there is one.
     reply_bytes: usize,
-    /// The position of the reply in the order in which replies arrived.
+    /// The position of the reply in the order in which replies arrived, or 0 until there is one.
     reply_number: u64,
 }
 
@@ -107,12 +109,12 @@ impl Drop for ParkedGuard {
 }
 
 impl PendingInputs {
-    /// Answers a request: starts it with `start`, or continues the one that waits for these
-    /// answers.
+    /// Answers a request. Starts a new request with `start`, and resumes the parked request if this
+    /// is a retry with a state that Drawbridge issued.
     ///
     /// # Errors
-    /// Returns an error if the request itself fails, or (`-32602`) if the state is unknown or
-    /// belongs to another request.
+    /// Returns an error if the request itself fails, if too many requests of the client are parked,
+    /// or (`-32602`) if the state is unknown or belongs to another request.
     pub async fn start_or_resume<F>(
         &self,
         attempt: StatelessRequest,
@@ -152,8 +154,8 @@ impl PendingInputs {
         self.run_until_input(active).await
     }
 
-    /// Returns the waiting request that this attempt continues, after delivering the answers to it.
-    /// Returns `None` if the attempt starts a new request.
+    /// Returns the parked request that this attempt resumes, after delivering the client's answers
+    /// to the questions. Returns `None` if the attempt starts a new request.
     async fn resume_parked(
         &self,
         attempt: &StatelessRequest,
@@ -176,10 +178,10 @@ impl PendingInputs {
         active
             .handle
             .switch_to_retry(attempt.stream.clone(), ProgressToken::read(&params));
-        for (key, ask) in std::mem::take(&mut active.unanswered) {
+        for (key, question) in std::mem::take(&mut active.unanswered) {
             match answers.remove(&key) {
-                Some(answer) => drop(ask.answer.send(Ok(answer.into()))),
-                None => active.unanswered.push((key, ask)),
+                Some(answer) => drop(question.answer.send(Ok(answer.into()))),
+                None => active.unanswered.push((key, question)),
             }
         }
         Ok(Some(active))
@@ -218,8 +220,8 @@ impl PendingInputs {
     /// Runs a request until it is answered, or until the client has to answer a question.
     async fn run_until_input(&self, mut active: ActiveRequest) -> RpcResult {
         loop {
-            while let Ok(ask) = active.questions.try_recv() {
-                active.add_question(ask);
+            while let Ok(question) = active.questions.try_recv() {
+                active.add_question(question);
             }
             active.drop_withdrawn();
             if !active.unanswered.is_empty() && !active.has_reply {
@@ -228,7 +230,7 @@ impl PendingInputs {
             tokio::select! {
                 biased;
                 reply = &mut active.reply => return reply,
-                Some(ask) = active.questions.recv() => active.add_question(ask),
+                Some(question) = active.questions.recv() => active.add_question(question),
             }
         }
         let state = format!("{STATE_PREFIX}{}", random::token());
@@ -236,7 +238,7 @@ impl PendingInputs {
             active
                 .unanswered
                 .iter()
-                .map(|(key, ask)| (key.as_str(), &ask.request)),
+                .map(|(key, question)| (key.as_str(), &question.request)),
             Some(&state),
         );
         self.park(state, active)?;
@@ -244,7 +246,7 @@ impl PendingInputs {
     }
 
     fn park(&self, state: String, active: ActiveRequest) -> Result<(), RpcError> {
-        let (take, taken) = oneshot::channel();
+        let (hand_over, taken) = oneshot::channel();
         let (client, digest) = (active.client.clone(), active.digest.clone());
         let mut all = self.lock();
         if all.values().filter(|other| other.client == client).count() >= MAX_PER_CLIENT {
@@ -258,7 +260,7 @@ impl PendingInputs {
             ParkedRequest {
                 client,
                 digest,
-                hand_over: take,
+                hand_over,
                 reply_bytes: 0,
                 reply_number: 0,
             },
@@ -279,7 +281,7 @@ impl PendingInputs {
     /// drops its oldest requests with a reply.
     fn record_reply(&self, state: &str, length: usize) {
         let mut all = self.lock();
-        let replied = all
+        let reply_number = all
             .values()
             .map(|parked| parked.reply_number)
             .max()
@@ -288,7 +290,7 @@ impl PendingInputs {
         let Some(parked) = all.get_mut(state) else {
             return;
         };
-        (parked.reply_bytes, parked.reply_number) = (length, replied);
+        (parked.reply_bytes, parked.reply_number) = (length, reply_number);
         let client = parked.client.clone();
         let mut of_client: Vec<_> = all
             .iter()
@@ -313,20 +315,21 @@ impl PendingInputs {
 }
 
 impl ActiveRequest {
-    fn add_question(&mut self, ask: PendingQuestion) {
+    fn add_question(&mut self, question: PendingQuestion) {
         self.last_key += 1;
         self.unanswered
-            .push((format!("input-{}", self.last_key), ask));
+            .push((format!("input-{}", self.last_key), question));
     }
 
     /// Drops the questions that their server has withdrawn: nobody waits for the answers.
     fn drop_withdrawn(&mut self) {
-        self.unanswered.retain(|(_, ask)| !ask.answer.is_closed());
+        self.unanswered
+            .retain(|(_, question)| !question.answer.is_closed());
     }
 }
 
-/// Runs a parked request until its client takes it back. Ends the request if the client does not
-/// return in time, or if its session ends.
+/// Runs a parked request until its client retries, and hands it over to the retry. Ends the request
+/// if the client does not retry in time, or if its session ends.
 async fn run_parked(
     mut active: ActiveRequest,
     mut taken: oneshot::Receiver<oneshot::Sender<ActiveRequest>>,

@@ -13,11 +13,11 @@ use serde::de::IgnoredAny;
 
 use super::ClientSession;
 
-/// The most URIs that a session remembers, and their total size in bytes. If there are more, the
-/// oldest are dropped.
+/// The most URIs that a session remembers. If there are more, the oldest are dropped.
 const MAX_URIS: usize = 1_000;
+/// The most bytes of all these URIs. If there are more, the oldest URIs are dropped.
 const MAX_BYTES: usize = 128 * 1024;
-/// The longest URI that is remembered, in bytes of its JSON string.
+/// The longest URI that is remembered, in bytes of its JSON string with quotes.
 const MAX_LENGTH: usize = 8 * 1024;
 
 const URI_KEY: &str = "\"uri\"";
@@ -28,8 +28,9 @@ pub(super) struct IssuedUris(Mutex<Uris>);
 
 #[derive(Debug, Default)]
 struct Uris {
+    /// The server that named each URI last, and the number of that record.
     by_uri: HashMap<Arc<str>, (ServerId, u64)>,
-    /// The URIs in the order in which they were named.
+    /// The URIs by the numbers of their records, so the oldest URI is first.
     by_age: BTreeMap<u64, Arc<str>>,
     last_number: u64,
     bytes: usize,
@@ -92,12 +93,12 @@ impl Uris {
 fn uris_in(json: &str) -> Vec<String> {
     let mut values = VecDeque::new();
     for position in memmem::find_iter(json.as_bytes(), URI_KEY) {
-        // After a backslash, the first quote is part of a string. Anywhere else it begins one.
-        let is_string = !json[..position].ends_with('\\');
+        // A quote after a backslash is part of a string. Any other quote here begins one.
+        let begins_string = !json[..position].ends_with('\\');
         let Some(value) = json[position + URI_KEY.len()..]
             .trim_start()
             .strip_prefix(':')
-            .filter(|_| is_string)
+            .filter(|_| begins_string)
         else {
             continue;
         };

@@ -50,9 +50,9 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// A client that has not read its changed tools for this long does not react to `list_changed`.
 const LIST_CHANGE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A live connection of a client. The protocol gives a modern client no session. The client gets
-/// one here for as long as it introduces itself in the same way, so that a decision "for this
-/// session" can apply to it.
+/// A live connection of a client. The protocol gives a modern client no session. Here, such a
+/// client has one as long as it introduces itself in the same way and does not stay idle, so that a
+/// decision "for this session" can apply to it.
 #[derive(Debug)]
 pub struct ClientSession {
     pub id: SessionId,
@@ -63,7 +63,7 @@ pub struct ClientSession {
     pub scope: ClientScope,
     /// The subscription, if the session exists only to receive notifications.
     pub subscription: Option<Subscription>,
-    /// Cancelled when the session ends. The requests in flight end with it.
+    /// Cancelled when the session ends. The requests in flight then end too.
     pub ended: CancellationToken,
     log_level: Mutex<Option<LogLevel>>,
     in_flight: in_flight::AbortHandles,
@@ -71,9 +71,10 @@ pub struct ClientSession {
     hub_requests: client_handle::HubRequests,
     /// Shared with the sessions in which the same modern client listens.
     issued_uris: Arc<issued_uris::IssuedUris>,
+    /// The position of the session in the order in which sessions were opened.
     number: u64,
     last_used: Mutex<Instant>,
-    /// When the client was notified that its tools have changed, if it has not read them since.
+    /// When the client was first notified of a change of its tools, if it has not read them since.
     unread_tool_change: Mutex<Option<Instant>>,
 }
 
@@ -111,8 +112,8 @@ impl ClientSession {
         *self.unread_tool_change() = None;
     }
 
-    /// Returns whether the client was notified of changed tools a while ago, and has not read them
-    /// since.
+    /// Returns whether the client was notified of changed tools more than a minute ago, and has
+    /// not read them since.
     pub fn ignores_tool_changes(&self) -> bool {
         self.unread_tool_change()
             .is_some_and(|at| at.elapsed() > LIST_CHANGE_TIMEOUT)
@@ -141,7 +142,7 @@ pub struct ClientSessions {
     table: Mutex<SessionTable>,
 }
 
-/// A client, its scope, and its description of itself.
+/// A client, its scope, and its description of itself (see [`stateless_key`]).
 type StatelessKey = (ClientName, ClientScope, String);
 
 fn stateless_key(client: &ClientName, hello: &ClientHello, scope: &ClientScope) -> StatelessKey {
@@ -216,7 +217,7 @@ impl ClientSessions {
         Ok(table.open(client, hello, scope, Some(subscription), issued))
     }
 
-    /// Returns the session of a modern client, and whether it is new.
+    /// Returns the session of a modern client, and whether the session is new.
     ///
     /// # Errors
     /// Returns an error if the client opens sessions too fast.

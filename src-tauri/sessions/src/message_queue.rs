@@ -1,7 +1,8 @@
 //! Messages that wait for a client to read them, limited by their bytes.
 //!
-//! A client that reads gets every message, however long. If a client does not keep up, messages are
-//! dropped, and after a while its stream ends, so that it holds neither memory nor a connection.
+//! A client that keeps up gets every message, however long. If a client does not keep up, messages
+//! are dropped, and after a while its stream ends, so that it holds neither memory nor a
+//! connection.
 
 use std::{
     collections::VecDeque,
@@ -16,17 +17,19 @@ use tokio::sync::Notify;
 pub const MAX_WAITING_BYTES: usize = 64 * 1024;
 /// The most bytes of answers that wait on a stream that all requests of a session share.
 pub(super) const MAX_WAITING_ANSWER_BYTES: usize = 32 * 1024 * 1024;
-/// If a reader misses more than this many messages, and more than this many bytes, after it last
-/// took a message, its stream ends. A reader that still reads does not miss so many, because a
-/// server's rate limit lets less through between two of its turns.
+/// The most messages that a reader may miss after it last took a message. If it misses more, and
+/// also more than [`MAX_MISSED_BYTES`], its stream ends. A reader that still reads does not miss so
+/// many, because a server's rate limit lets fewer messages through between two reads.
 const MAX_MISSED: usize = 64;
+/// The most bytes of the messages that a reader may miss. See [`MAX_MISSED`].
 const MAX_MISSED_BYTES: usize = 256 * 1024;
 
 /// The sending side of a stream. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct MessageSender(Arc<MessageQueue>);
 
-/// The reading side of a stream, or of a session's outbox. Dropping it ends the stream.
+/// The reading side of a stream, or of a session's outbox. Dropping it ends a stream, but not an
+/// outbox.
 #[derive(Debug)]
 pub struct MessageReader {
     queue: Arc<MessageQueue>,
@@ -38,7 +41,7 @@ pub struct MessageReader {
 pub enum Undelivered {
     /// The client does not read, or reads too slowly.
     TooSlow,
-    /// The stream has ended.
+    /// The stream has ended. Returns the message.
     Ended(Bytes),
 }
 
@@ -60,7 +63,7 @@ pub(super) struct MessageQueue {
 /// How long a queue takes messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lifetime {
-    /// As long as its first reader.
+    /// As long as its only reader.
     Reader,
     /// As long as the session. Readers come and go, and the latest one gets the messages.
     Session,
@@ -94,10 +97,11 @@ impl MessageSender {
         self.0.push(message)
     }
 
-    /// Adds the answer to a request, which waits longer than another message.
+    /// Adds the answer to a request. More bytes of answers may wait than of other messages.
     ///
     /// # Errors
-    /// Returns an error if 32 MiB of answers wait, or if the stream has ended.
+    /// Returns an error if more than 32 MiB of answers would wait, which ends the stream, or if the
+    /// stream has ended.
     pub fn send_answer(&self, answer: Bytes) -> Result<(), Undelivered> {
         self.0.push_answer(answer)
     }
@@ -129,7 +133,8 @@ impl MessageReader {
         }
     }
 
-    /// Ends the stream, and returns the messages that still wait.
+    /// Ends a stream, but not an outbox, and returns the messages that still wait. Returns no
+    /// messages if another reader has taken over.
     pub fn close(&mut self) -> Vec<Bytes> {
         let mut state = self.queue.lock();
         if state.reader != Some(self.number) {

@@ -11,14 +11,14 @@ use drawbridge_model::ids::ClientName;
 
 use crate::token_bucket::{TokenBucket, wait_seconds};
 
-/// The sessions that a client may open at once, and in each minute. A session costs as much as some
-/// calls, a line in the log, and a new list of clients on each screen. Even a client that opens a
-/// session for each call opens a few in a second; only a client that reconnects in a loop opens
-/// 100.
+/// The sessions that a client may open at once, and in each minute. Opening a session costs as much
+/// as a few calls, and adds a line to the log and an update of the clients to each screen. Even a
+/// client that opens a session for each call opens only a few a second. Only a client that
+/// reconnects in a loop opens 100 a second.
 const SESSIONS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(6_000).expect("not zero");
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Counts the sessions that each client opens.
+/// Limits the sessions that each client opens.
 #[derive(Debug, Default)]
 pub(crate) struct OpeningLimit(Mutex<HashMap<ClientName, TokenBucket>>);
 
@@ -36,7 +36,7 @@ impl OpeningLimit {
     /// Counts a session that a client opens.
     ///
     /// # Errors
-    /// Returns an error if the client has opened too many.
+    /// Returns an error if the client has opened too many sessions.
     pub(crate) fn count(&self, client: &ClientName) -> Result<(), TooManyOpened> {
         let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !clients.contains_key(client) {

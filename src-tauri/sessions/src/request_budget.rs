@@ -1,5 +1,5 @@
-//! Limits how much memory the requests of clients take: their number, and the bytes of their bodies
-//! and params, from the reading of a body until the request is answered.
+//! Limits how much memory the requests of clients take: their number, and the bytes of their
+//! bodies. A request counts from when its body is read until the request is answered.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -9,10 +9,10 @@ use std::{
 use drawbridge_model::ids::ClientName;
 
 const MIB: usize = 1024 * 1024;
-/// The most bytes of one client's requests, and of the requests of all clients. A request takes up
-/// to four times its bytes, because its params exist as they were received, as they are decided and
-/// as they are sent.
+/// The most bytes of one client's requests. A request takes up to four times its bytes: for the
+/// body, and for its params as they were received, as they are decided and as they are sent.
 const MAX_CLIENT_BYTES: usize = 32 * MIB;
+/// The most bytes of the requests of all clients.
 const MAX_TOTAL_BYTES: usize = 128 * MIB;
 /// The most requests of one client, in all its sessions.
 const MAX_CLIENT_REQUESTS: usize = 512;
@@ -33,7 +33,7 @@ struct ClientUsage {
     requests: usize,
 }
 
-/// The share of a request. Dropping it, with the request, gives the share back.
+/// The share of the budget that a request takes. Dropping the permit gives the share back.
 #[derive(Debug)]
 pub struct RequestPermit {
     budget: RequestBudget,
@@ -89,7 +89,7 @@ impl RequestPermit {
     /// Adds bytes to the request's share.
     ///
     /// # Errors
-    /// Returns an error if the share of the client, or of all clients, would become too large.
+    /// Returns an error if the bytes of the client, or of all clients, would exceed their limit.
     pub fn add_bytes(&mut self, bytes: usize) -> Result<(), BudgetExceeded> {
         let mut usage = self.budget.lock();
         if usage.bytes + bytes > MAX_TOTAL_BYTES {
@@ -137,7 +137,7 @@ mod tests {
         let mut of_other = budget.begin(&other).expect("a request");
         of_other.add_bytes(MAX_CLIENT_BYTES).expect("its own share");
         drop(held);
-        more.add_bytes(MAX_CLIENT_BYTES).expect("it was given back");
+        more.add_bytes(MAX_CLIENT_BYTES).expect("there is room");
     }
 
     #[test]

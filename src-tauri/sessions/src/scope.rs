@@ -4,21 +4,21 @@ use std::path::PathBuf;
 
 use drawbridge_model::ids::ServerId;
 
-/// The part of the hub that a client session covers.
+/// The servers that a client session covers, and the project in which its client works.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ClientScope {
     pub servers: ServerScope,
-    /// The project folder in which the client works, if it is known to work in the folder of a
-    /// profile.
+    /// The project folder in which the client works, if Drawbridge knows that the client works in
+    /// the folder of a profile.
     pub project: Option<PathBuf>,
 }
 
 /// The servers that an endpoint covers: `/mcp`, or `/mcp/{server}`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ServerScope {
-    /// All servers, with names that tell them apart.
+    /// All servers. Exposed names tell their tools apart.
     All,
-    /// One server, with its own names.
+    /// One server. Its tools keep the server's own names.
     One(ServerId),
 }
 
@@ -45,7 +45,7 @@ impl ClientScope {
         }
     }
 
-    /// Returns whether the endpoint covers a server.
+    /// Returns whether the scope covers a server.
     pub fn includes(&self, server: &ServerId) -> bool {
         match &self.servers {
             ServerScope::All => true,

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 pub struct Subscription {
     /// The id of the client's request, as written.
     pub id: Box<RawValue>,
+    /// The lists whose changes the client wants to know.
     pub lists: BTreeSet<CapabilityKind>,
     /// The URIs of the subscribed resources.
     pub resources: BTreeSet<String>,

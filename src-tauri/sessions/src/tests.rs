@@ -56,7 +56,7 @@ async fn a_stateless_session_ends_with_its_idle_time_even_if_no_other_client_con
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_does_not_read_its_changed_tools_ignores_the_changes() {
+async fn a_client_that_does_not_read_its_changed_tools_counts_as_ignoring_the_changes() {
     let sessions = ClientSessions::new(Events::new());
     let hello = ClientHello::for_manual_calls();
     let session = sessions
@@ -121,7 +121,7 @@ async fn a_client_that_opens_sessions_in_a_loop_has_to_wait_and_no_other_client_
     };
     let stateless =
         sessions.get_or_open_stateless(&ClientName::new("looping"), &modern, &ClientScope::ALL);
-    assert_eq!(stateless.err(), Some(refused), "of any era");
+    assert_eq!(stateless.err(), Some(refused), "both eras count");
     assert_eq!(open("other"), Ok(()));
     advance(Duration::from_secs(refused.wait_s)).await;
     assert_eq!(open("looping"), Ok(()));

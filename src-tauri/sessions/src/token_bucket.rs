@@ -4,8 +4,8 @@ use std::{num::NonZeroU32, time::Duration};
 
 use tokio::time::Instant;
 
-/// A bucket with a number of tokens. It is full at first, and as many tokens flow in evenly in each
-/// period.
+/// A bucket that is full at first. In each period, as many tokens flow in evenly as the bucket can
+/// hold.
 #[derive(Debug)]
 pub struct TokenBucket {
     period: Duration,
@@ -28,7 +28,7 @@ impl TokenBucket {
     /// Takes a token.
     ///
     /// # Errors
-    /// Returns an error if there is none: the time until the next one.
+    /// Returns an error if the bucket is empty: the time until the next token.
     pub fn try_take(&mut self) -> Result<(), Duration> {
         let now = Instant::now();
         let full_at = self.full_at.max(now) + self.interval;
@@ -46,7 +46,7 @@ impl TokenBucket {
     }
 }
 
-/// Returns a wait in whole seconds, at least one.
+/// Returns a wait in whole seconds, rounded up, at least one.
 pub fn wait_seconds(wait: Duration) -> u64 {
     (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
 }

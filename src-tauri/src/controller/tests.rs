@@ -333,7 +333,7 @@ async fn a_client_that_asks_to_be_paired_has_a_notification_that_opens_the_windo
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_waiting_call_has_the_notification_before_a_client() {
+async fn the_notification_of_a_waiting_call_takes_precedence_over_that_of_a_client() {
     let app = App::start(true).await;
     app.send_event(pairing_requested("notes")).await;
     let effects = app.send_event(requested("1")).await;
@@ -501,7 +501,7 @@ async fn many_calls_are_one_notification_that_counts_them() {
 /// The title of the notification of one missed call.
 const MISSED: &str = "Nobody decided in time";
 
-/// Puts a call to the person, who misses it. Returns the effects of its end.
+/// Asks the person about a call, and lets the call time out. Returns the effects of the timeout.
 async fn miss(app: &App, request: ApprovalRequest) -> Vec<Effect> {
     let id = request.id.to_string();
     app.send_event(Event::ApprovalRequested {
@@ -568,7 +568,7 @@ async fn missed_calls_are_counted_until_the_window_is_opened() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_calls_and_clients_have_the_notification_before_missed_calls() {
+async fn notifications_of_waiting_calls_and_clients_take_precedence_over_that_of_missed_calls() {
     let app = App::start(true).await;
     miss(&app, unique_request("1")).await;
     let effects = app.send_event(requested("2")).await;

@@ -2,7 +2,7 @@ use drawbridge_hub::api::{NAMES, approvals::PreviewVerdict};
 use serde_json::json;
 use tauri::ipc::InvokeBody;
 
-use super::{input_of_command, params, verb_of_command};
+use super::{input_of_command, read_params, verb_of_command};
 
 const PERMISSIONS: &str = include_str!(concat!(env!("OUT_DIR"), "/permissions/app.toml"));
 const MAIN: &str = include_str!("../../capabilities/main.json");
@@ -82,7 +82,7 @@ fn a_window_can_request_a_rule_that_contains_a_value() {
     let conditions = json!([{"pointer": "/n", "is": {"equals": 2}}]);
     let verdict = json!({"kind": "approve_always", "conditions": conditions});
     let payload = InvokeBody::Json(json!({"request": {"id": "a", "verdict": verdict}}));
-    let request: PreviewVerdict = serde_json::from_str(&params(&payload)).expect("a request");
+    let request: PreviewVerdict = serde_json::from_str(&read_params(&payload)).expect("a request");
     let sent = serde_json::to_value(&request).expect("a request is JSON");
     assert_eq!(sent["verdict"]["conditions"], conditions);
 }

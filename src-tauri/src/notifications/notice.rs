@@ -28,7 +28,7 @@ pub(crate) enum Actions {
     /// Shows the missed calls in the main window.
     ShowMissed,
     ShowOrDeny(CallRef),
-    /// Only if the notification shows the whole call.
+    /// Used only if the notification shows the whole call.
     ShowDenyOrApprove(CallRef),
 }
 
@@ -69,8 +69,7 @@ impl Notice {
         })
     }
 
-    /// Returns the notification for the missed calls, or `None` if there are none. It stays until
-    /// the person opens the window that lists them.
+    /// Returns the notification for the missed calls, or `None` if there are none.
     pub(crate) fn for_missed(missed: &[AskedCall]) -> Option<Self> {
         let (title, body) = match missed {
             [] => return None,

@@ -1,5 +1,6 @@
 use drawbridge_model::{
     approval::{ApprovalRequest, SuspendedAllow},
+    content::{ContentFlag, FlagKind},
     ids::{ClientName, RuleId, ServerId},
 };
 
@@ -48,7 +49,7 @@ fn arguments_that_do_not_fit_are_omitted_instead_of_truncated() {
     assert_eq!(
         arguments_line(&request_with(&"\n".repeat(100)), 120),
         None,
-        "made visible they are longer"
+        "the visible form of hidden characters is longer"
     );
 }
 
@@ -79,6 +80,17 @@ fn a_call_with_a_hidden_part_is_not_complete() {
     );
     assert!(
         !is_complete(&ApprovalRequest {
+            flags: vec![ContentFlag {
+                kind: FlagKind::Instructions,
+                place: "/description".into(),
+                excerpt: "ignore".into(),
+            }],
+            ..request("1")
+        }),
+        "the definition is suspicious"
+    );
+    assert!(
+        !is_complete(&ApprovalRequest {
             tool: "x".repeat(41),
             ..request("1")
         }),
@@ -96,14 +108,14 @@ fn a_call_with_a_hidden_part_is_not_complete() {
             server_name: "a\u{200b}".into(),
             ..request("1")
         }),
-        "the server's name hides"
+        "the server's name has a hidden character"
     );
     assert!(
         !is_complete(&ApprovalRequest {
             client: ClientName::new("a\u{202e}"),
             ..request("1")
         }),
-        "the client's reorders"
+        "the client's name reorders the text"
     );
 }
 

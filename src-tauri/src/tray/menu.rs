@@ -51,8 +51,8 @@ impl TrayView {
     pub(crate) fn new(overview: &Overview) -> Self {
         let status = status_line(overview);
         let mut items = vec![Item::Line(status.clone())];
-        let is_in_status = !is_waiting(overview) && !overview.paused;
-        if let (false, Some(trouble)) = (is_in_status, &overview.trouble) {
+        let is_trouble_in_status = !is_waiting(overview) && !overview.paused;
+        if let (false, Some(trouble)) = (is_trouble_in_status, &overview.trouble) {
             items.push(Item::Line(display_line(&texts::trouble(trouble))));
         }
         items.extend(approval_items(&overview.waiting));
@@ -121,7 +121,8 @@ fn approval_items(waiting: &[ApprovalRequest]) -> impl Iterator<Item = Item> {
         .chain(more)
 }
 
-/// Returns the item of a client that asks to be paired. The window shows what a person has to know.
+/// Returns the item of a client that asks to be paired. It opens the window, which shows what a
+/// person has to know for a decision.
 fn pairing_item(request: &PairingRequest) -> Item {
     let label = texts::client_asks(&display_name(&request.name));
     Item::Action(Choice::Open, format!("{label}…"))

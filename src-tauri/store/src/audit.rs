@@ -7,16 +7,15 @@
 //!    └─ the call's immutable columns   └─ outcome, error, duration
 //! ```
 //!
-//! If a program can write the database but does not have the [`AuditKey`], these changes are
-//! detected: of a column of a call, of an entry, of the order of the entries, and of the end of the
-//! chain. [`head_file`] keeps the end also outside the database, so that an older copy of the
-//! database is detected. A program that has the key, for instance another program of this user, can
-//! rewrite everything. Among the calls from before the audit log existed, only additions are
-//! detected.
+//! If a program that can write the database but does not have the [`AuditKey`] changes a column of
+//! a call, an entry, the order of the entries or the end of the chain, the change is detected.
+//! [`head_file`] also keeps the end outside the database, so that an older copy of the database is
+//! detected. A program that has the key, for instance another program of this user, can rewrite
+//! everything. Among the calls from before the audit log existed, only additions are detected.
 //!
-//! The journal appends entries in the same transaction that writes the call: [`Chain`]. [`verify`]
-//! recomputes the whole chain. [`prune`] deletes old entries and leaves an anchor, an entry that
-//! states how the chain begins.
+//! The journal appends entries with a [`Chain`], in the same transaction that writes the call.
+//! [`verify`] recomputes the whole chain. [`prune`] deletes old entries and appends an anchor: an
+//! entry that states how the chain begins now.
 
 mod fault;
 pub(super) mod head_file;
@@ -57,7 +56,7 @@ pub(super) struct AuditEntry<'a> {
     pub(super) body: &'a str,
 }
 
-/// The columns of a call that an entry seals. Texts are the bytes as stored.
+/// The columns of a call that an entry seals. Texts are in bytes, as they are stored.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Sealed<'a> {
     /// The entry concerns no call.
@@ -66,7 +65,7 @@ pub(super) enum Sealed<'a> {
     End(OutcomeColumns<'a>),
 }
 
-/// The columns of a call that its decision seals.
+/// The columns of a call that its `decided` entry seals.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DecisionColumns<'a> {
     pub(super) at: i64,
@@ -87,11 +86,12 @@ pub(super) struct DecisionColumns<'a> {
     pub(super) extra: Option<&'a [u8]>,
     pub(super) original_arguments: Option<&'a [u8]>,
     pub(super) request_hooks: Option<&'a [u8]>,
-    /// The end of the call if it is not allowed: its decision ends it.
+    /// The outcome, if the call is not allowed: its decision is then its end.
     pub(super) end: Option<OutcomeColumns<'a>>,
 }
 
-/// The columns of a call that its end seals.
+/// The columns of a call that its `ended` entry seals, or its `decided` entry if the call is not
+/// allowed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OutcomeColumns<'a> {
     pub(super) outcome: &'a [u8],
@@ -104,7 +104,7 @@ pub(super) struct OutcomeColumns<'a> {
 impl AuditEntry<'_> {
     /// Returns the hash of the entry. A length precedes each part, so that no byte can move from
     /// one part to the next.
-    pub(super) fn hash(&self, before: &Hash, fixed: &Sealed<'_>, key: &AuditKey) -> Hash {
+    pub(super) fn hash(&self, before: &Hash, sealed: &Sealed<'_>, key: &AuditKey) -> Hash {
         let mut parts = key.start_mac("entry");
         parts
             .bytes(before)
@@ -112,7 +112,7 @@ impl AuditEntry<'_> {
             .number(self.at)
             .bytes(self.kind.as_bytes());
         parts.maybe_number(self.call).bytes(self.body.as_bytes());
-        match fixed {
+        match sealed {
             Sealed::Nothing => {}
             Sealed::Decision(decided) => decided.add_to(&mut parts),
             Sealed::End(ending) => ending.add_to(&mut parts),
@@ -144,7 +144,8 @@ impl DecisionColumns<'_> {
         if let Some(end) = &self.end {
             end.add_to(parts);
         }
-        // The entries of earlier versions, which recorded calls of tools only, lack these columns.
+        // Earlier versions recorded only calls of tools, and without these columns. The hashes of
+        // their entries must stay valid.
         let is_as_before = self.method == b"tools/call"
             && self.extra.is_none()
             && self.original_arguments.is_none()
@@ -155,7 +156,7 @@ impl DecisionColumns<'_> {
                 .maybe_bytes(self.extra)
                 .maybe_bytes(self.original_arguments);
         }
-        // Entries of earlier versions lack this column too.
+        // Entries of earlier versions lack this column.
         if let Some(hooks) = self.request_hooks {
             parts.bytes(hooks);
         }
@@ -172,7 +173,7 @@ impl OutcomeColumns<'_> {
         if let Some(hooks) = self.result_hooks {
             parts.bytes(hooks);
         }
-        // The text `flags` keeps them apart from the hooks, which may be absent.
+        // The prefix keeps the flags apart from the hooks, which may be absent.
         if let Some(flags) = self.flags {
             parts.bytes(b"flags").maybe_bytes(Some(flags));
         }
@@ -187,7 +188,7 @@ impl Tip {
     }
 }
 
-/// A chain that is appended to, within one transaction.
+/// Appends entries to the chain, within one transaction.
 pub(super) struct Chain<'a> {
     connection: &'a Connection,
     key: &'a AuditKey,
@@ -198,7 +199,7 @@ pub(super) struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
-    /// Resumes the chain, whose end is known.
+    /// Resumes the chain that ends with `tip`.
     pub(super) fn resume_at(connection: &'a Connection, key: &'a AuditKey, tip: Tip) -> Self {
         Self {
             connection,
@@ -263,9 +264,9 @@ impl<'a> Chain<'a> {
         kind: AuditKind,
         call: Option<i64>,
         body: &str,
-        fixed: &Sealed<'_>,
+        sealed: &Sealed<'_>,
     ) -> Result<(), rusqlite::Error> {
-        self.append_at(self.at, kind, call, body, fixed)
+        self.append_at(self.at, kind, call, body, sealed)
     }
 
     pub(super) fn append_at(
@@ -274,7 +275,7 @@ impl<'a> Chain<'a> {
         kind: AuditKind,
         call: Option<i64>,
         body: &str,
-        fixed: &Sealed<'_>,
+        sealed: &Sealed<'_>,
     ) -> Result<(), rusqlite::Error> {
         let entry = AuditEntry {
             seq: self.next_seq(),
@@ -283,7 +284,7 @@ impl<'a> Chain<'a> {
             call,
             body,
         };
-        let hash = entry.hash(&self.tip.hash, fixed, self.key);
+        let hash = entry.hash(&self.tip.hash, sealed, self.key);
         rows::insert(&entry, &hash, self.connection)?;
         self.tip = Tip {
             seq: entry.seq,
@@ -292,8 +293,8 @@ impl<'a> Chain<'a> {
         Ok(())
     }
 
-    /// Writes the new end of the chain, if it has changed. Commit this together with the new
-    /// entries.
+    /// Writes the head of the chain if the end has changed, and returns the end. The transaction
+    /// must be committed after this.
     pub(super) fn finish(self) -> Result<Tip, rusqlite::Error> {
         if self.tip == self.initial_tip {
             return Ok(self.tip);

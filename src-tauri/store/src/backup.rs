@@ -1,5 +1,5 @@
-//! Backups: a ZIP archive of the database, the audit log's key and end, the specs of servers and
-//! the copies of clients' files.
+//! Backups: a ZIP archive of the database, the audit log's key and head file, the specs of servers
+//! and the copies of clients' files.
 //!
 //! Secrets stay in the keyring. Logs, models and the folders of sandboxed servers are not included.
 
@@ -29,23 +29,23 @@ use crate::{
 
 const FORMAT: u32 = 1;
 const MANIFEST: &str = "manifest.json";
-/// The maximum length of a manifest, in bytes. A server or a copy takes about 150 bytes of it.
+/// The maximum length of a manifest, in bytes. Each file in the archive takes about 150 bytes.
 const MAX_MANIFEST_BYTES: u64 = 4 * 1024 * 1024;
-/// The beginning of the names of the files that only exist while a backup is made. The data folder
-/// may be any folder, so the name must not be that of anything else.
+/// The prefix of the files that only exist while a backup is made. The user may choose any folder
+/// as the data folder, so nothing else in it may have this prefix.
 const TEMPORARY_PREFIX: &str = ".drawbridge-backup-";
-/// Held while a backup is made.
+/// The file that is locked while a backup is made.
 const LOCK: &str = ".drawbridge-backup.lock";
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The content of a backup, as the archive itself states it.
+/// The list of the files in a backup, which is itself in the archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupManifest {
     format: u32,
     /// The version of Drawbridge that made the backup.
     pub version: String,
     pub created_at: Timestamp,
-    /// The files by their paths in the archive and in the data folder.
+    /// The files by their paths, which are the same in the archive and in the data folder.
     pub files: BTreeMap<String, BackedUpFile>,
 }
 
@@ -60,9 +60,9 @@ pub struct BackedUpFile {
 #[derive(Debug)]
 pub struct RestoredBackup {
     pub manifest: BackupManifest,
-    /// The folder with what was replaced. `None` if the data folder was empty.
+    /// The folder with the files that were replaced, or `None` if there were none.
     pub previous: Option<PathBuf>,
-    /// Why the audit log in the backup is not intact, if it is not.
+    /// The fault of the audit log in the backup, or `None` if the log is intact.
     pub audit_fault: Option<String>,
 }
 
@@ -110,8 +110,9 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> BackupError {
 /// was committed when its database was copied.
 ///
 /// # Errors
-/// Returns an error if a restore is not complete, if a file cannot be read, or if the archive
-/// cannot be written. The archive is then incomplete.
+/// Returns an error if there is no database, if a restore is not complete, if a file cannot be
+/// read, if there are too many files, or if the archive cannot be written. The archive is then
+/// incomplete.
 pub fn create_backup(
     data_dir: &Path,
     version: &str,
@@ -133,7 +134,7 @@ pub fn create_backup(
         created_at: clock::now(),
         files: BTreeMap::new(),
     };
-    // The audit log's end may be older than the database, but not newer: it is read first.
+    // The head file may be older than the database, but not newer, so it is read first.
     for name in [audit::KEY_FILE, audit::head_file::FILE_NAME] {
         add_file(&mut zip, &mut manifest, name, &data_dir.join(name))?;
     }
@@ -167,7 +168,7 @@ fn zip_options() -> SimpleFileOptions {
         .unix_permissions(0o600)
 }
 
-/// Waits until no other process makes a backup of the data folder.
+/// Waits until no other process is making a backup of the data folder, and returns the lock.
 fn lock(data_dir: &Path) -> Result<File, BackupError> {
     let path = data_dir.join(LOCK);
     let lock = data_dir::open_lock(&path).map_err(io_error(&path))?;
@@ -190,7 +191,7 @@ fn remove_leftovers(data_dir: &Path) -> Result<(), BackupError> {
 /// Copies the database with everything that is committed, into a temporary file beside it.
 fn copy_database(database: &Path) -> Result<tempfile::NamedTempFile, BackupError> {
     let folder = database.parent().unwrap_or(Path::new("."));
-    // SQLite accepts an empty file as the target. This one is for this user only.
+    // SQLite accepts an empty file as the target. Only this user can read the temporary file.
     let copy = tempfile::Builder::new()
         .prefix(TEMPORARY_PREFIX)
         .tempfile_in(folder)
@@ -228,8 +229,8 @@ fn add_file<W: Write + Seek>(
     Ok(())
 }
 
-/// Returns the names of the files in a folder, without hidden ones, sorted. Follows symbolic links,
-/// as the registry does. A folder that does not exist has none.
+/// Returns the sorted names of the files in a folder, without those that [`is_file_name`] rejects.
+/// Follows symbolic links, as the registry does. Returns no names if the folder does not exist.
 fn list_files(folder: &Path) -> Result<Vec<String>, BackupError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -242,7 +243,7 @@ fn list_files(folder: &Path) -> Result<Vec<String>, BackupError> {
         let path = entry.path();
         let is_file = match fs::metadata(&path) {
             Ok(metadata) => metadata.is_file(),
-            // It was deleted meanwhile, or is a link to nothing.
+            // The file was deleted meanwhile, or is a dangling link.
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(io_error(&path)(error)),
         };
@@ -253,7 +254,7 @@ fn list_files(folder: &Path) -> Result<Vec<String>, BackupError> {
     Ok(names)
 }
 
-/// Returns whether a name is that of a file in the same folder, and not hidden.
+/// Returns whether a name is not hidden, and cannot lead to another folder on any platform.
 fn is_file_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0', ':'])
 }
@@ -271,7 +272,7 @@ fn is_known_path(path: &str) -> bool {
     in_folder(SERVERS) || in_folder(CLIENT_BACKUPS)
 }
 
-/// Reads what an archive says about itself.
+/// Reads the manifest of an archive.
 ///
 /// # Errors
 /// Returns an error if the file is not a backup that this version can restore.
@@ -293,7 +294,7 @@ fn manifest_of<R: Read + Seek>(zip: &mut ZipArchive<R>) -> Result<BackupManifest
     let not_a_backup = |e: &dyn std::fmt::Display| BackupError::NotABackup(e.to_string());
     let file = zip.by_name(MANIFEST).map_err(|e| not_a_backup(&e))?;
     let mut text = String::new();
-    // One more byte shows that the manifest is too long.
+    // One byte more than allowed shows that the manifest is too long.
     file.take(MAX_MANIFEST_BYTES + 1)
         .read_to_string(&mut text)
         .map_err(|e| not_a_backup(&e))?;
@@ -319,13 +320,14 @@ fn manifest_of<R: Read + Seek>(zip: &mut ZipArchive<R>) -> Result<BackupManifest
     Ok(manifest)
 }
 
-/// Replaces the contents of the data folder with those of a backup. Checks the whole backup first;
-/// what was there before is moved into a folder of its own. The audit log gets an entry about it.
+/// Replaces the contents of the data folder with those of a backup. Checks the whole backup first,
+/// and moves the old contents into a folder of their own. Records the restore in the audit log. If
+/// the process ends while the files are replaced, the next one that opens the data folder completes
+/// the replacement.
 ///
 /// # Errors
 /// Returns an error if the backup is damaged or too new, or if a file cannot be moved. Nothing is
-/// changed then. If the process ends while the files are replaced, the next one that opens the data
-/// folder completes that.
+/// changed then, unless the error is [`ReplaceError::Incomplete`].
 pub async fn restore_backup(
     data_dir: &DataDir,
     archive: impl Read + Seek,
@@ -394,8 +396,8 @@ fn create_private_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Opens the unpacked database, which migrates it, and notes in its audit that it was restored.
-/// Returns what is wrong with its audit.
+/// Opens the unpacked database, which migrates it, and records the restore in its audit log.
+/// Returns the fault of the audit log, or `None` if the log is intact.
 async fn open_restored(
     staging: &Path,
     manifest: &BackupManifest,

@@ -1,8 +1,8 @@
 //! Reports of panics, in the folder `crashes` of the data folder: what happened and where, without
 //! secrets.
 //!
-//! A panic ends the task or thread that it happens in, and Drawbridge goes on. Its message may
-//! contain anything, so nothing but a redacted form of it is written or printed.
+//! A panic ends the task or thread that it happens in, and Drawbridge goes on. The message of a
+//! panic may contain anything, so only a redacted form of it is written or printed.
 
 use std::{
     backtrace::Backtrace,
@@ -42,9 +42,10 @@ struct Destination {
 
 static DESTINATION: OnceLock<Destination> = OnceLock::new();
 
-/// Replaces the hook for panics, which would print the message as it is, and keeps the system from
-/// writing the memory of this process to a file when it crashes. `program` is the name in reports.
-pub fn install(program: &'static str) {
+/// Replaces the default panic hook, which would print the message as it is, and turns off core
+/// dumps, which contain the memory of the process. `program` is the name of this program in
+/// reports.
+pub fn install_panic_hook(program: &'static str) {
     #[cfg(unix)]
     if let Err(error) = rlimit::setrlimit(rlimit::Resource::CORE, 0, 0) {
         print(&format!("{program}: cannot turn off core dumps: {error}"));
@@ -52,7 +53,7 @@ pub fn install(program: &'static str) {
     panic::set_hook(Box::new(move |panic| report(program, panic)));
 }
 
-/// Names the data folder for the reports, and the log whose secrets they must not contain. Only the
+/// Sets the data folder for the reports, and the logs that know which secrets to mask. Only the
 /// first call has an effect.
 pub fn set_destination(data_dir: &Path, logs: &Logs) {
     let folder = data_dir.join(FOLDER);
@@ -80,7 +81,7 @@ pub fn list(data_dir: &Path) -> CrashReports {
     CrashReports { folder, files }
 }
 
-/// Returns when a report was written, as its name says. Other files have no time.
+/// Returns the time in the name of a report, or `None` if the file is not a report.
 fn time_of(file: &Path) -> Option<Timestamp> {
     let is_report = file.extension().is_some_and(|it| it == EXTENSION);
     let name = file.file_stem().filter(|_| is_report)?.to_str()?;
@@ -122,7 +123,7 @@ fn message_of(panic: &PanicHookInfo<'_>) -> String {
         .unwrap_or_else(|| "no message".into())
 }
 
-/// Masks the secrets in a message, in another thread. Withholds the message if that takes too long,
+/// Masks the secrets in a message, on another thread. Returns only a mask if that takes too long,
 /// or if the redaction itself panics.
 fn redact(message: String) -> String {
     if thread::current().name() == Some(REDACTING_THREAD) {
@@ -149,7 +150,7 @@ fn redact_with(redactor: &Redactor, message: &str) -> String {
     redacted
 }
 
-/// Writes a report for this user only, and removes the oldest ones.
+/// Writes a report that only this user can read, and removes the oldest surplus reports.
 fn write(folder: &Path, now: Timestamp, text: &str) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     #[cfg(unix)]
@@ -162,7 +163,7 @@ fn write(folder: &Path, now: Timestamp, text: &str) -> io::Result<PathBuf> {
     let end = text.floor_char_boundary(MAX_REPORT_BYTES);
     options.open(&file)?.write_all(&text.as_bytes()[..end])?;
     let data_dir = folder.parent().unwrap_or(folder);
-    // The clock may have been ahead for the others, so this report need not be the newest by name.
+    // If the clock was set back, this report is not the newest one by name.
     let others = list(data_dir)
         .files
         .into_iter()
@@ -173,7 +174,7 @@ fn write(folder: &Path, now: Timestamp, text: &str) -> io::Result<PathBuf> {
     Ok(file)
 }
 
-/// Prints a line to stderr. Nobody may read it.
+/// Prints a line to stderr, which may be closed.
 fn print(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }

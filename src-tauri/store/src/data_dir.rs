@@ -34,7 +34,8 @@ pub enum DataDirError {
     },
 }
 
-/// Returns the platform's data folder for Drawbridge.
+/// Returns the platform's data folder for Drawbridge, or `.drawbridge` in the current folder if the
+/// user has no home folder.
 pub fn default_data_dir() -> PathBuf {
     directories::ProjectDirs::from("app", "", "drawbridge").map_or_else(
         || PathBuf::from(".drawbridge"),
@@ -49,10 +50,12 @@ pub struct DataDir {
 }
 
 impl DataDir {
-    /// Creates the folder if it does not exist, for this user only, and locks it.
+    /// Creates the folder if it does not exist, for this user only, and locks it. Completes a
+    /// replacement of its contents if an earlier process did not.
     ///
     /// # Errors
-    /// Returns an error if another hub has the folder open, or if the folder cannot be used.
+    /// Returns an error if another hub has the folder open, if the folder cannot be used, or if the
+    /// replacement cannot be completed.
     pub fn open(path: PathBuf) -> Result<Self, DataDirError> {
         let failed = |source| DataDirError::Io {
             folder: path.display().to_string(),
@@ -90,7 +93,8 @@ impl DataDir {
     /// Creates an empty folder for new contents of the data folder.
     ///
     /// # Errors
-    /// Returns an error if the folder, or what an earlier attempt left there, cannot be replaced.
+    /// Returns an error if the folder cannot be created, or if the remains of an earlier attempt
+    /// cannot be deleted.
     pub(crate) fn create_staging_dir(&self) -> std::io::Result<PathBuf> {
         replacement::create_staging_dir(&self.path)
     }
@@ -102,12 +106,13 @@ impl DataDir {
         }
     }
 
-    /// Replaces the contents with those in the staging folder, and returns the folder with what was
-    /// replaced. If the process ends meanwhile, the next [`DataDir::open`] completes it.
+    /// Replaces the contents with those in the staging folder, and returns the folder with the old
+    /// contents, or `None` if there were none. If the process ends meanwhile, the next
+    /// [`DataDir::open`] completes the replacement.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be moved. If none of the new contents are in place then,
-    /// the folder is as it was before.
+    /// Returns [`ReplaceError::RolledBack`] if a file cannot be moved and the old contents are in
+    /// place again, and [`ReplaceError::Incomplete`] if they are not.
     pub(crate) fn replace_with_staged(&self) -> Result<Option<PathBuf>, ReplaceError> {
         replacement::commit(&self.path)?;
         replacement::complete(&self.path)
@@ -125,17 +130,19 @@ impl DataDir {
         self.path.join("logs")
     }
 
-    /// The encrypted copies of clients' files, as they were before Drawbridge changed them.
+    /// Returns the folder with the encrypted copies of clients' files, as they were before
+    /// Drawbridge changed them.
     pub fn client_backups_dir(&self) -> PathBuf {
         self.path.join(CLIENT_BACKUPS)
     }
 
-    /// Documents while they are converted, and the models that convert them.
+    /// Returns the folder for the documents that Docling converts, and for its models.
     pub fn docling_dir(&self) -> PathBuf {
         self.path.join("docling")
     }
 
-    /// The folders of the servers that run in a sandbox, by their ids.
+    /// Returns the folder that contains, for each server that runs in a sandbox, a folder with the
+    /// server's id as its name.
     pub fn own_folders_dir(&self) -> PathBuf {
         self.path.join("server-folders")
     }
@@ -145,7 +152,7 @@ impl DataDir {
     }
 }
 
-/// Returns whether a replacement of the contents has begun and is not complete. The next
+/// Returns whether a replacement of the contents was begun but not completed. The next
 /// [`DataDir::open`] completes it.
 pub(crate) fn is_replacement_incomplete(data_dir: &Path) -> bool {
     replacement::is_incomplete(data_dir)

@@ -122,16 +122,19 @@ pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), S
                 context: "is corrupt and cannot be moved aside",
                 source: sqlx::Error::Io(e),
             })?;
-            for rest in ["db-wal", "db-shm"] {
-                let _ = std::fs::rename(file.with_extension(rest), aside.with_extension(rest));
+            for extension in ["db-wal", "db-shm"] {
+                let _ = std::fs::rename(
+                    file.with_extension(extension),
+                    aside.with_extension(extension),
+                );
             }
-            // The old key stays with the old file, so that its audit can still be verified. The new
-            // database gets a new key.
-            for (rest, extension) in [
+            // The old key stays with the old file, so that the audit log in it can still be
+            // verified. The new database gets a new key.
+            for (name, extension) in [
                 (audit::KEY_FILE, "key"),
                 (audit::head_file::FILE_NAME, "head"),
             ] {
-                let _ = std::fs::rename(file.with_file_name(rest), aside.with_extension(extension));
+                let _ = std::fs::rename(file.with_file_name(name), aside.with_extension(extension));
             }
             Ok((try_open(file).await?, Some(aside)))
         }
@@ -140,7 +143,7 @@ pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), S
 }
 
 async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
-    make_private(file).map_err(|e| StoreError {
+    create_private_file(file).map_err(|e| StoreError {
         context: "cannot be created",
         source: sqlx::Error::Io(e),
     })?;
@@ -172,47 +175,37 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
     Ok(pool)
 }
 
-/// Returns whether a connection that is no longer used has no open transaction.
+/// Returns whether a released connection may go back into the pool: it must have no open
+/// transaction.
 ///
-/// On a full disk, SQLite itself rolls a transaction back. sqlx then cannot do so, still counts the
-/// transaction, and turns the next one into a savepoint. If that one is not committed, it stays
-/// open and blocks every other writer.
+/// On a full disk, SQLite itself rolls a transaction back. The rollback by sqlx then fails, so that
+/// sqlx still counts the transaction as open, and makes the next one a savepoint. If that savepoint
+/// is not committed, it stays open and blocks every other writer.
 async fn is_reusable(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
     // If a transaction was dropped, the ping is answered after its rollback.
     connection.ping().await?;
     Ok(!connection.is_in_transaction())
 }
 
-/// Reads most of the tables that a running hub reads. If the file is corrupt, the error appears
-/// now, while the database can be replaced, and not while a caller waits.
+/// Reads every table. If the file is corrupt, the error appears now, while the database can be
+/// replaced, and not while a caller waits. The tables of full-text indexes are not read, because
+/// their loss is no reason to give up the rest.
 async fn check_readable(pool: &SqlitePool) -> Result<(), sqlx::Error> {
-    const TABLES: [&str; 14] = [
-        "setting",
-        "client_file",
-        "client_change",
-        "client",
-        "server",
-        "capability",
-        "definition",
-        "profile",
-        "client_profile",
-        "rule",
-        "sampling_usage",
-        "audit_head",
-        "token_usage",
-        "access_report",
-    ];
-    for table in TABLES {
-        let sql = format!("SELECT * FROM {table}");
+    let tables: Vec<String> = sqlx::query_scalar(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '%_index%'",
+    )
+    .fetch_all(pool)
+    .await?;
+    for table in tables {
+        // No row satisfies these conditions. SQLite visits every row, and returns none.
+        let condition = match table.as_str() {
+            "call" => "WHERE outcome = ''",
+            "audit" => "WHERE kind = ''",
+            _ => "",
+        };
+        let sql = format!("SELECT * FROM \"{table}\" {condition}");
         let mut rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch(pool);
         while rows.try_next().await?.is_some() {}
-    }
-    // The conditions make SQLite visit every page of these tables without returning their rows.
-    for count in [
-        "SELECT count(*) FROM call WHERE outcome = ''",
-        "SELECT count(*) FROM audit WHERE kind = ''",
-    ] {
-        sqlx::query(count).fetch_one(pool).await?;
     }
     Ok(())
 }
@@ -230,8 +223,9 @@ fn migrator(migrations: &[(i64, &'static str, &'static str)]) -> Migrator {
     Migrator::with_migrations(migrations.iter().map(migration).collect())
 }
 
-/// Creates the file for this user only. SQLite gives its companion files the same mode.
-fn make_private(file: &Path) -> std::io::Result<()> {
+/// Creates the file for this user only, if it does not exist. SQLite gives its companion files the
+/// same mode.
+fn create_private_file(file: &Path) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! Checks of the database, for the doctor.
+//! Checks of the database, for `drawbridge doctor`.
 
 use drawbridge_model::ids::Timestamp;
 use sqlx::Row;
@@ -6,7 +6,7 @@ use sqlx::Row;
 use crate::{Store, StoreContext, StoreError};
 
 impl Store {
-    /// Returns the number of the newest migration that was applied.
+    /// Returns the number of the latest migration that was applied.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

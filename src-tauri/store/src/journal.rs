@@ -1,17 +1,19 @@
 //! The journal: the only writer of calls. A decision is durable before its call is forwarded.
 //!
 //! The journal is a thread with its own connection. Decisions that arrive during a commit are
-//! gathered and committed together afterwards, so that many concurrent calls need few commits and
-//! wake each thread once. A few automatic decisions are committed in place: the commit only writes
-//! to the page cache, which takes less time than two threads waking each other.
+//! gathered and committed together afterwards, so that many concurrent calls need few commits, and
+//! threads are woken once per commit. A small batch of automatic decisions is committed in place,
+//! without the journal's thread: the commit only writes to the page cache, which takes less time
+//! than two threads waking each other.
 //!
 //! Outcomes are written in the background, with the next decisions or a moment later. If a crash
 //! loses the outcome of a call, the next start closes the call as unknown. A batch that contains a
 //! person's decision is synced to the disk (`synchronous = FULL`), so that it survives a power cut.
 //! Automatic decisions survive a crash of Drawbridge; a power cut may lose the last few (`NORMAL`).
 //!
-//! A second thread saves the end of the audit log outside the database, soon after a commit: first
-//! it syncs the write-ahead log, so that the file never names an entry that a power cut can lose.
+//! A second thread saves the end of the audit log in the head file, outside the database, soon
+//! after a commit. It syncs the write-ahead log first, so that the head file never names an entry
+//! that a power cut can lose.
 
 use std::{
     fs::OpenOptions,
@@ -41,22 +43,22 @@ use super::{
     table::call::{self, CallOutcome, CallRow},
 };
 
-/// The number of rows, outcomes and notes up to which a batch is committed in place.
+/// The most rows, outcomes and notes of a batch that is committed in place.
 const MAX_IN_PLACE: usize = 4;
-/// The values of `synchronous`: `FULL` syncs the disk, for batches with a person's decision.
+/// The values of `synchronous`. `FULL` syncs the disk at each commit; `NORMAL` does not.
 const FULL: &str = "FULL";
 const NORMAL: &str = "NORMAL";
 /// The number of commits between two checkpoints. A checkpoint syncs the disk, so only the
-/// journal's thread runs one.
+/// journal's thread runs checkpoints.
 const CHECKPOINT_INTERVAL: u32 = 500;
 /// How long outcomes wait for the next decisions, to be committed together with them.
 const OUTCOME_DELAY: Duration = Duration::from_millis(100);
-/// How long the end of the audit log may be missing in the head file after a commit.
+/// How long after a commit the new end of the audit log is saved in the head file.
 const HEAD_DELAY: Duration = Duration::from_secs(2);
-/// The most outcomes, and the most notes, that are kept while the database cannot be written. If an
-/// outcome is lost, its call stays `running` until a restart.
+/// The most outcomes, and the most notes, that are kept after a failed write, the oldest first. If
+/// an outcome is dropped, its call stays `running` until a restart.
 const MAX_PENDING: usize = 10_000;
-/// The pause between two portions of a pruning.
+/// The pause between two of the portions in which old records are deleted.
 const PRUNE_PAUSE: Duration = Duration::from_millis(20);
 /// How long a commit waits if another program is writing to the database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -95,7 +97,7 @@ pub struct Journal {
     saved_head: Arc<Mutex<SavedHead>>,
 }
 
-/// The state that was last saved in the head file.
+/// The end of the audit log that was last saved in the head file.
 #[derive(Default)]
 struct SavedHead {
     tip: Option<Tip>,
@@ -120,7 +122,7 @@ enum Command {
     Wake,
     /// Other rows to write, in a transaction of their own.
     Write { work: Work, written: Waiter },
-    /// The write-ahead log has grown.
+    /// Runs a checkpoint if one is due.
     Checkpoint,
 }
 
@@ -128,9 +130,9 @@ enum Command {
 #[derive(Default)]
 struct PendingDecisions {
     rows: Vec<Arc<CallRow>>,
-    /// The waiting senders, with the id of the call if the call is allowed.
+    /// The senders that report the commit, each with the id of its call if the call is allowed.
     waiters: Vec<(Option<CallId>, Waiter)>,
-    /// Whether a task is passing the gathered decisions on, one commit at a time.
+    /// Whether a task is committing the gathered decisions, one batch at a time.
     is_committing: bool,
 }
 
@@ -157,14 +159,14 @@ struct Note {
 #[derive(Default)]
 struct Batch<'a> {
     rows: &'a [Arc<CallRow>],
-    ended: Vec<CallOutcome>,
+    outcomes: Vec<CallOutcome>,
     notes: Vec<Note>,
     /// Whether the disk is synced even if the batch has no decision of a person.
     is_synced: bool,
 }
 
 impl Journal {
-    /// Starts the thread. The journal writes to `file` as long as `pool` is open.
+    /// Starts the two threads. The journal writes to `file` as long as `pool` is open.
     pub(super) fn start(file: PathBuf, pool: SqlitePool) -> Self {
         let (commands, inbox) = mpsc::channel();
         let (head_changed, head_changes) = mpsc::sync_channel(1);
@@ -179,19 +181,19 @@ impl Journal {
             head_changed,
         };
         let writer = Arc::new(Mutex::new(writer));
-        let (writes, waiting) = (writer.clone(), pending_writes.clone());
+        let (thread_writer, thread_pending) = (writer.clone(), pending_writes.clone());
         // If the thread is missing, every decision that needs it is refused.
         if let Err(error) = thread::Builder::new()
             .name("journal".into())
-            .spawn(move || run_thread(&writes, &waiting, &inbox))
+            .spawn(move || run_thread(&thread_writer, &thread_pending, &inbox))
         {
             tracing::error!("the journal cannot start: {error}");
         }
         let saved_head = Arc::<Mutex<SavedHead>>::default();
-        let (saver, changing) = (saved_head.clone(), Arc::downgrade(&writer));
+        let (thread_head, weak_writer) = (saved_head.clone(), Arc::downgrade(&writer));
         if let Err(error) = thread::Builder::new()
             .name("audit-head".into())
-            .spawn(move || run_head_thread(&changing, &saver, &head_changes))
+            .spawn(move || run_head_thread(&weak_writer, &thread_head, &head_changes))
         {
             tracing::error!("the end of the audit log is saved only when Drawbridge ends: {error}");
         }
@@ -214,8 +216,8 @@ impl Journal {
             .map_err(|_| JournalError::Ended)?
     }
 
-    /// Adds a decision to the next commit. The receiver also gets the result of that commit if
-    /// `row` is `None`.
+    /// Adds a decision to the next commit, and returns a receiver of the result of that commit. If
+    /// `row` is `None`, adds no decision, and only waits for the commit.
     fn add_decision(
         &self,
         row: Option<Arc<CallRow>>,
@@ -263,9 +265,9 @@ impl Journal {
             };
             for (allowed, waiter) in waiters {
                 let has_left = waiter.send(result.clone()).is_err();
-                // The caller is gone. Its outcome may have been written before the call itself, and
-                // so have updated no row. The first outcome of a call wins, so this repetition is
-                // harmless.
+                // The caller is gone. The outcome of its call may have been written before the row
+                // of the call, and so have updated no row. The first outcome of a call wins, so
+                // this repetition is harmless.
                 if let (true, Ok(()), Some(id)) = (has_left, &result, allowed) {
                     self.record_outcome(id, Outcome::Cancelled, CANCELLED_BY_CLIENT.into(), None);
                 }
@@ -273,7 +275,8 @@ impl Journal {
         }
     }
 
-    /// Commits a few automatic decisions in place. Returns `None` if the thread has to commit them.
+    /// Commits a small batch of automatic decisions in place. Returns `None` if the journal's
+    /// thread has to commit it.
     fn commit_in_place(&self, rows: &[Arc<CallRow>]) -> Option<()> {
         let is_small =
             !rows.is_empty() && rows.len() + lock(&self.pending_writes).len() <= MAX_IN_PLACE;
@@ -310,8 +313,8 @@ impl Journal {
         self.record_hooked_outcome(id, outcome, error, duration_ms, Vec::new(), Vec::new());
     }
 
-    /// Records the outcome of a call whose result was replaced by these hooks, and was flagged like
-    /// this.
+    /// Records the outcome of a call, the hooks that replaced its result, and the flags of the
+    /// result's content.
     pub fn record_hooked_outcome(
         &self,
         id: CallId,
@@ -333,7 +336,7 @@ impl Journal {
         self.announce(&mut pending);
     }
 
-    /// Makes sure that the thread writes what is pending.
+    /// Makes sure that the thread knows of the pending writes.
     fn announce(&self, pending: &mut PendingWrites) {
         if !std::mem::replace(&mut pending.is_announced, true) {
             let _ = self.commands.send(Command::Wake);
@@ -363,7 +366,8 @@ impl Journal {
     /// and closes the calls that an earlier run left open, with an unknown outcome.
     ///
     /// # Errors
-    /// Returns an error if the result cannot be written.
+    /// Returns an error if the audit log or the head file cannot be read, or if the result cannot
+    /// be written.
     pub async fn recover(&self) -> Result<(), JournalError> {
         let (writer, saved_head) = (self.writer.clone(), self.saved_head.clone());
         run_blocking(move || {
@@ -381,14 +385,14 @@ impl Journal {
     pub async fn close(&self) {
         self.flush().await;
         let (writer, saved_head) = (self.writer.clone(), self.saved_head.clone());
-        // A panic while saving was reported by then, and must not keep the hub from ending.
+        // A panic while saving was already reported, and must not keep the hub from ending.
         let _ = tokio::task::spawn_blocking(move || save_head(&writer, &saved_head)).await;
     }
 
-    /// Recomputes the audit log, including everything that was recorded before this call.
+    /// Verifies the audit log, including everything that was recorded before this call.
     ///
     /// # Errors
-    /// Returns an error if the audit log cannot be read.
+    /// Returns an error if the audit log, its key or the head file cannot be read.
     pub async fn verify(&self) -> Result<AuditReport, JournalError> {
         self.flush().await;
         let writer = self.writer.clone();
@@ -400,11 +404,11 @@ impl Journal {
         .await
     }
 
-    /// Writes rows and audit entries in one transaction, which is synced to the disk. Everything
-    /// that was given to the journal before is written first.
+    /// Writes rows and audit entries in one transaction, which is synced to the disk. Tries to
+    /// write the pending outcomes and notes first.
     ///
     /// # Errors
-    /// Returns an error if the transaction fails. Nothing of it is written then.
+    /// Returns an error if the transaction fails. Then none of these rows and entries is written.
     pub(super) async fn write(
         &self,
         work: impl FnOnce(&Connection, &mut Chain<'_>) -> Result<(), rusqlite::Error> + Send + 'static,
@@ -417,7 +421,7 @@ impl Journal {
         answer.await.map_err(|_| JournalError::Ended)?
     }
 
-    /// Deletes calls and audit entries from before that time, in small portions.
+    /// Deletes calls and audit entries from before `before`, in small portions.
     ///
     /// # Errors
     /// Returns an error if the audit log cannot be read or written.
@@ -439,19 +443,20 @@ impl Journal {
         }
     }
 
-    /// Returns whether the last attempt to write in the background has failed.
+    /// Returns whether the last attempt to write decisions, outcomes or notes failed.
     pub fn is_failing(&self) -> bool {
         lock(&self.pending_writes).has_failed
     }
 
-    /// Returns the number of rows and entries that wait to be written.
+    /// Returns the number of decisions, outcomes and notes that wait to be written.
     pub fn waiting_writes(&self) -> usize {
         let decisions = lock(&self.pending_decisions).rows.len();
         let writes = lock(&self.pending_writes);
         decisions + writes.len()
     }
 
-    /// Waits until everything that was given to the journal so far is written, or has failed.
+    /// Waits until the decisions, outcomes and notes that were recorded so far are written, or
+    /// until writing them has failed.
     pub async fn flush(&self) {
         let _ = self.add_decision(None).await;
     }
@@ -499,11 +504,11 @@ impl PendingWrites {
         self.outcomes.len() + self.notes.len()
     }
 
-    /// Takes everything that is pending into a batch with these rows.
+    /// Moves all pending writes into a batch with `rows`.
     fn take_with<'a>(&mut self, rows: &'a [Arc<CallRow>]) -> Batch<'a> {
         Batch {
             rows,
-            ended: std::mem::take(&mut self.outcomes),
+            outcomes: std::mem::take(&mut self.outcomes),
             notes: std::mem::take(&mut self.notes),
             is_synced: false,
         }
@@ -516,7 +521,8 @@ fn run_thread(
     inbox: &mpsc::Receiver<Command>,
 ) {
     loop {
-        // If nothing is pending, the thread waits for the next entry without a limit.
+        // If nothing is pending, or the last write failed, the thread waits for the next command
+        // without a limit.
         let timeout = if lock(pending_writes).is_announced {
             OUTCOME_DELAY
         } else {
@@ -542,9 +548,10 @@ fn run_thread(
     let _ = lock(writer).write(&[]);
 }
 
-/// Copies the write-ahead log into the database over a separate connection. Commits continue during
-/// the first pass. The second pass copies the remainder under the writer's lock, because SQLite
-/// starts the log over only if all of it is copied.
+/// Copies the write-ahead log into the database over a separate connection, if enough commits were
+/// made since the last time. Commits continue during the first pass. The second pass copies the
+/// remainder under the writer's lock, because SQLite starts the log over only if all of it is
+/// copied.
 fn checkpoint_if_due(writer: &Mutex<Writer>) {
     let file = {
         let mut writer = lock(writer);
@@ -617,7 +624,8 @@ fn save_head(writer: &Mutex<Writer>, saved_head: &Mutex<SavedHead>) {
 /// Syncs the write-ahead log to the disk. Commits that are no longer in the log were copied into
 /// the database by a checkpoint, which syncs it.
 fn sync_log(database: &Path) -> io::Result<()> {
-    // Closing the file releases no lock of SQLite, which locks only the other files.
+    // Closing this file releases none of SQLite's locks, which are on the database and the `-shm`
+    // file.
     match OpenOptions::new()
         .write(true)
         .open(database.with_extension("db-wal"))
@@ -683,13 +691,13 @@ impl Writer {
     fn restore(&self, batch: Batch<'_>) {
         let mut pending = lock(&self.pending_writes);
         pending.has_failed = true;
-        pending.outcomes.splice(0..0, batch.ended);
+        pending.outcomes.splice(0..0, batch.outcomes);
         pending.outcomes.truncate(MAX_PENDING);
         pending.notes.splice(0..0, batch.notes);
         pending.notes.truncate(MAX_PENDING);
     }
 
-    /// Resumes the audit log, and closes the calls of an earlier run.
+    /// Resumes the audit log, and closes the calls that an earlier run left open.
     fn recover(&mut self) -> Result<(), JournalError> {
         let closed = self.commit(&Batch::default(), |connection, chain| {
             call::write_outcomes(&call::interrupted_calls(connection)?, connection, chain)
@@ -697,7 +705,8 @@ impl Writer {
         closed.inspect_err(|_| self.reset())
     }
 
-    /// Notes that the head file exists, so that its absence is detected from now on.
+    /// Records in the database that the head file exists, so that its absence is detected from now
+    /// on.
     fn note_head_file(&self) -> Result<(), JournalError> {
         match &self.open {
             Some(open) => Ok(head_file::note_written(&open.connection)?),
@@ -720,7 +729,7 @@ impl Writer {
         self.open = None;
     }
 
-    /// Returns the path of the database and the key of its audit.
+    /// Returns the path of the database and the key of its audit log.
     fn path_and_key(&mut self) -> Result<(PathBuf, Arc<AuditKey>), JournalError> {
         if self.pool.is_closed() {
             return Err(JournalError::Ended);
@@ -777,7 +786,7 @@ impl Writer {
             &open.connection,
             &mut chain,
         )?;
-        call::write_outcomes(&batch.ended, &open.connection, &mut chain)?;
+        call::write_outcomes(&batch.outcomes, &open.connection, &mut chain)?;
         for note in &batch.notes {
             chain.append_at(note.at.0, note.kind, None, &note.body, &Sealed::Nothing)?;
         }

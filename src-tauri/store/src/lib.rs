@@ -1,8 +1,8 @@
-//! Everything that outlives the hub: the database, the [`secrets`], the [`settings`] and the
-//! [`logs`]; and a [`backup`] of it.
+//! Everything that outlives the hub: the database, the [`secrets`], the [`settings`], the [`logs`]
+//! and the reports of [`crashes`]; and [`backup`]s of the database and the specs.
 //!
-//! The database is one SQLite file. No other crate names sqlx or rusqlite. The journal uses
-//! rusqlite because no other thread stands between it and the file.
+//! The database is one SQLite file. Except in tests, no other crate uses sqlx or rusqlite. The
+//! journal uses rusqlite, because sqlx passes each statement to another thread.
 //!
 //! | table | holds |
 //! |---|---|
@@ -17,7 +17,7 @@
 //! | `access_report` | what the processes of each server used in the latest recorded run |
 //! | `token_usage` | about how many tokens the calls of each tool cost, for the charts |
 //! | `audit`, `audit_head` | the entries of the [`audit`]; also written by the journal |
-//! | `client_file`, `client_change` | Drawbridge's entries in clients' files; changes to undo |
+//! | `client_file`, `client_change` | Drawbridge's entries in clients' files; undoable changes |
 //! | `hook` | the hooks |
 //! | `memory`, `memory_index` | what clients stored for a user, with a full-text index |
 //! | `sampling_usage` | the requests to the sampling provider and their tokens, per day |
@@ -92,17 +92,18 @@ impl Store {
     }
 
     /// Appends an entry that concerns no call to the audit log. The journal writes it in the
-    /// background. `body` serializes to a JSON object with few members.
+    /// background. Does nothing if the journal was not started. `body` serializes to a JSON object
+    /// with few members.
     pub fn append_audit(&self, kind: AuditKind, body: &impl serde::Serialize) {
         if let Some(journal) = self.journal.get() {
             journal.append_audit(kind, body);
         }
     }
 
-    /// Checks that the database can be written.
+    /// Checks that a transaction that writes can begin. On a full disk, it can.
     ///
     /// # Errors
-    /// Returns an error if no transaction that writes can begin.
+    /// Returns an error if it cannot begin, for instance because another program holds the lock.
     pub async fn check_writable(&self) -> Result<(), StoreError> {
         let begin = async {
             let transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;

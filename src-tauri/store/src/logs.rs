@@ -1,5 +1,6 @@
-//! Logs: lines of the hub and of each server, in files and in memory of their own, and as events
-//! for subscribers. Secrets are masked here, because every line passes this module.
+//! The log lines of the hub and of each server. Each of these sources has files and a ring in
+//! memory of its own, and every line is also published as an event. Secrets are masked here,
+//! because every line passes this module.
 
 mod files;
 mod layer;
@@ -39,22 +40,22 @@ const SERVER_RING: RingLimits = RingLimits {
     lines: 2_000,
     bytes: 1024 * 1024,
 };
-/// How much of the files is read back into memory at the start, in bytes of each source.
+/// How many bytes of each source's files are read back into memory at the start.
 const HUB_READ_BACK: u64 = 1024 * 1024;
 const SERVER_READ_BACK: u64 = 256 * 1024;
 /// The most servers whose lines are in memory.
 const MAX_SERVERS: usize = 1_000;
-/// Longer lines are cut.
+/// The maximum length of a line. Longer lines are cut.
 const MAX_CHARS: usize = 4_000;
 /// The most lines per second that one server may add. Further lines are counted and dropped.
-const MAX_PER_SECOND: u32 = 200;
+const MAX_LINES_PER_SECOND: u32 = 200;
 /// The most bytes per second that one server may add.
 const MAX_BYTES_PER_SECOND: usize = 256 * 1024;
-/// The maximum length of a server's words in a reason or an error.
+/// The maximum length of the text that [`Logs::mask_text`] returns.
 const MAX_REASON_CHARS: usize = 500;
-/// The part of a text that is searched for secrets, in bytes. A secret that reaches beyond the cut
-/// of the line still fits.
-const MAX_BYTES: usize = 64 * 1024;
+/// How many bytes of a text are searched for secrets. This is more than a line keeps, so that a
+/// secret at the cut of the line is found.
+const MAX_SEARCHED_BYTES: usize = 64 * 1024;
 
 /// The logs. Cheap to clone.
 #[derive(Clone)]
@@ -69,7 +70,7 @@ struct Inner {
     servers: HashMap<ServerId, ServerLog>,
     next_seq: u32,
     masks: mask::Masks,
-    /// None after the log was closed.
+    /// `None` after the log was closed.
     writer: Option<LogWriter>,
 }
 
@@ -79,6 +80,7 @@ struct ServerLog {
     rate: Rate,
 }
 
+/// What a server has written in the current second.
 struct Rate {
     since: Instant,
     lines: u32,
@@ -86,7 +88,7 @@ struct Rate {
     dropped: u32,
 }
 
-/// Which lines to read.
+/// Selects the lines to read.
 #[derive(Debug, Clone, Default)]
 pub struct LogFilter {
     pub server: Option<ServerId>,
@@ -97,7 +99,7 @@ pub struct LogFilter {
     pub limit: usize,
 }
 
-/// The error if the log cannot be written.
+/// The error if the log folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the log in {}: {source}", folder.display())]
 pub struct LogError {
@@ -167,19 +169,20 @@ impl Logs {
         self.inner().masks.add(secret.expose());
     }
 
-    /// Masks the secret that now has this name, in every later line. The former secret of the name
-    /// is masked for an hour more, so that the secrets to search for do not accumulate.
+    /// Masks the current secret of this name in every later line. The former secret of the name is
+    /// masked for another hour and no longer, so that the secrets to search for do not accumulate.
     pub fn replace_secret(&self, name: &str, secret: &Secret) {
         self.inner().masks.replace(name, secret.expose());
     }
 
-    /// Returns the text as it may be shown and stored: one short line with masked secrets.
+    /// Returns the text as it may be shown and stored: one short line with masked secrets and
+    /// visible control characters.
     pub fn mask_text(&self, text: &str) -> String {
         mask::to_printable(&self.inner().masks.apply(truncate(text)), MAX_REASON_CHARS)
     }
 
-    /// Returns what the log masks now, together with other secrets, for a text that leaves this
-    /// computer.
+    /// Returns a redactor that masks `secrets` and everything that the log masks now, for texts
+    /// that leave this computer.
     pub fn redactor(&self, secrets: &[Secret]) -> Redactor {
         let mut masks = self.inner().masks.clone();
         secrets.iter().for_each(|secret| masks.add(secret.expose()));
@@ -199,14 +202,14 @@ impl Logs {
     }
 
     /// Adds a line that a server wrote. If the server writes too many lines or bytes per second,
-    /// the lines are dropped and counted.
+    /// further lines are dropped, and a later line states their number.
     pub fn add_server_line(&self, server: &ServerId, level: Level, area: &str, text: &str) {
         let dropped = match self.inner().admit_line(server, text.len()) {
             Admission::Dropped => return,
             Admission::Admitted { dropped } => dropped,
         };
         if dropped > 0 {
-            self.add_dropped(server, dropped);
+            self.log_dropped(server, dropped);
         }
         self.add(level, Some(server), area, text);
     }
@@ -221,8 +224,8 @@ impl Logs {
         let (folder, limit) = (Arc::clone(&self.folder), filter.limit);
         let read = move || read_folder(&folder, &filter);
         let written = tokio::task::spawn_blocking(read).await.unwrap_or_default();
-        // The newest lines may not be in the files yet, and most others are in the files and in
-        // memory.
+        // The newest lines may not be in the files yet. Lines that are in the files and in memory
+        // have the same number.
         let by_number: BTreeMap<u32, LogLine> = written
             .into_iter()
             .chain(lines)
@@ -232,9 +235,9 @@ impl Logs {
     }
 
     /// Returns the newest lines in memory that match, oldest first, and whether the files have no
-    /// others within the limit.
+    /// other line that belongs to the result.
     fn list(&self, filter: &LogFilter) -> (Vec<LogLine>, bool) {
-        self.add_pending_drops();
+        self.log_pending_drops();
         let inner = self.inner();
         let rings: Vec<&Ring> = match &filter.server {
             Some(server) => inner
@@ -264,15 +267,15 @@ impl Logs {
         (lines, is_complete)
     }
 
-    /// Adds the counts of lines that were dropped in a second that is over.
-    fn add_pending_drops(&self) {
+    /// Logs the numbers of lines that were dropped in a second that is over.
+    fn log_pending_drops(&self) {
         let pending = self.inner().take_pending_drops();
         for (server, dropped) in pending {
-            self.add_dropped(&server, dropped);
+            self.log_dropped(&server, dropped);
         }
     }
 
-    fn add_dropped(&self, server: &ServerId, dropped: u32) {
+    fn log_dropped(&self, server: &ServerId, dropped: u32) {
         let text = format!(
             "dropped {dropped} lines because there were too many lines or bytes per second"
         );
@@ -289,8 +292,8 @@ impl Logs {
     }
 }
 
-/// Returns the newest lines in the files of a folder that match, oldest first, for a folder that no
-/// hub has open.
+/// Returns the newest matching lines in the files of a folder, oldest first. No hub needs to have
+/// the folder open.
 pub fn read_folder(folder: &Path, filter: &LogFilter) -> Vec<LogLine> {
     let sources = match &filter.server {
         Some(server) => vec![files::read_server_lines(folder, server, u64::MAX)],
@@ -317,7 +320,7 @@ fn newest_in_order(mut lines: Vec<LogLine>, limit: usize) -> Vec<LogLine> {
 
 /// Returns the beginning of a text. This bounds the search for secrets in a flood.
 fn truncate(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_BYTES)]
+    &text[..text.floor_char_boundary(MAX_SEARCHED_BYTES)]
 }
 
 impl LogFilter {
@@ -349,12 +352,15 @@ impl Redactor {
 }
 
 enum Admission {
-    Admitted { dropped: u32 },
+    /// The line is added. `dropped` lines of an earlier second were not.
+    Admitted {
+        dropped: u32,
+    },
     Dropped,
 }
 
 impl Inner {
-    /// Takes lines over that an earlier hub wrote.
+    /// Adds the lines that an earlier hub wrote to the files.
     fn read_back(&mut self, tail: Tail) {
         let Some(last) = tail.lines.last() else {
             return;
@@ -413,7 +419,7 @@ impl Inner {
     fn admit_line(&mut self, server: &ServerId, bytes: usize) -> Admission {
         let rate = &mut self.server(server).rate;
         let dropped = rate.take_past_drops();
-        if rate.lines >= MAX_PER_SECOND || rate.bytes >= MAX_BYTES_PER_SECOND {
+        if rate.lines >= MAX_LINES_PER_SECOND || rate.bytes >= MAX_BYTES_PER_SECOND {
             rate.dropped += 1;
             return Admission::Dropped;
         }
@@ -441,7 +447,8 @@ impl Rate {
         }
     }
 
-    /// Begins a new second if the last one is over, and returns how many lines were dropped in it.
+    /// Begins a new second if the current one is over, and returns how many lines were dropped in
+    /// the one that is over.
     fn take_past_drops(&mut self) -> u32 {
         if self.since.elapsed().as_secs() == 0 {
             return 0;

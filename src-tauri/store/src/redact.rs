@@ -1,9 +1,9 @@
-//! Removes secrets from JSON: the values of members with telling names, and text anywhere else that
-//! has the format of a well-known kind of token. Everything else stays as written: numbers, order,
-//! spaces.
+//! Masks secrets in JSON: the values of members whose names mark a secret, such as `password`, and
+//! any other text that has the format of a well-known kind of token. Everything else stays as
+//! written: numbers, order, spaces.
 //!
-//! Names and formats do not reveal a password in a sentence. The caller supplies the secrets that
-//! it knows, for instance those in the keyring.
+//! Names and formats do not reveal a password in a sentence. The caller therefore supplies the
+//! secrets that it knows, for instance those in the keyring.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -49,12 +49,14 @@ const COUNT_NAMES: &[&str] = &[
     "tokenusage",
 ];
 
-/// A text without any of these contains no secret that has a telling name or format. A Unicode
-/// escape may stand for any letter, and the last two characters fold to ASCII letters.
+/// A text without any of these is not searched for names and formats of secrets. A Unicode escape
+/// may stand for any letter, and the last two characters fold to ASCII letters.
 const HINTS: &[&str] = &[
     "pass",
     "pwd",
     "\"pat\"",
+    // The same within a string.
+    "\"pat\\",
     "secret",
     "token",
     "key",
@@ -81,7 +83,7 @@ const HINTS: &[&str] = &[
     "npm_",
     "eyj",
     "\\u",
-    // Some languages write every `/` so, which a secret in base64 is likely to contain.
+    // Some languages escape every `/` like this, and a secret in Base64 is likely to contain one.
     "\\/",
     "ſ",
     "\u{212a}",
@@ -94,7 +96,7 @@ static HINT_MATCHER: LazyLock<AhoCorasick> = LazyLock::new(|| {
     built.expect("the hints are a valid set")
 });
 
-/// The formats of tokens. If a capture group matches, its text is kept.
+/// The formats of tokens. The text of a capture group is kept.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     let patterns = [
         // GitHub, GitLab, npm, Slack, AWS, Google.
@@ -113,9 +115,9 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
 /// Returns JSON text with secrets masked, and borrows `text` if there are none.
 ///
 /// `replace_secrets` returns a text with the caller's own secrets replaced, or `None` if it
-/// contains none. The function passes the whole text to `replace_secrets` first, and then, if there
-/// may be secrets, the unescaped contents of strings and the numbers as written. A text that is not
-/// valid JSON is treated as one string.
+/// contains none. `replace_secrets` gets the unescaped contents of each string, and each number as
+/// written. A text without any of the [`HINTS`] is passed to it as a whole first, and stays
+/// unchanged if that finds nothing. A text that is not valid JSON is treated as one string.
 pub(crate) fn redact_json<'a>(
     text: &'a str,
     replace_secrets: &dyn Fn(&str) -> Option<String>,
@@ -183,8 +185,8 @@ fn is_count_name(name: &str) -> bool {
     COUNT_NAMES.iter().any(|count| name.contains(count))
 }
 
-/// Copies valid JSON, except for secrets. The writer keeps its own stack, so that deep nesting does
-/// no harm.
+/// Copies valid JSON, and masks secrets. The writer keeps its own stack, so that deep nesting does
+/// not overflow the thread's stack.
 struct Writer<'a> {
     text: &'a str,
     at: usize,
@@ -304,9 +306,10 @@ impl<'a> Writer<'a> {
     }
 
     /// Returns the contents of a string with secrets masked, escaped for JSON, or `None` if there
-    /// are none.
+    /// are no secrets.
     fn redact_string(&self, contents: &str) -> Option<String> {
-        // A lone surrogate must not hide the rest of the string. It is lost if there is a secret.
+        // A lone surrogate must not keep the rest of the string from being searched. If there is a
+        // secret, U+FFFD takes the surrogate's place.
         let unescaped_text = unescape(contents).or_else(|| {
             let replaced = replace_lone_surrogates(contents);
             unescape(&replaced).map(|text| Cow::Owned(text.into_owned()))

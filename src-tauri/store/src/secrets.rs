@@ -1,7 +1,7 @@
-//! Secrets: values in the OS keyring or, if a person chose it, in an encrypted file. Specs refer to
-//! them as `${keyring:NAME}`, and to secrets elsewhere as `${env:NAME}` and `${command:…}`. The
-//! only module that uses the `keyring` and `age` crates. A value leaves this module only into a
-//! server's environment or headers, or into a sign-in.
+//! Secrets: values in the OS keyring or, if a person chose it, in an encrypted file. A spec refers
+//! to a stored secret as `${keyring:NAME}`. It refers to a secret that Drawbridge does not store as
+//! `${env:NAME}`, for a variable of Drawbridge's environment, or as `${command:…}`, for the output
+//! of a command. Only this module uses the `keyring` and `age` crates.
 
 mod elsewhere;
 mod encrypted_file;
@@ -43,10 +43,10 @@ pub use reference::{
     SecretScope, format_reference, is_own_secret, referenced_names, references_elsewhere,
 };
 
-/// The prefix of the names of the tokens for remote servers.
+/// The prefix of the names of the secrets that hold OAuth tokens and client registrations.
 pub const OAUTH_PREFIX: &str = "oauth:";
 
-/// The name of the key that encrypts the copies of clients' files.
+/// The name of the secret that holds the key for the encrypted copies of clients' files.
 pub const BACKUP_KEY: &str = "drawbridge:backup-key";
 
 /// Returns whether Drawbridge uses this name for itself. No spec may refer to such a name, and no
@@ -55,7 +55,8 @@ pub fn is_reserved(name: &str) -> bool {
     name.starts_with(OAUTH_PREFIX) || name.starts_with("drawbridge:")
 }
 
-/// The time after which a keyring that has not answered is checked for being locked.
+/// How often Drawbridge checks whether a keyring that does not answer is locked. Also the timeout
+/// of that check.
 const LOCK_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The timeout for an answer of a keyring that is slow but not locked, for example because many
@@ -109,8 +110,10 @@ pub enum SecretError {
     MissingVariable(String),
     #[error("A spec may not refer to the variable '{0}', because Drawbridge uses it for itself")]
     ReservedVariable(String),
-    /// Nobody has accepted that the server gets this secret.
-    #[error("The server '{server}' may not use {reference}, because nobody accepted it as it is")]
+    /// Nobody has accepted a spec of the server that refers to this secret.
+    #[error(
+        "The server '{server}' may not use {reference}, because its current spec is not accepted"
+    )]
     NotAccepted { reference: String, server: ServerId },
     #[error("The command '{program}' did not print the secret: {source}")]
     Command { program: String, source: Cause },
@@ -215,7 +218,7 @@ impl SecretError {
     }
 }
 
-/// A place that stores secrets. Calls may block; [`Secrets`] limits how long.
+/// A place that stores secrets. Its methods may block; [`Secrets`] limits how long a caller waits.
 pub trait SecretStore: Send + Sync + 'static {
     fn get(&self, name: &str) -> Result<Option<Secret>, SecretError>;
     fn set(&self, name: &str, value: &Secret) -> Result<(), SecretError>;
@@ -231,10 +234,10 @@ pub trait SecretStore: Send + Sync + 'static {
         SecretStoreKind::Keyring
     }
 
-    /// Returns the names of all secrets, or `None` if the place cannot list them.
+    /// Returns the names of all secrets, or `None` if the store cannot list them.
     ///
     /// # Errors
-    /// Returns an error if the place cannot be used.
+    /// Returns an error if the store cannot be used.
     fn list_names(&self) -> Result<Option<Vec<String>>, SecretError> {
         Ok(None)
     }
@@ -244,9 +247,10 @@ pub trait SecretStore: Send + Sync + 'static {
 #[derive(Clone)]
 pub struct Secrets {
     store: Arc<ArcSwap<StoreThreads>>,
-    /// Written while the secrets move to another store, so that no change is lost.
+    /// Locked for writing while the secrets move to another store, so that no change is lost.
     moving: Arc<RwLock<()>>,
-    /// The encrypted file, whether it exists or not. `None` if the store cannot be changed.
+    /// The path of the encrypted file, which may not exist. `None` if the secrets cannot move to
+    /// another store.
     file: Option<Arc<Path>>,
     commands: Arc<dyn SecretCommands>,
 }
@@ -254,21 +258,22 @@ pub struct Secrets {
 /// A store, and the threads that use it.
 struct StoreThreads {
     kind: SecretStoreKind,
-    value_thread: KeyringThread,
-    /// Runs on a thread of its own, so that the status is available while a request for a value
-    /// waits for a prompt.
-    status_thread: KeyringThread,
+    value_thread: StoreThread,
+    /// A second thread, so that the status is available while a request for a value waits for a
+    /// prompt.
+    status_thread: StoreThread,
     stuck: Mutex<Option<Stuck>>,
 }
 
-/// A request that the keyring has not answered in time. While it blocks the thread, others are
-/// refused.
+/// A request that the store has not answered in time. Until it ends, other requests fail at once,
+/// with the same error.
 struct Stuck {
     is_done: Arc<AtomicBool>,
     why: SecretError,
 }
 
-/// Marks a request as finished when it is dropped, whether it was answered or abandoned.
+/// A guard that marks a request as done when the guard is dropped: after the answer, or when the
+/// request is abandoned.
 struct DoneGuard(Arc<AtomicBool>);
 
 impl Drop for DoneGuard {
@@ -282,7 +287,7 @@ impl Secrets {
     /// otherwise those of the keyring.
     pub fn open(data_dir: &Path) -> Self {
         let path = EncryptedFile::path_in(data_dir);
-        // A file that cannot be examined was chosen, too.
+        // If the file cannot be examined, it may exist, so the keyring must not replace it.
         let is_absent = std::fs::symlink_metadata(&path)
             .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
         let secrets = if is_absent {
@@ -308,13 +313,14 @@ impl Secrets {
         }
     }
 
-    /// Returns the secrets with the place that runs the commands of `${command:…}`.
+    /// Returns these secrets, with `commands` to run the commands of `${command:…}`.
     #[must_use]
     pub fn with_commands(self, commands: Arc<dyn SecretCommands>) -> Self {
         Self { commands, ..self }
     }
 
-    /// Returns the secrets with each command run only once, for the start of one server.
+    /// Returns these secrets for the start of one server: each command runs at most once, and its
+    /// output is reused.
     #[must_use]
     pub fn running_commands_once(&self) -> Self {
         let commands = elsewhere::CommandsOnce::new(self.commands.clone());
@@ -371,7 +377,7 @@ impl Secrets {
         store.run_with_deadline(ask).await
     }
 
-    /// Runs a change, after the secrets have moved if they do now.
+    /// Runs a change. If the secrets are moving to another store, waits until they have moved.
     async fn write<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&dyn SecretStore) -> Result<T, SecretError> + Send + 'static,
@@ -380,8 +386,8 @@ impl Secrets {
         self.read(ask).await
     }
 
-    /// Replaces each reference with its secret. The second value holds every secret that was used,
-    /// so that the log can mask it.
+    /// Replaces each reference in the values with its secret. Also returns every secret that was
+    /// used, so that the log can mask it.
     ///
     /// # Errors
     /// Returns an error if one of the secrets is outside the scope, is missing or cannot be read.
@@ -421,8 +427,8 @@ impl Secrets {
         Ok((resolved, used))
     }
 
-    /// Replaces the references in a URL by the secrets, percent-encoded so that each stays a part
-    /// of the URL. See [`Self::resolve`].
+    /// Replaces the references in a URL with the secrets, percent-encoded so that each stays one
+    /// part of the URL. See [`Self::resolve`].
     ///
     /// # Errors
     /// Returns an error if one of the secrets is outside the scope, is missing or cannot be read.
@@ -488,14 +494,14 @@ impl StoreThreads {
         let store: Arc<dyn SecretStore> = Arc::new(store);
         Self {
             kind,
-            value_thread: KeyringThread::new(Arc::clone(&store)),
-            status_thread: KeyringThread::new(store),
+            value_thread: StoreThread::new(Arc::clone(&store)),
+            status_thread: StoreThread::new(store),
             stuck: Mutex::default(),
         }
     }
 
-    /// Runs `ask` on the thread of the keyring, with a deadline. The keyring may block for ever,
-    /// and its own runtime must not run inside ours.
+    /// Runs `ask` on the thread for values, with a deadline. A keyring may block for ever, and the
+    /// async runtime of its library must not run inside Drawbridge's.
     ///
     /// # Errors
     /// Returns `Locked` or `NoAnswer` if there is no answer in time, and at once while an earlier
@@ -547,15 +553,15 @@ impl StoreThreads {
     }
 }
 
-/// A thread that sends requests to the keyring, one at a time.
+/// A thread that runs requests to a store, one at a time.
 #[derive(Clone)]
-struct KeyringThread(mpsc::Sender<KeyringRequest>);
+struct StoreThread(mpsc::Sender<StoreRequest>);
 
-type KeyringRequest = Box<dyn FnOnce(&dyn SecretStore) + Send>;
+type StoreRequest = Box<dyn FnOnce(&dyn SecretStore) + Send>;
 
-impl KeyringThread {
+impl StoreThread {
     fn new(store: Arc<dyn SecretStore>) -> Self {
-        let (sender, requests) = mpsc::channel::<KeyringRequest>();
+        let (sender, requests) = mpsc::channel::<StoreRequest>();
         std::thread::spawn(move || {
             while let Ok(request) = requests.recv() {
                 request(&*store);
@@ -569,7 +575,7 @@ impl KeyringThread {
         ask: impl FnOnce(&dyn SecretStore) -> T + Send + 'static,
     ) -> Result<oneshot::Receiver<T>, SecretError> {
         let (sender, receiver) = oneshot::channel();
-        let request: KeyringRequest = Box::new(move |store| {
+        let request: StoreRequest = Box::new(move |store| {
             // Skip a request that was abandoned: nobody waits for its answer.
             if !sender.is_closed() {
                 let _ = sender.send(ask(store));

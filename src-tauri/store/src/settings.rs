@@ -167,7 +167,7 @@ settings! {
     records_max_mib: u32 = 2_048, stored as "records_max_mib";
     /// The URL to which traces are sent (OTLP over HTTP), or an empty string for none.
     otlp_endpoint: String = String::new(), stored as "otlp_endpoint";
-    /// The headers of these requests. A value may contain `${keyring:otlp.NAME}`.
+    /// The headers of the requests that send traces. A value may contain `${keyring:otlp.NAME}`.
     otlp_headers: BTreeMap<String, String> = BTreeMap::new(), stored as "otlp_headers";
     /// Whether traces contain arguments and results.
     otlp_content: bool = false, stored as "otlp_content";
@@ -190,9 +190,9 @@ settings! {
     sampling_url: String = String::new(), stored as "sampling_url";
     /// The models that servers may use, the default one first.
     sampling_models: Vec<String> = Vec::new(), stored as "sampling_models";
-    /// Whether the keyring has a key for the provider. Without one, no keyring is needed.
+    /// Whether the keyring has a key for the provider. If not, the keyring is not asked for one.
     sampling_has_key: bool = false, stored as "sampling_has_key";
-    /// Whether the models see images.
+    /// Whether the models get the images of servers' sampling requests.
     sampling_images: bool = false, stored as "sampling_images";
     /// Whether the models get the tools of servers' sampling requests.
     sampling_tools: bool = true, stored as "sampling_tools";
@@ -241,7 +241,7 @@ fn to_value(value: &impl Serialize) -> serde_json::Value {
 }
 
 impl SettingsChange {
-    /// Changes the effect on requests of a kind that no rule matches.
+    /// Returns the change that sets the effect on requests of one kind that no rule matches.
     pub fn default_effect(kind: RequestKind, effect: Effect) -> Self {
         let mut change = Self::default();
         let default = match kind {
@@ -256,7 +256,7 @@ impl SettingsChange {
         change
     }
 
-    /// Changes the effects on all requests that no rule matches.
+    /// Returns the change that sets the effects on requests of every kind that no rule matches.
     pub fn default_effects(effects: DefaultEffects) -> Self {
         Self {
             default_tools: Some(effects.tools),
@@ -269,7 +269,7 @@ impl SettingsChange {
         }
     }
 
-    /// Enables or disables a built-in server.
+    /// Returns the change that enables or disables a built-in server.
     pub fn built_in_enabled(built_in: BuiltIn, enabled: bool) -> Self {
         let mut change = Self::default();
         match built_in {
@@ -331,8 +331,9 @@ impl Settings {
         self.change_with(change, write).await
     }
 
-    /// Changes settings together with other rows: `write` writes the settings that it gets in its
-    /// own transaction. Returns the settings whose values differ from before.
+    /// Changes settings together with other rows: `write` gets the settings as they are stored, and
+    /// writes them and the other rows in one transaction. Returns the settings whose values differ
+    /// from before.
     ///
     /// # Errors
     /// Returns the error of `write`. The settings in memory then stay as they are.
@@ -360,7 +361,7 @@ impl Settings {
         self.write_change(change(&self.get()), write).await
     }
 
-    /// Writes a change, while the caller holds the lock.
+    /// Writes a change. The caller holds [`Self::write_lock`].
     async fn write_change<E, F: Future<Output = Result<(), E>>>(
         &self,
         change: SettingsChange,

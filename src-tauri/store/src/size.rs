@@ -1,4 +1,4 @@
-//! The size of the records, for their retention by size.
+//! The size of the calls and audit entries, which the hub limits.
 
 use drawbridge_model::ids::Timestamp;
 use sqlx::Row;
@@ -16,8 +16,8 @@ impl Store {
     pub async fn records_exceed(&self, max_bytes: u64) -> Result<bool, StoreError> {
         const USED: &str = "SELECT (page_count - freelist_count) * page_size \
              FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
-        // This query reads all pages of the other tables, so it runs only if the whole is too
-        // large.
+        // This query reads all pages of the other tables, so it runs only if the whole database is
+        // too large.
         const OTHERS: &str = "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE aggregate = TRUE \
              AND name IN (SELECT name FROM sqlite_master WHERE tbl_name NOT IN ('call', 'audit'))";
         let max_bytes = i64::try_from(max_bytes).unwrap_or(i64::MAX);
@@ -33,7 +33,8 @@ impl Store {
             .context("cannot tell its size")
     }
 
-    /// Returns the time at which the oldest tenth of the records ends, or `None` if there are few.
+    /// Returns the time of the first audit entry after the oldest tenth, or `None` if there are at
+    /// most 1,000 entries.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

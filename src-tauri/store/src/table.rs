@@ -1,4 +1,5 @@
-//! The tables. Each has its own file with its rows and every statement on it.
+//! The tables. Each has a module with its rows and the statements on it. The journal's statements
+//! on the audit log are in [`crate::audit`].
 
 pub mod access_report;
 pub mod audit;
@@ -29,7 +30,7 @@ fn to_enum_text(value: &impl Serialize) -> String {
         .to_owned()
 }
 
-/// Parses the name of a variant. An unknown name comes from a newer version of Drawbridge.
+/// Parses the name of a unit variant. Returns an error if the name is unknown.
 fn from_enum_text<T: DeserializeOwned>(word: &str) -> Result<T, sqlx::Error> {
     serde_json::from_value(serde_json::Value::from(word)).map_err(|e| sqlx::Error::Decode(e.into()))
 }

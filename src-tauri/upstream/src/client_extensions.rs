@@ -12,7 +12,8 @@ use drawbridge_model::{ids::ClientName, protocol::Extensions};
 pub(super) struct ClientExtensions(Arc<Mutex<BTreeMap<ClientName, Extensions>>>);
 
 impl ClientExtensions {
-    /// Adds the extensions of a client. Returns whether any of them is new for this client.
+    /// Adds the extensions of a client. Returns whether the client had not declared all of them
+    /// before.
     pub(super) fn add(&self, client: &ClientName, declared: &Extensions) -> bool {
         if declared.is_empty() {
             return false;
@@ -28,7 +29,7 @@ impl ClientExtensions {
         self.lock().remove(client);
     }
 
-    /// Returns the extensions of one client, or those of all clients together.
+    /// Returns the extensions of a client, or those of all clients together if `client` is `None`.
     pub(super) fn declared_by(&self, client: Option<&ClientName>) -> Extensions {
         let clients = self.lock();
         if let Some(client) = client {

@@ -16,7 +16,7 @@ pub struct ServerQuestion<'a> {
     pub server: &'a Arc<RegisteredServer>,
     pub request: &'a InputRequest,
     pub handle: &'a ClientHandle,
-    /// The token for progress of the client's request, during which the server asks.
+    /// The progress token of the client's request during which the server asks.
     pub progress_token: Option<&'a ProgressToken>,
     pub max_wait: Duration,
 }
@@ -25,7 +25,7 @@ pub struct ServerQuestion<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Respondent {
     Client,
-    /// Drawbridge, in place of a client that cannot.
+    /// Drawbridge, in place of a client that cannot answer.
     Drawbridge,
 }
 
@@ -39,18 +39,18 @@ pub trait ClientRequestGate: Send + Sync {
         session: &ClientSession,
     ) -> Option<Respondent>;
 
-    /// Returns what Drawbridge answers in place of a client.
+    /// Returns which requests Drawbridge can answer in place of a client.
     fn own_capabilities(&self, session: &ClientSession) -> OwnCapabilities;
 
     /// Returns the answer to a request of a server: from the client, or else from Drawbridge.
     ///
     /// # Errors
-    /// Returns an error if the request is denied, if nobody can answer it, and if the answer is an
-    /// error or does not arrive within the longest wait.
+    /// Returns an error if the request is denied, if nobody can answer it, or if the answer is an
+    /// error or does not arrive within `max_wait`.
     fn ask<'a>(&'a self, question: ServerQuestion<'a>) -> BoxFuture<'a, RpcResult>;
 
-    /// Returns the answer to a request that belongs to no client's request, or `None` if only a
-    /// client can answer it.
+    /// Returns Drawbridge's answer to a request that the server does not send for one client, or
+    /// `None` if Drawbridge cannot answer it.
     fn ask_without_client<'a>(
         &'a self,
         server: &'a Arc<RegisteredServer>,

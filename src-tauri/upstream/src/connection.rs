@@ -41,7 +41,7 @@ impl RequestIds {
     }
 }
 
-/// The extensions of clients that a server is told of.
+/// The extensions that a server is told of, because clients declare them.
 pub(super) struct DeclaredExtensions {
     clients: ClientExtensions,
     /// The client that the connection belongs to, if it is not shared.
@@ -74,15 +74,17 @@ pub struct Connection {
     transport: Transport,
     pub hello: ServerHello,
     ids: RequestIds,
-    /// The level from which on the server was asked to log, if it was.
+    /// The level from which on the server was asked to log, or `None` if it was not asked.
     log_level: Mutex<Option<LogLevel>>,
     /// Whether a server of the modern era has answered a call, or a request for a prompt or a
     /// resource, with a result.
     has_answered: AtomicBool,
-    /// Whether a client has sent a request other than for a list. The server may keep state for it.
+    /// Whether a client has sent a request other than for a list. If so, the server may keep state
+    /// for the client.
     has_client: AtomicBool,
     extensions: DeclaredExtensions,
-    /// Cancelled when the session gives the connection up. The tasks that watch it then end.
+    /// Cancelled when the session gives the connection up. The tasks that watch the connection end
+    /// then.
     pub(super) released: CancellationToken,
 }
 
@@ -114,14 +116,14 @@ impl Connection {
         }
     }
 
-    /// Returns whether a refusal can mean that the server offers the stateless revision without
-    /// serving it. Some servers list their tools in that revision, but refuse every call.
+    /// Returns whether a refusal can mean that the server offers the modern revision without
+    /// supporting it. Some servers list their tools in that revision, but refuse every call.
     pub(super) fn may_need_initialize(&self) -> bool {
         self.era().is_modern() && !self.has_answered.load(Ordering::Relaxed)
     }
 
-    /// Returns whether a new connection would tell the server of more extensions, and nothing would
-    /// be lost with this one.
+    /// Returns whether a new connection would tell a server of the legacy era of more extensions,
+    /// and no state would be lost with this one, because no client has used it.
     pub(super) fn is_outdated(&self) -> bool {
         !self.era().is_modern()
             && !self.has_client.load(Ordering::Relaxed)
@@ -153,7 +155,7 @@ impl Connection {
     /// Sends a request on Drawbridge's own behalf, and returns the answer.
     ///
     /// # Errors
-    /// Returns an error if the server does not answer, or not in time.
+    /// Returns an error if the request cannot be sent, or if no answer arrives within `time_limit`.
     pub async fn request_with_timeout(
         &self,
         method: &str,
@@ -167,10 +169,10 @@ impl Connection {
         }
     }
 
-    /// Checks that the server is alive. An error in its answer is a sign of life, too.
+    /// Checks that the server is alive. An answer that is an error is a sign of life, too.
     ///
     /// # Errors
-    /// Returns an error if the server does not answer, or not in time.
+    /// Returns an error if the ping cannot be sent, or if no answer arrives within `time_limit`.
     pub(super) async fn ping(&self, time_limit: Duration) -> Result<(), UpstreamError> {
         let request = ServerRequest::without_timeout("ping", None);
         match timeout(time_limit, self.request(self.ids.next(), &request)).await {
@@ -179,8 +181,9 @@ impl Connection {
         }
     }
 
-    /// Sends a request under this id and waits for the answer, without a timeout. Progress is asked
-    /// for with the id as the token. Dropping the future cancels the request.
+    /// Sends a request under this id and waits for the answer, without a timeout. If the client
+    /// asked for progress, the id is the progress token for the server. Dropping the future cancels
+    /// the request.
     pub(super) async fn request(
         &self,
         id: u64,
@@ -191,7 +194,7 @@ impl Connection {
             self.has_client.store(true, Ordering::Relaxed);
         }
         let modern = self.era().is_modern();
-        // The client has a token of its own.
+        // The client's own token may be the same as another client's, so the server gets this one.
         let progress_token = request
             .progress_token
             .map(|_| ProgressToken::for_request(id));
@@ -199,7 +202,7 @@ impl Connection {
             let _ = span.sent.set(SentRequest {
                 id,
                 protocol_version: self.hello.protocol_version.clone(),
-                is_pipe: !self.transport.is_http(),
+                is_pipe: self.transport.is_pipe(),
             });
         }
         if !modern && progress_token.is_none() && request.span.is_none() {
@@ -231,7 +234,7 @@ impl Connection {
             trace: request.span.map(|span| span.context),
         };
         let text = meta::add_meta(params, &outgoing_meta).map_err(unreadable)?;
-        let headers = if modern && self.transport.is_http() {
+        let headers = if modern && self.transport.is_streamable_http() {
             let params = params
                 .map(RawObject::parse)
                 .transpose()

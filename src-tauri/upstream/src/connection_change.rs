@@ -1,4 +1,5 @@
-//! The events that hooks are told of: a server connected, or its connection ended.
+//! The events that hooks are told of: a server connected, its connection ended, or it could not be
+//! connected.
 
 use drawbridge_model::{
     clock,
@@ -25,12 +26,13 @@ pub enum ConnectionChangeKind {
     },
     Disconnected {
         reason: String,
-        /// Of the connection that ended; `None` if the handshake did not succeed.
+        /// The session of the connection that ended, or `None` if the server could not be
+        /// connected.
         session: Option<EndedSession>,
     },
 }
 
-/// A connection that has ended.
+/// The session of a connection that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedSession {
     pub protocol_version: String,
@@ -38,8 +40,8 @@ pub struct EndedSession {
     pub session_id: Option<String>,
 }
 
-/// Follows the states of one session, so that each connection is reported once, and each end of
-/// one.
+/// Follows the states of one session, so that each connection, each end of a connection and each
+/// failed attempt to connect is reported once.
 #[derive(Default)]
 pub(super) enum ReportedConnection {
     #[default]
@@ -75,8 +77,8 @@ impl ReportedConnection {
         ConnectionChange::new(server, transport, kind)
     }
 
-    /// Returns the change to report when the session is neither connected nor connecting any more.
-    /// Returns `None` if it was neither before.
+    /// Returns the change to report for the end of a connection or of an attempt to connect, or
+    /// `None` if the session was neither connected nor connecting.
     pub(super) fn end(
         &mut self,
         server: &ServerId,
@@ -94,7 +96,8 @@ impl ReportedConnection {
     }
 }
 
-/// Returns the name of the transport that a server would have.
+/// Returns the name of the transport for a server that could not be connected, according to its
+/// spec.
 fn spec_transport(spec: &ServerSpec) -> &'static str {
     if spec.builtin.is_some() {
         return "in_memory";

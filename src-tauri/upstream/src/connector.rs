@@ -48,19 +48,20 @@ use crate::{
 
 /// The most messages of a server that may wait. If a server sends more, it is slowed down.
 const INBOX_CAPACITY: usize = 256;
-/// The longest time for which a program may prepare a server, as long as it uses CPU time.
+/// The longest start of a server whose program may have to be downloaded first, as long as the
+/// program uses CPU time.
 const MAX_START: Duration = Duration::from_secs(300);
-/// How often the CPU time of the program is read meanwhile. A difference of at least `MIN_CPU_MS`
-/// counts as work.
+/// How often the CPU time of the program is read during such a start. A difference of at least
+/// [`MIN_CPU_MS`] counts as work.
 const CPU_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const MIN_CPU_MS: u64 = 20;
 
-/// Knows what a person accepted. It is asked at each start of a server.
+/// Knows what a person accepted. The connector asks at each start of a server.
 pub trait Acceptances: Send + Sync {
     /// Returns the secrets that a server may use.
     fn secret_scope(&self, server: &ServerId) -> SecretScope;
 
-    /// Checks that a program is the accepted one of the server.
+    /// Checks that a program is the one that a person accepted for the server.
     fn check_program<'a>(
         &'a self,
         server: &'a RegisteredServer,
@@ -68,9 +69,10 @@ pub trait Acceptances: Send + Sync {
     ) -> BoxFuture<'a, Result<(), ProgramChange>>;
 }
 
-/// Decides which starts of local servers are recorded, and keeps what is recorded.
+/// Decides which starts of local servers are recorded, and stores the recorded accesses.
 pub trait AccessRecorder: Send + Sync {
-    /// Returns who learns what the processes of this start use, if it is to be recorded.
+    /// Returns the receiver of the accesses of this start's processes, or `None` if the start is
+    /// not recorded.
     fn begin(&self, server: &RegisteredServer) -> Option<RecordingSink>;
 
     /// Notes that the latest start of a server has led to a connection.
@@ -106,7 +108,7 @@ pub struct Connector {
     meter: UsageMeter,
     /// Holds a folder for each server that runs in a sandbox.
     own_folders: PathBuf,
-    /// Absent if no start is recorded.
+    /// `None` if no start is recorded.
     recorder: Option<Arc<dyn AccessRecorder>>,
 }
 
@@ -149,7 +151,8 @@ impl Connector {
         }
     }
 
-    /// Returns a connector for a spec that was not accepted, but that a person verifies.
+    /// Returns a connector that asks other acceptances, for a spec that a person verifies and has
+    /// not accepted yet.
     #[must_use]
     pub fn with_acceptances(&self, acceptances: Arc<dyn Acceptances>) -> Self {
         Self {
@@ -194,16 +197,18 @@ impl Connector {
     }
 
     /// Connects to a server and performs the handshake, within the timeout of the spec. Begins with
-    /// the negotiation that worked last. `client` is the one to which the session belongs, if it is
-    /// not shared. The server is told of its extensions, or of those of all clients.
-    /// `non_jsonrpc_lines` counts lines on stdout that are not
-    /// JSON-RPC. `progress` receives the progress of a start that takes long, if its program may
-    /// have to be downloaded first.
+    /// the negotiation that worked last.
+    ///
+    /// `client` is the client to which the session belongs, or `None` if the session is shared. The
+    /// server is told of this client's extensions, or of those of all clients. `non_jsonrpc_lines`
+    /// counts lines on stdout that are not JSON-RPC. `progress` is told if the start has to wait
+    /// for a program that prints a secret, or takes long because the server's program may have to
+    /// be downloaded first.
     ///
     /// # Errors
-    /// Returns an error if a secret is missing, or if the server cannot be reached or does not
-    /// speak the protocol. The server's processes are ended then. If the handshake timed out, they
-    /// may end after the return.
+    /// Returns an error if a secret is missing, if the program is not the accepted one, or if the
+    /// server cannot be started or reached or does not speak the protocol. The server's processes
+    /// have ended by then, except after a timeout of the handshake, when they may end later.
     pub async fn connect(
         &self,
         server: &RegisteredServer,
@@ -218,7 +223,8 @@ impl Connector {
                 "Starting: waiting for '{program}', which prints a secret of the server. It may ask you to unlock it"
             ));
         }
-        // One start asks a person once, however many negotiations it takes.
+        // A program that prints a secret may ask a person to unlock it. It therefore runs once for
+        // each start, however many negotiations the start takes.
         let once = Self {
             secrets: self.secrets.running_commands_once(),
             ..self.clone()
@@ -295,8 +301,8 @@ impl Connector {
             }
             Err(failure) => {
                 let next = failure.next_negotiation(negotiation, &transport, server.spec.transport);
-                // A server that timed out may also be slow to end. Wait for its end only if another
-                // one is to be started in its place.
+                // A server that timed out may also be slow to end. Wait for its end only if the
+                // next negotiation starts it again.
                 if next.is_some() || !matches!(failure, handshake::HandshakeError::TimedOut(_)) {
                     transport.close().await;
                 } else {
@@ -307,9 +313,9 @@ impl Connector {
         }
     }
 
-    /// Returns the output of `awaited`, or `None` if it takes too long. If the server's program may
-    /// have to be downloaded first (`npx` and the like), the timeout restarts as long as the
-    /// program works.
+    /// Returns the output of `awaited`, or `None` if it takes longer than `time_limit`. If the
+    /// server's program may have to be downloaded first (`npx` and the like), the time limit
+    /// restarts whenever the program has used CPU time, for at most [`MAX_START`] in total.
     async fn await_start<T>(
         &self,
         server: &RegisteredServer,
@@ -470,11 +476,12 @@ impl Connector {
         Ok(launch)
     }
 
-    /// Returns what to start for a local server, with its secrets resolved, after a check that its
-    /// program is the accepted one.
+    /// Checks that the program of a local server is the accepted one, and returns what to start,
+    /// with all secrets resolved.
     ///
     /// # Errors
-    /// Returns an error if another program would start, or if a secret or a variable is missing.
+    /// Returns an error if the program is not the accepted one, or if a secret or a variable is
+    /// missing.
     pub async fn prepare_launch(
         &self,
         server: &RegisteredServer,
@@ -522,7 +529,7 @@ impl Connector {
     }
 }
 
-/// Returns the first program of the spec's references that prints a secret.
+/// Returns the name of the first program that has to print a secret for this spec.
 fn printing_program(spec: &ServerSpec) -> Option<String> {
     let mut values = spec.values_with_references();
     values.find_map(|text| {

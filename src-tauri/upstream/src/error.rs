@@ -33,8 +33,8 @@ pub enum UpstreamError {
     /// A secret that the server needs is not available. Nothing was sent.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The connection ended with the request in flight. The server may or may not have carried it
-    /// out.
+    /// The connection ended while the request was in flight. The server may or may not have carried
+    /// the request out.
     #[error(transparent)]
     Lost(LostReason),
     /// The server refused the request, and did not carry it out.
@@ -45,7 +45,7 @@ pub enum UpstreamError {
     NeedsSignIn(SignInReason),
     #[error(transparent)]
     TimedOut(TimeoutReason),
-    /// The server does not speak the protocol.
+    /// The server breaks the protocol.
     #[error(transparent)]
     Protocol(ProtocolFault),
 }
@@ -121,13 +121,13 @@ pub enum ProtocolFault {
     EndlessInput { times: u32 },
 }
 
-/// The remedy if a person has to sign in.
+/// What to do if a person has to sign in.
 pub const SIGN_IN_REMEDY: &str = "Sign in: choose Sign in at the server in Drawbridge, or run `drawbridge servers sign-in` \
     with its id. If the server accepts a token of yours instead, put the token into its Authorization header.";
 
 impl UpstreamError {
-    /// Returns the error with all texts changed that may contain a server's words, for instance to
-    /// mask secrets.
+    /// Returns the error with `change` applied to all texts that may come from a server or a spec,
+    /// for instance to mask secrets.
     #[must_use]
     pub fn map_text(self, change: MapText<'_>) -> Self {
         match self {
@@ -174,7 +174,8 @@ impl UpstreamError {
         })
     }
 
-    /// Returns whether another try may help. A start that timed out has used up its time.
+    /// Returns whether a start that failed with this error may succeed if it is tried again. A
+    /// start that timed out is not tried again, because it took all the time that the spec allows.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable(
@@ -190,8 +191,9 @@ impl UpstreamError {
         }
     }
 
-    /// Returns whether the server certainly received nothing.
-    pub fn was_not_sent(&self) -> bool {
+    /// Returns whether the server was unavailable, so that it has certainly not carried out the
+    /// request: it cannot be reached, still starts, or lacks a secret or a sign-in.
+    pub fn is_unavailable(&self) -> bool {
         match self {
             Self::Unreachable(_)
             | Self::Starting { .. }

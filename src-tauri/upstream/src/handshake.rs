@@ -1,10 +1,11 @@
-//! Finds out which revision a server speaks, and introduces Drawbridge in it.
+//! Finds out which revision of the protocol a server speaks, and performs the handshake of that
+//! revision.
 //!
-//! Drawbridge sends `server/discover` first if it does not know the server's revision. If the
-//! answer is an error, or does not arrive, Drawbridge sends `initialize`. If a URL takes no POST,
-//! Drawbridge tries the HTTP+SSE transport of 2024-11-05. The negotiation that worked is remembered
-//! for the server and for others of the same package. A spec can name the revision instead
-//! (`protocol_version`).
+//! If the server's revision is not known, Drawbridge sends `server/discover` first. If the answer
+//! is an error, or does not arrive in time, Drawbridge sends `initialize`. If a URL rejects POST
+//! requests, Drawbridge tries the HTTP+SSE transport of 2024-11-05. The negotiation that worked is
+//! remembered for the server and for other servers of the same package. A spec can name the
+//! revision instead (`protocol_version`).
 
 use std::{
     collections::HashMap,
@@ -38,8 +39,7 @@ const PACKAGES_NEEDING_INITIALIZE: [&str; 1] = ["uvx chroma-mcp"];
 /// How a connection begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Negotiation {
-    /// `server/discover`, then `initialize` if that does not help and the spec does not name the
-    /// modern revision.
+    /// `server/discover`; if that fails, `initialize`, unless the spec names the modern revision.
     Discover,
     /// `initialize` first; if the server refuses it, `server/discover`.
     Initialize,
@@ -55,7 +55,8 @@ pub(super) enum Negotiation {
 pub struct NegotiationCache(Arc<Mutex<HashMap<String, Negotiation>>>);
 
 impl NegotiationCache {
-    /// Stores the revision that a server spoke when its lists were last read.
+    /// Records the negotiation that fits the revision that a server spoke when its lists were last
+    /// read.
     pub fn record_revision(&self, identity: &str, package: Option<String>, protocol_version: &str) {
         let negotiation = if Era::from_revision(protocol_version) == Some(Era::Legacy) {
             Negotiation::Initialize
@@ -127,8 +128,9 @@ impl NegotiationCache {
     }
 }
 
-/// Returns the program that a spec starts, without the parts that differ between two servers of the
-/// same program: `uvx chroma-mcp`. Returns `None` if the command line does not show it.
+/// Returns the package or program that a spec starts, without its version, folder and arguments,
+/// for instance `uvx chroma-mcp`. Returns `None` for a URL, and for a command with arguments that
+/// is not one of the known runtimes, because the arguments may decide what it starts.
 pub fn package_name(spec: &ServerSpec) -> Option<String> {
     let command = spec.command.as_deref().filter(|_| spec.url.is_none())?;
     let program = command.rsplit(['/', '\\']).next().unwrap_or(command);
@@ -192,8 +194,8 @@ impl HandshakeError {
         matches!(self, Self::Transport(TransportError::NeedsSignIn(_)))
     }
 
-    /// Returns whether the URL may belong to an HTTP+SSE server, which takes no POST. Statuses
-    /// about the client's rights or its request rate do not show that.
+    /// Returns whether the URL may belong to an HTTP+SSE server, which accepts no POST. Statuses
+    /// that are about the client's rights, a proxy, a timeout or the request rate do not show this.
     fn rejects_post(&self) -> bool {
         let Self::Transport(TransportError::Refused(RefusedReason::Http(refusal))) = self else {
             return false;
@@ -225,8 +227,8 @@ impl From<TransportError> for HandshakeError {
     }
 }
 
-/// Performs the handshake, without a timeout of its own. `revision` is the one that the spec names,
-/// if any. The server is told of `extensions`.
+/// Performs the handshake, without a timeout for all of it. `revision` is the one that the spec
+/// names, if any. The server is told of `extensions`.
 pub(super) async fn perform(
     transport: &Transport,
     ids: &RequestIds,
@@ -306,8 +308,8 @@ impl Handshake<'_> {
         let params = meta::own_params(self.extensions);
         let headers = headers::standard_headers(METHOD, &RawObject::default());
         let mut reply = self.send_request(METHOD, &params, &headers).await?;
-        // Drawbridge has already named the revision that the error names. A server that negotiates
-        // in two steps accepts it the second time.
+        // The request already named the revision that the error asks for. A server that negotiates
+        // in two steps accepts the revision the second time.
         if matches!(&reply, Reply::Error(error) if meta::names_modern_revision(error)) {
             reply = self.send_request(METHOD, &params, &headers).await?;
         }

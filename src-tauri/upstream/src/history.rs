@@ -10,9 +10,9 @@ use drawbridge_model::{
     server::{ServerState, Transition},
 };
 
-/// The most transitions that are kept for each server. After that, each new one replaces the oldest
-/// one.
-const MAX: usize = 50;
+/// The most transitions that are kept for each server. After that, each new transition replaces the
+/// oldest one.
+const MAX_TRANSITIONS: usize = 50;
 
 /// The transitions by server, the latest last. Cheap to clone.
 #[derive(Clone, Default)]
@@ -24,7 +24,8 @@ struct ServerHistory {
     counts: SessionCounts,
 }
 
-/// How often the sessions of a server became active, and how often they failed.
+/// How often the sessions of a server became active (`created`), and how often a start failed or
+/// the server crashed (`errors`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SessionCounts {
     pub created: u64,
@@ -32,16 +33,16 @@ pub struct SessionCounts {
 }
 
 impl History {
-    pub(super) fn record(&self, id: &ServerId, transition: Transition) {
+    pub(super) fn record(&self, id: &ServerId, transition: Transition, is_failure: bool) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let history = all.entry(id.clone()).or_default();
         history.counts.created += u64::from(transition.state == ServerState::Active);
-        history.counts.errors += u64::from(transition.state == ServerState::Error);
-        let steps = &mut history.transitions;
-        if steps.len() == MAX {
-            steps.pop_front();
+        history.counts.errors += u64::from(is_failure);
+        let transitions = &mut history.transitions;
+        if transitions.len() == MAX_TRANSITIONS {
+            transitions.pop_front();
         }
-        steps.push_back(transition);
+        transitions.push_back(transition);
     }
 
     /// Returns the transitions of a server, the latest last.
@@ -52,7 +53,7 @@ impl History {
             .unwrap_or_default()
     }
 
-    /// Returns the counts of each server that had a session.
+    /// Returns the counts of each server that had a transition.
     pub fn counts(&self) -> BTreeMap<ServerId, SessionCounts> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.iter()

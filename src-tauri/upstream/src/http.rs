@@ -30,7 +30,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 #[derive(Clone)]
 pub struct HttpClient {
     direct: Client<HttpConnector, Full<Bytes>>,
-    /// An error if TLS cannot be used, as on a machine without CA certificates.
+    /// An error if TLS cannot be used, for instance on a machine without CA certificates.
     reqwest: Result<reqwest::Client, TlsUnavailable>,
     proxies: Arc<Matcher>,
 }
@@ -41,7 +41,7 @@ pub struct HttpClient {
 )]
 struct TlsUnavailable(Cause);
 
-/// Why there is no answer, or only a part of one.
+/// Why a request has no complete answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum HttpError {
     /// Nothing was sent.
@@ -95,7 +95,8 @@ impl HttpClient {
     /// Sends a request, at most once.
     ///
     /// # Errors
-    /// Returns an error if no answer begins.
+    /// Returns an error if the request cannot be sent, or if the connection breaks before the
+    /// headers of the answer have arrived.
     pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let is_plain = request.uri().scheme_str() == Some("http")
             && self.proxies.intercept(request.uri()).is_none();

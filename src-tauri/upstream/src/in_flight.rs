@@ -2,8 +2,8 @@
 //! meanwhile, and how long a request may take.
 //!
 //! Over stdio, a server does not name the request that it works on when it sends a request of its
-//! own. Drawbridge passes the server's request to the client that has a request in flight. If two
-//! clients have one, neither receives it.
+//! own. Drawbridge passes the server's request to the client that has a request in flight. If
+//! several clients have requests in flight, none of them receives the server's request.
 
 use std::{
     collections::BTreeMap,
@@ -37,15 +37,17 @@ struct RequestState {
     /// The client's own progress token.
     progress_token: Option<ProgressToken>,
     progress_observer: Option<Arc<dyn ProgressObserver>>,
-    /// Whether Drawbridge reads the client's private lists in the background.
+    /// Whether the request reads a private list of the client in the background.
     reads_list: bool,
     clock: Arc<ProgressClock>,
 }
 
-/// The signs of life of a request.
+/// The time since the last sign of life of a request. The clock stands still while the server waits
+/// for an answer to a request of its own.
 struct ProgressClock {
+    /// When the last sign of life arrived.
     last: Mutex<Instant>,
-    /// How many requests of the server wait for an answer. A person may have to give it.
+    /// The number of the server's own requests that wait for an answer, maybe from a person.
     unanswered: AtomicU32,
 }
 
@@ -74,7 +76,8 @@ impl RequestTracker {
         }
     }
 
-    /// Passes progress on to the client that asked for it, with the client's own token.
+    /// Counts progress as a sign of life of its request, shows it to the observer, and passes it on
+    /// to the client with the client's own token.
     pub(super) fn forward_progress(&self, params: &RawValue) {
         let Ok(mut params) = RawObject::parse(params) else {
             return;
@@ -100,8 +103,9 @@ impl RequestTracker {
 
     /// Returns the client that receives a message from the server. If the transport names the
     /// request during which the message was sent, this is the client of that request. Otherwise it
-    /// is the only client with a request in flight. A read of private lists counts only if nothing
-    /// else is in flight. Returns `None` if there is no such client, or more than one.
+    /// is the only client with a request in flight. A read of a private list counts only if no
+    /// client has another request in flight. Returns `None` if there is no such client, or more
+    /// than one.
     pub(super) fn recipient(&self, during: Option<u64>) -> Option<Recipient> {
         let requests = self.lock();
         let recipient_of = |request: &RequestState| {
@@ -144,8 +148,8 @@ pub(super) struct Recipient {
 }
 
 impl Recipient {
-    /// Stops the timeout for signs of life until the returned value is dropped, because the server
-    /// waits for an answer. The total timeout continues.
+    /// Stops the inactivity timeout until the returned value is dropped, because the server waits
+    /// for an answer. The total timeout continues.
     pub(super) fn pause_timeout(&self) -> impl Drop + use<> {
         self.clock.unanswered.fetch_add(1, Ordering::Relaxed);
         TimeoutPause(self.clock.clone())
@@ -184,7 +188,7 @@ pub(super) struct TrackedRequest<'a> {
 }
 
 impl TrackedRequest<'_> {
-    /// Returns once the request has taken too long: without progress, or in total.
+    /// Returns once the request has taken too long, either without a sign of life or in total.
     pub(super) async fn expired(&self, timeouts: RequestTimeouts) {
         let end = self.began + timeouts.total;
         loop {

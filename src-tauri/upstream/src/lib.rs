@@ -90,7 +90,8 @@ pub struct ServerNotification {
 }
 
 impl SessionEvents {
-    /// Returns a value and its receivers. If a queue is full, further messages are dropped.
+    /// Returns the senders and their receivers. If a queue is full, further events are dropped,
+    /// except changes of lists, which need no queue.
     pub fn channel() -> (Self, SessionEventReceivers) {
         let (notifications, received_notifications) = mpsc::channel(MAX_QUEUED_NOTIFICATIONS);
         let (connection_changes, received_changes) = mpsc::channel(MAX_QUEUED_CHANGES);
@@ -127,9 +128,9 @@ impl SessionEvents {
     }
 }
 
-/// The most notifications that may wait.
+/// The most notifications that may wait to be received.
 const MAX_QUEUED_NOTIFICATIONS: usize = 1024;
-/// The most changes of connections that may wait.
+/// The most changes of connections that may wait to be received.
 const MAX_QUEUED_CHANGES: usize = 256;
 
 /// The sessions of all servers. Cheap to clone.
@@ -141,7 +142,7 @@ pub struct Pool {
     sessions: Arc<Mutex<Sessions>>,
 }
 
-/// Identifies a session: the server's, a client's own if the server is not shared, or a call's own
+/// Identifies a session by its server, by its client if the server is not shared, and by its call
 /// if the server is started for each call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
@@ -153,14 +154,15 @@ struct Key {
 #[derive(Default)]
 struct Sessions {
     by_key: BTreeMap<Key, Arc<ServerSession>>,
-    /// How the last session of a call ended, for servers that are started for each call.
+    /// For servers that are started for each call: the final status of the last call's session.
     ended: BTreeMap<ServerId, Status>,
+    /// The number of sessions made for a single call, from which the next one gets its key.
     calls: u64,
-    /// Whether the hub is shutting down: a new session never starts its server.
+    /// Whether the hub is shutting down. If so, a new session never starts its server.
     closed: bool,
 }
 
-/// A handle to a session. If the session belongs to one call, dropping the handle ends it.
+/// A handle to a session. If the session belongs to one call, dropping the handle ends the session.
 pub struct Lease {
     session: Arc<ServerSession>,
     per_call: Option<(Pool, Key)>,
@@ -178,8 +180,10 @@ impl Drop for Lease {
     fn drop(&mut self) {
         if let Some((pool, key)) = self.per_call.take() {
             let mut sessions = pool.lock();
-            sessions.by_key.remove(&key);
-            sessions.ended.insert(key.server, self.session.status());
+            // The server itself may have been removed.
+            if sessions.by_key.remove(&key).is_some() {
+                sessions.ended.insert(key.server, self.session.status());
+            }
             drop(sessions);
             let session = self.session.clone();
             tokio::spawn(async move { session.retire("its call has ended").await });
@@ -243,9 +247,9 @@ impl Pool {
         }
     }
 
-    /// Returns the status of a server's session, or `None` if the server has had none. If the
-    /// server has several sessions, an active one takes precedence. If only sessions of single
-    /// calls existed, returns how the last one ended.
+    /// Returns the status of a server's session, or `None` if the server has had no session. If the
+    /// server has several sessions, an active one takes precedence. If the only sessions were those
+    /// of single calls, returns the final status of the last one.
     pub fn status(&self, id: &ServerId) -> Option<Status> {
         let sessions = self.lock();
         let mut all = sessions
@@ -282,8 +286,8 @@ impl Pool {
         self.remove_where(|key| key.server == *id, why).await;
     }
 
-    /// Ends and removes a client's own sessions with servers that are not shared: what a server
-    /// keeps in them is for nobody else.
+    /// Ends and removes a client's own sessions with servers that are not shared. No other client
+    /// may use the state that a server keeps in such a session.
     pub async fn remove_client(&self, client: &ClientName, why: &str) {
         self.remove_where(|key| key.client.as_ref() == Some(client), why)
             .await;
@@ -302,9 +306,10 @@ impl Pool {
     }
 
     /// Records the extensions that a client declares. If some of them are new, the lists of the
-    /// running servers are read again, because a server may list more for such a client. A session
-    /// that no client has used yet connects again for this. Servers that a client uses are told of
-    /// the extensions at their next start, because they may keep state.
+    /// running servers are read again, because a server may list more for such a client. Modern
+    /// servers are told of the new extensions with the next request. Legacy servers are told of
+    /// them only in the handshake: a session that no client has used yet connects again, and any
+    /// other session waits for its next start, because the server may keep state.
     pub fn add_client_extensions(&self, client: &ClientName, declared: &Extensions) {
         if self.connector.client_extensions().add(client, declared) {
             for session in self.active_sessions() {
@@ -320,9 +325,9 @@ impl Pool {
         self.connector.client_extensions().remove(client);
     }
 
-    /// Ends the sessions of a server that no request would use again since its spec has changed:
-    /// lasting ones if each call now has a session of its own, and those of single clients if all
-    /// clients now share one.
+    /// Ends the sessions of a server that no request uses any more after a change of its spec: if
+    /// each call now has a session of its own, all sessions that outlive a call, and if all clients
+    /// now share a session, those of single clients.
     pub async fn end_unused_sessions(&self, server: &RegisteredServer, why: &str) {
         let is_unused = |key: &Key| {
             key.server == server.id
@@ -362,7 +367,7 @@ impl Pool {
         &self.connector
     }
 
-    /// Ends all sessions concurrently. No server starts after that.
+    /// Ends all sessions concurrently. No server starts afterwards.
     pub async fn close(&self) {
         let ended = {
             let mut sessions = self.lock();

@@ -54,7 +54,7 @@ use attempt::Attempt;
 use grant::TokenStore;
 use signed_in_servers::SignedInServers;
 
-/// The reason why a person cannot sign in.
+/// Why a person cannot sign in.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum OauthError {
     #[error(transparent)]
@@ -117,15 +117,16 @@ struct Inner {
     logs: Logs,
     accounts: Mutex<BTreeMap<AccountKey, Arc<Account>>>,
     attempts: Mutex<BTreeMap<ServerId, Attempt>>,
-    /// A lock for each server, held while an attempt begins, so that a server has one attempt at a
-    /// time, and a silent authorization server delays no other.
+    /// A lock for each server, held while an attempt begins. Each server therefore has at most one
+    /// attempt at a time, and an authorization server that does not answer delays no attempt at
+    /// another server.
     beginning: Mutex<BTreeMap<ServerId, Arc<tokio::sync::Mutex<()>>>>,
-    signed_in: DirtySet<Url>,
+    new_sign_ins: DirtySet<Url>,
 }
 
 impl Authorizer {
-    /// Reads which servers have tokens. `signed_in` gets the URL of each server that a person signs
-    /// in to.
+    /// Reads which servers have tokens. `new_sign_ins` gets the URL of each server that a person
+    /// signs in to.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -135,7 +136,7 @@ impl Authorizer {
         settings: Settings,
         events: Events,
         logs: Logs,
-        signed_in: DirtySet<Url>,
+        new_sign_ins: DirtySet<Url>,
     ) -> Result<Self, StoreError> {
         let inner = Inner {
             tokens: TokenStore(secrets),
@@ -147,13 +148,13 @@ impl Authorizer {
             accounts: Mutex::default(),
             attempts: Mutex::default(),
             beginning: Mutex::default(),
-            signed_in,
+            new_sign_ins,
         };
         Ok(Self(Arc::new(inner)))
     }
 
     /// Returns the authorization for requests to a server, or `None` if a person cannot sign in to
-    /// it; [`SignInImpossible`] lists the reasons.
+    /// the server. [`SignInImpossible`] lists the reasons.
     ///
     /// `scope` limits the secrets that the spec's OAuth client may use.
     pub fn bearer(&self, id: &ServerId, spec: &ServerSpec, scope: SecretScope) -> Option<Bearer> {
@@ -216,8 +217,8 @@ impl Authorizer {
         attempt::begin(self, id, &account).await
     }
 
-    /// Returns the latest attempt of a server. A failed attempt stays until another one begins or
-    /// it is cancelled.
+    /// Returns the latest attempt of a server. An attempt that has ended stays until another one
+    /// begins or [`Self::cancel`] removes it.
     pub fn attempt(&self, id: &ServerId) -> Option<SignIn> {
         self.attempts().get(id).map(Attempt::snapshot)
     }
@@ -229,11 +230,15 @@ impl Authorizer {
             .any(|attempt| !attempt.snapshot().state.has_ended())
     }
 
-    /// Waits until the attempt of a server has ended, and returns its final state.
+    /// Waits until the attempt of a server has ended, and returns its final state. If the attempt
+    /// is cancelled, returns its last state before that. Returns `None` if there is no attempt.
     pub async fn wait_until_ended(&self, id: &ServerId) -> Option<SignIn> {
         let mut states = self.attempts().get(id)?.watch();
         let _ = states.wait_for(|attempt| attempt.state.has_ended()).await;
-        let attempt = states.borrow().clone();
+        let mut attempt = states.borrow().clone();
+        if !attempt.state.has_ended() {
+            attempt.state = attempt::cancelled();
+        }
         Some(attempt)
     }
 
@@ -244,10 +249,10 @@ impl Authorizer {
         }
     }
 
-    /// Deletes the tokens of a server. The audit log's entry has the reason.
+    /// Deletes the tokens of a server. `why` is recorded in the audit log.
     ///
     /// # Errors
-    /// Returns an error if the keyring cannot be used. The tokens are still stored then.
+    /// Returns an error if the keyring cannot be used. In that case, the tokens are still stored.
     pub async fn sign_out(&self, spec: &ServerSpec, why: &str) -> Result<(), OauthError> {
         let Ok(account) = self.account(spec) else {
             return Ok(());
@@ -260,7 +265,7 @@ impl Authorizer {
         let accounts = self.0.signed_in_servers.list();
         let mut names: Vec<_> = accounts
             .iter()
-            .flat_map(|(account, issuer)| grant::names(issuer, account))
+            .flat_map(|(account, issuer)| grant::keyring_names(issuer, account))
             .map(|name| StoredName {
                 name,
                 is_long: true,
@@ -305,7 +310,8 @@ impl Authorizer {
     }
 }
 
-/// Removes the parameters that refer to secrets: authorization servers see the URL, too.
+/// Removes the query parameters that refer to secrets, because authorization servers see the URL,
+/// too.
 fn remove_references(url: &mut Url) {
     if !url.query_pairs().any(|(_, value)| begins_reference(&value)) {
         return;

@@ -21,7 +21,7 @@ pub trait ProgressObserver: Send + Sync {
     fn observe(&self, params: &RawObject<'_>);
 }
 
-/// The span of a request, and what only the connection knows about the request.
+/// The trace span of a request, and how the connection sent the request.
 #[derive(Debug)]
 pub struct RequestSpan {
     pub context: TraceContext,
@@ -56,11 +56,11 @@ pub struct ServerRequest<'a> {
     pub(super) client_handle: Option<&'a ClientHandle>,
     pub(super) progress_token: Option<&'a ProgressToken>,
     pub(super) header_params: &'a [HeaderParam],
-    /// The capabilities that a modern server is told. `None` for those of the client.
+    /// The capabilities that a modern server is told, or `None` for those that the client declares.
     pub(super) capabilities: Option<&'a RawValue>,
     pub(super) progress_observer: Option<&'a Arc<dyn ProgressObserver>>,
     pub(super) span: Option<&'a RequestSpan>,
-    /// Whether Drawbridge reads the client's private lists in the background.
+    /// Whether the request reads a private list of the client in the background.
     pub(super) reads_list: bool,
 }
 
@@ -93,8 +93,8 @@ impl<'a> ServerRequest<'a> {
         Self::new(method, params, timeouts)
     }
 
-    /// Sends the request for a client. `client_handle` receives the messages that the server sends
-    /// meanwhile, and progress carries the client's token.
+    /// Returns the request as one of a client. `client_handle` receives the messages that the
+    /// server sends until it answers, and progress has `progress_token`, the client's own.
     #[must_use]
     pub fn on_behalf_of(
         self,
@@ -123,8 +123,9 @@ impl<'a> ServerRequest<'a> {
         Self { span, ..self }
     }
 
-    /// Reads a private list of a client, in the background. Messages that the server sends
-    /// meanwhile belong to a call of another client, if there is one.
+    /// Returns the request as one that reads a private list of a client in the background. If
+    /// another client has a call in flight, messages that the server sends are for the call's
+    /// client.
     #[must_use]
     pub fn reading_list_of(self, client_handle: &'a ClientHandle) -> Self {
         Self {
@@ -133,7 +134,7 @@ impl<'a> ServerRequest<'a> {
         }
     }
 
-    /// Repeats arguments in headers, if the transport and the revision support that.
+    /// Repeats these arguments in HTTP headers, if the transport and the revision support that.
     #[must_use]
     pub fn with_mirrored_headers(self, header_params: &'a [HeaderParam]) -> Self {
         Self {

@@ -15,7 +15,7 @@ use drawbridge_model::protocol::Era;
 use serde_json::{json, value::RawValue};
 use tokio::{
     sync::{Notify, watch},
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 
 use super::{
@@ -23,13 +23,14 @@ use super::{
     server_request::ServerRequest,
 };
 
-const TIMEOUT: Duration = Duration::from_secs(10);
-/// The wait before a stream that ended is opened again. Each further wait is twice as long, up to
-/// [`MAX_PAUSE`].
+/// How long a server may take to confirm a subscription.
+const SUBSCRIBE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The pause before a stream that ended is opened again. Each further pause is twice as long, up to
+/// [`MAX_PAUSE`], until a stream lasts longer than that.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-/// The subscriptions at one server.
+/// The subscriptions that clients want at one server, and those that the server has acknowledged.
 pub(super) struct DesiredSubscriptions {
     resources: Mutex<BTreeSet<String>>,
     changed: Notify,
@@ -63,10 +64,14 @@ impl DesiredSubscriptions {
     }
 
     /// Waits until the server has agreed to report changes of this resource, for at most
-    /// [`TIMEOUT`].
+    /// [`SUBSCRIBE_TIMEOUT`].
     pub(super) async fn wait_until_acknowledged(&self, uri: &str) {
         let mut acknowledged = self.acknowledged.subscribe();
-        let _ = timeout(TIMEOUT, acknowledged.wait_for(|uris| uris.contains(uri))).await;
+        let _ = timeout(
+            SUBSCRIBE_TIMEOUT,
+            acknowledged.wait_for(|uris| uris.contains(uri)),
+        )
+        .await;
     }
 
     /// Stores the resources whose changes the server agrees to report.
@@ -111,17 +116,18 @@ async fn renew_subscriptions(desired: &DesiredSubscriptions, connection: &Connec
     let uris = desired.lock().clone();
     for uri in uris {
         let params = json::to_raw(&json!({ "uri": uri }));
-        if connection
-            .request_with_timeout("resources/subscribe", &params, TIMEOUT)
-            .await
-            .is_err()
-        {
+        let reply = connection
+            .request_with_timeout("resources/subscribe", &params, SUBSCRIBE_TIMEOUT)
+            .await;
+        if !matches!(reply, Ok(Reply::Result(_))) {
             tracing::warn!("The subscription to {uri} could not be renewed on the new connection");
         }
     }
 }
 
 async fn listen(desired: &DesiredSubscriptions, connection: &Connection, ids: &RequestIds) {
+    // The server of an earlier connection had acknowledged these.
+    desired.acknowledged.send_replace(BTreeSet::new());
     let mut pause = FIRST_PAUSE;
     loop {
         let uris = desired.lock().clone();
@@ -132,11 +138,15 @@ async fn listen(desired: &DesiredSubscriptions, connection: &Connection, ids: &R
             "resourceSubscriptions": uris,
         }}));
         let request = ServerRequest::without_timeout("subscriptions/listen", Some(&params));
+        let opened = Instant::now();
         tokio::select! {
             reply = connection.request(ids.next(), &request) => match reply {
                 Ok(Reply::Error(error)) if error.code == code::METHOD_NOT_FOUND => return,
                 _ if connection.transport().end_reason().is_some() => return,
                 _ => {
+                    if opened.elapsed() > MAX_PAUSE {
+                        pause = FIRST_PAUSE;
+                    }
                     sleep(pause).await;
                     pause = (pause * 2).min(MAX_PAUSE);
                 }

@@ -40,9 +40,9 @@ use super::{
 };
 use crate::transport::Reply;
 
-/// How long a client may take to answer a server's request: a person may have to answer it.
+/// How long a client may take to answer a server's request, which a person may have to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
-/// How often a request is sent at most while its server keeps requiring input.
+/// The most times that a request is sent while its server keeps requiring input.
 const MAX_ROUND_TRIPS: u32 = 16;
 const SET_LEVEL_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -66,8 +66,8 @@ pub struct ServerSession {
 
 struct Inner {
     state: State,
-    /// Whether the session has ended for ever, because the server was removed or replaced, or the
-    /// hub is shutting down. Nothing starts the server again.
+    /// Whether the session has ended for good, for instance because its spec has changed or the hub
+    /// is shutting down. The session never starts the server again.
     retired: bool,
     connection: Option<Arc<Connection>>,
     /// The tasks of the current connection.
@@ -76,7 +76,7 @@ struct Inner {
     reason: String,
     /// The times of the crashes within the last minute.
     crashes: Vec<Instant>,
-    /// The moment before which the server is not started again after a failure.
+    /// The end of the pause after a crash, before which the server is not started again.
     no_start_before: Option<Instant>,
     in_use: u32,
     last_used: Instant,
@@ -89,10 +89,10 @@ pub struct Status {
     pub state: State,
     pub reason: String,
     pub failure: Option<UpstreamError>,
-    /// How much longer the server is not started, even if somebody needs it.
+    /// How much longer the pause after a crash lasts, in which no request starts the server.
     pub retry_after: Option<Duration>,
     pub pid: Option<u32>,
-    /// What is enforced for a server that runs in a sandbox.
+    /// The sandbox as it is enforced, if the server runs in one.
     pub sandbox: Option<EnforcedSandbox>,
     pub non_jsonrpc_lines: u32,
     pub starts: u32,
@@ -141,8 +141,8 @@ impl ServerSession {
         &self.server
     }
 
-    /// Returns whether the session was made from this spec, apart from fields that do not matter to
-    /// a session.
+    /// Returns whether this spec equals the one that the session was made from, apart from fields
+    /// that do not matter to a session.
     pub(super) fn matches_spec(&self, server: &RegisteredServer) -> bool {
         let (now, made_from) = (&server.spec, &self.server.spec);
         self.server.identity == server.identity
@@ -153,13 +153,15 @@ impl ServerSession {
             && now.protocol_version == made_from.protocol_version
     }
 
-    /// Sends a request, and starts the server if it does not run. The request is sent again only if
-    /// the server requires more input (`input_required`), or if it refused the request because
-    /// nobody had sent `initialize`.
+    /// Sends a request, and starts the server if it does not run. This session sends the request
+    /// again only if the server requires more input (`input_required`), if the server requires that
+    /// a person visits URLs, or if the server refused the request because nobody had sent
+    /// `initialize`.
     ///
     /// # Errors
-    /// Returns an error if the server cannot be started, its connection ends, or it does not answer
-    /// in time.
+    /// Returns an error if the server cannot be started, if its connection ends, if it refuses the
+    /// request over HTTP or demands a sign-in, if it does not answer in time, or if it breaks the
+    /// protocol.
     pub async fn request(
         self: &Arc<Self>,
         outgoing: ServerRequest<'_>,
@@ -215,7 +217,8 @@ impl ServerSession {
     }
 
     /// Sends the request until the answer is final. If a server of the modern era requires input, a
-    /// client of the legacy era is asked for it, and Drawbridge gives what a client cannot.
+    /// client of the legacy era is asked for it. Drawbridge provides the input that a client of
+    /// either era cannot provide.
     async fn request_until_final(
         &self,
         connection: &Connection,
@@ -230,7 +233,7 @@ impl ServerSession {
         // Drawbridge's own requests need no translation.
         let client = client_handle.map_or(connection.era(), ClientHandle::era);
         let mut current = match (client, connection.era()) {
-            (Era::Modern, Era::Legacy) => input_required::without_retry(params),
+            (Era::Modern, Era::Legacy) => input_required::without_retry_fields(params),
             _ => None,
         };
         for _ in 0..MAX_ROUND_TRIPS {
@@ -240,7 +243,7 @@ impl ServerSession {
             {
                 Reply::Result(result) => result,
                 Reply::Error(error) => {
-                    // The server has not processed the request.
+                    // A server that requires URLs to be visited has not processed the request.
                     if Box::pin(self.visit_required_urls(&error, outgoing)).await {
                         continue;
                     }
@@ -315,14 +318,15 @@ impl ServerSession {
         }
     }
 
-    /// Asks the server to log from this level on, if it runs.
+    /// Asks the server to log from this level on, if it runs and belongs to the legacy era.
     pub async fn request_log_level(&self, level: LogLevel) {
         if let Some(connection) = self.live_connection() {
             self.set_log_level(&connection, level).await;
         }
     }
 
-    /// Subscribes to the changes of a resource, now and after each start.
+    /// Subscribes to the changes of a resource, now and on each new connection. A server of the
+    /// modern era that does not acknowledge the subscription in time counts as subscribed.
     ///
     /// # Errors
     /// Returns an error under the same conditions as [`ServerSession::request`].
@@ -331,7 +335,7 @@ impl ServerSession {
         uri: &str,
         outgoing: ServerRequest<'_>,
     ) -> Result<Reply, UpstreamError> {
-        let connection = self.connect().await?;
+        let connection = (self.connect().await).map_err(UpstreamError::into_not_sent)?;
         if connection.era() == Era::Modern {
             self.subscriptions.add(uri);
             self.subscriptions.wait_until_acknowledged(uri).await;
@@ -344,7 +348,7 @@ impl ServerSession {
         Ok(reply)
     }
 
-    /// Ends a subscription. If the server does not run, it is not started for that.
+    /// Ends a subscription, without starting a server that does not run.
     ///
     /// # Errors
     /// Returns an error under the same conditions as [`ServerSession::request`].
@@ -377,7 +381,8 @@ impl ServerSession {
     /// Returns an error if the server cannot be started.
     pub async fn hello(self: &Arc<Self>) -> Result<ServerHello, UpstreamError> {
         self.end_outdated_connection().await;
-        Ok(self.connect().await?.hello.clone())
+        let connection = (self.connect().await).map_err(UpstreamError::into_not_sent)?;
+        Ok(connection.hello.clone())
     }
 
     pub fn status(&self) -> Status {
@@ -407,8 +412,8 @@ impl ServerSession {
         self.inner().state == State::Active
     }
 
-    /// Ends the session for ever, and returns once the server's processes are gone. If the server
-    /// is just being started, returns at once: its connection is closed when the handshake is done.
+    /// Ends the session for good, and returns once the server's processes are gone. If the server
+    /// is just being started, returns at once, and the connection is closed after the handshake.
     pub async fn retire(&self, why: &str) {
         self.inner().retired = true;
         self.step(StateEvent::Close, format!("Stopped: {why}"), None);

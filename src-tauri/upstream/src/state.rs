@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// If a server crashes this often within [`CRASH_WINDOW`], the breaker opens.
 pub const MAX_CRASHES: u32 = 5;
-/// See [`MAX_CRASHES`].
+/// The period in which crashes count towards [`MAX_CRASHES`].
 pub const CRASH_WINDOW: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -30,6 +30,8 @@ pub enum State {
     /// The breaker is open: the server crashed so often that it is not started for a while, even if
     /// somebody needs it.
     BreakerOpen,
+    /// The session was ended, or a start failed and is not tried again. The next request starts the
+    /// server, unless the session was retired.
     Closed,
 }
 
@@ -44,7 +46,8 @@ pub enum StateEvent {
         is_permanent: bool,
         /// How many starts may follow the first one.
         retries: u32,
-        /// See [`StateEvent::Ended`]. A start that failed without a crash adds none.
+        /// The crashes within the last [`CRASH_WINDOW`]. A start that failed without a crash is not
+        /// one of them.
         crashes: u32,
     },
     /// The pause after a failure, or the pause of the open breaker, is over.
@@ -54,8 +57,11 @@ pub enum StateEvent {
     Ended {
         crashes: u32,
     },
+    /// The session gives up a live connection: nobody used it for a while, or a new connection has
+    /// to replace it.
     IdleTimeout,
-    /// The user or a changed spec ends the session.
+    /// The session is ended for good, for instance because its spec has changed or the hub is
+    /// shutting down.
     Close,
 }
 
@@ -80,14 +86,14 @@ impl State {
             (
                 Self::Initializing { failures },
                 StateEvent::Failed {
-                    is_permanent: for_good,
+                    is_permanent,
                     retries,
                     crashes,
                 },
             ) => {
                 if crashes >= MAX_CRASHES {
                     (Self::BreakerOpen, Some(StateEffect::Pause(BREAKER_PAUSE)))
-                } else if for_good || failures >= retries {
+                } else if is_permanent || failures >= retries {
                     (Self::Closed, None)
                 } else {
                     (
@@ -134,9 +140,10 @@ impl State {
     }
 }
 
-/// Returns the pause after so many failures. Each failure doubles it, up to [`LONGEST_PAUSE`].
-fn pause_after(failures: u32) -> Duration {
-    (FIRST_PAUSE * 2_u32.saturating_pow(failures.min(16))).min(LONGEST_PAUSE)
+/// Returns the pause after a failure. Each earlier failure doubles the pause, up to
+/// [`LONGEST_PAUSE`].
+fn pause_after(earlier_failures: u32) -> Duration {
+    (FIRST_PAUSE * 2_u32.saturating_pow(earlier_failures.min(16))).min(LONGEST_PAUSE)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use drawbridge_model::spec::Timeouts;
 
-/// How long an answer may take: without a sign of life, and in total.
+/// How long an answer may take without a sign of life from the server (`inactivity`), and in total.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestTimeouts {
     pub inactivity: Duration,
@@ -12,7 +12,7 @@ pub struct RequestTimeouts {
 }
 
 impl RequestTimeouts {
-    /// Returns the timeouts of a request, or of a call of `tool` if it is given.
+    /// Returns the timeouts for a call of `tool`, or for another request if `tool` is `None`.
     pub fn from_spec(timeouts: &Timeouts, tool: Option<&str>) -> Self {
         let inactivity = tool
             .and_then(|tool| timeouts.tools.get(tool))
@@ -27,7 +27,7 @@ impl RequestTimeouts {
 }
 
 impl From<Duration> for RequestTimeouts {
-    /// Progress extends the timeout to at most ten times its length.
+    /// Returns timeouts with this inactivity timeout. The total timeout is ten times as long.
     fn from(inactivity: Duration) -> Self {
         Self {
             inactivity,

@@ -16,12 +16,17 @@ mod rate_limit;
 mod remote;
 mod stdio;
 mod streamable_http;
+#[cfg(test)]
+mod test_server;
 
 use std::sync::Arc;
 
 use drawbridge_jsonrpc::{encode, rpc::RpcResult, server_message::Incoming};
 use serde_json::value::RawValue;
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{
+    Mutex,
+    mpsc::{self, error::TrySendError},
+};
 
 pub use error::{
     EndReason, HttpRefusal, InvalidAnswer, LostReason, NotSentReason, RefusedReason, RemoteError,
@@ -55,8 +60,9 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// Sends a request and waits for its answer, without a timeout. If the future is dropped, the
-    /// server is notified that the request is cancelled, and a later answer is dropped.
+    /// Sends a request, and waits for its answer without a timeout. If the future is dropped, the
+    /// request is cancelled at the server (by a notification, or by closing the connection to a
+    /// modern server over HTTP), and a later answer is dropped.
     ///
     /// # Errors
     /// Returns an error if there is no answer. The variant shows whether the server may have
@@ -102,8 +108,9 @@ impl Transport {
         }
     }
 
-    /// Completes the handshake. Over streamable HTTP, requests to a server of the legacy era name
-    /// the agreed revision from then on, and the stream of the server's own messages is opened.
+    /// Completes the handshake. If the server belongs to the legacy era and is reached over
+    /// streamable HTTP, later requests name the agreed revision, and the stream of the server's own
+    /// messages is opened.
     pub fn complete_handshake(&self, hello: &ServerHello) {
         match self {
             Self::Http(transport) => transport.complete_handshake(hello),
@@ -112,12 +119,21 @@ impl Transport {
         }
     }
 
-    /// Returns whether requests have headers of their own, which only streamable HTTP supports.
-    pub fn is_http(&self) -> bool {
+    /// Returns whether this is streamable HTTP, the only transport that supports headers for a
+    /// single request.
+    pub fn is_streamable_http(&self) -> bool {
         match self {
             Self::Http(_) => true,
-            Self::LocalHttp(both) => both.1.is_http(),
+            Self::LocalHttp(both) => both.1.is_streamable_http(),
             Self::Stdio(_) | Self::Sse(_) | Self::InMemory(_) => false,
+        }
+    }
+
+    /// Returns whether the messages go over a pipe, and not over HTTP.
+    pub fn is_pipe(&self) -> bool {
+        match self {
+            Self::Stdio(_) | Self::InMemory(_) => true,
+            Self::Http(_) | Self::Sse(_) | Self::LocalHttp(_) => false,
         }
     }
 
@@ -143,7 +159,7 @@ impl Transport {
         }
     }
 
-    /// Returns the id that the server gave the session, which only streamable HTTP supports.
+    /// Returns the id of the session, if the server gave it one. Only streamable HTTP has such ids.
     pub fn session_id(&self) -> Option<String> {
         match self {
             Self::Http(transport) => transport.session_id(),
@@ -196,11 +212,19 @@ pub struct TransportRequest<'a> {
     pub headers: &'a [(String, String)],
 }
 
+impl TransportRequest<'_> {
+    /// Returns whether the server may be notified that the request is cancelled. The protocol
+    /// forbids that for `initialize`.
+    fn is_cancellable(&self) -> bool {
+        self.method != "initialize"
+    }
+}
+
 /// An event on a connection: a request or notification of the server, or the end of the connection.
 #[derive(Debug)]
 pub enum TransportEvent {
-    /// `during` is the id of the request during which the message was sent, if the transport shows
-    /// that.
+    /// `during` is the id of the request on whose stream of events the message arrived. Only
+    /// streamable HTTP has such streams.
     Message {
         message: Incoming,
         during: Option<u64>,
@@ -238,8 +262,7 @@ impl EventSender {
         }
     }
 
-    /// Sends an event, and waits for the rate limit. If the receiver is gone, the event is
-    /// lost.
+    /// Sends an event, and waits for the rate limit. If the receiver is gone, the event is lost.
     pub async fn send(&self, event: TransportEvent) {
         let length = event.payload_len();
         if self.sender.send(event).await.is_ok() {
@@ -247,8 +270,12 @@ impl EventSender {
         }
     }
 
-    /// Sends an event without waiting. If the channel is full, the event is lost.
-    pub fn try_send(&self, event: TransportEvent) {
-        let _ = self.sender.try_send(event);
+    /// Sends an event without waiting. If the channel is full, a task sends the event later. If the
+    /// receiver is gone, the event is lost.
+    pub fn send_later(&self, event: TransportEvent) {
+        if let Err(TrySendError::Full(event)) = self.sender.try_send(event) {
+            let sender = self.sender.clone();
+            tokio::spawn(async move { drop(sender.send(event).await) });
+        }
     }
 }

@@ -12,18 +12,19 @@ use drawbridge_sessions::ClientSession;
 use serde_json::value::RawValue;
 
 /// The most elicitations that are remembered. After that, each new one replaces the oldest one.
-const MAX: usize = 256;
+const MAX_ELICITATIONS: usize = 256;
 
-/// The clients of the elicitations, by the server's elicitation ids.
+/// Pairs of an elicitation id of the server and the session of the asked client, the latest last.
 #[derive(Default)]
 pub(super) struct UrlElicitations(Mutex<VecDeque<(String, Weak<ClientSession>)>>);
 
 impl UrlElicitations {
-    /// Records the client that a server has asked for an elicitation by URL.
+    /// Records which client session a server has asked to have a URL visited. Ignores requests
+    /// without an elicitation id.
     pub(super) fn record(&self, request: &InputRequest, session: &Arc<ClientSession>) {
         if let Some(id) = request.params.as_deref().and_then(elicitation_id) {
             let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if visits.len() == MAX {
+            if visits.len() == MAX_ELICITATIONS {
                 visits.pop_front();
             }
             visits.push_back((id, Arc::downgrade(session)));
@@ -31,7 +32,7 @@ impl UrlElicitations {
     }
 
     /// Removes an elicitation, and returns the client session to notify. Returns `None` if the
-    /// elicitation is unknown or is already complete.
+    /// elicitation is unknown or already complete, or if the session has ended.
     pub(super) fn complete(&self, params: &RawValue) -> Option<Arc<ClientSession>> {
         let id = elicitation_id(params)?;
         let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);

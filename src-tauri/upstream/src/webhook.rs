@@ -37,11 +37,13 @@ pub enum WebhookError {
 }
 
 impl WebhookClient {
-    /// Returns a client for the webhook at `url`, in whose path and query references to secrets are
-    /// not replaced yet.
+    /// Returns a client for the webhook at `url`. The path and the query may contain references to
+    /// secrets that are not replaced yet.
     ///
     /// # Errors
-    /// Returns an error if the URL is neither https nor of this machine.
+    /// Returns an error if `url` is not a URL, has a reference to a secret before the path,
+    /// contains a user name, or uses http for another machine than this one, or if TLS is not
+    /// available.
     pub fn new(url: &str) -> Result<Self, WebhookError> {
         let url = parse_url(url)?;
         if url.host_str().is_some_and(|host| host.contains('$')) {
@@ -60,8 +62,9 @@ impl WebhookClient {
     /// Sends a JSON body with POST, and returns the body of the answer.
     ///
     /// # Errors
-    /// Returns an error if there is no answer within `time_limit`, if its status is not 2xx, or if
-    /// it has more than `max_answer` bytes.
+    /// Returns an error if the URL or a header is not allowed, if there is no answer within
+    /// `time_limit`, if the status is not 2xx, or if the body of the answer has more than
+    /// `max_answer` bytes.
     pub async fn post(
         &self,
         url: &str,
@@ -106,10 +109,10 @@ impl WebhookClient {
     }
 }
 
-/// Checks a header that a person adds to the requests for a webhook.
+/// Checks the name of a header that a person adds to the requests to a webhook.
 ///
 /// # Errors
-/// Returns an error if it is not a name of a header.
+/// Returns an error if the name is not a valid header name.
 pub fn check_header_name(name: &str) -> Result<(), WebhookError> {
     HeaderName::try_from(name)
         .map(drop)
@@ -120,7 +123,7 @@ fn parse_url(url: &str) -> Result<Url, WebhookError> {
     Url::parse(url).map_err(|_| WebhookError::NotUrl)
 }
 
-/// Returns the cause without the URL, which may contain a secret.
+/// Returns the cause of an error without the URL, which may contain a secret.
 fn cause(error: reqwest::Error) -> Cause {
     Cause::innermost(error.without_url())
 }

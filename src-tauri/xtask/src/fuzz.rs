@@ -1,8 +1,9 @@
 //! `cargo xtask fuzz`: builds the targets in `fuzz/` with coverage instrumentation, and runs each
 //! for a limited time, several side by side.
 //!
-//! The build shares its dependencies with all others: only the crates of this repository are
-//! instrumented. For that, Cargo starts this program in place of rustc for these crates.
+//! Only the crates of this repository are instrumented, so that the build shares its dependencies
+//! with other builds. For these crates, Cargo starts this program in place of rustc, and the
+//! program starts rustc with additional options.
 
 use std::{
     env, fs,
@@ -19,12 +20,14 @@ use crate::{
 
 const DEFAULT_SECONDS: u32 = 60;
 const PROGRAM: &str = "drawbridge-fuzz";
-/// The largest input that is made, in bytes. Longer ones are slower and find little more.
+/// The largest input that libFuzzer generates, in bytes. Larger inputs are slower and find little
+/// more.
 const MAX_INPUT: u32 = 4096;
 /// The variable that makes this program act as rustc.
 const AS_RUSTC: &str = "DRAWBRIDGE_XTASK_AS_RUSTC";
-/// What libFuzzer needs to see which parts of the code an input reaches.
-const COVERAGE: [&str; 7] = [
+/// The options of rustc that let libFuzzer see which parts of the code an input reaches, and that
+/// make integer overflows panic.
+const INSTRUMENTATION: [&str; 7] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
@@ -34,12 +37,12 @@ const COVERAGE: [&str; 7] = [
     "-Coverflow-checks=on",
 ];
 
-/// What to do with the inputs that a run has found.
+/// What happens to the new inputs that a run finds. Failing inputs are always stored in
+/// `fuzz/artifacts`.
 #[derive(Clone, Copy, PartialEq)]
-enum Found {
-    /// Discard them, unless they fail.
+enum NewInputs {
     Discard,
-    /// Keep those that reach more code than the others.
+    /// Add the inputs that reach more code to `fuzz/corpus`.
     Keep,
 }
 
@@ -47,16 +50,16 @@ enum Found {
 #[derive(Clone, Copy)]
 struct RunOptions {
     seconds: u32,
-    /// The seed of the random numbers; absent if each run has its own.
+    /// The seed of the random numbers. `None` if libFuzzer chooses one.
     seed: Option<u32>,
-    found: Found,
+    new_inputs: NewInputs,
 }
 
 /// Runs one target, or all of them, each for the given number of seconds.
 pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
-    let (found, arguments) = match arguments {
-        ["--keep", rest @ ..] => (Found::Keep, rest),
-        rest => (Found::Discard, rest),
+    let (new_inputs, arguments) = match arguments {
+        ["--keep", rest @ ..] => (NewInputs::Keep, rest),
+        rest => (NewInputs::Discard, rest),
     };
     let program = build()?;
     let targets = list_targets(&program)?;
@@ -80,28 +83,28 @@ pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
             ));
         }
     };
-    let run = RunOptions {
+    let options = RunOptions {
         seconds,
         seed: None,
-        found,
+        new_inputs,
     };
-    run_targets(&program, &chosen, run)
+    run_targets(&program, &chosen, options)
 }
 
-/// Runs every target for a minute, with the same random numbers each time: a change should not fail
-/// because of an input that has nothing to do with it.
+/// Runs every target for a minute. The random numbers are the same each time, so that a change does
+/// not fail because of an input that has nothing to do with the change.
 pub(crate) fn fuzz_all() -> Outcome {
     let program = build()?;
     let targets = list_targets(&program)?;
-    let run = RunOptions {
+    let options = RunOptions {
         seconds: DEFAULT_SECONDS,
         seed: Some(1),
-        found: Found::Discard,
+        new_inputs: NewInputs::Discard,
     };
-    run_targets(&program, &targets, run)
+    run_targets(&program, &targets, options)
 }
 
-/// Builds the program with instrumentation, and returns its path.
+/// Builds the program with the targets with instrumentation, and returns its path.
 fn build() -> Result<PathBuf, String> {
     let itself = env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
     // With all packages chosen, the dependencies have the same features as in other builds.
@@ -113,8 +116,8 @@ fn build() -> Result<PathBuf, String> {
     run::program_path(false, PROGRAM)
 }
 
-/// If Cargo started this program in place of rustc, starts rustc with instrumentation. Returns
-/// `None` if it did not.
+/// If Cargo started this program in place of rustc, starts rustc, with instrumentation for the
+/// crates of this repository. Returns `None` if this program was started in another way.
 pub(crate) fn act_as_rustc() -> Option<Outcome> {
     env::var_os(AS_RUSTC)?;
     let arguments: Vec<_> = env::args_os().skip(1).collect();
@@ -123,13 +126,13 @@ pub(crate) fn act_as_rustc() -> Option<Outcome> {
         let at = arguments.iter().position(|argument| argument == option)?;
         arguments.get(at + 1)?.to_str()
     };
-    // Build scripts and macros run during the build, without libFuzzer.
+    // Build scripts and procedural macros run during the build, without libFuzzer.
     let is_instrumented = after("--crate-name").is_some_and(|name| name.starts_with("drawbridge_"))
         && after("--crate-type") != Some("proc-macro");
     let mut rustc = Command::new(rustc);
     rustc.args(arguments);
     if is_instrumented {
-        rustc.args(COVERAGE);
+        rustc.args(INSTRUMENTATION);
     }
     Some(match rustc.status() {
         Ok(status) if status.success() => Ok(()),
@@ -144,15 +147,14 @@ fn list_targets(program: &PathBuf) -> Result<Vec<String>, String> {
     Ok(list.lines().map(str::to_owned).collect())
 }
 
-/// A target that runs.
-struct Run {
+struct RunningTarget {
     target: String,
     log: PathBuf,
     process: Child,
 }
 
 /// Runs the targets, as many at once as there are processors. Continues after a failure, so that
-/// one run shows all of them.
+/// one run shows all failures.
 fn run_targets(program: &PathBuf, targets: &[String], options: RunOptions) -> Outcome {
     let at_once = available_parallelism().map_or(1, usize::from);
     println!(
@@ -161,7 +163,7 @@ fn run_targets(program: &PathBuf, targets: &[String], options: RunOptions) -> Ou
         options.seconds
     );
     let mut waiting = targets.iter();
-    let mut running: Vec<Run> = Vec::new();
+    let mut running: Vec<RunningTarget> = Vec::new();
     let mut failures = Vec::new();
     loop {
         while running.len() < at_once
@@ -183,7 +185,7 @@ fn run_targets(program: &PathBuf, targets: &[String], options: RunOptions) -> Ou
             continue;
         };
         let run = running.swap_remove(ended);
-        if let Err(reason) = finish(program, run, options.found) {
+        if let Err(reason) = finish(program, run, options.new_inputs) {
             println!("{reason}");
             failures.push(reason);
         }
@@ -195,7 +197,7 @@ fn run_targets(program: &PathBuf, targets: &[String], options: RunOptions) -> Ou
     }
 }
 
-/// Returns an empty folder below the build folder.
+/// Makes the folder `target/fuzz/NAME/TARGET`, or empties it if it exists.
 fn empty_folder(name: &str, target: &str) -> Result<PathBuf, String> {
     let folder = root().join("target/fuzz").join(name).join(target);
     let made = match fs::remove_dir_all(&folder) {
@@ -221,8 +223,8 @@ fn run_fuzz_command(program: &PathBuf, target: &str, text: &str) -> Outcome {
     }
 }
 
-/// Starts a target with the kept inputs.
-fn start(program: &PathBuf, target: &str, options: RunOptions) -> Result<Run, String> {
+/// Starts libFuzzer on a target, with the inputs in `fuzz/corpus`.
+fn start(program: &PathBuf, target: &str, options: RunOptions) -> Result<RunningTarget, String> {
     let corpus = empty_folder("corpus", target)?;
     run_fuzz_command(program, target, &format!("unpack {}", corpus.display()))?;
     let artifacts = root().join("fuzz/artifacts").join(target);
@@ -245,15 +247,16 @@ fn start(program: &PathBuf, target: &str, options: RunOptions) -> Result<Run, St
         .stderr(output)
         .spawn()
         .map_err(failed)?;
-    Ok(Run {
+    Ok(RunningTarget {
         target: target.to_owned(),
         log,
         process,
     })
 }
 
-/// Reports the end of a run, and keeps what it has found.
-fn finish(program: &PathBuf, mut run: Run, found: Found) -> Outcome {
+/// Prints the statistics of a run that has ended, and keeps its new inputs if they should be kept.
+/// Returns an error if the run failed.
+fn finish(program: &PathBuf, mut run: RunningTarget, new_inputs: NewInputs) -> Outcome {
     let target = &run.target;
     let status = run.process.wait().map_err(|e| format!("{target}: {e}"))?;
     let log = fs::read(&run.log).unwrap_or_default();
@@ -262,8 +265,9 @@ fn finish(program: &PathBuf, mut run: Run, found: Found) -> Outcome {
         let tail: Vec<&str> = log.lines().rev().take(30).collect();
         let tail: Vec<&str> = tail.into_iter().rev().collect();
         return Err(format!(
-            "{}\n{target} failed ({status}); the failing input is in fuzz/artifacts/{target}, and \
-             `cargo xtask fuzz {target} 1` runs the kept ones again",
+            "{}\n{target} failed ({status}). The failing input is in fuzz/artifacts/{target}. To \
+             run it again, add it as a line in hex to fuzz/corpus/{target}.hex, and run \
+             `cargo xtask fuzz {target} 1`",
             tail.join("\n")
         ));
     }
@@ -281,13 +285,14 @@ fn finish(program: &PathBuf, mut run: Run, found: Found) -> Outcome {
         coverage.unwrap_or("?"),
         statistic("stat::new_units_added:"),
     );
-    if found == Found::Keep {
+    if new_inputs == NewInputs::Keep {
         keep(program, target)?;
     }
     Ok(())
 }
 
-/// Keeps the smallest inputs that together reach all the code that any of them reaches.
+/// Replaces the target's inputs in `fuzz/corpus` by a small selection of the old and the new inputs
+/// that reaches the same code as all of them.
 fn keep(program: &PathBuf, target: &str) -> Outcome {
     let corpus = root().join("target/fuzz/corpus").join(target);
     let merged = empty_folder("merged", target)?;

@@ -78,7 +78,7 @@ pub(crate) fn install() -> Outcome {
     Ok(())
 }
 
-/// Removes what [`install`] has installed.
+/// Removes the files that [`install`] has installed.
 pub(crate) fn uninstall() -> Outcome {
     for file in Folders::of_user()?.files() {
         match fs::remove_file(&file) {
@@ -104,7 +104,8 @@ fn install_files(folders: &Folders, programs: [&Path; 2]) -> Outcome {
     replace(&folders.data.join(MENU_ENTRY), |new| fs::write(new, &entry))
 }
 
-/// Writes a new file beside the old one, and renames it: a program that runs cannot be overwritten.
+/// Writes a new file beside the old one, and renames it, because a running program cannot be
+/// overwritten.
 fn replace(file: &Path, write: impl FnOnce(&Path) -> std::io::Result<()>) -> Outcome {
     let new = file.with_extension("new");
     let result = file

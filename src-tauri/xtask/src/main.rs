@@ -1,5 +1,5 @@
-//! The two commands of the README, and smaller development commands. Without dependencies, so that
-//! the program builds in seconds on a bare machine.
+//! The commands of `cargo xtask`, which build, install, run and test Drawbridge. This crate has no
+//! dependencies, so that it builds in seconds on a bare machine.
 
 #![expect(
     clippy::print_stdout,

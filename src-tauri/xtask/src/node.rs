@@ -30,19 +30,33 @@ pub(crate) fn check_version() -> Outcome {
     }
 }
 
+/// Whether packages may run scripts of their own when they are installed.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum InstallScripts {
+    Run,
+    Ignore,
+}
+
 /// Installs the packages of a folder from its lock file, unless the file is the same as at the last
-/// installation.
+/// installation. No package runs a script of its own.
 pub(crate) fn install_packages(folder: &str) -> Outcome {
+    install_packages_with(folder, InstallScripts::Ignore)
+}
+
+/// Installs the packages of a folder as [`install_packages`] does, and lets them run their scripts
+/// if `scripts` is [`InstallScripts::Run`].
+pub(crate) fn install_packages_with(folder: &str, scripts: InstallScripts) -> Outcome {
     let folder = root().join(folder);
     let lock = read_file(&folder.join("package-lock.json"))?;
     let installed_lock = folder.join("node_modules/.xtask-lock");
     if fs::read_to_string(&installed_lock).is_ok_and(|text| text == lock) {
         return Ok(());
     }
-    npm(
-        &folder,
-        &["ci", "--no-audit", "--no-fund", "--loglevel=error"],
-    )?;
+    let mut arguments = vec!["ci", "--no-audit", "--no-fund", "--loglevel=error"];
+    if scripts == InstallScripts::Ignore {
+        arguments.push("--ignore-scripts");
+    }
+    npm(&folder, &arguments)?;
     fs::write(&installed_lock, lock)
         .map_err(|e| format!("cannot write {}: {e}", installed_lock.display()))
 }

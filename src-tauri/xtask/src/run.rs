@@ -58,7 +58,7 @@ pub(crate) fn build(release: bool) -> Outcome {
     step::run(cargo(&["build"]).args(selection))
 }
 
-/// Returns the path of a built program. It is in the target folder from which this program runs.
+/// Returns the path of a built program, in the target folder that contains this program.
 pub(crate) fn program_path(release: bool, name: &str) -> Result<PathBuf, String> {
     let this_program =
         env::current_exe().map_err(|e| format!("cannot find the path of this program: {e}"))?;

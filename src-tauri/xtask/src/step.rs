@@ -1,4 +1,4 @@
-//! Runs commands in the repository and describes a failure in one line.
+//! Runs the commands of a task in the repository, and describes a failure for the terminal.
 
 use std::{
     env,
@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-/// The result of a step. The error is one line for the terminal.
+/// The result of one step of a task, such as a command. The error is a text for the terminal.
 pub(crate) type Outcome = Result<(), String>;
 
 /// Returns the root of the repository.
@@ -27,9 +27,10 @@ pub(crate) fn command(program: impl AsRef<OsStr>, arguments: &[&str]) -> Command
     command
 }
 
-/// Returns a Cargo command. Uses the Cargo that started this program, if any, without the variables
-/// with which it describes this package: some build scripts read them, so that their crates would
-/// be built again whenever Cargo is started directly.
+/// Returns a Cargo command. If Cargo started this program, uses the same Cargo.
+///
+/// Removes the variables in which Cargo describes this package. Some build scripts read them, so
+/// Cargo would rebuild their crates after each change between `cargo xtask` and plain `cargo`.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut cargo = command(
         env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),

@@ -1,5 +1,5 @@
-//! The system's packages. Missing packages are installed with apt; without apt they are only
-//! listed.
+//! The system's packages. Missing packages are installed with apt. On a system without apt, a
+//! message says what a build needs.
 
 use std::{path::Path, process::Command};
 
@@ -42,14 +42,14 @@ pub(crate) fn install_for_run() -> Outcome {
     install(RUN_PACKAGES)
 }
 
-/// Installs the packages for the tests in addition to those of [`install_for_run`].
+/// Installs the packages for the tests, and those of [`install_for_run`].
 ///
 /// The tests need Linux. On a system without apt, all packages have to be present already.
 pub(crate) fn install_for_test() -> Outcome {
     install(&[RUN_PACKAGES, TEST_PACKAGES].concat())
 }
 
-/// Installs what `cargo xtask soak` needs in addition to the tests.
+/// Installs the packages for `cargo xtask soak`: those of [`install_for_test`], and `faketime`.
 pub(crate) fn install_for_soak() -> Outcome {
     install(&[RUN_PACKAGES, TEST_PACKAGES, &["faketime"]].concat())
 }

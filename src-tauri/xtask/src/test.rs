@@ -133,7 +133,7 @@ fn check_supply_chain() -> Outcome {
     step::run(&mut command(run::program_path(false, "supply-chain")?, &[]))
 }
 
-/// Creates the Python environments: the one of the clients, and one for each file in
+/// Creates the Python environments: one for the clients, and one for each file in
 /// `tests/real/python`.
 fn install_python() -> Outcome {
     let folder = root().join("tests/real");

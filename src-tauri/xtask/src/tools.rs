@@ -1,4 +1,4 @@
-//! Smaller commands, which write files from the code and take screenshots.
+//! Smaller commands, which write generated files and take screenshots.
 
 use std::fs;
 

@@ -166,7 +166,7 @@ const ESCAPES: &[&str] = &[
     "\u{7}\u{7}\u{7}",
 ];
 
-/// Text with hidden or reordered characters, in the middle of a word.
+/// Texts with hidden, reordered, stacked or look-alike characters.
 const SENTENCES: &[&str] = &[
     "read\u{202e}etirw\u{202c}_file",
     "\u{202e}gpj.exe\u{202c}",

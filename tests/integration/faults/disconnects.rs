@@ -13,8 +13,8 @@ fn wait_until_hanging(faulty: &FaultyServer<'_>, calls: usize) {
     });
 }
 
-/// Checks that the server is notified exactly once, and with the id that it knows. The timeout of
-/// its calls is not the reason, because it has not passed.
+/// Checks that the server is notified exactly once of each cancelled call, with the id of the
+/// request that it received. The timeout of the calls has not passed, so it is not the reason.
 #[track_caller]
 fn assert_cancelled_once(faulty: &FaultyServer<'_>, calls: usize) {
     wait_until(format!("call {calls} is cancelled"), || {

@@ -78,7 +78,7 @@ fn wait_for_pid(hub: &Hub<'_>, server: &str) -> u32 {
 }
 
 #[test]
-fn a_public_server_killed_during_a_call_fails_it_and_restarts_with_the_next() {
+fn a_call_fails_if_its_public_server_is_killed_and_the_next_call_restarts_the_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let everything = paths::path_text(paths::npm_file(
@@ -122,8 +122,8 @@ fn a_public_server_killed_during_a_call_fails_it_and_restarts_with_the_next() {
     );
 }
 
-/// Adds a server that crashes at once, and waits until the hub gives up. Returns what a person sees
-/// then.
+/// Adds a server that crashes at once, and waits until the hub gives up. Also returns the server as
+/// `drawbridge servers show` then reports it.
 fn add_crashing_server<'a>(hub: &'a Hub<'a>, name: &str) -> (FaultyServer<'a>, Value) {
     let crashing = FaultyServer::add(hub, name, &json!({}), &["--crash"]);
     let server = wait_until("the hub gives up", || {

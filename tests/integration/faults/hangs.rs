@@ -1,4 +1,4 @@
-//! Servers that do not answer: not at their start, or not to a call.
+//! Servers that hang at their start or in a call.
 
 use std::path::Path;
 

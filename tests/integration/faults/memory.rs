@@ -1,5 +1,5 @@
-//! The memory of the hub stays within its limits, whatever a client or a server does, and others
-//! are served meanwhile. Each limit is stated by a test.
+//! The memory of the hub stays within its limits, whatever a client or a server does, and other
+//! clients are served meanwhile. Each test states a limit.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::{add_neighbour, read_outcomes};
 
 const MIB: usize = 1 << 20;
-/// The most bytes of one client's requests in flight.
+/// The most MiB of one client's requests in flight.
 const CLIENT_MIB: usize = 32;
 /// The most requests of one client in flight.
 const CLIENT_REQUESTS: usize = 512;
@@ -45,7 +45,7 @@ fn call(id: usize, tool: &str, arguments: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
-/// Returns the status of a request that was sent, and the message of the error in its body.
+/// Returns the status of the response on a connection, and the message of the error in its body.
 fn read_refusal(connection: TcpStream) -> (u16, String) {
     let response = Response::read(BufReader::new(connection)).expect("an answer");
     let status = response.status;
@@ -85,7 +85,7 @@ fn the_requests_in_flight_of_a_client_have_at_most_32_mib() {
     check_neighbour(&neighbour_client);
     check_growth(
         &memory,
-        "48 calls of 8 MiB to a server that does not read",
+        "44 calls of 8 MiB to a server that does not read",
         320,
     );
     drop(held);
@@ -128,6 +128,7 @@ fn a_client_has_at_most_512_requests_in_flight() {
     });
 }
 
+/// An introduction is what a client tells the hub about itself: here, the params of `initialize`.
 #[test]
 fn an_introduction_of_more_than_64_kib_is_refused_and_takes_no_memory() {
     let home = Home::new();
@@ -182,9 +183,10 @@ fn a_body_in_pieces_of_one_byte_takes_little_more_memory_than_in_one_piece() {
     }
     check_neighbour(&neighbour_client);
     check_growth(&memory, "6 MiB in pieces of one byte", 24);
-    let ping = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-    let end = format!("{:x}\r\n{ping}\r\n0\r\n\r\n", ping.len());
+    let message = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let end = format!("{:x}\r\n{message}\r\n0\r\n\r\n", message.len());
     stream.write_all(end.as_bytes()).expect("write the end");
+    // The message has no session, so the answer names the header that is missing.
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
     assert!(
@@ -193,8 +195,9 @@ fn a_body_in_pieces_of_one_byte_takes_little_more_memory_than_in_one_piece() {
     );
 }
 
-/// Makes the server send 100 log messages of 4 MiB during a call, which `read` sends and reads.
-fn flood_with_logs<T>(what: &str, read: impl FnOnce(&Hub<'_>, &McpClient, &Value) -> T) -> T {
+/// Makes a server send 100 log messages of 4 MiB during a call. `run_call` sends the call, and
+/// reads as much of the response as the test wants.
+fn flood_with_logs<T>(what: &str, run_call: impl FnOnce(&Hub<'_>, &McpClient, &Value) -> T) -> T {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (_neighbour, neighbour_client) = add_neighbour(&hub);
@@ -203,7 +206,7 @@ fn flood_with_logs<T>(what: &str, read: impl FnOnce(&Hub<'_>, &McpClient, &Value
     let client = hub.connect_client("desk");
     let memory = MemoryGrowth::new(hub.pid());
     let arguments = json!({"kind": "message", "count": 100, "size": 4 * MIB});
-    let result = read(&hub, &client, &call(7, "flood", &arguments));
+    let result = run_call(&hub, &client, &call(7, "flood", &arguments));
     wait_until("the flood is over", || {
         let outcomes = read_outcomes(&home, "flood");
         some_if(outcomes.first().is_some_and(|outcome| outcome != "running"))
@@ -215,7 +218,7 @@ fn flood_with_logs<T>(what: &str, read: impl FnOnce(&Hub<'_>, &McpClient, &Value
 }
 
 #[test]
-fn log_messages_for_a_client_that_takes_only_json_are_kept_up_to_64_kib() {
+fn log_messages_for_a_client_that_takes_only_json_take_little_memory() {
     let what = "400 MiB of logs for a client without a stream";
     let answer = flood_with_logs(what, |_, client, call| {
         client.post_for_json(call).expect("an answer")
@@ -248,6 +251,7 @@ fn a_stream_that_its_client_does_not_read_is_closed_and_takes_little_memory() {
         |hub, client, call| {
             let stalled = client.begin_post(call).expect("a connection");
             wait_until("the server has written its messages", || {
+                // The text of each message is a run of the letter m.
                 let filter = json!({"server": "faulty", "limit": 200});
                 let lines = hub.run_verb("logs.list", &filter);
                 let lines = lines.as_array().expect("lines").iter();
@@ -268,7 +272,7 @@ fn a_stream_that_its_client_does_not_read_is_closed_and_takes_little_memory() {
                 "the stream ends without the answer"
             );
             assert!(events.len() <= 4, "{} messages were kept", events.len());
-            // The call goes on for a while, and its client can fetch the answer.
+            // The call goes on after its stream has ended, and its client can fetch the answer.
             let last = events.last().expect("an event");
             let rest: Vec<_> = client.listen(Some(&last.id)).collect();
             assert!(
@@ -284,7 +288,7 @@ fn a_session_stream_that_its_client_does_not_read_takes_little_memory() {
     let what = "400 MiB of logs for a session's stream";
     let answer = flood_with_logs(what, |_, client, call| {
         let _stalled = client.begin_listen().expect("a connection");
-        // Messages of a call that takes only JSON go to the session's own stream.
+        // If a call accepts only JSON, its log messages go to the session's own stream.
         client.post_for_json(call).expect("an answer")
     });
     assert!(answer.contains("the flood is over"), "{answer}");

@@ -15,7 +15,7 @@ use serde_json::json;
 use super::{add_neighbour, call_neighbour_during};
 
 const MIB: usize = 1 << 20;
-/// The longest message of a client and of a server.
+/// The length of the longest message that the hub accepts from a client or a server, in bytes.
 const MAX_MESSAGE: usize = 16 * MIB;
 /// The largest growth of the hub in MiB for messages that it refuses.
 const MAX_GROWTH_MIB: u64 = 32;
@@ -29,7 +29,7 @@ fn add_faulty_server<'a>(hub: &'a Hub<'a>) -> (FaultyServer<'a>, McpClient) {
     (faulty, hub.connect_client("desk"))
 }
 
-/// Sends the head of a request with this length, or with a chunked body if there is none.
+/// Sends the head of a request whose body has this length, or is chunked if `length` is `None`.
 fn send_head(hub: &Hub<'_>, token: &str, length: Option<usize>) -> TcpStream {
     let url = Url::parse(&hub.url);
     let length = length.map_or("Transfer-Encoding: chunked".to_owned(), |length| {

@@ -7,7 +7,7 @@ use proptest::{prelude::*, test_runner::TestRunner};
 
 use super::*;
 
-/// A request of a server to the client, by its kind, with the client's answer.
+/// Requests of a server to the client: their kind and method, and the client's answer.
 const TO_CLIENT: [(&str, &str, &str); 3] = [
     ("roots", "roots/list", r#"{"roots":[]}"#),
     (
@@ -157,7 +157,7 @@ fn records(hub: &Hub<'_>, method: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Returns whether the newest record of a method is about a request that was sent.
+/// Returns whether a record is about a request that was allowed, and therefore sent.
 fn was_sent(record: &Value) -> bool {
     record["decision"] == "allowed"
 }

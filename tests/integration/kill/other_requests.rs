@@ -191,7 +191,8 @@ fn run_round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> 
     read
 }
 
-/// What the server received: the number of its requests by method, and by what each names.
+/// Returns how many requests the server received, by method and by the digest of the arguments
+/// (`tools/call`) or by the URI (`resources/read`).
 fn read_received(home: &Home) -> BTreeMap<(String, String), usize> {
     let text = fs::read_to_string(home.file("guide.record")).expect("read the record");
     assert!(

@@ -14,7 +14,7 @@ use opentelemetry_proto::tonic::{
 };
 use prost::Message;
 
-/// A collector that keeps what it receives.
+/// A collector that keeps the exports that it accepts.
 pub(super) struct Collector {
     port: u16,
     received: Arc<Mutex<Vec<Export>>>,
@@ -100,7 +100,7 @@ impl Collector {
         spans.map(read_span).collect()
     }
 
-    /// Returns everything that was received, as text.
+    /// Returns the received spans as text, with their attributes.
     pub(super) fn text(&self) -> String {
         format!("{:?}", self.spans())
     }

@@ -89,7 +89,7 @@ pub(crate) enum Step {
     ChangeGuide {
         text: usize,
     },
-    /// A person accepts what the server `guide` says now.
+    /// A person accepts the current text of the server `guide`.
     AcceptGuide,
     /// A plain rule that denies the server `guide` is added or removed.
     ForbidGuide {
@@ -147,7 +147,7 @@ pub(crate) enum Verdict {
     Deny,
 }
 
-/// The result for a client.
+/// The end of a call, as its client sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Ran,
@@ -161,7 +161,8 @@ pub(crate) enum Outcome {
     Gone,
 }
 
-/// The definition and the server that an approval is bound to, besides the client.
+/// What an approval is bound to besides the client: the original or the changed definition, and the
+/// original or the changed server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Binding {
     pub(crate) is_definition_changed: bool,
@@ -233,6 +234,7 @@ pub(crate) struct World {
     is_paused: bool,
     /// The current definition of the tool, and the current spec of the server.
     pub(crate) current: Binding,
+    /// The number of unanswered approvals of each client in a row.
     unanswered: [usize; CLIENTS],
     are_prompts_forbidden: bool,
     are_resources_forbidden: bool,
@@ -270,7 +272,8 @@ impl World {
         self.ended.insert(call, (model_call, outcome));
     }
 
-    /// A permanent allow is used before a counted one.
+    /// Returns whether an allow covers a call of the client. A counted allow is used up only if no
+    /// other allow covers the call.
     fn is_allowed(&mut self, client: usize) -> bool {
         let current = self.current;
         let matches = |allow: &Allow| allow.client == client && allow.binding == current;
@@ -288,7 +291,8 @@ impl World {
         counted.map(|allow| allow.remaining -= 1).is_some()
     }
 
-    /// A missed call with the same digest is used up, whether it was approved or not.
+    /// Returns whether the call is the retry of a missed call that was approved. A missed call with
+    /// the same digest is used up, whether it was approved or not.
     fn is_retry(&mut self, model_call: &ModelCall) -> bool {
         let is_same = |missed: &MissedCall| {
             (
@@ -340,7 +344,8 @@ impl World {
         }
     }
 
-    /// Refuses an approved call if its definition or its server has changed since it arrived.
+    /// Ends a pending call with this outcome. An approved call is refused instead if its definition
+    /// or its server has changed since it arrived.
     fn end_call(&mut self, call: usize, outcome: Outcome) -> Option<ModelCall> {
         let model_call = self.pending.remove(&call)?;
         let has_changed = model_call.binding != self.current;
@@ -649,7 +654,7 @@ impl ReferenceStateMachine for World {
                 }
             }
             Step::FetchTask { client, .. } => {
-                // A person is present.
+                // A person decides about the result, which ends each row of unanswered approvals.
                 if world.task_result(client) == Reply::Held {
                     world.unanswered = Default::default();
                 }

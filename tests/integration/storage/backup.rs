@@ -38,7 +38,7 @@ fn a_backup_brings_back_rules_clients_and_specs() {
         "{error}"
     );
 
-    // What happens after the backup is undone by it.
+    // Restoring the backup undoes the following changes.
     hub.set_policy("faulty", "allow");
     hub.run_verb(
         "servers.add",

@@ -164,7 +164,9 @@ fn damage_table(home: &Home, table: &str) {
 
 #[test]
 fn a_database_with_a_damaged_table_is_moved_aside_and_allows_nothing() {
-    for table in ["call", "rule", "server", "client", "setting"] {
+    for table in [
+        "call", "rule", "server", "client", "setting", "hook", "memory",
+    ] {
         assert_nothing_allowed_after(|home| damage_table(home, table));
     }
 }

@@ -13,7 +13,8 @@ use serde_json::json;
 
 use super::{assert_runs, assert_screens_work};
 
-/// Returns a command that drops an administrator's capability to write read-only files.
+/// Returns a starter that drops root's capability to write read-only files. For other users, it is
+/// empty.
 fn starter_command() -> Vec<&'static str> {
     let drop_capabilities = [
         "setpriv",

@@ -1,5 +1,6 @@
-"""A stdio server on the low-level API of the official Python SDK 1.x, with pagination, resource links and
-unusual schemas.
+"""A stdio server on the low-level API of the official Python SDK 1.x.
+
+It has pagination, resource links and unusual schemas.
 """
 
 import anyio

@@ -1,8 +1,8 @@
-"""A client on the official Python SDK that uses every feature of the protocol once.
+"""A client on the official Python SDK that uses each feature of the matrix once with each server.
 
-The argument is the revision and the connection to Drawbridge: {"revision", "url", "token"}. Each line
-of stdin names a fixture server behind Drawbridge. The output has a line for each feature:
-{"feature", "ok", "detail"}.
+The argument is a JSON object with the revision and the connection to Drawbridge:
+{"revision", "url", "token"}. Each line of stdin names a fixture server behind Drawbridge. The
+output has a line for each feature of each server: {"feature", "ok", "detail"}.
 """
 
 import asyncio

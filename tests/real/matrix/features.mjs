@@ -1,5 +1,6 @@
-// Uses every feature of the protocol once with a fixture server behind Drawbridge, and prints a
-// line for each: {"feature", "ok", "detail"}. The operations of `peer` differ between the SDKs.
+// Uses each feature of the matrix once with each fixture server behind Drawbridge that a line of
+// stdin names, and prints a line for each feature: {"feature", "ok", "detail"}. `peer` wraps the
+// operations that differ between the SDKs.
 import { createInterface } from "node:readline";
 
 /** The limit for one feature in milliseconds, long enough for a loaded machine. */
@@ -172,7 +173,7 @@ function assertEqual(actual, expected) {
 }
 
 function assertIncludes(list, entry) {
-  if (!list.includes(entry)) throw new Error(`${entry} is not assertIncludes ${list.join(", ")}`);
+  if (!list.includes(entry)) throw new Error(`${entry} is not among ${list.join(", ")}`);
 }
 
 function isPng(base64) {

@@ -1,6 +1,6 @@
-// A client with sessions, on the official TypeScript SDK. The argument is the revision and the
-// connection to Drawbridge: {"revision", "url", "token"} for streamable HTTP (or for HTTP+SSE if
-// the path of the URL is /sse), {"revision", "command"} for stdio.
+// A client with sessions, on the official TypeScript SDK 1.x. The argument is a JSON object with
+// the revision and the connection to Drawbridge: {"revision", "url", "token"} for streamable HTTP
+// (or for HTTP+SSE if the path of the URL is /sse), {"revision", "command"} for stdio.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";

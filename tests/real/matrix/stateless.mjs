@@ -1,5 +1,5 @@
-// A client without sessions, on the official TypeScript SDK 2. The argument is the revision and
-// the connection to Drawbridge: {"revision", "url", "token"} for streamable HTTP,
+// A client without sessions, on the official TypeScript SDK 2. The argument is a JSON object with
+// the revision and the connection to Drawbridge: {"revision", "url", "token"} for streamable HTTP,
 // {"revision", "command"} for stdio.
 import { Client, LOG_LEVEL_META_KEY, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";

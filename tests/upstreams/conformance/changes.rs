@@ -26,7 +26,7 @@ pub(crate) enum Change {
 pub(crate) struct Changes {
     tools: AtomicBool,
     prompts: AtomicBool,
-    told: broadcast::Sender<Change>,
+    sender: broadcast::Sender<Change>,
 }
 
 impl Default for Changes {
@@ -34,18 +34,19 @@ impl Default for Changes {
         Self {
             tools: AtomicBool::default(),
             prompts: AtomicBool::default(),
-            told: broadcast::Sender::new(16),
+            sender: broadcast::Sender::new(16),
         }
     }
 }
 
 impl Changes {
-    /// Toggles the extra entry of the list and notifies all receivers.
+    /// Toggles the extra entry of a list, which the watched resource does not have, and notifies
+    /// all receivers.
     pub(crate) fn toggle(&self, change: Change) {
         if let Some(list) = self.extra_entry_flag(change) {
             list.fetch_xor(true, Ordering::SeqCst);
         }
-        drop(self.told.send(change));
+        drop(self.sender.send(change));
     }
 
     /// Returns whether the list contains its extra entry now.
@@ -63,7 +64,7 @@ impl Changes {
     }
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Change> {
-        self.told.subscribe()
+        self.sender.subscribe()
     }
 }
 
@@ -71,20 +72,20 @@ impl Changes {
 pub(crate) async fn notify_session(
     peer: Peer<RoleServer>,
     mut changes: broadcast::Receiver<Change>,
-    watches: Arc<AtomicBool>,
-    watched: String,
+    is_subscribed: Arc<AtomicBool>,
+    watched_uri: String,
 ) {
     while let Ok(change) = changes.recv().await {
-        let told = match change {
+        let sent = match change {
             Change::Tools => peer.notify_tool_list_changed().await,
             Change::Prompts => peer.notify_prompt_list_changed().await,
-            Change::WatchedResource if watches.load(Ordering::SeqCst) => {
-                peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(&watched))
+            Change::WatchedResource if is_subscribed.load(Ordering::SeqCst) => {
+                peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(&watched_uri))
                     .await
             }
             Change::WatchedResource => Ok(()),
         };
-        if told.is_err() {
+        if sent.is_err() {
             return;
         }
     }
@@ -94,22 +95,25 @@ pub(crate) async fn notify_session(
 pub(crate) async fn notify_subscription(
     subscription: &SubscriptionContext,
     mut changes: broadcast::Receiver<Change>,
-    watched: &str,
+    watched_uri: &str,
 ) -> Result<(), ErrorData> {
     loop {
         let change = tokio::select! {
             () = subscription.cancelled() => return Ok(()),
             change = changes.recv() => change,
         };
-        let told = match change {
+        let sent = match change {
             Ok(Change::Tools) => subscription.sink().notify_tool_list_changed().await,
             Ok(Change::Prompts) => subscription.sink().notify_prompt_list_changed().await,
             Ok(Change::WatchedResource) => {
-                subscription.sink().notify_resource_updated(watched).await
+                subscription
+                    .sink()
+                    .notify_resource_updated(watched_uri)
+                    .await
             }
             Err(_) => return Ok(()),
         };
-        match told {
+        match sent {
             Ok(()) | Err(SubscriptionSendError::NotificationNotAccepted(_)) => {}
             Err(why) => return Err(ErrorData::internal_error(why.to_string(), None)),
         }

@@ -19,7 +19,8 @@ pub(crate) struct Call<'a> {
     pub(crate) context: &'a RequestContext<RoleServer>,
     pub(crate) arguments: Value,
     pub(crate) responses: Option<InputResponses>,
-    /// The `requestState` that an earlier round returned, after its seal was verified.
+    /// The `requestState` that an earlier `input_required` result contained, after its seal was
+    /// verified.
     pub(crate) state: Option<Value>,
 }
 

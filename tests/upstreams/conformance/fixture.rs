@@ -66,7 +66,7 @@ impl Fixture {
         Self {
             changes: Arc::default(),
             codec: Arc::new(RequestStateCodec::new(
-                "a key of no worth, for the tests alone",
+                "a key that only the tests use, and that protects nothing",
             )),
             level: LogLevel::default(),
             tasks: TaskManager::new(),
@@ -145,7 +145,7 @@ impl ServerHandler for Fixture {
             .with_cache_scope(CacheScope::Private))
     }
 
-    /// The SDK compares the headers of a call with the schema that this returns.
+    /// Returns the tool with whose schema the SDK compares the headers of a call.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         self.tools().into_iter().find(|tool| tool.name == name)
     }

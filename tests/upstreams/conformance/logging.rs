@@ -25,11 +25,11 @@ impl Default for LogLevel {
 
 impl LogLevel {
     pub(crate) fn set(&self, level: LoggingLevel) {
-        *self.0.lock().expect("nobody panics with the level") = level;
+        *self.0.lock().expect("no thread panicked with this lock") = level;
     }
 
     fn get(&self) -> LoggingLevel {
-        *self.0.lock().expect("nobody panics with the level")
+        *self.0.lock().expect("no thread panicked with this lock")
     }
 
     /// Sends a message at `info`. In the modern era, only a request that names a level gets

@@ -52,7 +52,7 @@ async fn main() -> anyhow::Result<()> {
         match option.as_str() {
             "--legacy" => eras = Eras::Legacy,
             "--modern" => eras = Eras::Modern,
-            "--scheme" => scheme = options.next().context("--scheme wants a name")?,
+            "--scheme" => scheme = options.next().context("--scheme needs a name")?,
             other => anyhow::bail!("unknown option {other}"),
         }
     }
@@ -60,7 +60,7 @@ async fn main() -> anyhow::Result<()> {
     match place.as_deref() {
         Some("--stdio") => serve_stdio(fixture).await,
         Some(port) => serve_http(fixture, port.parse()?).await,
-        None => anyhow::bail!("say a port, or --stdio"),
+        None => anyhow::bail!("the first argument must be a port or --stdio"),
     }
 }
 

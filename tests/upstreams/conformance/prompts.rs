@@ -11,7 +11,7 @@ use crate::{
     samples::PNG,
 };
 
-/// Returns all prompts; `more` adds the extra one.
+/// Returns all prompts, including the extra one if `more` is true.
 pub(crate) fn list(more: bool) -> Vec<Prompt> {
     let argument =
         |name: &str| json!({"name": name, "description": "What to put in", "required": true});

@@ -23,7 +23,7 @@ use crate::{
 /// Long enough that messages sent before and after it arrive separately.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// Returns all tools; `more` adds the extra one.
+/// Returns all tools, including the extra one if `more` is true.
 pub(crate) fn list(more: bool) -> Vec<Tool> {
     let plain = [
         ("test_simple_text", "Answers a text"),
@@ -94,7 +94,7 @@ fn with_schema(name: &'static str, description: &'static str, schema: Value) -> 
     Tool::new(name, description, Arc::new(schema))
 }
 
-/// Returns a tool with schema keywords that an intermediary easily loses.
+/// Returns an input schema with keywords that an intermediary easily loses.
 fn json_schema_2020_12() -> Value {
     let text = json!({"type": "string"});
     json!({

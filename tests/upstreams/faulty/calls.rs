@@ -57,7 +57,7 @@ impl Server {
                     .unwrap_or_else(PoisonError::into_inner)
                     .insert(id.to_owned()),
             ),
-            // Answers with the reply of the person, or with the fact that none came within `ms`
+            // Answers with the reply of the client, or says that none came within `ms`
             // milliseconds.
             "ask" => self.ask_client(id, &arguments),
             "die" => {

@@ -88,7 +88,7 @@ pub(crate) fn write_flood(arguments: &Value, progress_token: Option<&str>) {
     }
 }
 
-/// Writes `lines` of a `kind` to stdout.
+/// Writes lines to stdout. The arguments are their number, `lines`, and their `kind`.
 pub(crate) fn write_non_jsonrpc_lines(arguments: &Value) {
     let kind = arguments["kind"].as_str().unwrap_or_default();
     for _ in 0..number(arguments, "lines") {

@@ -73,7 +73,7 @@ struct Server {
     options: Options,
     /// The ids of calls that are answered after they are cancelled.
     hanging: Mutex<HashSet<String>>,
-    /// The receivers of the answers to the server's own requests, by request id.
+    /// The senders that pass on the answers to the server's own requests, by request id.
     pending_requests: Mutex<HashMap<String, mpsc::Sender<String>>>,
     list_count: AtomicU64,
     discover_count: AtomicU64,

@@ -50,9 +50,9 @@ pub(crate) fn record_line(file: Option<&Path>, line: &str) {
         .create(true)
         .append(true)
         .open(file)
-        .expect("open what was heard");
+        .expect("open the record");
     file.write_all(format!("{line}\n").as_bytes())
-        .expect("write what was heard");
+        .expect("write to the record");
 }
 
 pub(crate) fn truncate_line(line: &str) -> &str {

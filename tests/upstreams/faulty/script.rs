@@ -25,7 +25,7 @@ pub(crate) struct Script(Object);
 
 impl Script {
     pub(crate) fn read(file: &Path) -> Self {
-        let text = fs::read_to_string(file).expect("the file of what it offers");
+        let text = fs::read_to_string(file).expect("read the script");
         Self(serde_json::from_str(&text).expect("an object of answers"))
     }
 

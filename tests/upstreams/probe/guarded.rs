@@ -53,7 +53,8 @@ pub(crate) fn answer(options: &Options, method: &str, params: &Object) -> Option
     Some(result.to_string())
 }
 
-/// Returns the error of a call of `ask` with a URL, until the same URL has been required once.
+/// Returns the error that requires the URL of a call of `ask`. Only the first call with a URL gets
+/// it.
 pub(crate) fn required_url(options: &Options, params: &Object) -> Option<Value> {
     static VISITED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if !options.guarded || string_member(params, "name").as_deref() != Some("ask") {

@@ -120,8 +120,8 @@ fn record_line(options: &Options, line: &str) {
         .create(true)
         .append(true)
         .open(file)
-        .expect("open what was heard");
-    writeln!(file, "{line}").expect("write what was heard");
+        .expect("open the record");
+    writeln!(file, "{line}").expect("write to the record");
 }
 
 /// An object whose values stay raw, because no type of this program may be able to hold them.

@@ -11,18 +11,18 @@ export type AcceptDefinitions = { id: ServerId, definitions: Array<DefinitionId>
  */
 export type AcceptServer = { id: ServerId, 
 /**
- * The identity that the person saw. A server with another identity is not accepted.
+ * The identity that the person saw. The verb fails if the server has another identity now.
  */
 identity: string, 
 /**
- * The secrets of other servers that the server may use: all those in `foreign_secrets`, which
- * a person grants one by one.
+ * The foreign secrets that the server may use. All those in `foreign_secrets` have to be
+ * named, because a person grants them one by one.
  */
 grant_secrets: Array<string>, };
 
 /**
- * Whether a person has accepted a current definition of a server, or its current identity (its
- * command or URL).
+ * Whether a person has accepted the current version of a definition or of a server: its spec, and
+ * what the server starts or connects to.
  */
 export type AcceptanceState = "accepted" | "new" | "changed";
 
@@ -48,11 +48,11 @@ sandbox: Sandbox | null, access: RecordedAccess, };
  */
 export type AccessReportView = { 
 /**
- * Whether this server can be recorded: a local program, on Linux.
+ * Whether a run of this server can be recorded: only of a local server, and only on Linux.
  */
 can_record: boolean, 
 /**
- * Whether a recorded run goes on.
+ * Whether a recorded run is in progress.
  */
 is_recording: boolean, 
 /**
@@ -60,21 +60,21 @@ is_recording: boolean,
  */
 report: AccessReport | null, 
 /**
- * Whether the report is about what the spec starts now.
+ * Whether the report is about the server's present identity, and not about an earlier one.
  */
 is_current: boolean, 
 /**
- * A sandbox in which the server could do the same. Null without a report, or if this system
- * has no sandboxes.
+ * A sandbox in which the server could do what it did in the run. Null if there is no report,
+ * if the run could not be recorded, or if this system has no sandboxes.
  */
 proposal: SandboxProposal | null, };
 
 /**
- * What the processes of a server used.
+ * The files, addresses and programs that the processes of a server used.
  */
 export type AccessSummary = { 
 /**
- * Sorted by path. Files that every sandbox includes are not among them.
+ * Sorted by path, without the files that every sandbox includes.
  */
 files: Array<FileUse>, addresses: Array<AddressUse>, programs: Array<ProgramUse>, 
 /**
@@ -82,7 +82,7 @@ files: Array<FileUse>, addresses: Array<AddressUse>, programs: Array<ProgramUse>
  */
 refused_calls: Array<RefusedCall>, 
 /**
- * How often a file was opened that every sandbox includes: of the system, of the program
+ * How often files that every sandbox includes were opened: files of the system, of the program
  * itself, or of the server's own folder.
  */
 ordinary: number, 
@@ -105,8 +105,8 @@ unreadable: number,
 uses_io_uring: boolean, };
 
 /**
- * `clients.add`: adds a client and creates its token. The name of a revoked client can be added
- * again.
+ * `clients.add`: adds a client and creates its token. The name may be that of a revoked client, or
+ * of a client that has no token because it connects over the stdio bridge.
  */
 export type AddClient = { name: ClientName, 
 /**
@@ -114,7 +114,7 @@ export type AddClient = { name: ClientName,
  */
 token: string | null, 
 /**
- * The user to whom the client belongs. If it is absent, this is the user of the revoked client
+ * The user to whom the client belongs. If it is absent, this is the user of the earlier client
  * of this name, or else `default`.
  */
 user: UserName | null, 
@@ -123,14 +123,14 @@ user: UserName | null,
  */
 lifetime_s: number | null, 
 /**
- * The profile that limits what the client sees from the beginning. If it is absent, the client
- * keeps the profile that it has, or sees everything.
+ * The profile that limits what the client sees. If it is absent, the client keeps the profile
+ * that was assigned to its name, or sees everything.
  */
 profile: string | null, };
 
 /**
- * `folders.add`: shares a folder, or changes how a shared folder is shared. The first folder
- * enables the server.
+ * `folders.add`: shares a folder, or changes how a shared folder is shared. Also enables the
+ * built-in server `folders`, unless a person has enabled or disabled it before.
  */
 export type AddFolder = { 
 /**
@@ -147,17 +147,18 @@ all_files: boolean, };
  */
 export type AddHook = { hook: Hook, 
 /**
- * The position, counted from 0; the last one if absent.
+ * The position in the order of all hooks, counted from 0; the end if absent.
  */
 position: number | null, 
 /**
- * Values of variables or headers that are stored in the keyring. The hook then refers to them.
+ * Values of variables or headers, by their names. The values are stored in the keyring, and
+ * the hook refers to them.
  */
 secret_values?: { [key in string]: string }, };
 
 /**
- * `memory.add`: stores an entry for a user. If the user has an entry with this content in this
- * category, that entry gets the tags.
+ * `memory.add`: stores an entry for a user. If the user has an entry with the same content in the
+ * same category already, that entry gets the new tags instead.
  */
 export type AddMemory = { user: UserName, content: string, 
 /**
@@ -166,17 +167,17 @@ export type AddMemory = { user: UserName, content: string,
 category: string | null, tags: Array<string>, };
 
 /**
- * `servers.add`: writes a new spec file. The id is derived from the spec's name.
+ * `servers.add`: adds a server, and writes its spec file. The id is derived from the spec's name.
  */
 export type AddServer = { spec: ServerSpec, secrets: SecretValues, 
 /**
- * Whether the server has to wait for acceptance. By default a server that a person adds is
- * accepted.
+ * Whether the server has to wait for acceptance. By default, the server is accepted, because a
+ * person adds it.
  */
 pending: boolean, 
 /**
- * The secrets of other servers that the server may use. All to which the spec refers have to
- * be named, unless the server is pending.
+ * The foreign secrets that the server may use. Unless the server is pending, exactly the
+ * foreign secrets to which the spec refers have to be named.
  */
 grant_secrets: Array<string>, };
 
@@ -199,8 +200,8 @@ address: string,
 port: number, refused: boolean, };
 
 /**
- * `approvals.allow_retry`: allows an identical retry of a call that nobody decided in time. The
- * verb itself runs nothing.
+ * `approvals.allow_retry`: allows one identical retry of a request that nobody decided in time.
+ * The verb itself runs nothing: the client has to send the request again.
  */
 export type AllowRetry = { id: CallId, 
 /**
@@ -234,24 +235,28 @@ name: ClientName | null,
 profile: string | null, };
 
 /**
- * Why a verb failed: a code for programs and one sentence for people.
+ * Why a verb failed: a code for programs and a message for people.
  */
 export type ApiError = { code: ErrorCode, message: string, };
 
 /**
- * `config.apply`: makes the changes of a preview, if the files are still as they were then.
+ * `config.apply`: makes the changes of a preview, if the files have not changed since the preview.
  */
-export type ApplyConfig = { id: string, 
+export type ApplyConfig = { 
+/**
+ * The id of the preview.
+ */
+id: string, 
 /**
  * Whether to restore the entry without a question if another program removes or changes it.
  */
 restores: boolean, };
 
 /**
- * `policy.apply_preset`: sets the default for calls of tools and the rules for whole servers.
- * Removes the other allows and asks for whole servers, unless they are limited to a client, a
- * user, a kind or conditions. All other rules stay, except a deny of a server that the preset asks
- * about, which is replaced.
+ * `policy.apply_preset`: sets the default for calls of tools, and adds the preset's rules for
+ * whole servers. Removes all other allow and ask rules that apply to whole servers, unless they
+ * are limited to a client, a user, a kind or conditions. All other rules stay, except that the
+ * preset's rule for a server replaces a plain deny rule of this server.
  */
 export type ApplyPreset = { preset: PolicyPreset, };
 
@@ -271,7 +276,11 @@ project: string | null,
  * The server's own name of the tool or prompt, the URI of the resource, or empty if the
  * request names nothing.
  */
-tool: string, tool_title: string | null, exposed_name: string, 
+tool: string, tool_title: string | null, 
+/**
+ * The name or URI as the client knows it.
+ */
+exposed_name: string, 
 /**
  * The server's description of the tool, prompt or resource; untrusted text.
  */
@@ -304,8 +313,9 @@ flags?: Array<ContentFlag>,
  */
 answered_by: string | null, 
 /**
- * Whether the person answers a server's request for input here, because the client cannot ask.
- * The arguments have the message and the schema of the form, or the URL.
+ * Whether the person answers a server's request for input in Drawbridge, because the client
+ * cannot ask the person. The arguments then contain the message, and the schema of the form or
+ * the URL.
  */
 is_form: boolean, 
 /**
@@ -343,12 +353,12 @@ digest: string, asked_at: Timestamp, expires_at: Timestamp,
  */
 timeout_ms: number, 
 /**
- * The time that remained when this view was made, in milliseconds.
+ * The time that remained when this value was made, in milliseconds.
  */
 remaining_ms: number, };
 
 /**
- * A URL that a person visits for a server.
+ * The URL that a server asks a person to visit.
  */
 export type ApprovalUrl = { url: string, };
 
@@ -425,9 +435,13 @@ export type AuditReport = {
  */
 entries: number, 
 /**
- * The times of the first and the last entry; `None` if there are no entries.
+ * The time of the first entry; `None` if there are no entries.
  */
-from: Timestamp | null, to: Timestamp | null, 
+from: Timestamp | null, 
+/**
+ * The time of the last entry; `None` if there are no entries.
+ */
+to: Timestamp | null, 
 /**
  * The first break of the chain; `None` if the chain is intact.
  */
@@ -438,14 +452,22 @@ broken: AuditBreak | null, };
  */
 export type AuditedCall = { 
 /**
- * SHA-256 of the tool's definition, and of the arguments as they were sent, in hex.
+ * The SHA-256 of the tool's definition, in hex.
  */
-definition_digest: string, arguments_digest: string, 
+definition_digest: string, 
 /**
- * The number of the entry with the call's decision, and the hash of that entry in hex; `None`
- * if the call is older than the audit log.
+ * The SHA-256 of the arguments as they were sent, in hex.
  */
-seq: number | null, hash: string | null, id: CallId, at: Timestamp, method: GuardedMethod, 
+arguments_digest: string, 
+/**
+ * The number of the entry with the call's decision; `None` if the call is older than the audit
+ * log.
+ */
+seq: number | null, 
+/**
+ * The hash of that entry, in hex.
+ */
+hash: string | null, id: CallId, at: Timestamp, method: GuardedMethod, 
 /**
  * The client that sent the request. For a request of a server, the client that it is sent to.
  */
@@ -502,10 +524,14 @@ duration_ms: number | null,
  */
 arguments?: string, 
 /**
- * The params besides the name and the arguments, and the arguments that the client sent if a
- * person or a hook changed them. They are kept and shown as `arguments` is.
+ * The params besides the name and the arguments, kept and shown as `arguments` is.
  */
-extra?: string, original_arguments?: string, 
+extra?: string, 
+/**
+ * The arguments that the client sent, if a person or a hook changed them; kept and shown as
+ * `arguments` is.
+ */
+original_arguments?: string, 
 /**
  * The hooks that changed the arguments before the decision, in order.
  */
@@ -552,11 +578,11 @@ export type BrowserView = { id: BrowserId,
  */
 address: string, 
 /**
- * What the browser says of itself: plain text from outside.
+ * The `User-Agent` that the browser sent: plain text from outside.
  */
 user_agent: string | null, signed_in_at: Timestamp, last_used_at: Timestamp, 
 /**
- * When the browser is signed out if nobody uses it until then.
+ * When the browser's sign-in ends if nobody uses the browser until then.
  */
 expires_at: Timestamp, };
 
@@ -572,9 +598,9 @@ export type BuiltIn = "memory" | "folders" | "docling";
 export type BuiltinTools = { total: number, names: Array<string>, };
 
 /**
- * `doctor.bundle`: collects what somebody else needs to find out what is wrong: versions,
- * settings, specs, health, recent log lines and the report of the doctor. Secrets, and values that
- * may be secrets, are masked.
+ * `doctor.bundle`: collects the data that help somebody else find a fault: versions, settings,
+ * clients, specs, health, recent log lines, reports of internal errors, and the report of the
+ * doctor. Secrets, and values that may be secrets, are masked.
  */
 export type BundleDiagnostics = Record<symbol, never>;
 
@@ -583,7 +609,7 @@ export type BundleDiagnostics = Record<symbol, never>;
  */
 export type BundleFile = { name: string, 
 /**
- * The content of the file, in words.
+ * A description of the file's content.
  */
 content: string, bytes: number, };
 
@@ -647,10 +673,14 @@ duration_ms: number | null,
  */
 arguments?: string, 
 /**
- * The params besides the name and the arguments, and the arguments that the client sent if a
- * person or a hook changed them. They are kept and shown as `arguments` is.
+ * The params besides the name and the arguments, kept and shown as `arguments` is.
  */
-extra?: string, original_arguments?: string, 
+extra?: string, 
+/**
+ * The arguments that the client sent, if a person or a hook changed them; kept and shown as
+ * `arguments` is.
+ */
+original_arguments?: string, 
 /**
  * The hooks that changed the arguments before the decision, in order.
  */
@@ -669,16 +699,16 @@ flags?: Array<ContentFlag>, };
  */
 export type CallGroupView = { 
 /**
- * The client, the server's id, or the tool's own name.
+ * The client's name, the server's id, or the server's own name of the tool.
  */
 name: string, 
 /**
- * The server of a tool. Empty if no server has the tool, and for other groups.
+ * The server of a tool. Empty if no server has the tool, or if the group is no tool.
  */
 server: string, stats: CallStats, };
 
 /**
- * The id of a `tools/call`. Its approval request has the same id.
+ * The id of a call, or of another guarded request. Its approval request has the same id.
  */
 export type CallId = string;
 
@@ -716,8 +746,8 @@ cancelled: number,
  */
 not_allowed: number, 
 /**
- * Calls about which a person was asked. Some of them ended in another way than the following
- * three, for instance because the client disconnected.
+ * Calls about which a person was asked. Not all of them count as `approved`, `denied` or
+ * `timed_out`, for instance if the client disconnected.
  */
 asked: number, approved: number, denied: number, 
 /**
@@ -725,14 +755,23 @@ asked: number, approved: number, denied: number,
  */
 timed_out: number, 
 /**
- * The time that half of the answered calls, or 95 % of them, took at most, in milliseconds.
- * `None` if no call was answered.
+ * The time that half of the answered calls took at most, in milliseconds. `None` if no call
+ * was answered.
  */
-p50_ms: number | null, p95_ms: number | null, 
+p50_ms: number | null, 
 /**
- * About how many tokens the arguments and the results had: a quarter of their bytes.
+ * The time that 95 % of the answered calls took at most, in milliseconds. `None` if no call
+ * was answered.
  */
-sent_tokens: number, received_tokens: number, };
+p95_ms: number | null, 
+/**
+ * About how many tokens the arguments had: a quarter of their bytes.
+ */
+sent_tokens: number, 
+/**
+ * About how many tokens the results had: a quarter of their bytes.
+ */
+received_tokens: number, };
 
 /**
  * The stats of calls in a span of time.
@@ -749,9 +788,13 @@ series: Array<CallStats>,
 /**
  * The groups with the most calls, at most 50.
  */
-groups: Array<CallGroupView>, omitted_groups: number, 
+groups: Array<CallGroupView>, 
 /**
- * Whether there were more calls than are counted (200,000), so that older ones are missing.
+ * The number of further groups.
+ */
+omitted_groups: number, 
+/**
+ * Whether as many calls were counted as can be (200,000), so that older ones may be missing.
  */
 is_partial: boolean, };
 
@@ -774,17 +817,20 @@ arguments: unknown,
 format?: ResultFormat, };
 
 /**
- * `calls.cancel`: cancels a running call at its server. Its client gets an error that says so.
+ * `calls.cancel`: cancels a running call at its server. The client gets an error that says that
+ * the call was cancelled.
  */
 export type CancelCall = { id: CallId, };
 
 /**
- * `servers.cancel_sign_in`: ends the attempt to sign in to a server and deletes its result.
+ * `servers.cancel_sign_in`: cancels the attempt to sign in to a server if it is in progress, and
+ * removes the record of the attempt.
  */
 export type CancelSignIn = { id: ServerId, };
 
 /**
- * The catalog's copy of a server: the definitions as the server sent them, with its own names.
+ * The catalog's copy of a server's lists: the definitions as the server sent them, with the
+ * server's own names.
  */
 export type CapabilitiesView = { id: ServerId, sync_status: SyncStatus, last_synced_at: Timestamp | null, tools: Array<unknown>, prompts: Array<unknown>, resources: Array<unknown>, templates: Array<unknown>, };
 
@@ -809,7 +855,15 @@ models: Array<string> | null, images: boolean | null, tools: boolean | null,
 /**
  * 5 to 300 seconds.
  */
-timeout_s: number | null, requests_per_day: number | null, tokens_per_day: number | null, 
+timeout_s: number | null, 
+/**
+ * 0 means no limit.
+ */
+requests_per_day: number | null, 
+/**
+ * 0 means no limit.
+ */
+tokens_per_day: number | null, 
 /**
  * The key, which is stored in the keyring; empty to remove it.
  */
@@ -840,7 +894,8 @@ audit_retention_days: number | null,
  */
 records_max_mib: number | null, 
 /**
- * An http or https URL; empty to turn traces off. `/v1/traces` is added if it is missing.
+ * An http or https URL; empty to turn traces off. Traces are sent to this URL with
+ * `/v1/traces` at its end, which is added if it is missing.
  */
 otlp_endpoint: string | null, 
 /**
@@ -862,7 +917,7 @@ allowed_hosts: Array<string> | null,
 roots: Array<string> | null, elicitation_forms: boolean | null, };
 
 /**
- * `screens.check_code`: whether a browser has signed in with a code, and which one.
+ * `screens.check_code`: whether a browser has signed in with a code, and which browser it is.
  */
 export type CheckCode = { code: string, };
 
@@ -872,7 +927,7 @@ export type CheckCode = { code: string, };
 export type CheckRuntimes = Record<symbol, never>;
 
 /**
- * `sampling.check`: sends a tiny request to the provider, which counts towards the budget.
+ * `sampling.check`: sends a tiny request to the provider. The request counts towards the budget.
  */
 export type CheckSampling = Record<symbol, never>;
 
@@ -882,11 +937,15 @@ export type CheckSampling = Record<symbol, never>;
 export type CheckStatus = "ok" | "warning" | "failure";
 
 /**
- * A server to import, by the name that it was found with.
+ * A server to import.
  */
-export type ChosenServer = { name: string, 
+export type ChosenServer = { 
 /**
- * The values that the person gave, by the ids of the inputs.
+ * The `name` with which `config.find_servers` returned the server.
+ */
+name: string, 
+/**
+ * The values that the person entered, by the ids of the inputs.
  */
 inputs: { [key in string]: string }, };
 
@@ -900,8 +959,8 @@ export type ClientAction = "connect" | "disconnect" | "import" | "restore";
  */
 export type ClientAdded = { name: ClientName, token: string, 
 /**
- * The endpoint, such as `http://127.0.0.1:8765/mcp`; under the first allowed host, if there is
- * one.
+ * The URL of the endpoint, such as `http://127.0.0.1:8765/mcp`. If there are allowed hosts,
+ * the URL has the first of them.
  */
 url: string, 
 /**
@@ -909,12 +968,12 @@ url: string,
  */
 config: unknown, 
 /**
- * The same for a client that supports only stdio. This configuration contains no token.
+ * The `mcpServers` JSON for a client that supports only stdio. It contains no token.
  */
 stdio_config: unknown, };
 
 /**
- * A change of clients' files that was made.
+ * A change that Drawbridge made to files of clients.
  */
 export type ClientChangeView = { id: string, made_at: Timestamp, action: ClientAction, 
 /**
@@ -949,7 +1008,7 @@ entry: string | null,
  */
 problems: Array<string>, 
 /**
- * How Drawbridge keeps the entry up to date, if a person connected the client with Drawbridge.
+ * How Drawbridge keeps the entry up to date; none if Drawbridge did not write the entry.
  */
 managed: ManagedEntry | null, };
 
@@ -962,7 +1021,7 @@ export type ClientKindView = {
  */
 id: string, name: string, 
 /**
- * Whether the client or one of its files was found.
+ * Whether the client or one of its files was found on this computer.
  */
 is_installed: boolean, supports_http: boolean, 
 /**
@@ -995,9 +1054,13 @@ export type ClientName = string;
 /**
  * The new token of a client, which is shown once.
  */
-export type ClientRotated = { name: ClientName, token: string, url: string, 
+export type ClientRotated = { name: ClientName, token: string, 
 /**
- * The `mcpServers` JSON to paste into the client's settings.
+ * As in `clients.add`.
+ */
+url: string, 
+/**
+ * The `mcpServers` JSON to paste into the client's settings, over HTTP.
  */
 config: unknown, 
 /**
@@ -1035,7 +1098,7 @@ calls_per_minute: number | null,
  */
 token_expires_at: Timestamp | null, 
 /**
- * Until when the token before the last rotation is valid, if nobody uses the new one.
+ * Until when the previous token is valid after a rotation, if nobody uses the new token.
  */
 old_token_until: Timestamp | null, created_at: Timestamp, last_seen_at: Timestamp | null, revoked_at: Timestamp | null, 
 /**
@@ -1057,8 +1120,8 @@ user_agent: string | null,
  */
 profile: string | null, 
 /**
- * Whether the client sees nothing because its profile was removed, until a person chooses
- * another one, or none.
+ * Whether the client's profile was removed. The client then sees nothing until a person
+ * assigns another profile, or chooses that the client has no profile.
  */
 profile_removed: boolean, 
 /**
@@ -1066,12 +1129,13 @@ profile_removed: boolean,
  */
 abandoned_calls: number, 
 /**
- * The longest time in milliseconds that the client waited for one of them.
+ * The longest time that the client waited before it abandoned one of these calls, in
+ * milliseconds.
  */
 longest_wait_ms: number, 
 /**
- * Whether a session of the client was notified of changed tools, and has not read them for a
- * minute.
+ * Whether a session of the client was notified of changed tools more than a minute ago, and
+ * has not read the list of tools since.
  */
 ignores_tool_changes: boolean, };
 
@@ -1095,7 +1159,7 @@ pointer: string, is: Predicate, };
 export type ConfigAction = "connect" | "disconnect";
 
 /**
- * The clients, and the changes of their files.
+ * The kinds of clients, and the changes that Drawbridge made to their files.
  */
 export type ConfigOverview = { kinds: Array<ClientKindView>, 
 /**
@@ -1108,7 +1172,8 @@ changes: Array<ClientChangeView>, };
  */
 export type ConfigPreview = { 
 /**
- * The id with which the change is applied; none if nothing has to change.
+ * The id to pass to `config.apply`; none if there is nothing to do. If the file has a correct
+ * entry that Drawbridge does not manage yet, there is an id, but no file has to change.
  */
 id: string | null, files: Array<FileDiffView>, 
 /**
@@ -1125,11 +1190,11 @@ export type ConfigSnippet = { kind: string,
  */
 file_name: string, 
 /**
- * The text in the client's own format.
+ * The configuration in the client's own format.
  */
 text: string, 
 /**
- * The same as JSON.
+ * The configuration as JSON.
  */
 config: unknown, install_link: string | null, notes: Array<string>, };
 
@@ -1142,7 +1207,7 @@ export type ConfigTestView = { path: string,
  */
 started: string, 
 /**
- * The failure and its remedy; none if the client can connect.
+ * The failure and its remedy; none if the tools could be listed.
  */
 problem: string | null, 
 /**
@@ -1151,7 +1216,7 @@ problem: string | null,
 tools: number, duration_ms: number, };
 
 /**
- * What happens to texts of a server that contain something suspicious. No text is ever changed.
+ * The handling of suspicious texts of a server. No text of the server is ever changed.
  */
 export type ContentDefence = "off" | "mark" | "ask";
 
@@ -1240,11 +1305,11 @@ export type DefinitionVersion = {
  */
 digest: string, first_seen_at: Timestamp, 
 /**
- * When a person accepted this version; null if nobody has.
+ * When this version was accepted; null if it waits for a person.
  */
 accepted_at: Timestamp | null, 
 /**
- * Whether the server offers this version now, to any client.
+ * Whether the server offers this version to at least one client now.
  */
 offered: boolean, definition: unknown, 
 /**
@@ -1264,11 +1329,11 @@ export type DeleteMemory = { ids: Array<number>, };
 export type DeleteRule = { id: RuleId, };
 
 /**
- * An archive, and what it contains.
+ * An archive of diagnostics, and a description of its content.
  */
 export type DiagnosticsBundle = { 
 /**
- * The checks, as they are in the archive except for the masks.
+ * The report of the doctor. Unlike the report in the archive, it is not masked.
  */
 report: DoctorReport, files: Array<BundleFile>, 
 /**
@@ -1277,7 +1342,7 @@ report: DoctorReport, files: Array<BundleFile>,
 zip: string, };
 
 /**
- * `hooks.disable`: keeps a hook, and does not run it.
+ * `hooks.disable`: stops running a hook, without removing the hook.
  */
 export type DisableHook = { name: string, };
 
@@ -1295,7 +1360,7 @@ text: string,
 remedy: string, };
 
 /**
- * All checks, by topic.
+ * The outcomes of all checks.
  */
 export type DoctorReport = { 
 /**
@@ -1337,11 +1402,12 @@ unknown: number,
 newest: Array<Call>, };
 
 /**
- * `hooks.edit`: replaces a hook, in its place. It may get another name.
+ * `hooks.edit`: replaces a hook, which keeps its position and may get another name. Removes the
+ * secrets that Drawbridge stored for the hook and that no hook uses any more.
  */
 export type EditHook = { 
 /**
- * The name of the hook until now.
+ * The present name of the hook.
  */
 name: string, hook: Hook, 
 /**
@@ -1350,7 +1416,8 @@ name: string, hook: Hook,
 secret_values?: { [key in string]: string }, };
 
 /**
- * `memory.edit`: changes an entry. A member that is absent stays as it is.
+ * `memory.edit`: changes an entry. A parameter that is absent leaves its part of the entry as it
+ * is.
  */
 export type EditMemory = { id: number, content: string | null, category: string | null, tags: Array<string> | null, };
 
@@ -1360,7 +1427,7 @@ export type EditMemory = { id: number, content: string | null, category: string 
 export type Effect = "allow" | "deny" | "ask";
 
 /**
- * `hooks.enable`: lets a hook run.
+ * `hooks.enable`: lets a disabled hook run again.
  */
 export type EnableHook = { name: string, };
 
@@ -1370,7 +1437,7 @@ export type EnableHook = { name: string, };
 export type EnableServer = { id: ServerId, enabled: boolean, };
 
 /**
- * What is enforced for a server that runs in a sandbox, in addition to its spec.
+ * The parts of a running server's sandbox that depend on the kernel and not on the spec.
  */
 export type EnforcedSandbox = { 
 /**
@@ -1388,12 +1455,12 @@ signals: boolean, };
 export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "unavailable" | "timeout" | "internal";
 
 /**
- * A change. A front end that missed events (`lagged`) reads everything again.
+ * An event. A front end that missed events (`lagged`) reads everything again.
  */
 export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "call_progressed", id: CallId, progress: CallProgress, } | { "kind": "clients_changed" } | { "kind": "memory_changed" } | { "kind": "pairing_requested", request: PairingRequest, } | { "kind": "pairing_ended", id: PairingId, } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, } | { "kind": "profiles_changed" } | { "kind": "hooks_changed" } | { "kind": "browsers_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
 
 /**
- * The first hundred excluded entries of a server's lists, and the number of further ones.
+ * Up to 100 excluded entries of a server's lists, and the number of further entries.
  */
 export type ExcludedEntries = { entries: Array<ExcludedEntry>, 
 /**
@@ -1447,7 +1514,7 @@ after: CallId | null,
 limit: number | null, };
 
 /**
- * `policy.export`: the policy as a readable file.
+ * `policy.export`: the policy as a readable file, without the rules that hold for one session.
  */
 export type ExportPolicy = Record<symbol, never>;
 
@@ -1514,17 +1581,17 @@ export type FileUse = {
  */
 path: string, access: FileAccess, is_folder: boolean, 
 /**
- * How many different files it stands for.
+ * How many different files this entry stands for.
  */
 files: number, 
 /**
- * Whether the sandbox of the run refuses this.
+ * Whether the sandbox of the run refuses this access.
  */
 refused: boolean, };
 
 /**
- * `servers.fill_manifest`: builds a spec from one choice of a manifest. Saves nothing. An input
- * that is missing or invalid is an error that names the input.
+ * `servers.fill_manifest`: builds a spec from one choice of a manifest. Saves nothing. If a value
+ * is missing or invalid, the error names its input.
  */
 export type FillManifest = { source: ManifestSource, 
 /**
@@ -1532,7 +1599,7 @@ export type FillManifest = { source: ManifestSource,
  */
 choice: number, 
 /**
- * The name of the server, if not the manifest's own.
+ * The name for the server. If it is absent, the manifest's name is used.
  */
 name: string | null, 
 /**
@@ -1541,7 +1608,8 @@ name: string | null,
  */
 values: { [key in string]: string }, 
 /**
- * Further values, which go to the keyring although the manifest does not mark them as secrets.
+ * Like `values`, for values that go to the keyring even if the manifest does not mark them as
+ * secret.
  */
 secrets: { [key in string]: string }, };
 
@@ -1574,7 +1642,7 @@ export type FolderView = { path: string,
  */
 all_files: boolean, 
 /**
- * Why the folder cannot be read now, in plain words; empty if it can.
+ * Why the folder cannot be read now, in plain words; empty if there is no problem.
  */
 problem: string, };
 
@@ -1583,7 +1651,7 @@ problem: string, };
  */
 export type FoldersView = { 
 /**
- * Whether the server that shares them is enabled; `servers.enable` is its switch.
+ * Whether the built-in server `folders` is enabled. `servers.enable` changes this.
  */
 enabled: boolean, folders: Array<FolderView>, };
 
@@ -1594,20 +1662,24 @@ enabled: boolean, folders: Array<FolderView>, };
 export type FormContent = string;
 
 /**
- * A place that has a server.
+ * A file of a client that has an entry for a server.
  */
 export type FoundAtView = { 
 /**
- * The kind of client whose file it is, and its name.
+ * The id of the kind of client, such as `claude-code`.
  */
-kind: string, kind_name: string, file: string, };
+kind: string, 
+/**
+ * The name of the kind of client.
+ */
+kind_name: string, file: string, };
 
 /**
  * A server that was found in the files of clients.
  */
 export type FoundServerView = { 
 /**
- * The name that the server would get. It identifies the server among those that were found.
+ * The name that the server would get. No other server that was found has the same name.
  */
 name: string, 
 /**
@@ -1615,7 +1687,7 @@ name: string,
  */
 command: string, 
 /**
- * Why the entry cannot be imported.
+ * Why the entry cannot be imported; none if it can.
  */
 problem: string | null, found_at: Array<FoundAtView>, 
 /**
@@ -1623,18 +1695,22 @@ problem: string | null, found_at: Array<FoundAtView>,
  */
 secrets: Array<string>, 
 /**
- * The values that the person has to give.
+ * The values that the person has to enter.
  */
 inputs: Array<InputView>, notes: Array<string>, 
 /**
- * The server of Drawbridge with the same command or URL. It is not added again.
+ * The registered server with the same command or URL; none if there is no such server. The
+ * import then does not add the server again.
  */
 known_as: ServerId | null, 
 /**
- * How many copies run on this computer now, outside Drawbridge, and the memory of all of them
- * in KiB.
+ * How many copies of the server run on this computer now, outside Drawbridge.
  */
-copies: number, memory_kib: number, };
+copies: number, 
+/**
+ * The memory of all these copies, in KiB.
+ */
+memory_kib: number, };
 
 /**
  * All servers that were found.
@@ -1645,7 +1721,7 @@ export type FoundServersView = { servers: Array<FoundServerView>,
  */
 unreadable: Array<UnreadableFileView>, 
 /**
- * The memory in KiB that is saved if all clients share one copy of each server.
+ * The memory that would be saved if all clients shared one copy of each server, in KiB.
  */
 saved_kib: number, };
 
@@ -1672,7 +1748,7 @@ export type FunctionTool = {
 type: string, function: Function, };
 
 /**
- * A method whose requests the policy decides. Every request has a record.
+ * A method whose requests the policy decides. Every such request has a record.
  */
 export type GuardedMethod = "tools/call" | "prompts/get" | "resources/read" | "resources/subscribe" | "completion/complete" | "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/result" | "tasks/list" | "sampling/createMessage" | "elicitation/create" | "roots/list";
 
@@ -1685,7 +1761,7 @@ export type HealthCheck = {
  */
 name: string, ok: boolean, 
 /**
- * The fault, in words; empty if `ok`, and for anyone but an administrator.
+ * The fault, in words; empty if `ok`, or if the caller is not an administrator.
  */
 error: string, };
 
@@ -1721,11 +1797,11 @@ name: string,
  */
 events: Array<HookEvent>, mode: HookMode, 
 /**
- * Only events of this server.
+ * The server whose events the hook gets; all servers if it is absent.
  */
 server: ServerId | null, 
 /**
- * Only calls of this tool, by the server's own name.
+ * The tool whose calls the hook gets, by the server's own name; all events if it is absent.
  */
 tool: string | null, 
 /**
@@ -1809,15 +1885,15 @@ export type HookTrial = {
  */
 input: string, 
 /**
- * Its output, with secrets masked, up to 64 KiB.
+ * The output of the hook, with secrets masked, up to 64 KiB.
  */
 output: string, 
 /**
- * The effect that it would have on a call.
+ * The effect that the hook would have on a call.
  */
 effect: HookEffect, 
 /**
- * Why it would deny the call, or why it failed; empty otherwise.
+ * Why the hook would deny the call, or why the hook failed; empty otherwise.
  */
 reason: string, duration_ms: number, };
 
@@ -1834,11 +1910,11 @@ name: string,
  */
 events: Array<HookEvent>, mode: HookMode, 
 /**
- * Only events of this server.
+ * The server whose events the hook gets; all servers if it is absent.
  */
 server: ServerId | null, 
 /**
- * Only calls of this tool, by the server's own name.
+ * The tool whose calls the hook gets, by the server's own name; all events if it is absent.
  */
 tool: string | null, 
 /**
@@ -1851,15 +1927,27 @@ timeout_ms: number, on_failure: OnFailure,
 with_result: boolean, enabled: boolean, target: HookTarget, };
 
 /**
- * `policy.import`: adds the rules of a policy file, or replaces all present rules with them. If
- * any rule is invalid, none is imported.
+ * `policy.import`: adds the rules of a policy file, or replaces all present rules and the defaults
+ * with those of the file. If any rule is invalid, none is imported.
  */
-export type ImportPolicy = { text: string, replace: boolean, };
+export type ImportPolicy = { 
+/**
+ * The content of the file, in JSON.
+ */
+text: string, 
+/**
+ * Whether to replace the present rules and defaults.
+ */
+replace: boolean, };
 
 /**
  * The effect that an import would have.
  */
-export type ImportPreview = { id: string, 
+export type ImportPreview = { 
+/**
+ * The id to pass to `config.import`.
+ */
+id: string, 
 /**
  * The names of the servers that would be added.
  */
@@ -1867,21 +1955,34 @@ servers: Array<string>,
 /**
  * The names of the values that would move to the keyring.
  */
-secrets: Array<string>, files: Array<FileDiffView>, 
+secrets: Array<string>, 
 /**
- * The files that would stay as they are, with the reason.
+ * The changes of clients' files.
+ */
+files: Array<FileDiffView>, 
+/**
+ * The files that the import would not change although it should, each with the reason.
  */
 problems: Array<string>, };
 
 /**
- * How many rules were imported.
+ * The result of importing a policy file.
  */
-export type ImportResult = { rules: number, };
+export type ImportResult = { 
+/**
+ * The number of rules in the file.
+ */
+rules: number, };
 
 /**
- * `config.import`: imports the servers of a preview, if the files are still as they were then.
+ * `config.import`: imports the servers of a preview, if the files have not changed since the
+ * preview.
  */
-export type ImportServers = { id: string, 
+export type ImportServers = { 
+/**
+ * The id of the preview.
+ */
+id: string, 
 /**
  * Whether to restore the clients' entries without a question if another program removes or
  * changes them.
@@ -1897,7 +1998,7 @@ export type ImportedView = {
  */
 servers: Array<ServerId>, 
 /**
- * The change that undoes the import.
+ * The import as a change, which `config.undo` can undo.
  */
 change: ClientChangeView, };
 
@@ -1912,11 +2013,11 @@ export type InputFormat = "text" | "number" | "boolean" | "path";
 export type InputKind = "env" | "header" | "argument" | "url";
 
 /**
- * A value that the person has to give.
+ * A value that the person has to enter.
  */
 export type InputView = { id: string, description: string, 
 /**
- * The values to choose from; empty if any is possible.
+ * The values to choose from; empty if the person can enter any value.
  */
 choices: Array<string>, is_secret: boolean, };
 
@@ -1946,12 +2047,12 @@ export type Lifetime = { "kind": "until_deleted" } | { "kind": "until", at: Time
 
 /**
  * `clients.limit`: limits how many calls a client may make in a minute, effective at once. Other
- * guarded requests of the client count like calls. Requests about a task do not, because its call
- * counted.
+ * guarded requests of the client count like calls. Requests about a task do not count, because the
+ * call that started the task did.
  */
 export type LimitClient = { name: ClientName, 
 /**
- * At least 1. If it is absent, the client has no limit.
+ * The limit, at least 1; none if absent.
  */
 calls_per_minute: number | null, };
 
@@ -1961,12 +2062,12 @@ calls_per_minute: number | null, };
 export type ListApprovals = Record<symbol, never>;
 
 /**
- * `audit.list`: entries, newest first, a page at a time. By default, entries about calls are not
- * returned, because `calls.list` has them.
+ * `audit.list`: entries, newest first, a page at a time. Entries about calls are returned only if
+ * their kind is named, because `calls.list` has the calls.
  */
 export type ListAudit = { 
 /**
- * Only entries of this kind, which may be a kind of entries about calls.
+ * Only entries of this kind. If it is absent, all entries that are not about a call.
  */
 kind: AuditKind | null, 
 /**
@@ -1983,7 +2084,7 @@ before: number | null,
 limit: number | null, };
 
 /**
- * `browsers.list`: the browsers that are signed in, the latest first.
+ * `browsers.list`: the browsers that are signed in, the latest sign-in first.
  */
 export type ListBrowsers = Record<symbol, never>;
 
@@ -1992,8 +2093,8 @@ export type ListBrowsers = Record<symbol, never>;
  */
 export type ListCalls = { client: ClientName | null, server: ServerId | null, 
 /**
- * Only calls that waited for a person, including those that timed out: the history of
- * approvals.
+ * Only calls about which a person was to decide, including those that nobody decided: the
+ * history of approvals.
  */
 asked: boolean, 
 /**
@@ -2002,7 +2103,7 @@ asked: boolean,
  */
 text: string | null, decision: Decision | null, 
 /**
- * Only calls that follow this call in the list: the next page.
+ * Only calls that are older than this call: the last call of the previous page.
  */
 before: CallId | null, 
 /**
@@ -2024,7 +2125,8 @@ limit: number | null, };
 export type ListClients = Record<symbol, never>;
 
 /**
- * `config.list`: all clients that Drawbridge can connect, with their files.
+ * `config.list`: all kinds of clients that Drawbridge can connect, with their files, and the
+ * changes that Drawbridge made.
  */
 export type ListConfigs = { 
 /**
@@ -2038,8 +2140,8 @@ project: string | null, environment: { [key in string]: string }, };
 export type ListFolders = Record<symbol, never>;
 
 /**
- * `hooks.log`: the latest runs, the newest first. Drawbridge keeps the latest 50 of each hook in
- * memory.
+ * `hooks.log`: the latest runs of hooks, at most 200, the newest first. Drawbridge keeps the
+ * latest 50 runs of each hook in memory.
  */
 export type ListHookRuns = { 
 /**
@@ -2060,13 +2162,17 @@ export type ListHooks = Record<symbol, never>;
 /**
  * `logs.list`: the newest lines that match, oldest first.
  */
-export type ListLogs = { server: ServerId | null, 
+export type ListLogs = { 
 /**
- * Only lines of this level and above.
+ * Only lines of this server; the lines of the hub and of all servers if absent.
+ */
+server: ServerId | null, 
+/**
+ * Only lines of this level or a more serious one.
  */
 level: Level | null, 
 /**
- * Only lines that contain this text, in any case.
+ * Only lines that contain this text; upper and lower case are the same.
  */
 text: string | null, 
 /**
@@ -2087,7 +2193,8 @@ export type ListMemory = {
  */
 user: UserName | null, 
 /**
- * Only entries with one of these words, or with words that begin with them.
+ * Only entries that contain at least one of these words, or a word that begins with one of
+ * them.
  */
 query: string | null, 
 /**
@@ -2099,7 +2206,7 @@ category: string | null,
  */
 tags: Array<string>, 
 /**
- * Only entries that were stored or changed at or after this moment.
+ * Only entries that were last stored or changed at or after this moment.
  */
 since: Timestamp | null, 
 /**
@@ -2121,8 +2228,8 @@ limit: number | null, };
 export type ListMemoryCategories = Record<symbol, never>;
 
 /**
- * `approvals.missed`: the requests that nobody decided in time and whose identical retry can still
- * be allowed.
+ * `approvals.missed`: the requests that nobody decided in time, and of which a person can still
+ * allow an identical retry.
  */
 export type ListMissed = Record<symbol, never>;
 
@@ -2152,7 +2259,8 @@ export type ListProfiles = Record<symbol, never>;
 export type ListRunningCalls = Record<symbol, never>;
 
 /**
- * `secrets.list`: the secrets that specs, hooks and the headers for traces refer to.
+ * `secrets.list`: the secrets to which specs, hooks, and headers for the collector of traces
+ * refer.
  */
 export type ListSecrets = Record<symbol, never>;
 
@@ -2162,13 +2270,13 @@ export type ListSecrets = Record<symbol, never>;
 export type ListServers = Record<symbol, never>;
 
 /**
- * `tools.list`: the tools of all accepted, enabled servers, in the order in which clients get
- * them.
+ * `tools.list`: the tools of all accepted, enabled servers that clients can see, in the order in
+ * which clients get them.
  */
 export type ListTools = Record<symbol, never>;
 
 /**
- * A listener.
+ * The state of a listener.
  */
 export type ListenerHealth = { 
 /**
@@ -2217,9 +2325,13 @@ export type ManagedEntry = {
 /**
  * The name under which Drawbridge knows the client.
  */
-client: ClientName, transport: ClientTransport, asks_once: boolean, 
+client: ClientName, transport: ClientTransport, 
 /**
- * Whether the entry is restored without a question.
+ * Whether the entry tells the client to leave approval to Drawbridge.
+ */
+asks_once: boolean, 
+/**
+ * Whether the entry is restored without a question if another program removes or changes it.
  */
 restores: boolean, connected_at: Timestamp, };
 
@@ -2245,11 +2357,11 @@ runtime: Runtime | null, inputs: Array<ManifestInput>,
 problem: string, };
 
 /**
- * A value that a person enters or leaves empty.
+ * An input, whose value a person enters or leaves empty.
  */
 export type ManifestInput = { 
 /**
- * The name, unique among the inputs of the same choice.
+ * The name, unique among the inputs of the same package or remote of the manifest.
  */
 name: string, kind: InputKind, 
 /**
@@ -2273,7 +2385,7 @@ repeated: boolean,
  */
 default: string | null, 
 /**
- * The possible values; any value if this is empty.
+ * The possible values; empty if any value is possible.
  */
 choices: Array<string>, 
 /**
@@ -2312,12 +2424,13 @@ export type MemoryCategory = { user: UserName, name: string,
  */
 entries: number, 
 /**
- * When one of them was stored or changed last.
+ * When an entry of the category was last stored or changed.
  */
 updated_at: Timestamp, };
 
 /**
- * The position of the next page of entries. Entries that are stored later do not shift it.
+ * The position of the next page of entries. Entries that are stored later do not appear on the
+ * pages and do not shift them.
  */
 export type MemoryCursor = { offset: number, 
 /**
@@ -2330,12 +2443,12 @@ max_id: number, };
  */
 export type MemoryDeleted = { 
 /**
- * The number of entries that existed.
+ * The number of entries that were deleted. Ids without an entry are ignored.
  */
 deleted: number, };
 
 /**
- * An entry.
+ * An entry of the memory.
  */
 export type MemoryEntry = { 
 /**
@@ -2362,7 +2475,7 @@ next: MemoryCursor | null, };
 
 /**
  * `servers.move_literals`: moves the values of a server's spec that look like secrets to the
- * keyring, and leaves references to them. An accepted server stays accepted.
+ * keyring, and writes references in their place. An accepted server stays accepted.
  */
 export type MoveLiterals = { id: ServerId, };
 
@@ -2388,8 +2501,8 @@ callback_port?: number | null, };
 export type OnFailure = "allow" | "deny";
 
 /**
- * `approvals.open_url`: accepts a server's request that the person visits a URL, and returns the
- * URL. The desktop app opens it in the browser.
+ * `approvals.open_url`: accepts a server's request that the person visit a URL, and returns the
+ * URL. The desktop app opens the URL in the browser.
  */
 export type OpenApprovalUrl = { id: CallId, 
 /**
@@ -2398,8 +2511,8 @@ export type OpenApprovalUrl = { id: CallId,
 digest: string, };
 
 /**
- * `screens.open`: a link that opens the web UI in a browser, and a code that a person can type
- * there instead. The code is valid for one use within five minutes.
+ * `screens.open`: a link with a one-time code that signs a browser in to the screens. The code is
+ * valid for one use within five minutes.
  */
 export type OpenScreen = Record<symbol, never>;
 
@@ -2409,9 +2522,13 @@ export type OpenScreen = Record<symbol, never>;
 export type Outcome = "not_sent" | "running" | "ok" | "server_error" | "client_error" | "unreachable" | "unknown" | "timed_out" | "cancelled" | "withheld";
 
 /**
- * The client that was added, if the pairing was approved.
+ * The result of answering a client that asks to be paired.
  */
-export type PairingAnswered = { client: ClientName | null, };
+export type PairingAnswered = { 
+/**
+ * The client that was added; none if the pairing was denied.
+ */
+client: ClientName | null, };
 
 /**
  * The id of a client's request to be paired.
@@ -2440,13 +2557,13 @@ export type PairingRequest = { id: PairingId,
  */
 name: string, 
 /**
- * The name that the client gets if the answer has none: its own name, with a number if another
- * client has that name.
+ * The name that the client gets if the person enters no other name: the client's own name,
+ * with a number if another client has that name.
  */
 suggested_name: ClientName, 
 /**
- * Whether the client sent a token of its own, which is then its token. Without it, the client
- * gets a new one.
+ * Whether the client sent a token of its own, which it keeps if the person approves. A client
+ * that sent no token gets a new one.
  */
 has_token: boolean, 
 /**
@@ -2467,11 +2584,11 @@ remaining_ms: number, };
  */
 export type ParsedSpec = { name: string, spec: ServerSpec | null, 
 /**
- * The problem with the entry; empty if `spec` is set.
+ * Why the entry is invalid; empty if `spec` is set.
  */
 problem: string, 
 /**
- * Names in `env` and `headers` whose literal values look like secrets.
+ * The names in `env` and `headers` whose values are plain text and look like secrets.
  */
 likely_secrets: Array<string>, 
 /**
@@ -2480,13 +2597,14 @@ likely_secrets: Array<string>,
 notes: Array<string>, };
 
 /**
- * `drawbridge.pause`: blocks all calls. Waiting calls are denied, and calls in flight are aborted.
+ * `drawbridge.pause`: blocks all calls. Calls that wait for approval are denied, and calls in
+ * flight are aborted.
  */
 export type PauseCalls = Record<symbol, never>;
 
 /**
- * `servers.pin`: writes the versions of the floating packages, or the digests of the images, that
- * are in use now into the spec. If the server is accepted, the new spec is too.
+ * `servers.pin`: finds which versions of the `floating` packages and images are in use now, and
+ * writes these versions or digests into the spec. If the server is accepted, so is the new spec.
  */
 export type PinServer = { id: ServerId, };
 
@@ -2520,8 +2638,9 @@ days: Array<DayStats>, suggestions: Array<Suggestion>, };
 export type PolicyView = { defaults: DefaultEffects, rules: Array<RuleView>, };
 
 /**
- * The predicate of a condition on one value of the arguments. All predicates but `equals` also
- * look into a list: an allow needs every entry to match, a deny or an ask only one.
+ * The predicate of a condition on one value of the arguments. If the value is a list, all
+ * predicates but `equals` test its entries: for an allow, every entry has to match; for a deny or
+ * an ask, one entry.
  */
 export type Predicate = { "equals": Literal } | { "one_of": Array<Literal> } | { "path_within": string } | { "host": string } | { "between": { min?: Literal | null, max?: Literal | null, } } | { "matches": string };
 
@@ -2539,15 +2658,17 @@ description: string, choice: ManifestChoice,
 runtime: RuntimeStatus | null, };
 
 /**
- * `config.preview`: what connecting or disconnecting a client would change. Changes nothing.
+ * `config.preview`: the changes that connecting or disconnecting a client would make. Changes
+ * nothing.
  */
 export type PreviewConfig = { kind: string, action: ConfigAction, 
 /**
- * The file, as listed; the client's global file if absent.
+ * The path of the file, as `config.list` returns it; the client's global file if absent.
  */
 path: string | null, 
 /**
- * The absolute path of the project whose file is meant.
+ * The absolute path of a project. If it is present, the client's file in this project is
+ * meant, and `path` is ignored.
  */
 project: string | null, 
 /**
@@ -2561,7 +2682,7 @@ name: ClientName | null, transport: ClientTransport,
 ask_once: boolean, environment: { [key in string]: string }, };
 
 /**
- * `config.preview_import`: what importing these servers would change. Changes nothing.
+ * `config.preview_import`: the changes that importing these servers would make. Changes nothing.
  */
 export type PreviewImport = { servers: Array<ChosenServer>, 
 /**
@@ -2589,12 +2710,12 @@ export type PreviewRule = { rule: RuleSpec, };
 export type PreviewVerdict = { id: CallId, verdict: Verdict, };
 
 /**
- * A named selection of servers and tools. A client with this profile can see nothing else, and
- * neither can a client that works in the profile's folder.
+ * A named selection of servers and tools. A client that has this profile, or that works in the
+ * profile's folder, can see nothing else.
  */
 export type Profile = { name: string, 
 /**
- * For each server its tools, by the server's own names. `None` stands for all tools, also
+ * The tools of each server, by the server's own names. `None` stands for all tools, including
  * future ones.
  */
 servers: { [key in ServerId]: Array<string> | null }, 
@@ -2604,7 +2725,7 @@ servers: { [key in ServerId]: Array<string> | null },
 folder: string | null, };
 
 /**
- * A profile, its clients, and what its tools cost.
+ * A profile, its clients, and the size of the list of its tools.
  */
 export type ProfileView = { 
 /**
@@ -2612,7 +2733,7 @@ export type ProfileView = {
  */
 clients: Array<ClientName>, 
 /**
- * How many tools the profile's clients see now.
+ * The number of tools that the profile's clients see in their lists now.
  */
 tools: number, 
 /**
@@ -2620,7 +2741,7 @@ tools: number,
  */
 tokens: number, name: string, 
 /**
- * For each server its tools, by the server's own names. `None` stands for all tools, also
+ * The tools of each server, by the server's own names. `None` stands for all tools, including
  * future ones.
  */
 servers: { [key in ServerId]: Array<string> | null }, 
@@ -2638,7 +2759,7 @@ export type Program = {
  */
 path: string | null, 
 /**
- * The path after all links are followed, if it is another one.
+ * The path after all links are followed, if it differs from `path`.
  */
 link_target: string | null, 
 /**
@@ -2648,11 +2769,11 @@ link_target: string | null,
 files: Array<ProgramFile>, };
 
 /**
- * A file, by its content.
+ * A file, and the digest of its content.
  */
 export type ProgramFile = { path: string, 
 /**
- * In hex; empty if the file cannot be read.
+ * The digest in hex; empty if the file cannot be read.
  */
 sha256: string, };
 
@@ -2679,12 +2800,12 @@ export type ReadManifest = { source: ManifestSource, };
 export type ReadSpecs = { text: string, };
 
 /**
- * `servers.record`: restarts a local server, and records what it uses until it ends.
+ * `servers.record`: restarts a local server, and records what the server uses until it ends.
  */
 export type RecordServer = { id: ServerId, };
 
 /**
- * What is known of a recorded run.
+ * The recorded access of a run, or the reason why there is no record.
  */
 export type RecordedAccess = { "summary": AccessSummary } | { "unavailable": string };
 
@@ -2704,7 +2825,8 @@ export type RegistryHealth = { servers_total: number, servers_enabled: number, }
 export type RemoveFolder = { path: string, };
 
 /**
- * `hooks.remove`: removes a hook, and the secrets that only it uses.
+ * `hooks.remove`: removes a hook, and the secrets that Drawbridge stored for the hook and that no
+ * other hook uses.
  */
 export type RemoveHook = { name: string, };
 
@@ -2741,18 +2863,20 @@ export type RemoveSecret = { name: string,
 in_use?: boolean, };
 
 /**
- * `servers.remove`: removes a server's spec file, secrets, rules and cache, and ends its session.
+ * `servers.remove`: ends a server's sessions, and removes the server's spec file and everything
+ * that is stored for the server: secrets, sign-in, rules, cache, access report and log.
  */
 export type RemoveServer = { id: ServerId, };
 
 /**
  * `secrets.rename`: gives a secret another name in the keyring, and changes the references of all
- * servers. An accepted server stays accepted.
+ * servers. An accepted server stays accepted. A secret to which a hook, or a header for the
+ * collector of traces, refers cannot be renamed.
  */
 export type RenameSecret = { name: string, new_name: string, };
 
 /**
- * `hooks.reorder`: moves a hook.
+ * `hooks.reorder`: moves a hook to another position in the order in which hooks run.
  */
 export type ReorderHook = { name: string, 
 /**
@@ -2761,8 +2885,8 @@ export type ReorderHook = { name: string,
 position: number, };
 
 /**
- * The kind of a request that crosses Drawbridge. Each kind has its own default, and a rule may
- * cover one kind only.
+ * The kind of a guarded request. Each kind has its own default, and a rule may cover one kind
+ * only.
  */
 export type RequestKind = "tools" | "prompts" | "resources" | "sampling" | "elicitation" | "roots";
 
@@ -2787,12 +2911,17 @@ export type ResultFormat = "mcp" | "unified";
 export type ResumeCalls = Record<symbol, never>;
 
 /**
- * For how many seconds an identical retry is allowed.
+ * The permission to retry a request.
  */
-export type RetryAllowed = { seconds: number, };
+export type RetryAllowed = { 
+/**
+ * How long the permission lasts, in seconds.
+ */
+seconds: number, };
 
 /**
- * `clients.revoke`: ends the client's token and its sessions at once.
+ * `clients.revoke`: ends a client's token and sessions at once. Also deletes the client's rules,
+ * its assignment to a profile, and the lists and results that Drawbridge keeps for it.
  */
 export type RevokeClient = { name: ClientName, };
 
@@ -2807,7 +2936,7 @@ export type RotateClient = { name: ClientName,
 token: string | null, 
 /**
  * How long the new token is valid, in seconds, or 0 for a token without an end. If it is
- * absent, the token is valid as long as the one before.
+ * absent, the new token gets the lifetime that the old token had.
  */
 lifetime_s: number | null, };
 
@@ -2858,16 +2987,16 @@ kind: RequestKind | null, };
  */
 export type RuleView = { id: RuleId, read_only: boolean, conditions: Array<Condition>, effect: Effect | null, result: ResultEffect | null, lifetime: Lifetime, note: string, 
 /**
- * The rule in one line of words.
+ * The rule in words, on one line.
  */
 words: string, created_at: Timestamp, 
 /**
- * How many more calls the rule can decide, if it holds for a limited number of calls.
+ * How many more calls the rule can decide; none if their number is not limited.
  */
 remaining: number | null, 
 /**
- * Whether the rule is an allow whose tool or server has changed since. The calls are then
- * asked about until a person accepts the change.
+ * Whether the rule is an allow whose tool or server has changed since the rule was made. The
+ * rule then allows nothing until a person accepts the change.
  */
 suspended: boolean, server: ServerId | null, 
 /**
@@ -2893,18 +3022,19 @@ export type RunDoctor = Record<symbol, never>;
  */
 export type RunningCallView = { call: Call, 
 /**
- * How long it has run, in milliseconds.
+ * How long the call has run, in milliseconds.
  */
 running_ms: number, 
 /**
- * The latest progress. Servers report progress only if the client asks for it.
+ * The latest progress that the server reported. Servers report progress only if the client
+ * asks for it.
  */
 progress: CallProgress | null, };
 
 export type Runtime = "npx" | "uvx" | "docker" | "node" | "python" | "dnx";
 
 /**
- * A runtime as it was found in the environment that servers start in.
+ * A runtime, as Drawbridge found it in the environment in which servers start.
  */
 export type RuntimeStatus = { runtime: Runtime, 
 /**
@@ -2934,11 +3064,11 @@ model: string, text: string,
 tokens: number, };
 
 /**
- * The provider, without its key, and what is left of today's budget.
+ * The provider without its key, the limits of the budget, and what is used of it today.
  */
 export type SamplingView = { 
 /**
- * Whether the provider answers, if it is set up.
+ * Whether the provider may answer. It also has to be set up.
  */
 enabled: boolean, 
 /**
@@ -2958,11 +3088,11 @@ images: boolean,
  */
 tools: boolean, 
 /**
- * How long the provider may be silent, in seconds.
+ * How long the provider may send nothing while it answers, in seconds.
  */
 timeout_s: number, 
 /**
- * Whether the keyring has a key; `None` if the keyring is not accessible.
+ * Whether the keyring has the provider's key; none if the keyring is not accessible.
  */
 has_key: boolean | null, 
 /**
@@ -2970,17 +3100,21 @@ has_key: boolean | null,
  */
 is_on: boolean, 
 /**
- * The limits of a day; 0 means no limit.
+ * The most requests in a day; 0 means no limit.
  */
-requests_per_day: number, tokens_per_day: number, requests_today: number, tokens_today: number, 
+requests_per_day: number, 
+/**
+ * The most tokens in a day; 0 means no limit.
+ */
+tokens_per_day: number, requests_today: number, tokens_today: number, 
 /**
  * When the budget is reset: the next midnight in UTC.
  */
 resets_at: Timestamp, };
 
 /**
- * The restrictions of a local server and of everything that it starts. A member that is not known
- * makes the spec invalid, because an ignored restriction would not be enforced.
+ * The restrictions of a local server and of everything that it starts. An unknown member makes the
+ * spec invalid, because a restriction that is not understood would not be enforced.
  */
 export type Sandbox = { files: SandboxFiles, 
 /**
@@ -3001,7 +3135,7 @@ connect?: Array<number>,
 bind?: Array<number>, 
 /**
  * Whether the server may connect to the local sockets of other programs, such as the session
- * bus or Docker. Such a program can do for the server what the sandbox forbids.
+ * bus or Docker. These programs can do for the server what the sandbox forbids.
  */
 local_sockets?: boolean, };
 
@@ -3020,40 +3154,53 @@ export type SandboxNetwork = "all" | "listed" | "none";
  */
 export type SandboxProposal = { sandbox: Sandbox, 
 /**
- * What the server used and the sandbox does not allow. A person may add it.
+ * The paths that the server used and the sandbox does not allow. A person may add them.
  */
 excluded: Array<ExcludedPath>, };
 
 /**
- * `policy.save`: adds a rule, or replaces the rule with this id. The rule is bound to the server
- * and the tool as they are now.
+ * `policy.save`: adds a rule, or replaces a rule. The rule is bound to its server and its tool as
+ * they are now.
  */
-export type SaveRule = { id: RuleId | null, rule: RuleSpec, };
+export type SaveRule = { 
+/**
+ * The rule to replace; a new rule if absent.
+ */
+id: RuleId | null, rule: RuleSpec, };
 
+/**
+ * A link that signs a browser in to the screens, and its code.
+ */
 export type ScreenLink = { 
 /**
  * `http://HOST:PORT/#login=CODE`
  */
 url: string, 
 /**
- * The code of the link, for the field of the sign-in page.
+ * The code in the link. A person can also type it on the sign-in page.
  */
 code: string, };
 
 /**
- * The secrets that were moved.
+ * The result of changing the store of the secrets.
  */
-export type SecretStoreChange = { store: SecretStoreView, moved: Array<string>, 
+export type SecretStoreChange = { store: SecretStoreView, 
 /**
- * The secrets that something refers to and that were left behind, because no keyring runs.
+ * The names of the secrets that were moved, or that are in the file that got another key.
+ */
+moved: Array<string>, 
+/**
+ * The names under which the keyring may have secrets that were not moved, because no keyring
+ * runs.
  */
 unread: Array<string>, 
 /**
- * The secrets that were moved and could not be removed from the keyring.
+ * The names of the secrets that were moved but could not be removed from the keyring.
  */
 not_removed: Array<string>, 
 /**
- * The spec files that cannot be read, so that their secrets are not known and were not moved.
+ * The spec files that cannot be read. The names of their secrets are not known, so these
+ * secrets were not moved.
  */
 broken_files: Array<string>, };
 
@@ -3071,7 +3218,7 @@ export type SecretStoreView = { kind: SecretStoreKind, status: KeyringStatus,
  */
 file: string | null, 
 /**
- * Why no secret can be read; empty if they can.
+ * Why no secret can be read; empty if secrets can be read.
  */
 problem: string, 
 /**
@@ -3079,14 +3226,14 @@ problem: string,
  */
 remedy: string, 
 /**
- * Whether the file waits for a passphrase that a person types.
+ * Whether the file is locked until a person types its passphrase.
  */
 needs_passphrase: boolean, };
 
 /**
- * Values for the keyring, grouped by their destination: environment variables, headers, and the
- * OAuth client. In the spec each value is replaced by `${keyring:NAME}`. The values are never
- * logged and never written to a file.
+ * Values for the keyring, grouped by their destination in the spec: environment variables,
+ * headers, and the OAuth client. The spec gets `${keyring:NAME}` in place of each value. The
+ * values are never logged, and never written to the spec file.
  */
 export type SecretValues = { env: { [key in string]: string }, headers: { [key in string]: string }, 
 /**
@@ -3094,7 +3241,7 @@ export type SecretValues = { env: { [key in string]: string }, headers: { [key i
  */
 oauth_client?: string | null, 
 /**
- * Whether values of the spec that look like secrets are moved to the keyring too.
+ * Whether to move the values in the spec that look like secrets to the keyring too.
  */
 move_literals?: boolean, };
 
@@ -3111,8 +3258,8 @@ present: boolean | null,
  */
 servers: Array<ServerId>, 
 /**
- * Those of the servers that may not read the secret now, because nobody has accepted what they
- * start or connect to.
+ * The servers among them that may not read the secret now, because nobody has accepted these
+ * servers as they are.
  */
 not_granted?: Array<ServerId>, 
 /**
@@ -3146,12 +3293,13 @@ expires_at: Timestamp | null, };
 
 /**
  * A server as its spec file describes it. A local server has a `command`, and a remote server a
- * `url`. A spec with both and a `transport` is a program that Drawbridge starts, and that serves
- * this URL on this machine.
+ * `url`. A spec that has both, and a `transport`, describes a program that Drawbridge starts and
+ * that serves this URL on this machine.
  *
  * The values of `env`, `headers` and `args`, `bearer_token`, the OAuth client secret, and the
- * user, password, path and query of `url` may contain `${keyring:NAME}`. The secret is resolved
- * when the server is started, and is never written anywhere.
+ * user, password, path and query of `url` may contain references to secrets, such as
+ * `${keyring:NAME}`. Drawbridge replaces them when the server is started, and never writes the
+ * secrets to the file.
  */
 export type ServerSpec = { 
 /**
@@ -3190,11 +3338,12 @@ protocol_version?: string | null,
 runtime_hint?: Runtime | null, 
 /**
  * Whether a person replaces the program or script on purpose, for instance while developing
- * it. A replaced one then starts without being accepted again.
+ * it. A replaced program then starts without being accepted again.
  */
 program_changes?: boolean, 
 /**
- * What the processes of a local server may use; everything that the user may if it is absent.
+ * The restrictions of a local server's processes. If they are absent, the processes may use
+ * everything that the user may use.
  */
 sandbox?: Sandbox | null, enabled?: boolean, lifecycle?: Lifecycle, isolation?: Isolation, timeouts?: Timeouts, 
 /**
@@ -3218,17 +3367,18 @@ allowed_tools?: Array<string> | null,
  */
 prefix?: string | null, 
 /**
- * The servers that are tried with the same tool, in this order, if this one cannot be reached.
+ * The servers whose tool of the same name is tried, in this order, if this server cannot be
+ * reached.
  */
 fallback?: Array<ServerId>, 
 /**
- * How long the catalog's copy of the server counts as fresh, in milliseconds; the setting
- * applies if it is absent.
+ * How long the catalog's copy of the server counts as fresh, in milliseconds. If it is absent,
+ * the setting for all servers applies.
  */
 cache_ttl_ms?: number | null, 
 /**
- * How long results of the server's resources and of its read-only, idempotent tools may be
- * answered from the cache, in milliseconds; 0 for not at all.
+ * How long Drawbridge may answer from its cache instead of reading a resource again or calling
+ * a read-only, idempotent tool again, in milliseconds; 0 for not at all.
  */
 cache_results_ms?: number, 
 /**
@@ -3238,21 +3388,25 @@ cache_results_ms?: number,
 builtin?: BuiltIn | null, };
 
 /**
- * The state of a server session, or the reason why there can be none.
+ * The state of a server session, or the reason why there can be no session.
  */
 export type ServerState = "idle" | "initializing" | "active" | "error" | "closed" | "disabled" | "needs_acceptance" | "needs_secret" | "needs_sign_in";
 
 /**
- * The present usage of a local server's processes, including all that they started.
+ * The present usage of a local server's processes and of all processes that they started.
  */
-export type ServerUsage = { id: ServerId, processes: number, 
+export type ServerUsage = { id: ServerId, 
 /**
- * The resident memory in KiB. Memory that processes share counts for each of them.
+ * The number of processes.
+ */
+processes: number, 
+/**
+ * The resident memory in KiB. Memory that several processes share counts for each of them.
  */
 memory_kib: number, 
 /**
- * The CPU usage in percent of one core since the previous measurement by any caller; 0 for the
- * first.
+ * The CPU usage since the previous measurement, in percent of one core; 0 at the first
+ * measurement. A measurement for any caller counts.
  */
 cpu_percent: number, };
 
@@ -3265,8 +3419,8 @@ export type ServerView = { id: ServerId, name: string, spec: ServerSpec,
  */
 file: string, acceptance: AcceptanceState, 
 /**
- * The digest of all that a person accepts: the spec and what it starts or connects to.
- * `servers.accept` names it.
+ * The digest of all that a person accepts: the spec and what it starts or connects to. It has
+ * to be passed to `servers.accept`.
  */
 identity: string, 
 /**
@@ -3275,7 +3429,7 @@ identity: string,
  */
 program: Program | null, 
 /**
- * The packages and images that the spec starts and whose versions it does not fix: others may
+ * The packages and images that the spec starts without an exact version: another version may
  * run at the next start.
  */
 floating: Array<string>, 
@@ -3285,13 +3439,12 @@ floating: Array<string>,
  */
 changes: Array<SpecChange>, 
 /**
- * The secrets that the spec refers to and that are not the server's own (named `ID.*`). A
- * person has to grant each of them.
+ * The secrets to which the spec refers and that are not the server's own: their names do not
+ * begin with the server's id and a dot. A person has to grant each of them.
  */
 foreign_secrets: Array<string>, 
 /**
- * The places of the spec that hold what looks like a secret in plain text, such as `argument
- * 2`.
+ * The places in the spec, such as `argument 2`, with a plain text that looks like a secret.
  */
 literal_secrets: Array<string>, state: ServerState, 
 /**
@@ -3307,7 +3460,7 @@ remedy: string,
  */
 retry_at: Timestamp | null, 
 /**
- * The latest state transitions of its sessions, oldest first.
+ * The latest state transitions of the server's sessions, oldest first.
  */
 transitions: Array<Transition>, 
 /**
@@ -3323,7 +3476,8 @@ signing_in: SignIn | null,
  */
 pid: number | null, 
 /**
- * What is enforced for a local server that runs in a sandbox, in addition to its spec.
+ * The restrictions that are enforced besides those in the spec, for a local server that runs
+ * in a sandbox now.
  */
 sandbox: EnforcedSandbox | null, sync_status: SyncStatus, last_synced_at: Timestamp | null, 
 /**
@@ -3340,8 +3494,8 @@ server_name: string | null, server_version: string | null, protocol_version: str
  */
 instructions: string | null, tools: Array<ToolView>, 
 /**
- * About how many tokens a model spends on the server's tools in a list, counting only those
- * that clients see; 0 if the server is deferred, because its tools are not listed.
+ * About how many tokens a model spends on the list of the server's tools that clients see; 0
+ * if the server is deferred, because its tools are then not listed.
  */
 tokens: number, 
 /**
@@ -3349,8 +3503,8 @@ tokens: number,
  */
 unaccepted: Array<UnacceptedDefinition>, 
 /**
- * Entries excluded from the server's lists, each with its reason. Tools that the person's
- * `allowed_tools` excludes are not among them.
+ * The entries of the server's lists that are not in the catalog, each with the reason. Tools
+ * that the spec's `allowed_tools` excludes are not among them.
  */
 excluded: ExcludedEntries, 
 /**
@@ -3362,14 +3516,18 @@ non_jsonrpc_lines: number,
  */
 starts: number, };
 
-export type ServersHealth = { connected: number, 
+export type ServersHealth = { 
 /**
- * The number of servers that are in the state `error`, or that need a secret or a sign-in, and
- * of spec files that cannot be read.
+ * The number of servers in the state `active`.
+ */
+connected: number, 
+/**
+ * The number of servers that are in the state `error`, or that need a secret or a sign-in,
+ * plus the number of spec files that cannot be read.
  */
 errors: number, 
 /**
- * The state of each server. Empty for anyone but an administrator.
+ * The state of each server. The list is empty if the caller is not an administrator.
  */
 each: Array<ServerHealth>, };
 
@@ -3384,8 +3542,9 @@ export type ServersView = { servers: Array<ServerView>, broken: Array<BrokenSpec
 export type SessionId = string;
 
 /**
- * `clients.set_user`: gives a client to another user. Its sessions end, so that the client reads
- * its lists again, and nothing that was kept for it remains.
+ * `clients.set_user`: gives a client to another user. The client's sessions end, and the lists and
+ * results that Drawbridge keeps for the client are deleted, because they may contain data of the
+ * previous user.
  */
 export type SetClientUser = { name: ClientName, user: UserName, };
 
@@ -3394,12 +3553,13 @@ export type SetClientUser = { name: ClientName, user: UserName, };
  */
 export type SetDefaultPolicy = { effect: Effect, 
 /**
- * Calls of tools if it is missing.
+ * The kind of request; calls of tools if absent.
  */
 kind: RequestKind | null, };
 
 /**
- * `policy.set`: sets the plain rule of a scope, replacing the previous one.
+ * `policy.set`: sets the plain rule of a scope, replacing the previous one. A plain rule has an
+ * effect on calls, no conditions, and no end.
  */
 export type SetPolicy = { effect: Effect, server: ServerId | null, 
 /**
@@ -3416,7 +3576,8 @@ user: UserName | null,
 kind: RequestKind | null, };
 
 /**
- * `config.set_restores`: whether an entry is restored without a question.
+ * `config.set_restores`: sets whether Drawbridge restores an entry without a question if another
+ * program removes or changes it.
  */
 export type SetRestores = { path: string, restores: boolean, };
 
@@ -3425,6 +3586,9 @@ export type SetRestores = { path: string, restores: boolean, };
  */
 export type SetSecret = { name: string, value: string, };
 
+/**
+ * The settings, and general facts about this hub.
+ */
 export type SettingsView = { 
 /**
  * The effect on a call of a tool that no rule matches.
@@ -3477,29 +3641,35 @@ allowed_hosts: Array<AllowedHost>,
  */
 started_with_hosts: Array<AllowedHost>, 
 /**
- * The folders that servers get as roots if the client has none, as `file://` URLs.
+ * The folders that servers get as roots if the client offers no roots, as `file://` URLs.
  */
 roots: Array<string>, 
 /**
- * Whether a person is asked on screen for the input that a client cannot ask for.
+ * Whether Drawbridge asks a person for the input that a server requests, if the client cannot
+ * ask for it.
  */
 elicitation_forms: boolean, version: string, data_dir: string, 
 /**
  * The URL that clients connect to; none if no listener runs.
  */
-url: string | null, keyring: KeyringStatus, 
+url: string | null, 
 /**
- * How to make the keyring ready; empty if it is ready.
+ * Whether the secrets can be read, from the keyring or from the encrypted file.
+ */
+keyring: KeyringStatus, 
+/**
+ * How to make the secrets readable; empty if they can be read.
  */
 keyring_remedy: string, 
 /**
- * Where secrets are stored. Its state is the one of `keyring`.
+ * The place and the state of the secret store. Its `status` is the same as `keyring`.
  */
 secret_store: SecretStoreView, };
 
 /**
- * `servers.access_report`: what a local server used in its latest recorded run, and a sandbox that
- * allows just that. The first run after an acceptance is recorded, and another one on request.
+ * `servers.access_report`: what a local server used in its latest recorded run, and a sandbox in
+ * which it could do the same. The first run of each identity is recorded. `servers.record`
+ * records another run.
  */
 export type ShowAccessReport = { id: ServerId, };
 
@@ -3527,13 +3697,14 @@ by: StatsGroup, client: ClientName | null, server: ServerId | null,
 tool: string | null, };
 
 /**
- * `servers.capabilities`: what a server offered at the latest refresh. Starts nothing.
+ * `servers.capabilities`: the definitions that a server offered at the latest refresh. Starts no
+ * server.
  */
 export type ShowCapabilities = { id: ServerId, };
 
 /**
- * `config.show`: the configuration for a client, to paste. It contains no token: the client starts
- * the bridge.
+ * `config.show`: the configuration for a client, to paste. It contains no token, because the
+ * client starts the stdio bridge, which needs none.
  */
 export type ShowConfig = { kind: string, };
 
@@ -3542,8 +3713,8 @@ export type ShowConfig = { kind: string, };
  */
 export type ShowDefinitionHistory = { id: ServerId, kind: DefinitionKind, 
 /**
- * The server's own name of a tool or a prompt, the URI of a resource, the URI template, or
- * `instructions`.
+ * The server's own name of a tool or a prompt, the URI of a resource, the URI template of a
+ * resource template, or `instructions`.
  */
 name: string, };
 
@@ -3563,11 +3734,12 @@ export type ShowHealth = Record<symbol, never>;
 export type ShowMemory = { id: number, };
 
 /**
- * `policy.stats`: stats about the latest approvals, and the rules that they suggest.
+ * `policy.stats`: stats about the latest calls about which a person was to decide, and the rules
+ * that these calls suggest.
  */
 export type ShowPolicyStats = { 
 /**
- * How many days back: 14 by default, and 90 at most.
+ * The number of days, including today: 14 by default, and 90 at most.
  */
 days: number | null, };
 
@@ -3587,7 +3759,7 @@ export type ShowSecretStore = Record<symbol, never>;
 export type ShowServer = { id: ServerId, };
 
 /**
- * `settings.show`: all settings.
+ * `settings.show`: the settings, and general facts about this hub.
  */
 export type ShowSettings = Record<symbol, never>;
 
@@ -3602,7 +3774,7 @@ export type ShowUsage = Record<symbol, never>;
  */
 export type SignIn = { id: SignInId, 
 /**
- * The page that the person signs in at, to be opened in a browser.
+ * The page on which the person signs in, to be opened in a browser.
  */
 url: string, state: SignInState, };
 
@@ -3612,9 +3784,9 @@ url: string, state: SignInState, };
 export type SignInId = string;
 
 /**
- * `servers.sign_in`: starts an attempt to sign in to a remote server, or returns the attempt
- * that already runs. The answer's URL has to be opened in a browser; the desktop app opens it
- * itself.
+ * `servers.sign_in`: starts an attempt to sign in to a remote server, or returns the attempt that
+ * is in progress. A person has to open the URL in the answer in a browser; the desktop app opens
+ * it itself.
  */
 export type SignInServer = { id: ServerId, };
 
@@ -3629,7 +3801,8 @@ export type SignInState = { "kind": "waiting_for_browser" } | { "kind": "exchang
 export type SignOutAllBrowsers = Record<symbol, never>;
 
 /**
- * `browsers.sign_out`: signs a browser out. Its token and its open pages end at once.
+ * `browsers.sign_out`: signs a browser out. The browser's token becomes invalid and its open pages
+ * are disconnected at once.
  */
 export type SignOutBrowser = { id: BrowserId, };
 
@@ -3658,7 +3831,8 @@ after: unknown, };
 export type StatsGroup = "client" | "server" | "tool";
 
 /**
- * A span of time that ends now, and the steps of its series.
+ * A span of time, and the steps of its series. The last step is the one that contains the present
+ * moment.
  */
 export type StatsPeriod = "hour" | "day" | "week" | "month";
 
@@ -3681,7 +3855,7 @@ words: string,
  */
 approved: number, 
 /**
- * How many past calls the rule would have matched in total.
+ * How many past calls the rule would have matched: of the newest 1,000 of its scope.
  */
 matched: number, };
 
@@ -3718,9 +3892,13 @@ export type SyncStatus = "NEVER_SYNCED" | "SYNCING" | "SYNCED" | "FAILED";
  */
 export type TestConfig = { kind: string, 
 /**
- * The file, as listed; the client's global file if absent.
+ * As in `config.preview`.
  */
-path: string | null, project: string | null, environment: { [key in string]: string }, };
+path: string | null, 
+/**
+ * As in `config.preview`.
+ */
+project: string | null, environment: { [key in string]: string }, };
 
 /**
  * Timeouts in milliseconds.
@@ -3735,7 +3913,8 @@ initialize_ms: number,
  */
 call_ms: number, 
 /**
- * The time from sending a call to its answer, regardless of progress. At least `call_ms`.
+ * The time from sending a call to its answer, regardless of progress. If `call_ms`, or the
+ * tool's own value in `tools`, is longer, that value applies.
  */
 total_ms: number, 
 /**
@@ -3761,15 +3940,15 @@ stop_ms: number, };
 export type Timestamp = number;
 
 /**
- * The result of a tool, called by a client's entry.
+ * The result of a call of a tool through a client's entry.
  */
 export type ToolResultView = { 
 /**
- * The texts of the result. Other blocks are named by their type.
+ * The text blocks of the result, and the types of all other blocks.
  */
 text: string, 
 /**
- * Whether the tool failed, or the call was denied.
+ * Whether the tool or the call failed, or the call was denied.
  */
 is_error: boolean, duration_ms: number, };
 
@@ -3787,7 +3966,7 @@ name: string,
  */
 exposed_name: string, 
 /**
- * Why no client can see or call the tool; empty if clients can.
+ * Why no client can see or call the tool; empty if clients can see it.
  */
 hidden: string, 
 /**
@@ -3811,7 +3990,7 @@ effect: Effect,
  */
 own_effect: Effect | null, 
 /**
- * What is suspicious in its definition.
+ * The suspicious parts of the tool's definition.
  */
 flags?: Array<ContentFlag>, };
 
@@ -3838,8 +4017,8 @@ reason: string, };
 export type TransportKind = "stdio" | "http" | "sse";
 
 /**
- * `hooks.try`: runs a hook, which need not be saved, and shows what it would do. No call is
- * affected.
+ * `hooks.try`: runs a hook, which need not be saved, and shows what the hook would do to a call.
+ * No call is affected.
  */
 export type TryHook = { hook: Hook, event: HookEvent, 
 /**
@@ -3853,7 +4032,7 @@ payload: string | null, };
  */
 export type TryTool = { kind: string, 
 /**
- * The file, as listed; the client's global file if absent.
+ * As in `config.preview`.
  */
 path: string | null, server: ServerId, 
 /**
@@ -3874,11 +4053,11 @@ export type UnacceptedDefinition = {
  */
 acceptance: AcceptanceState, 
 /**
- * What is suspicious in its texts.
+ * The suspicious parts of the definition's texts.
  */
 flags?: Array<ContentFlag>, 
 /**
- * Whether it has to be accepted on its own, because it is flagged.
+ * Whether the definition has to be accepted on its own, because it is flagged.
  */
 needs_own_acceptance: boolean, kind: DefinitionKind, 
 /**
@@ -3892,17 +4071,24 @@ name: string,
 digest: string, };
 
 /**
- * `config.undo`: undoes a change, and removes the servers that it imported. Without `change`, this
- * is the latest change of the kind of client, or the latest import if `kind` is absent too.
+ * `config.undo`: undoes a change, removes the servers that were imported with it, and revokes the
+ * client that was added with it. If the client existed before without a token, only its token
+ * becomes invalid. If a file cannot be restored, the servers stay until the change is undone
+ * again. Without `change`, undoes the latest change of this kind of client, or the latest import
+ * if `kind` is absent too.
  */
 export type UndoConfig = { change: string | null, kind: string | null, };
 
 /**
  * How the change of one file was undone.
  */
-export type UndoneFileView = { path: string, outcome: FileOutcome | null, 
+export type UndoneFileView = { path: string, 
 /**
- * Why the change was not undone.
+ * None if the change was not undone.
+ */
+outcome: FileOutcome | null, 
+/**
+ * Why the change was not undone; none if it was.
  */
 error: string | null, };
 
@@ -3930,15 +4116,15 @@ export type UpdateServer = { id: ServerId, spec: ServerSpec, secrets: SecretValu
  */
 pending: boolean, 
 /**
- * The secrets of other servers that the server may use from now on, in addition to those that
- * a person has granted to it before.
+ * The foreign secrets that the server may use from now on, in addition to those that a person
+ * granted to the server before.
  */
 grant_secrets: Array<string>, };
 
 /**
- * `secrets.use_store`: moves the secrets to the keyring, or to an encrypted file with this key.
- * The paths are those of the hub's computer. If no key is given, the environment of the hub has to
- * name one.
+ * `secrets.use_store`: moves the secrets to the keyring, or to an encrypted file with this key. If
+ * the secrets are in the file already, gives the file another key. The paths are paths on the
+ * hub's computer. If no key for the file is given, the environment of the hub has to name one.
  */
 export type UseSecretStore = { kind: SecretStoreKind, 
 /**
@@ -3960,8 +4146,8 @@ passphrase?: string, };
 export type UserName = string;
 
 /**
- * How closely the arguments of a call have to match the tool's schema. In any case they are sent
- * byte for byte.
+ * How closely the arguments of a call have to match the tool's schema. The arguments are always
+ * sent byte for byte.
  */
 export type Validate = "strict" | "coercible" | "off";
 
@@ -3975,20 +4161,25 @@ export type Verdict = { "kind": "approve_once",
 arguments: string | null, } | { "kind": "approve_for", seconds: number, conditions: Array<Condition>, } | { "kind": "approve_calls", count: number, conditions: Array<Condition>, } | { "kind": "approve_session", conditions: Array<Condition>, } | { "kind": "approve_always", conditions: Array<Condition>, } | { "kind": "deny", reason: string, } | { "kind": "fill_in", content: FormContent | null, } | { "kind": "dismiss" };
 
 /**
- * The effect of a verdict beyond its one call.
+ * The effect of a verdict on calls other than the one that it decides.
  */
 export type VerdictPreview = { 
 /**
- * The rule in words; empty if the verdict makes none.
+ * The rule in words; empty if the verdict makes no rule.
  */
-rule: string, dry_run: DryRun, };
+rule: string, 
+/**
+ * The past calls that the rule would have matched.
+ */
+dry_run: DryRun, };
 
 /**
  * The result of verifying a server.
  */
 export type VerifiedView = { server_name: string | null, server_version: string | null, protocol_version: string, tools: Array<ToolView>, 
 /**
- * Entries excluded from the server's list of tools.
+ * The entries of the server's list of tools that would not be in the catalog, with the
+ * reasons.
  */
 excluded: ExcludedEntries, 
 /**
@@ -4008,8 +4199,8 @@ export type VerifyAudit = Record<symbol, never>;
 export type VerifyServer = { id: ServerId, };
 
 /**
- * `servers.verify_spec`: verifies a spec that is not saved. Its secrets are passed on and not
- * stored.
+ * `servers.verify_spec`: verifies a spec that is not saved. `secrets` are passed on to the server,
+ * and not stored.
  */
 export type VerifySpec = { 
 /**
@@ -4017,8 +4208,8 @@ export type VerifySpec = {
  */
 id: ServerId | null, spec: ServerSpec, secrets: SecretValues, 
 /**
- * The secrets of other servers that the spec may use, in addition to those that a person has
- * granted to the server.
+ * The foreign secrets that the spec may use, in addition to those that a person granted to the
+ * server before.
  */
 grant_secrets: Array<string>, };
 

@@ -29,7 +29,7 @@ export async function httpIpc(): Promise<Ipc> {
   const linkError = await signInByLink();
   const browser: BrowserSignIn = {
     get id() {
-      return signedIn()?.id ?? null;
+      return readSignIn()?.id ?? null;
     },
     linkError,
     signIn,
@@ -37,7 +37,8 @@ export async function httpIpc(): Promise<Ipc> {
   return { browser, desktop: null, opensBrowser: false, call, subscribe };
 }
 
-function signedIn(): SignedIn | null {
+/** Returns the stored sign-in of this browser, if there is one. */
+function readSignIn(): SignedIn | null {
   try {
     return JSON.parse(localStorage.getItem(STORAGE_KEY) ?? "null") as SignedIn | null;
   } catch {
@@ -45,7 +46,10 @@ function signedIn(): SignedIn | null {
   }
 }
 
-/** Exchanges `#login=CODE` for a token, and removes the code from the address. */
+/**
+ * Exchanges `#login=CODE` for a token, and removes the code from the address. Returns why that
+ * failed; empty if it did not.
+ */
 async function signInByLink(): Promise<string> {
   const code = /^#login=(.+)$/.exec(location.hash)?.[1];
   if (code === undefined) return "";
@@ -69,13 +73,13 @@ async function call<V extends Verb>(
   verb: V,
   params: Verbs[V]["params"],
 ): Promise<Verbs[V]["answer"]> {
-  const sent = signedIn()?.token;
+  const sentToken = readSignIn()?.token;
   const response = await post(`/api/verbs/${verb}`, params);
   const body: unknown = await response.json().catch(() => null);
   if (response.ok) return body as Verbs[V]["answer"];
   if (response.status === 401) {
     // The person may have signed in again meanwhile.
-    if (signedIn()?.token === sent) localStorage.removeItem(STORAGE_KEY);
+    if (readSignIn()?.token === sentToken) localStorage.removeItem(STORAGE_KEY);
     throw new IpcError("signed_out", t.signedOut);
   }
   throw failure(response, body);
@@ -87,7 +91,7 @@ function failure(response: Response, body: unknown): IpcError {
 }
 
 function authorization(): Record<string, string> {
-  const token = signedIn()?.token;
+  const token = readSignIn()?.token;
   return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 

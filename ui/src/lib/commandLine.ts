@@ -1,4 +1,4 @@
-/** Splits and joins command lines. Of a POSIX shell it supports only quotes and backslashes. */
+/** Splits and joins command lines. Supports quotes and backslashes, but no other shell syntax. */
 
 import { texts } from "../texts";
 

@@ -10,6 +10,7 @@ const MAX_PAIRS = 1_000_000;
 /** The unchanged lines to show around a change. */
 const CONTEXT = 1;
 
+/** Returns the changed lines with their context and gaps; nothing if the texts are the same. */
 export function diffLines(before: string, after: string): Line[] {
   const [oldLines, newLines] = [before.split("\n"), after.split("\n")];
   const shorter = Math.min(oldLines.length, newLines.length);

@@ -12,7 +12,7 @@ const t = texts.kit.literal;
 /** The number of digits that every double keeps. */
 const EXACT_DIGITS = 15;
 
-/** Returns the value of a node, or a problem if the value would change on its way. */
+/** Returns the value of a node, or a problem if `JSON.parse` would change the value. */
 export function toValue(node: JsonNode): Literal {
   if (node.kind === "object" && node.members.some((member) => member.duplicate))
     return { problem: t.duplicateKey };

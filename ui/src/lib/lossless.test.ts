@@ -54,7 +54,7 @@ describe("lossless JSON", () => {
     expect(parseLossless('"\\ud800"')).toEqual({ kind: "string", value: "\ud800" });
   });
 
-  it("reads empty objects and arrays, spaces anywhere", () => {
+  it("reads empty objects and arrays, and allows spaces anywhere", () => {
     expect(parseLossless(' { "a" : [ ] , "b" : { } } ')).toEqual({
       kind: "object",
       members: [

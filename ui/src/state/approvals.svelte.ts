@@ -119,11 +119,11 @@ export class Approvals {
 
   private async read(): Promise<void> {
     const requests = await this.ipc.call("approvals.list", {});
-    const callsById = new Map(this.waiting.map((call) => [call.request.id, call]));
+    const earlierById = new Map(this.waiting.map((earlier) => [earlier.request.id, earlier]));
     // An unchanged request keeps its object, so that its card is not rendered again.
     this.set(
       requests.map((request) => {
-        const earlier = callsById.get(request.id);
+        const earlier = earlierById.get(request.id);
         return earlier?.request.digest === request.digest ? earlier : withDeadline(request);
       }),
     );

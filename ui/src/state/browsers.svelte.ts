@@ -1,4 +1,4 @@
-/** The browsers that are signed in to the screens. */
+/** The browsers that are signed in to the web UI. */
 
 import type { BrowserView, Event, Ipc } from "../ipc";
 import { Reloader } from "./reloader";

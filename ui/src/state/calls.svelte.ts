@@ -15,7 +15,7 @@ export class Calls {
     (event) => this.apply(event),
   );
 
-  /** Holds all calls or, if `onlyAsked` is true, only those that a person was asked about. */
+  /** Holds the newest calls, or only those that a person was asked about if `onlyAsked` is set. */
   constructor(
     private readonly ipc: Ipc,
     private readonly onlyAsked = false,

@@ -23,7 +23,7 @@ export interface ConfigRequest {
   action: ConfigAction;
   /** The file; the client's global file if `null`. */
   path: string | null;
-  /** The folder of the project whose file is meant. */
+  /** The folder of a project, to change the file of that project; otherwise `null`. */
   project: string | null;
   transport: ClientTransport;
   askOnce: boolean;
@@ -44,14 +44,14 @@ export class ClientFiles {
   /** The changes of files, the latest first. */
   changes = $state.raw<ClientChangeView[]>([]);
   loaded = $state(false);
-  /** The kinds of clients that were found on this computer. */
+  /** The kinds of clients that are installed, or in whose files Drawbridge is or should be. */
   readonly installed = $derived(
     this.kinds.filter(
       (kind) => kind.is_installed || kind.files.some((file) => hasEntry(file) || file.managed),
     ),
   );
   readonly others = $derived(this.kinds.filter((kind) => !this.installed.includes(kind)));
-  /** The number of files whose entry another program has changed or removed. */
+  /** The number of files that need attention. */
   readonly needAttention = $derived(
     this.kinds.flatMap((kind) => kind.files).filter(needsAttention).length,
   );
@@ -100,7 +100,7 @@ export class ClientFiles {
     await this.load();
   }
 
-  /** Starts what is in a client's file as the client would, and lists the tools. */
+  /** Starts Drawbridge's entry in a client's file as the client would, and lists the tools. */
   test(kind: string, path: string): Promise<ConfigTestView> {
     return this.ipc.call("config.test", { kind, path, project: null, environment: {} });
   }

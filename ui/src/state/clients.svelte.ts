@@ -33,7 +33,10 @@ export class Clients {
     return added;
   }
 
-  /** Gives a client a new token. `lifetime_s` is 0 for a token without an end. */
+  /**
+   * Gives a client a new token. A `lifetime_s` of 0 means that the token does not expire; `null`
+   * means the lifetime of the old token.
+   */
   async rotate(name: string, lifetime_s: number | null): Promise<ClientRotated> {
     const rotated = await this.ipc.call("clients.rotate", { name, token: null, lifetime_s });
     await this.load();
@@ -46,7 +49,7 @@ export class Clients {
     await this.load();
   }
 
-  /** Limits the calls of a client in a minute, or removes the limit. */
+  /** Limits the calls of a client in a minute; `null` removes the limit. */
   async limit(name: string, calls_per_minute: number | null): Promise<void> {
     await this.ipc.call("clients.limit", { name, calls_per_minute });
     await this.load();

@@ -6,7 +6,7 @@ export type ConnectionStatus = "connecting" | "connected" | "lost" | "signed_out
 
 export class Connection {
   status = $state<ConnectionStatus>("connecting");
-  /** The error of a failed read despite a connection; empty if none failed. */
+  /** Why a read failed while the hub was connected; empty if none failed since it connected. */
   readError = $state("");
 
   setConnected(connected: boolean): void {

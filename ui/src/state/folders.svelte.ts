@@ -31,7 +31,7 @@ export class Folders {
     this.view = await this.ipc.call("folders.remove", { path });
   }
 
-  /** Turns the server on or off. */
+  /** Enables or disables the built-in server that shares the folders. */
   async enable(enabled: boolean): Promise<void> {
     await this.ipc.call("servers.enable", { id: SERVER, enabled });
     await this.load();

@@ -26,7 +26,7 @@ export class Hooks {
     await this.load();
   }
 
-  /** Replaces the hook `name`, in its place. */
+  /** Replaces the hook `name`. The position in the order stays. */
   async edit(name: string, hook: Hook, secret_values: SecretParts): Promise<void> {
     await this.ipc.call("hooks.edit", { name, hook, secret_values });
     await this.load();

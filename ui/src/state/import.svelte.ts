@@ -1,4 +1,4 @@
-/** An import of servers from the files of clients: what is found, chosen, previewed and imported. */
+/** An import of servers from the files of clients, from the search to the result. */
 
 import { SvelteMap, SvelteSet } from "svelte/reactivity";
 import {
@@ -18,8 +18,8 @@ import type { Servers } from "./servers.svelte";
 
 type Task = "find" | "preview" | "import" | "undo";
 
-/** A client with the files that have servers of it. */
-export interface ClientFiles {
+/** A client, and those of its files in which servers were found. */
+export interface ClientWithFiles {
   kind: string;
   name: string;
   files: string[];
@@ -41,11 +41,11 @@ export class Import {
   readonly selected = new SvelteSet<string>();
   /** Whether to point the clients at Drawbridge. */
   connect = $state(true);
-  /** Whether to remove the entries of servers that Drawbridge already has from the clients' files. */
+  /** Whether to remove the entries of known servers from the clients' files. */
   movesKnown = $state(true);
   askOnce = $state(true);
   restores = $state(false);
-  /** Folders of projects whose files are searched too, one a line. */
+  /** The folders of projects whose files are searched too, one per line. */
   projects = $state("");
 
   preview = $state.raw<ImportPreview | null>(null);
@@ -234,8 +234,8 @@ export function savedMemory({ copies, memory_kib }: FoundServerView): number {
 }
 
 /** Returns the clients in whose files the servers were found, each with its files. */
-export function groupByClient(servers: FoundServerView[]): ClientFiles[] {
-  const clients: ClientFiles[] = [];
+export function groupByClient(servers: FoundServerView[]): ClientWithFiles[] {
+  const clients: ClientWithFiles[] = [];
   for (const { kind, kind_name, file } of servers.flatMap((server) => server.found_at)) {
     const client = clients.find((client) => client.kind === kind);
     if (!client) clients.push({ kind, name: kind_name, files: [file] });

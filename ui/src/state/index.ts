@@ -43,6 +43,7 @@ export class Stores {
   readonly approvals: Approvals;
   readonly missed: Missed;
   readonly drawbridge: Drawbridge;
+  /** The calls that a person was asked about. */
   readonly history: Calls;
   readonly calls: Calls;
   readonly runningCalls: RunningCalls;
@@ -149,7 +150,7 @@ export function feed(ipc: Ipc, connection: Connection, stores: () => Store[]): (
     (connected) => {
       connection.setConnected(connected);
       if (connected) readAll();
-      // A verb tells the reason: the end of a stream has none.
+      // The end of a stream has no reason. The error of a verb has one.
       else
         ipc
           .call("approvals.list", {})

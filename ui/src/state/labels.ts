@@ -162,7 +162,7 @@ export function isSentToClients(method: GuardedMethod): boolean {
   );
 }
 
-/** A `tools/call` is a call. All other requests are requests. */
+/** Returns the noun for a request. Only a `tools/call` is named a call. */
 export function nounOf(method: GuardedMethod): "call" | "request" {
   return method === "tools/call" ? "call" : "request";
 }
@@ -230,7 +230,7 @@ function describePastCall(call: Call): string {
     : t.matches.call(subject, server, client);
 }
 
-/** Returns what is suspicious in a text, with its reasons in words. */
+/** Returns the suspicious passages of a text, with a label for the kind of each. */
 export function describeFlags(flags: ContentFlag[] | undefined) {
   return (flags ?? []).map(({ kind, place, excerpt }) => ({
     label: t.flagKinds[kind],

@@ -12,8 +12,9 @@ import type {
 } from "../ipc";
 import { Reloader } from "./reloader";
 
-/** How many entries a page has on screen, and in an export. */
+/** The number of entries that are read at a time for the screen. */
 const PAGE_SIZE = 50;
+/** The number of entries that are read at a time for an export; the most that the hub returns. */
 const EXPORT_PAGE_SIZE = 500;
 
 export interface MemoryFilter {
@@ -116,7 +117,7 @@ export class Memory {
 
   private async read(): Promise<void> {
     const reading = ++this.readings;
-    // As many as are shown, so that an event does not shorten the list.
+    // As many as are shown, so that an event does not shorten a list of up to 500 entries.
     const limit = Math.min(Math.max(this.entries.length, PAGE_SIZE), EXPORT_PAGE_SIZE);
     const [page, categories] = await Promise.all([
       this.ipc.call("memory.list", { ...this.params(), limit }),

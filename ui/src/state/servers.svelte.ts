@@ -184,7 +184,10 @@ export class Servers {
     this.list = this.list.filter((server) => server.id !== id);
   }
 
-  /** Sets the rule of a tool for all clients; `null` removes it, so that the other rules and the default apply. */
+  /**
+   * Sets the rule of a tool for all clients; `null` removes it, so that the other rules and the
+   * default apply.
+   */
   async setPolicy(tool: ToolView, effect: Effect | null): Promise<void> {
     const scope = { server: tool.server, tool: tool.name, client: null, user: null, kind: null };
     if (effect === null) await this.ipc.call("policy.remove", scope);

@@ -56,8 +56,9 @@ export class Settings {
   }
 
   /**
-   * Changes the port. If the page comes from the endpoint, it moves along: returns its new address,
-   * with a code that signs the browser in there, because its token belongs to the old origin.
+   * Changes the port. Returns the new address of the page if the endpoint serves the page, and
+   * otherwise `null`. The address has a code that signs the browser in, because the browser's token
+   * belongs to the old origin.
    */
   async changePort(port: number, page: Location): Promise<string | null> {
     const from = this.view?.url;

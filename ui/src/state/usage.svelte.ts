@@ -15,7 +15,7 @@ export class Usage {
 
   /**
    * Reads the usage now and every two seconds, while the window is visible. Returns a function that
-   * stops.
+   * stops the reads.
    */
   watch(): () => void {
     let timer: ReturnType<typeof setTimeout> | undefined;

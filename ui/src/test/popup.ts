@@ -10,7 +10,10 @@ import { listParams, advanceTime } from "./app";
 /** How long buttons stay disabled after the card has appeared. */
 export const CLICK_GUARD_MS = 500;
 
-/** Opens the popup with the approvals that `addApprovals` adds, and waits until its buttons are enabled. */
+/**
+ * Opens the popup with the approvals that `addApprovals` adds, and waits until its buttons are
+ * enabled. If `empty` is set, the hub has no other data.
+ */
 export async function openPopup(
   addApprovals: (hub: FakeHub) => void,
   empty = true,

@@ -2,7 +2,7 @@
 
 export type Phrase = { text: string; isValue: boolean }[];
 
-/** Tags a template: phrase`${client} wants to call ${tool}`. A phrase as a value keeps its parts. */
+/** Tags a template: phrase`${client} calls ${tool}`. If a value is a phrase, its parts are kept. */
 export function phrase(strings: TemplateStringsArray, ...values: (string | Phrase)[]): Phrase {
   return strings.flatMap((text, at) => {
     const value = values[at] ?? [];

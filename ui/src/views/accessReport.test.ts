@@ -32,7 +32,7 @@ describe("what a server uses", () => {
     await user.click(screen.getByTestId("server-record"));
     await advanceTime(1);
     expect(listParams(hub, "servers.record")).toEqual([{ id: "filesystem" }]);
-    expect(screen.getByTestId("access-report-state").textContent).toContain("goes on");
+    expect(screen.getByTestId("access-report-state").textContent).toContain("still in progress");
   });
 
   it("has no section for a server that is no program on this computer", async () => {

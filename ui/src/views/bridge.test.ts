@@ -8,7 +8,7 @@ withFakeTime();
 const field = (name: string) => screen.getByTestId(`form-field-${name}`);
 
 describe("a server's request for input", () => {
-  it("is a form that is checked, sent, and forgotten", async () => {
+  it("is a form that is checked and sent, and leaves no values behind", async () => {
     const hub = await open("#/approvals");
     hub.addApproval(data.formRequest());
     await advanceTime(600);

@@ -46,6 +46,8 @@ describe("the card of a guarded request", () => {
     ["resources/subscribe", URI, `cursor wants to watch ${URI} of files`],
     ["completion/complete", "review", "cursor wants completions for review of files"],
     ["tasks/get", "read", "cursor wants to follow a task of read of files"],
+    ["tasks/update", "read", "cursor wants to answer a task of read of files"],
+    ["tasks/cancel", "read", "cursor wants to cancel a task of read of files"],
     ["sampling/createMessage", "", "files wants a message from cursor's model"],
     ["elicitation/create", "", "files wants to ask you for input in cursor"],
     ["roots/list", "", "files wants to know the folders of cursor"],

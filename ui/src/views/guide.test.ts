@@ -6,7 +6,7 @@ import { advanceTime, listParams, open, user, withFakeTime } from "../test/app";
 withFakeTime();
 afterEach(() => localStorage.clear());
 
-/** Takes away all calls that were decided, so that the guide is needed. */
+/** Removes all decided calls, so that the guide is needed. */
 function withoutCalls(hub: FakeHub): void {
   hub.calls = [];
 }

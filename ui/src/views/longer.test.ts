@@ -45,7 +45,7 @@ describe("an approval for longer", () => {
 });
 
 describe("an approval for always", () => {
-  async function always(empty = true) {
+  async function openAlwaysStep(empty = true) {
     const hub = await openPopup(
       (fake) =>
         fake.addApproval({
@@ -60,7 +60,7 @@ describe("an approval for always", () => {
   }
 
   it("shows the rule and its past matches before it can be confirmed", async () => {
-    const hub = await always(false);
+    const hub = await openAlwaysStep(false);
     expect(button("approve-always-confirm").disabled).toBe(true);
     await advanceTime(1);
     expect(screen.getByTestId("dry-run-rule").textContent).toBe(
@@ -80,7 +80,7 @@ describe("an approval for always", () => {
   });
 
   it("repeats the dry run when a condition changes, and approves exactly what it shows", async () => {
-    const hub = await always(false);
+    const hub = await openAlwaysStep(false);
     await advanceTime(CLICK_GUARD_MS);
     await user.click(within(option("path")).getByRole("checkbox"));
     expect(button("approve-always-confirm").disabled).toBe(true);
@@ -114,7 +114,7 @@ describe("an approval for always", () => {
   });
 
   it("is not given by a key before Tab was used", async () => {
-    const hub = await always();
+    const hub = await openAlwaysStep();
     await advanceTime(CLICK_GUARD_MS * 2);
     button("approve-always-confirm").focus();
     await user.keyboard("{Enter} ");

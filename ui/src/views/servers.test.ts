@@ -159,7 +159,7 @@ describe("a server", () => {
   it("keeps a secret in the keyring unless it is replaced", async () => {
     await open("#/servers/github");
     await user.click(screen.getByTestId("server-edit"));
-    expect(screen.getByText("in keyring", { selector: "dialog *" })).toBeTruthy();
+    expect(screen.getByText("stored secret", { selector: "dialog *" })).toBeTruthy();
     await user.click(screen.getByTestId("env-replace"));
     await user.type(screen.getByTestId("env-value"), "Bearer new");
     await user.click(screen.getByTestId("server-save"));

@@ -8,14 +8,15 @@ use super::Args;
 
 const DOCS: &str = include_str!("../../../../docs/command-line.md");
 
-/// Returns the rows of the table of commands: the command as in code, and its description.
+/// Returns the rows of the tables of commands in the docs: the cell with the command (`code`), and
+/// the rest with its description.
 fn rows() -> Vec<(&'static str, &'static str)> {
     DOCS.lines()
         .filter_map(|line| line.strip_prefix("| `")?.split_once(" | "))
         .collect()
 }
 
-/// Calls `visit` with each command that runs without a subcommand, and its path of names.
+/// Calls `visit` with each command that runs without a subcommand, after the names that lead to it.
 fn visit_commands(
     command: &clap::Command,
     path: &[&str],

@@ -1,4 +1,4 @@
-//! `drawbridge approvals`: lists and decides the calls that wait for a person.
+//! `drawbridge approvals`: lists and decides the requests that wait for a person.
 
 mod fill_in;
 mod watch;
@@ -40,7 +40,7 @@ pub(crate) enum Approvals {
     Missed,
     /// Approve a call; for a missed call, allow an identical retry
     Approve(Approve),
-    /// Deny a call
+    /// Deny a call, or decline a server's request for input
     Deny {
         /// The id, as shown by `approvals list`
         id: String,
@@ -53,8 +53,10 @@ pub(crate) enum Approvals {
         )]
         reason: String,
     },
-    /// Answer a server's request for input: asks for each field, or reads the values from stdin as
-    /// a JSON object. For a URL, accepts the visit and prints the URL. To decline, use `deny`.
+    /// Answer a server's request for input
+    ///
+    /// Asks for each field at a terminal, or reads the values from stdin as a JSON object. For a
+    /// URL, accepts the visit and prints the URL. To decline, use `approvals deny`.
     FillIn {
         /// The id, as shown by `approvals list`
         id: String,
@@ -80,7 +82,8 @@ pub(crate) struct Approve {
     when: Vec<Condition>,
 }
 
-/// The lifetime of an approval. If none is given, only this call is approved.
+/// The lifetime of an approval, or the arguments with which this one call is approved. Without an
+/// option, only this call is approved, as the client sent it.
 #[derive(Args)]
 #[group(id = "lifetime", multiple = false)]
 struct LifetimeArgs {
@@ -253,7 +256,7 @@ fn format_request(request: &ApprovalRequest) -> String {
     let server = escape(&request.server_name);
     let sentence = if request.result.is_some() {
         format!("{client} waits for the result of {tool} of {server}")
-    } else if let Some(answered_by) = stand_in(request) {
+    } else if let Some(answered_by) = find_stand_in(request) {
         request
             .method
             .bridged_sentence(&client, &server, &escape(answered_by))
@@ -286,7 +289,7 @@ fn format_request(request: &ApprovalRequest) -> String {
         sections.push(json("Held result", result));
     }
     let definitions = [
-        ("accepted", "now offered", request.changed.as_ref()),
+        ("accepted", "offered", request.changed.as_ref()),
         (
             "allowed",
             "current",
@@ -311,9 +314,9 @@ fn format_request(request: &ApprovalRequest) -> String {
     sections.join("\n\n")
 }
 
-/// Returns who answers the request in place of the client: the model and its provider, or an empty
-/// text for the person. Returns `None` if the client answers.
-fn stand_in(request: &ApprovalRequest) -> Option<&str> {
+/// Returns who answers a server's request in place of the client: the model and its provider, or an
+/// empty text if a person fills in a form. Returns `None` if the client answers.
+fn find_stand_in(request: &ApprovalRequest) -> Option<&str> {
     let provider = request.answered_by.as_deref();
     provider.or_else(|| request.is_form.then_some(""))
 }

@@ -24,8 +24,10 @@ use crate::{
 
 #[derive(Subcommand)]
 pub(crate) enum Backup {
-    /// Save the data folder in a ZIP archive: the database with its calls, rules, clients and
-    /// settings, the audit log, and the specs of servers, but no secrets
+    /// Save the data folder in a ZIP archive, without secrets
+    ///
+    /// The archive has the database with its calls, rules, clients and settings, the audit log, and
+    /// the specs of servers.
     Create {
         /// The archive; it must not exist yet
         #[arg(value_name = "FILE.zip")]
@@ -39,7 +41,7 @@ pub(crate) enum Backup {
         /// The archive
         #[arg(value_name = "FILE.zip")]
         file: PathBuf,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
@@ -57,7 +59,7 @@ struct CreatedBackup<'a> {
 #[derive(Serialize)]
 struct RestoredFolder<'a> {
     data_dir: String,
-    /// The folder with what was replaced.
+    /// The folder that the replaced contents were moved to.
     previous: Option<String>,
     /// Why the audit log in the backup is not intact, if it is not.
     audit_fault: Option<&'a str>,
@@ -120,7 +122,7 @@ async fn restore(context: &Context, file: &Path, yes: bool) -> Result<(), Failur
         })
     };
     let manifest = read_manifest(open()?)?;
-    // Lock the folder first, so that nobody is asked about a restore that is not possible.
+    // Lock the folder first, so that nobody has to confirm a restore that then fails.
     let data_dir = DataDir::open(context.data_dir.clone()).map_err(ApiError::from)?;
     if !yes {
         confirm(
@@ -128,7 +130,7 @@ async fn restore(context: &Context, file: &Path, yes: bool) -> Result<(), Failur
                 "The backup was made on {} by version {}.\n\
                  Restoring it replaces the rules, clients, servers, settings and calls in {}. \
                  Clients that were revoked after the backup have access again, and rules that were \
-                 deleted hold again.",
+                 deleted apply again.",
                 format_time(manifest.created_at),
                 escape(&manifest.version),
                 escape(&data_dir.path().display().to_string()),

@@ -1,4 +1,4 @@
-//! `drawbridge browsers`: lists the browsers that are signed in to the screens, and signs them out.
+//! `drawbridge browsers`: lists the browsers that are signed in to the web UI, and signs them out.
 
 use clap::Subcommand;
 use drawbridge_hub::api::browsers::{
@@ -12,7 +12,7 @@ use crate::{
 
 #[derive(Subcommand)]
 pub(crate) enum Browsers {
-    /// List the browsers that are signed in to the screens
+    /// List the browsers that are signed in to the web UI
     List,
     /// Sign out a browser, or all browsers
     SignOut {
@@ -78,5 +78,5 @@ fn format_browsers(browsers: &[BrowserView]) -> String {
             browser.user_agent.as_deref().unwrap_or("-"),
         ]);
     }
-    table.format_or("No browser is signed in. `drawbridge open` opens the screens in one.")
+    table.format_or("No browser is signed in. `drawbridge open` opens the web UI in one.")
 }

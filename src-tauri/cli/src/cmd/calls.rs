@@ -27,7 +27,7 @@ pub(crate) enum Calls {
         /// Only calls of this client
         #[arg(long, value_name = "NAME")]
         client: Option<String>,
-        /// Only calls of tools of this server
+        /// Only calls and other requests to or from this server
         #[arg(long, value_name = "ID")]
         server: Option<String>,
         /// Only calls that waited for a person, including those that timed out
@@ -40,7 +40,7 @@ pub(crate) enum Calls {
         /// Only calls with this decision
         #[arg(long, value_name = "DECISION", value_enum)]
         decision: Option<DecisionArg>,
-        /// Only calls that are older than the call with this id; for the next page
+        /// Only calls that the list shows after the call with this id, to get the next page
         #[arg(long, value_name = "ID")]
         before: Option<String>,
         /// Only calls since this time: a day (2026-11-21), a local time (2026-11-21T03:18), a time
@@ -77,10 +77,10 @@ pub(crate) enum Calls {
         /// Only calls of this client
         #[arg(long, value_name = "NAME")]
         client: Option<String>,
-        /// Only calls of tools of this server
+        /// Only calls of this server's tools
         #[arg(long, value_name = "ID")]
         server: Option<String>,
-        /// Only calls of the tool with this name at its server
+        /// Only calls of tools that their server lists under this name
         #[arg(long, value_name = "NAME")]
         tool: Option<String>,
     },
@@ -170,9 +170,10 @@ pub(crate) enum DecisionArg {
     /// There was no screen on which a person could have decided
     NoScreen,
     /// All calls were paused
+    // The alias is the name of this decision in earlier versions.
     #[value(alias = "raised")]
     Paused,
-    /// Too many calls of the client were pending, or nobody decided its last ones
+    /// Too many calls of the client were pending, or its last three calls timed out
     QueueFull,
     /// The client disconnected before the decision
     Abandoned,
@@ -321,7 +322,7 @@ fn format_calls(calls: &[Call]) -> String {
     table.format_or("No calls.")
 }
 
-/// Returns the author of the decision without "by".
+/// Returns the label of who or what decided, without the "by" at its beginning.
 fn format_author(call: &Call) -> &'static str {
     let label = call.decided_by.label();
     label.strip_prefix("by ").unwrap_or(label)
@@ -352,10 +353,10 @@ fn format_call(call: &Call) -> String {
         ),
         ("arguments", call.arguments.clone().unwrap_or_default()),
         ("also sent", call.extra.clone().unwrap_or_default()),
-        ("changed by hooks", call.request_hooks.join(", ")),
+        ("arguments changed by hook", call.request_hooks.join(", ")),
         ("outcome", call.outcome.label().to_owned()),
         ("error", call.error.clone()),
-        ("result by hooks", call.result_hooks.join(", ")),
+        ("result replaced by hook", call.result_hooks.join(", ")),
         ("result contains", format_flags(&call.flags)),
         (
             "duration",
@@ -367,7 +368,7 @@ fn format_call(call: &Call) -> String {
     lines
         .iter()
         .filter(|(_, value)| !value.is_empty())
-        .map(|(key, value)| format!("{key:18} {}", escape(value)))
+        .map(|(key, value)| format!("{key:25} {}", escape(value)))
         .collect::<Vec<_>>()
         .join("\n")
 }
@@ -387,11 +388,11 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_a_wrong_decision_lists_all() {
+    fn the_error_about_an_unknown_decision_lists_all_decisions() {
         use clap::Parser;
         let arguments = ["drawbridge", "calls", "list", "--decision", "maybe"];
         let Err(error) = crate::args::Args::try_parse_from(arguments) else {
-            panic!("a wrong decision was accepted")
+            panic!("an unknown decision was accepted")
         };
         for decision in Decision::ALL {
             let name = enum_text(decision);

@@ -1,4 +1,4 @@
-//! `drawbridge clients`: manages client tokens.
+//! `drawbridge clients`: manages clients, with their tokens, users, profiles and limits.
 
 mod pairing;
 
@@ -46,8 +46,9 @@ pub(crate) enum Clients {
         #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
         expires: Option<Duration>,
     },
-    /// Give a client a new token, and write it to the files that Drawbridge manages. The old token
-    /// is valid until the new one is used, at most for 24 hours
+    /// Give a client a new token, and write it to the files that Drawbridge manages
+    ///
+    /// The old token is valid until the new one is used, at most for 24 hours.
     Rotate {
         /// The client's name
         name: String,
@@ -63,7 +64,7 @@ pub(crate) enum Clients {
     },
     /// List clients
     List,
-    /// List and answer the unknown clients that ask to be paired
+    /// List, approve and deny the unknown clients that ask to be paired
     #[command(subcommand)]
     Pairing(Pairing),
     /// Assign a profile to a client, effective at once
@@ -212,7 +213,7 @@ impl Clients {
     }
 }
 
-/// A limit of calls, or `off`.
+/// The number of calls that a client may make in a minute, or `None` for `off`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CallLimit(Option<NonZeroU32>);
 
@@ -279,12 +280,13 @@ fn format_rotated(client: &ClientRotated) -> String {
     text.trim_end().to_owned()
 }
 
-/// Returns the whole seconds. The longest duration that a person may give, a hundred years, fits.
+/// Returns the whole seconds. A hundred years, the longest duration that a person may give, fit.
 fn seconds(duration: Duration) -> u32 {
     u32::try_from(duration.as_secs()).expect("parse_duration allows at most a century")
 }
 
-/// Returns the end of a token, with a warning if it has expired or soon will.
+/// Formats the time at which a token expires. Says so if the token has expired already, or will
+/// within three days.
 fn format_expiry(expires_at: Timestamp) -> String {
     const WARNING_MS: i64 = 3 * 24 * 60 * 60 * 1000;
     let left = expires_at.0 - clock::now().0;

@@ -1,4 +1,5 @@
-//! `drawbridge config`: connects clients, and shows, tests and undoes what is in their files.
+//! `drawbridge config`: connects and disconnects clients, and shows, tests and restores their
+//! configuration files.
 
 use std::{collections::BTreeMap, env, path::PathBuf};
 
@@ -25,7 +26,7 @@ use crate::{
 pub(crate) enum Config {
     /// List the clients on this computer, and whether they are connected
     List {
-        /// List the clients that were not found, too
+        /// Also list the clients that were not found
         #[arg(long)]
         all: bool,
         /// Also list the files of the project in this folder
@@ -43,10 +44,10 @@ pub(crate) enum Config {
     Connect {
         #[command(flatten)]
         connect: ConnectArgs,
-        /// Restore the entry without a question if another program removes or changes it
+        /// Restore the entry without asking if another program removes or changes it
         #[arg(long)]
         restore: bool,
-        /// Make the changes without a question
+        /// Do not ask for confirmation
         #[arg(long)]
         yes: bool,
     },
@@ -54,7 +55,7 @@ pub(crate) enum Config {
     Disconnect {
         #[command(flatten)]
         file: FileArgs,
-        /// Make the changes without a question
+        /// Do not ask for confirmation
         #[arg(long)]
         yes: bool,
     },
@@ -196,7 +197,7 @@ impl ConnectArgs {
     }
 }
 
-/// Shows a change, asks, and makes it.
+/// Shows a change, asks for confirmation unless `yes` is set, and makes the change.
 async fn change(
     context: &Context,
     preview: PreviewConfig,
@@ -247,7 +248,7 @@ async fn change(
 
 const NOTHING_TO_CHANGE: &str = "Nothing has to change.";
 
-/// Takes a change back, and prints what happened to each file.
+/// Undoes a change, and prints what happened to each file.
 pub(super) async fn undo(context: &Context, verb: UndoConfig) -> Result<(), Failure> {
     let undone = context.run(verb).await?;
     print_answer(context.json, &undone, format_undone)?;
@@ -257,13 +258,13 @@ pub(super) async fn undo(context: &Context, verb: UndoConfig) -> Result<(), Fail
     Ok(())
 }
 
-/// Returns the variables that say where clients keep their files.
+/// Returns the environment variables of this process that say where clients keep their files.
 pub(super) fn environment() -> Environment {
     let set = variable_names().filter_map(|name| Some((name.to_owned(), env::var(name).ok()?)));
     set.collect::<BTreeMap<_, _>>()
 }
 
-/// Returns the absolute path. The hub may run in another folder.
+/// Returns the absolute path, because the hub may have another working folder.
 pub(super) fn absolute(path: Option<PathBuf>) -> Result<Option<PathBuf>, Failure> {
     Ok(path.map(std::path::absolute).transpose()?)
 }
@@ -322,6 +323,9 @@ fn format_preview(preview: &ConfigPreview) -> String {
     if preview.id.is_none() {
         return NOTHING_TO_CHANGE.to_owned();
     }
+    if preview.files.is_empty() {
+        return "The file has the right entry already. Drawbridge will check and update it.".into();
+    }
     let notes = preview.notes.iter().cloned();
     let parts: Vec<String> = preview.files.iter().map(format_diff).chain(notes).collect();
     parts.join("\n\n")
@@ -353,7 +357,12 @@ fn format_undone(undone: &UndoneView) -> String {
         .collect();
     if !undone.change.servers.is_empty() {
         let names: Vec<&str> = undone.change.servers.iter().map(|id| id.as_str()).collect();
-        lines.push(format!("Servers removed: {}", names.join(", ")));
+        let names = names.join(", ");
+        lines.push(if undone.change.undone_at.is_some() {
+            format!("Servers removed: {names}")
+        } else {
+            format!("Servers kept until every file is restored: {names}")
+        });
     }
     lines.join("\n")
 }

@@ -91,7 +91,7 @@ impl Doctor {
         Ok(answer?)
     }
 
-    /// Makes the checks that need no hub, because none can be asked.
+    /// Makes only the checks that need no hub. `failure` says why no hub can be asked.
     async fn check_without_hub(
         &self,
         context: &Context,
@@ -119,7 +119,7 @@ impl Doctor {
     }
 }
 
-/// Checks that this command and the hub that made the report have the same version.
+/// Returns a warning if this command and the hub that made the report differ in their versions.
 fn check_version(report: &DoctorReport) -> Option<DoctorCheck> {
     let own = env!("CARGO_PKG_VERSION");
     (report.version != own).then(|| {

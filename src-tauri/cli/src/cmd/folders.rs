@@ -11,9 +11,12 @@ use crate::{context::Context, exit::Failure, table::Table};
 pub(crate) enum Folders {
     /// List the shared folders
     List,
-    /// Share a folder, or change how it is shared. The first one enables the server `folders`.
+    /// Share a folder, or change how it is shared
+    ///
+    /// The first shared folder enables the server `folders`.
     Add {
         /// The folder
+        #[arg(value_name = "DIR")]
         folder: PathBuf,
         /// Also share hidden files, and files whose names suggest that they hold secrets
         #[arg(long)]
@@ -22,6 +25,7 @@ pub(crate) enum Folders {
     /// Stop sharing a folder
     Remove {
         /// The folder
+        #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
 }
@@ -47,7 +51,7 @@ impl Folders {
     }
 }
 
-/// Returns the path as the hub understands it, which may have another working folder.
+/// Returns the absolute path, because the hub may have another working folder.
 fn absolute(folder: PathBuf) -> Result<String, Failure> {
     Ok(path::absolute(folder)?.display().to_string())
 }
@@ -71,7 +75,7 @@ fn format_folders(view: &FoldersView) -> String {
         table.format_or("No folder is shared. Share one with `drawbridge folders add DIR`.");
     if !view.enabled && !view.folders.is_empty() {
         lines.push_str(
-            "\nThe server `folders` is disabled, so clients see none of them. Enable it with `drawbridge servers enable folders`.",
+            "\nThe server `folders` is disabled, so clients see none of these folders. Enable it with `drawbridge servers enable folders`.",
         );
     }
     lines

@@ -1,4 +1,4 @@
-//! `drawbridge health`: whether the running hub works.
+//! `drawbridge health`: shows whether the running hub works.
 
 use drawbridge_hub::api::health::{HealthStatus, HealthView, ShowHealth};
 

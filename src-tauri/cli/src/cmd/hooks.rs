@@ -30,7 +30,9 @@ pub(crate) enum Hooks {
         /// The hook's name
         name: String,
     },
-    /// Add a hook. A program and its arguments follow `--`, and no shell interprets them
+    /// Add a hook
+    ///
+    /// A program and its arguments follow `--`. No shell interprets them.
     Add {
         /// The hook's name
         name: String,
@@ -40,7 +42,10 @@ pub(crate) enum Hooks {
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         position: Option<u32>,
     },
-    /// Change a hook. Fields that are not given stay as they are
+    /// Change a hook
+    ///
+    /// Fields that are not given stay as they are. `--on` replaces all events of the hook, and
+    /// `--header` and `--env` add to its headers and variables.
     Edit {
         /// The hook's name
         name: String,
@@ -58,17 +63,17 @@ pub(crate) enum Hooks {
         /// The hook's name
         name: String,
     },
-    /// Let a hook run
+    /// Enable a disabled hook
     Enable {
         /// The hook's name
         name: String,
     },
-    /// Keep a hook, and do not run it
+    /// Disable a hook: keep it, but do not run it
     Disable {
         /// The hook's name
         name: String,
     },
-    /// Move a hook in the order
+    /// Move a hook to another position in the order
     Move {
         /// The hook's name
         name: String,
@@ -76,7 +81,9 @@ pub(crate) enum Hooks {
         #[arg(value_parser = clap::value_parser!(u32).range(1..))]
         position: u32,
     },
-    /// Run a hook on a sample, and show what it would do. No call is affected
+    /// Run a hook on a sample, and show what it would do
+    ///
+    /// No call is affected.
     Try {
         /// The hook's name
         name: String,
@@ -87,7 +94,7 @@ pub(crate) enum Hooks {
         #[arg(long, value_name = "JSON")]
         payload: Option<String>,
     },
-    /// Show the latest runs, the newest first
+    /// List the latest runs of hooks, newest first
     Log {
         /// Only runs of this hook
         name: Option<String>,
@@ -100,7 +107,7 @@ pub(crate) struct Fields {
     /// An event on which the hook runs. May be repeated
     #[arg(long = "on", value_enum, value_name = "EVENT")]
     on: Vec<EventArg>,
-    /// Whether Drawbridge waits for the hook [default: observe]
+    /// Whether Drawbridge waits for the hook [default for a new hook: observe]
     #[arg(long, value_enum)]
     mode: Option<ModeArg>,
     /// Only events of this server
@@ -109,11 +116,11 @@ pub(crate) struct Fields {
     /// Only calls of this tool, by the server's own name
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
-    /// How long a run may take, in milliseconds: 100 to 60000 [default: 5000]
+    /// How long a run may take, in milliseconds: 100 to 60000 [default for a new hook: 5000]
     #[arg(long, value_name = "MS")]
     timeout: Option<u32>,
-    /// What happens to a call if a blocking hook fails [default: allow]
-    #[arg(long, value_enum)]
+    /// What happens to a call if a blocking hook fails [default for a new hook: allow]
+    #[arg(long, value_enum, value_name = "EFFECT")]
     on_failure: Option<OnFailureArg>,
     /// Give the contents of results to an observing hook
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
@@ -200,23 +207,8 @@ impl Hooks {
                 position,
             } => {
                 let lines = format!("Hook '{}' added.", escape(&name));
-                let mut hook = Hook {
-                    name,
-                    events: Vec::new(),
-                    mode: HookMode::Observe,
-                    server: None,
-                    tool: None,
-                    timeout_ms: 5_000,
-                    on_failure: OnFailure::Allow,
-                    with_result: false,
-                    enabled: true,
-                    target: HookTarget::Command {
-                        program: String::new(),
-                        args: Vec::new(),
-                        env: BTreeMap::new(),
-                    },
-                };
-                fields.apply(&mut hook);
+                let mut hook = new_hook(name);
+                fields.apply(&mut hook)?;
                 let verb = AddHook {
                     hook,
                     position: position.map(|position| position - 1),
@@ -238,7 +230,7 @@ impl Hooks {
                 if let Some(rename) = rename {
                     hook.name = rename;
                 }
-                fields.apply(&mut hook);
+                fields.apply(&mut hook)?;
                 let verb = EditHook {
                     name,
                     hook,
@@ -291,7 +283,10 @@ impl Hooks {
 
 impl Fields {
     /// Changes the fields of a hook that are given.
-    fn apply(self, hook: &mut Hook) {
+    ///
+    /// # Errors
+    /// Returns an error if a program gets headers, or a webhook gets variables.
+    fn apply(self, hook: &mut Hook) -> Result<(), Failure> {
         if !self.on.is_empty() {
             hook.events = self.on.into_iter().map(HookEvent::from).collect();
         }
@@ -332,9 +327,40 @@ impl Fields {
             };
         }
         match &mut hook.target {
-            HookTarget::Command { env, .. } => env.extend(self.env),
-            HookTarget::Webhook { headers, .. } => headers.extend(self.header),
+            HookTarget::Command { env, .. } => {
+                if !self.header.is_empty() {
+                    return Err(Failure::HeaderOfProgram);
+                }
+                env.extend(self.env);
+            }
+            HookTarget::Webhook { headers, .. } => {
+                if !self.env.is_empty() {
+                    return Err(Failure::VariableOfWebhook);
+                }
+                headers.extend(self.header);
+            }
         }
+        Ok(())
+    }
+}
+
+/// Returns a hook with the defaults of a new one, and without a program or a URL.
+fn new_hook(name: String) -> Hook {
+    Hook {
+        name,
+        events: Vec::new(),
+        mode: HookMode::Observe,
+        server: None,
+        tool: None,
+        timeout_ms: 5_000,
+        on_failure: OnFailure::Allow,
+        with_result: false,
+        enabled: true,
+        target: HookTarget::Command {
+            program: String::new(),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+        },
     }
 }
 
@@ -549,6 +575,29 @@ mod tests {
             panic!("not add")
         };
         assert_eq!(fields.command, ["tee", "-a", "/tmp/log"]);
+    }
+
+    #[test]
+    fn a_program_takes_no_headers_and_a_webhook_no_variables() {
+        for (line, message) in [
+            (
+                &["--header", "A=b", "--", "tee"][..],
+                "--header is for webhooks",
+            ),
+            (
+                &["--env", "A=b", "--url", "https://a.example"],
+                "--env is for programs",
+            ),
+        ] {
+            let line = [&["x", "add", "log", "--on", "tool_executed"], line].concat();
+            let Hooks::Add { fields, .. } = Line::try_parse_from(line).expect("parsed").hooks
+            else {
+                panic!("not add")
+            };
+            let mut hook = new_hook("log".to_owned());
+            let error = fields.apply(&mut hook).expect_err(message);
+            assert!(error.to_string().starts_with(message), "{error}");
+        }
     }
 
     #[test]

@@ -41,13 +41,13 @@ pub(crate) struct Import {
     /// Let the clients ask as well, before Drawbridge asks
     #[arg(long)]
     ask_twice: bool,
-    /// Restore the clients' entries without a question if another program removes or changes them
+    /// Restore the clients' entries without asking if another program removes or changes them
     #[arg(long)]
     restore: bool,
     /// Show what would happen, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Import without a question
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }
@@ -159,14 +159,15 @@ impl Import {
         }
     }
 
-    /// Returns the given values for each server.
+    /// Returns the values of the option `--input`, by server and by the input's id.
     fn parse_inputs(&self) -> Result<BTreeMap<String, BTreeMap<String, String>>, Failure> {
         let mut inputs: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
         for input in &self.input {
             let (server, id, value) = input
                 .split_once('=')
                 .and_then(|(place, value)| {
-                    let (server, id) = place.split_once('.')?;
+                    // A server's name may contain dots, unlike the id of an input.
+                    let (server, id) = place.rsplit_once('.')?;
                     Some((server, id, value))
                 })
                 .ok_or_else(|| Failure::BadInput {
@@ -199,7 +200,7 @@ fn format_found(found: &FoundServersView) -> String {
             &clients.join(", "),
             &copies,
             &server.command,
-            &note(server),
+            &format_note(server),
         ]);
     }
     let mut text = table.format_or("No servers were found in the files of clients.");
@@ -220,7 +221,7 @@ fn format_found(found: &FoundServersView) -> String {
 }
 
 /// Returns what a person has to know about a server that was found.
-fn note(server: &FoundServerView) -> String {
+fn format_note(server: &FoundServerView) -> String {
     if let Some(problem) = &server.problem {
         return problem.clone();
     }

@@ -24,7 +24,7 @@ pub(crate) struct Logs {
     /// Print new lines as they arrive; with --json, one document per line
     #[arg(long)]
     follow: bool,
-    /// Only lines of the server with this id
+    /// Only lines of this server
     #[arg(long, value_name = "ID")]
     server: Option<String>,
     /// The lowest level to show
@@ -75,7 +75,7 @@ impl Logs {
         if self.follow {
             return follow(context, filter).await;
         }
-        let lines = match running_hub(context)? {
+        let lines = match find_hub(context)? {
             Some(hub) => hub.call(filter).await?,
             // Opening a hub would add lines of its own.
             None => read_folder(&context.data_dir.join("logs"), &filter.into_filter()),
@@ -84,8 +84,9 @@ impl Logs {
     }
 }
 
-/// Returns the remote hub, or the running one of the data folder, if there is one.
-fn running_hub(context: &Context) -> Result<Option<ApiClient>, Failure> {
+/// Returns a client of the remote hub or of the running hub of the data folder, or `None` if no hub
+/// runs.
+fn find_hub(context: &Context) -> Result<Option<ApiClient>, Failure> {
     Ok(match context.remote_hub()? {
         Some(hub) => Some(hub),
         None => ApiClient::local(&context.data_dir).ok(),

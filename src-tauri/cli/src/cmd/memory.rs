@@ -25,8 +25,9 @@ use crate::{
     time::{format_time, parse_time},
 };
 
-/// How many entries `list` shows by default, and how many characters of each.
+/// How many entries `list` shows by default.
 const DEFAULT_LIMIT: u32 = 50;
+/// How many characters `list` shows of each entry.
 const SHOWN_CHARS: usize = 80;
 
 #[derive(Subcommand)]
@@ -49,27 +50,30 @@ pub(crate) enum Memory {
     /// Store an entry
     Add {
         /// The text to remember; `-` reads it from stdin
+        #[arg(value_name = "TEXT")]
         content: String,
         /// The user whose entry it is
         #[arg(long, default_value = "default")]
         user: String,
         /// The category [default: general]
-        #[arg(long)]
+        #[arg(long, value_name = "NAME")]
         category: Option<String>,
         /// A tag. May be repeated.
         #[arg(long = "tag", value_name = "TAG")]
         tags: Vec<String>,
     },
-    /// Change an entry. Fields that are not given stay as they are.
+    /// Change an entry
+    ///
+    /// Fields that are not given stay as they are.
     #[command(group = clap::ArgGroup::new("change").required(true).multiple(true))]
     Edit {
         /// The entry's id, as shown by `memory list`
         id: u32,
         /// The new text; `-` reads it from stdin
-        #[arg(long, group = "change")]
+        #[arg(long, value_name = "TEXT", group = "change")]
         content: Option<String>,
         /// The new category
-        #[arg(long, group = "change")]
+        #[arg(long, value_name = "NAME", group = "change")]
         category: Option<String>,
         /// A tag, in place of all tags that the entry has. May be repeated.
         #[arg(long = "tag", value_name = "TAG", group = "change")]
@@ -81,13 +85,13 @@ pub(crate) enum Memory {
     /// Delete entries for good
     Delete {
         /// The entries' ids, as shown by `memory list`
-        #[arg(required = true, num_args = 1..=500)]
+        #[arg(required = true, value_name = "ID", num_args = 1..=500)]
         ids: Vec<u32>,
-        /// Delete without asking
+        /// Do not ask for confirmation
         #[arg(long)]
         yes: bool,
     },
-    /// Write entries as a JSON array, newest first
+    /// Export entries as a JSON array, newest first
     Export {
         #[command(flatten)]
         filter: Filter,
@@ -107,12 +111,13 @@ pub(crate) struct Filter {
     #[arg(long, value_name = "WORDS")]
     query: Option<String>,
     /// Only entries of this category
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     category: Option<String>,
     /// Only entries with this tag. May be repeated; all have to match.
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// Only entries stored or changed since this time
+    /// Only entries stored or changed since this time: a day (2026-11-21), a local time
+    /// (2026-11-21T03:18), a time with a UTC offset (2026-11-21T03:18:46Z) or an age (7d)
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     since: Option<Timestamp>,
     /// Only entries last stored or changed before this time
@@ -188,7 +193,7 @@ impl Memory {
     }
 }
 
-/// Returns the text, or stdin for `-`.
+/// Returns the text, or reads it from stdin if it is `-`.
 fn read_content(content: String) -> Result<String, Failure> {
     if content != "-" {
         return Ok(content);
@@ -204,11 +209,12 @@ async fn delete(context: &Context, ids: Vec<u32>, yes: bool) -> Result<(), Failu
         for id in &ids {
             lines.push(format_entry(&context.run(ShowMemory { id: *id }).await?));
         }
-        let question = format!("Delete {} for good?", count_entries(ids.len()));
+        let question = format!("Delete {} for good?", format_entry_count(ids.len()));
         confirm(&lines.join("\n"), &question)?;
     }
-    let lines =
-        |answer: &MemoryDeleted| format!("{} deleted.", count_entries(answer.deleted as usize));
+    let lines = |answer: &MemoryDeleted| {
+        format!("{} deleted.", format_entry_count(answer.deleted as usize))
+    };
     context.run_and_print(DeleteMemory { ids }, lines).await
 }
 
@@ -238,7 +244,7 @@ async fn export(context: &Context, filter: Filter, file: Option<PathBuf>) -> Res
     output::print_answer(context.json, &answer, |_| {
         format!(
             "Exported {} to {}.",
-            count_entries(entries.len()),
+            format_entry_count(entries.len()),
             escape(&file.display().to_string())
         )
     })
@@ -305,7 +311,7 @@ fn format_categories(categories: &[MemoryCategory]) -> String {
     table.format_or("No entries.")
 }
 
-fn count_entries(count: usize) -> String {
+fn format_entry_count(count: usize) -> String {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     format_count(count, "entry", "entries")
 }

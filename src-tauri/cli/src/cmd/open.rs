@@ -37,11 +37,11 @@ impl Open {
             link.url = format!("{origin}/#{login}");
         }
         output::print_answer(context.json, &link, |link| link.url.clone())?;
-        let page = link.url.split('#').next().unwrap_or_default();
+        let web_ui = link.url.split('#').next().unwrap_or_default();
         print_stderr(&format!(
-            "the link works once, within five minutes. If a browser cannot open it, go to {page} \
+            "the link works once, within five minutes. If a browser cannot open it, go to {web_ui} \
              and enter the code {}",
-            grouped(&link.code)
+            format_code(&link.code)
         ));
         if self.print || !has_display() {
             return Ok(());
@@ -50,21 +50,21 @@ impl Open {
     }
 }
 
-/// Opens a browser, waits until it has signed in, and says which browser that was. The page that it
-/// opens exists until then.
+/// Opens a page that redirects the browser to the link, waits until a browser has signed in, and
+/// says which browser that was. The page is removed afterwards.
 async fn open_and_wait(hub: &ApiClient, link: &ScreenLink) -> Result<(), Failure> {
     let stop = wait_for_stop_signal()?;
     let page = LinkPage::write(&link.url)?;
     open(page.path())?;
-    let screens = link.url.split('#').next().unwrap_or_default();
+    let web_ui = link.url.split('#').next().unwrap_or_default();
     // A browser in a sandbox may not be allowed to read the page.
     print_stderr(&format!(
         "waiting for the browser to sign in; press Ctrl+C to stop waiting. If the browser shows no \
-         page, open {screens} and enter the code {}",
-        grouped(&link.code)
+         page, open {web_ui} and enter the code {}",
+        format_code(&link.code)
     ));
     let state = tokio::select! {
-        state = wait_for_use(hub, &link.code) => state?,
+        state = wait_for_sign_in(hub, &link.code) => state?,
         () = stop => return Ok(()),
     };
     match state {
@@ -84,7 +84,7 @@ async fn open_and_wait(hub: &ApiClient, link: &ScreenLink) -> Result<(), Failure
     }
 }
 
-async fn wait_for_use(hub: &ApiClient, code: &str) -> Result<CodeState, Failure> {
+async fn wait_for_sign_in(hub: &ApiClient, code: &str) -> Result<CodeState, Failure> {
     loop {
         let check = CheckCode {
             code: code.to_owned(),
@@ -102,8 +102,8 @@ pub(super) fn open(target: impl AsRef<OsStr>) -> Result<(), Failure> {
     open::that(target).map_err(|source| Failure::OpenBrowser { source })
 }
 
-/// Returns a code as a person types it.
-fn grouped(code: &str) -> String {
+/// Returns a code in two halves with a hyphen between them, so that it is easy to type.
+fn format_code(code: &str) -> String {
     match code.split_at_checked(code.len() / 2) {
         Some((first, second)) => format!("{first}-{second}"),
         None => code.to_owned(),

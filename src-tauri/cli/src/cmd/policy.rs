@@ -42,15 +42,16 @@ pub(crate) enum Policy {
     List,
     /// Set the rule of a server, of one of its tools, or of all servers
     Set {
-        /// SERVER, SERVER/TOOL, or * for all servers
+        /// A server, one tool of a server, or * for all servers
+        #[arg(value_name = "SERVER[/TOOL]")]
         target: Target,
-        /// The effect on these calls
+        /// The effect on these requests
         effect: EffectArg,
         /// Only requests of this client
         #[arg(long, value_name = "NAME")]
         client: Option<String>,
         /// Only requests of the clients of this user
-        #[arg(long, value_name = "NAME")]
+        #[arg(long, value_name = "USER")]
         user: Option<String>,
         /// Only requests of this kind [default: calls of tools; a deny covers all kinds]
         #[arg(long, value_name = "KIND", value_enum)]
@@ -58,13 +59,14 @@ pub(crate) enum Policy {
     },
     /// Remove the rules with exactly this scope
     Remove {
-        /// SERVER, SERVER/TOOL, or * for all servers
+        /// A server, one tool of a server, or * for all servers
+        #[arg(value_name = "SERVER[/TOOL]")]
         target: Target,
         /// Only the rules for this client
         #[arg(long, value_name = "NAME")]
         client: Option<String>,
         /// Only the rules for the clients of this user
-        #[arg(long, value_name = "NAME")]
+        #[arg(long, value_name = "USER")]
         user: Option<String>,
         /// Only the rules for this kind of requests
         #[arg(long, value_name = "KIND", value_enum)]
@@ -92,8 +94,12 @@ pub(crate) enum Policy {
         #[arg(long, value_name = "KIND", value_enum, default_value = "tools")]
         kind: KindArg,
     },
-    /// Set the default and the rules of whole servers in one step. Deny rules, and rules for single
-    /// tools, clients or users, stay.
+    /// Set the default for calls of tools and the rules for whole servers in one step
+    ///
+    /// Removes the other rules that allow or ask about a whole server. With ask-listed, also
+    /// replaces a rule that denies a server to ask about. Other rules stay: other deny rules, rules
+    /// for single tools, clients, users or kinds of requests, rules with conditions, and rules with
+    /// an effect on results.
     Preset {
         /// The preset to apply
         preset: PresetArg,
@@ -389,7 +395,7 @@ pub(crate) enum PresetArg {
     /// Ask about every call except for tools that the given servers mark read-only
     #[value(name = "ask-writes")]
     Writes,
-    /// Ask only about the tools of the given servers
+    /// Ask only about the tools of the given servers, and allow all other calls
     #[value(name = "ask-listed")]
     Listed,
 }

@@ -33,11 +33,13 @@ pub(crate) enum Profiles {
         #[arg(long, value_name = "DIR")]
         folder: Option<PathBuf>,
     },
-    /// Remove a profile. Its clients see nothing until you choose another profile for them
+    /// Remove a profile
+    ///
+    /// Its clients see nothing until you choose another profile for them.
     Remove {
         /// The profile's name
         name: String,
-        /// Do not ask, even if clients have the profile
+        /// Do not ask for confirmation
         #[arg(long)]
         yes: bool,
     },
@@ -67,7 +69,7 @@ impl Profiles {
                     .await
             }
             Self::Remove { name, yes } => {
-                warn_about_clients(context, &name, yes).await?;
+                confirm_removal(context, &name, yes).await?;
                 let lines = format!("Profile '{}' removed.", escape(&name));
                 context
                     .run_and_print(RemoveProfile { name }, |_| lines)
@@ -77,8 +79,9 @@ impl Profiles {
     }
 }
 
-/// Says which clients have a profile that is about to be removed. Asks at a terminal, unless `yes`.
-async fn warn_about_clients(context: &Context, name: &str, yes: bool) -> Result<(), Failure> {
+/// Says what clients can see after the profile is removed. At a terminal, also asks for
+/// confirmation. Does neither if `yes` is set, or if the profile does not affect any client.
+async fn confirm_removal(context: &Context, name: &str, yes: bool) -> Result<(), Failure> {
     let profiles = context.run(ListProfiles {}).await?;
     let Some(view) = profiles.iter().find(|view| view.profile.name == name) else {
         return Ok(());
@@ -150,8 +153,8 @@ fn parse_entry(entry: &str) -> Result<ScopeEntry, ParseEntryError> {
     })
 }
 
-/// Returns the tools of each server. A server named without a tool includes all its tools, even if
-/// single tools are named too.
+/// Returns the tools of each server, or `None` for all of them. A server named without a tool
+/// includes all its tools, even if single tools are named too.
 fn collect_scope(scope: Vec<ScopeEntry>) -> BTreeMap<ServerId, Option<Vec<String>>> {
     let mut servers: BTreeMap<ServerId, Option<Vec<String>>> = BTreeMap::new();
     for ScopeEntry { server, tool } in scope {

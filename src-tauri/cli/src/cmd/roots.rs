@@ -12,13 +12,13 @@ pub(crate) enum Roots {
     /// Add folders
     Add {
         /// The folders, as paths or file:// URLs
-        #[arg(required = true)]
+        #[arg(required = true, value_name = "FOLDER")]
         folders: Vec<String>,
     },
     /// Remove folders
     Remove {
         /// The folders, as shown by `roots list`, or as paths
-        #[arg(required = true)]
+        #[arg(required = true, value_name = "FOLDER")]
         folders: Vec<String>,
     },
 }
@@ -63,7 +63,8 @@ async fn change(context: &Context, roots: Vec<String>) -> Result<Vec<String>, Fa
     Ok(context.run(change).await?.roots)
 }
 
-/// Returns a relative path as an absolute one, because the hub works in another folder.
+/// Makes a path absolute, because the hub may have another working folder. Returns a `file://` URL
+/// unchanged.
 fn to_absolute(folder: &str) -> String {
     if folder.starts_with("file://") {
         return folder.to_owned();
@@ -74,7 +75,7 @@ fn to_absolute(folder: &str) -> String {
     )
 }
 
-/// Returns the `file://` URL of a folder, which may no longer exist.
+/// Returns the `file://` URL of a folder. The folder need not exist.
 fn to_url(folder: &str) -> String {
     let absolute = to_absolute(folder);
     url::Url::from_file_path(&absolute).map_or(absolute, |url| url.to_string())

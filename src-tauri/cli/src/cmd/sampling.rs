@@ -1,5 +1,5 @@
-//! `drawbridge sampling`: shows and changes the provider that answers sampling requests in place of
-//! clients, and tries it.
+//! `drawbridge sampling`: shows, changes and checks the provider that answers sampling requests in
+//! place of clients.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(crate) enum Sampling {
     SetKey,
     /// Remove the provider's key from the keyring
     RemoveKey,
-    /// Send a tiny request to the provider
+    /// Send a tiny request to the provider, which counts in the budget
     Check,
 }
 
@@ -46,10 +46,10 @@ pub(crate) struct SetArgs {
     /// How long the provider may be silent, such as 60s
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     timeout: Option<Duration>,
-    /// The most requests in a day; 0 for no limit
+    /// The maximum number of requests in a day; 0 for no limit
     #[arg(long, value_name = "N")]
     requests_per_day: Option<u32>,
-    /// The most tokens in a day; 0 for no limit
+    /// The maximum number of tokens in a day; 0 for no limit
     #[arg(long, value_name = "N")]
     tokens_per_day: Option<u32>,
 }

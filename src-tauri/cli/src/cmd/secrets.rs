@@ -26,7 +26,7 @@ pub(crate) enum Secrets {
     Remove {
         /// The secret's name
         name: String,
-        /// Remove it even if something refers to it
+        /// Remove the secret even if something refers to it
         #[arg(long)]
         in_use: bool,
     },
@@ -85,7 +85,11 @@ impl Secrets {
     }
 }
 
-/// Reads a secret value from a hidden prompt, or from stdin if it is no terminal.
+/// Reads the value of a secret from a hidden prompt or, if stdin is no terminal, from stdin without
+/// its last line break.
+///
+/// # Errors
+/// Returns an error if the value is empty.
 pub(super) fn read_value(name: &str) -> Result<String, Failure> {
     let value = if io::stdin().is_terminal() {
         rpassword::prompt_password(format!("Value of {}: ", escape(name)))?

@@ -103,7 +103,7 @@ async fn wait_until_unused(running: &RunningEndpoint, idle: Option<u32>) {
     print_stderr(&format!("nobody used the hub for {idle} s, so it stops"));
 }
 
-/// Says what a person who opens the hub to other computers should know.
+/// Warns a person who opens the hub to other computers.
 fn warn_about_other_computers(hub: &Hub, options: &ServeOptions) {
     print_stderr(&format!(
         "warning: other computers can reach the hub at {}, without encryption. Anyone who learns the \

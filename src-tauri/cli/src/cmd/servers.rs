@@ -69,8 +69,10 @@ pub(crate) enum Servers {
         /// The server's id, as shown by `servers list`
         id: String,
     },
-    /// Write the versions of a server's packages, or the digests of its images, that are in use now
-    /// into its spec, and accept this change
+    /// Pin a server to the versions of its packages and images that are in use now
+    ///
+    /// Writes the versions of the packages, or the digests of the images, into the server's spec,
+    /// and accepts this change.
     Pin {
         /// The server's id, as shown by `servers list`
         id: String,
@@ -99,6 +101,7 @@ pub(crate) enum Servers {
         /// The server's id, as shown by `servers list`
         id: String,
         /// The names of the definitions [default: all new and changed ones]
+        #[arg(value_name = "NAME")]
         names: Vec<String>,
         /// Only definitions of this kind
         #[arg(long, value_enum)]
@@ -294,7 +297,7 @@ impl Servers {
                     .run_and_print(verb, |_| {
                         let id = escape(&id);
                         format!(
-                            "Server '{id}' restarted. What it uses until it ends is recorded: `drawbridge servers report {id}` shows it."
+                            "Server '{id}' restarted. Drawbridge records what the server uses until it ends. To see it, run `drawbridge servers report {id}`."
                         )
                     })
                     .await
@@ -322,7 +325,8 @@ impl Servers {
     }
 }
 
-/// Applies the fields, each as `FIELD=VALUE`, to the current spec. The new spec counts as accepted.
+/// Applies the fields, each given as `FIELD=VALUE`, to the current spec. The new spec counts as
+/// accepted.
 async fn build_update(
     context: &Context,
     id: String,

@@ -34,7 +34,7 @@ pub(crate) enum Settings {
     },
 }
 
-/// A setting that is not set by another command, such as `policy default`.
+/// A setting. Settings with a command of their own, such as `policy default`, are not among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Setting {
@@ -70,11 +70,11 @@ struct SettingValue {
     value: String,
 }
 
-/// How the retention without an end is typed and shown.
+/// The text that a person types and reads for a retention without an end.
 const FOREVER: &str = "forever";
-/// How the absence of a limit is typed and shown.
+/// The text that a person types and reads for no limit.
 const NO_LIMIT: &str = "none";
-const DAY: u64 = 86_400;
+const DAY_S: u64 = 86_400;
 
 impl Settings {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
@@ -171,10 +171,10 @@ impl Setting {
             Self::AuditRetention if value == FOREVER => change.audit_retention_days = Some(0),
             Self::AuditRetention => {
                 let retention = self.parse(value)?;
-                if retention.as_secs() % DAY != 0 {
+                if retention.as_secs() % DAY_S != 0 {
                     return Err(self.wrong_value("expected whole days, such as 90d, or `forever`"));
                 }
-                change.audit_retention_days = Some(whole_units(retention, DAY));
+                change.audit_retention_days = Some(whole_units(retention, DAY_S));
             }
             Self::RecordsLimit if value == NO_LIMIT => change.records_max_mib = Some(0),
             Self::RecordsLimit => {
@@ -234,8 +234,8 @@ impl Setting {
     }
 }
 
-fn whole_units(duration: Duration, seconds: u64) -> u32 {
-    u32::try_from(duration.as_secs() / seconds).unwrap_or(u32::MAX)
+fn whole_units(duration: Duration, unit_s: u64) -> u32 {
+    u32::try_from(duration.as_secs() / unit_s).unwrap_or(u32::MAX)
 }
 
 fn format_value(value: &str) -> String {

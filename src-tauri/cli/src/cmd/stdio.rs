@@ -14,15 +14,16 @@ use tokio::time::{Instant, sleep};
 
 use crate::{context::Context, exit::Failure, stop_signal::wait_for_stop_signal};
 
-/// How long a hub started here may take to answer. This includes the wait for another hub to end.
+/// How long a hub that this command starts may take to answer. This includes the wait for another
+/// hub to end.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long another hub may take to answer after the hub started here has ended, probably because
-/// the other was faster.
+/// How long to go on trying to connect after the hub that this command started has ended. The hub
+/// usually ends because another process started a hub of the same data folder first.
 const OTHER_HUB_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The variable with the token of the client, for a remote hub. The hub of the data folder is
-/// reached over its local socket, which needs none.
+/// The environment variable with the client's token for a remote hub. The hub of the data folder
+/// needs no token, because the bridge reaches it over its local socket.
 const CLIENT_TOKEN: &str = "DRAWBRIDGE_CLIENT_TOKEN";
 
 #[derive(clap::Args)]
@@ -63,7 +64,7 @@ impl Stdio {
                 token.ok_or(Failure::NoClientToken)?,
             )?);
         }
-        // A hub that is shutting down does not answer. In that case, start a new one.
+        // `Unavailable` means that no hub runs, or that the hub is shutting down.
         match bridge::connect(&context.data_dir).await {
             Ok(hub) => Ok(hub),
             Err(error) if error.code == ErrorCode::Unavailable => self.start_hub(context).await,
@@ -92,9 +93,9 @@ impl Stdio {
 }
 
 /// Returns the absolute path of the folder in which the client works, or `None` if the path is not
-/// UTF-8 or the present folder is gone.
-fn project_folder(named: Option<PathBuf>) -> io::Result<Option<String>> {
-    let folder = match named {
+/// UTF-8 or the current folder no longer exists.
+fn project_folder(project: Option<PathBuf>) -> io::Result<Option<String>> {
+    let folder = match project {
         Some(folder) => folder.canonicalize()?,
         None => match env::current_dir() {
             Ok(folder) => folder,

@@ -28,7 +28,7 @@ pub(crate) enum Tools {
         #[arg(long, default_value = "{}", value_name = "JSON", value_parser = parse_arguments)]
         args: Value,
         /// With --json: the shape of the result
-        #[arg(long, value_enum, requires = "json")]
+        #[arg(long, value_enum, value_name = "SHAPE", requires = "json")]
         result: Option<ResultArg>,
     },
 }
@@ -73,6 +73,7 @@ impl Tools {
                         client: client.map(ClientName::new),
                     })
                     .await?;
+                // The document is JSON already, so `--json` changes nothing.
                 output::print_answer(true, &exported, |_: &Vec<FunctionTool>| String::new())
             }
             Self::Call { name, args, result } => {
@@ -83,6 +84,7 @@ impl Tools {
                 };
                 let result = context.run(verb).await?;
                 output::print_answer(context.json, &result, format_result)?;
+                // A failure is `isError` in the shape of MCP, and `success` in the unified shape.
                 if result["isError"] == true || result["success"] == false {
                     Err(Failure::ToolFailed)
                 } else {
@@ -93,7 +95,7 @@ impl Tools {
     }
 }
 
-/// The error if a text is not the arguments of a call.
+/// The error if the arguments of a call are not a JSON object.
 #[derive(Debug, thiserror::Error)]
 #[error("expected a JSON object, such as '{{\"path\": \"/tmp\"}}'")]
 struct ParseArgumentsError {

@@ -1,4 +1,4 @@
-//! Escaping of text for a terminal, and indentation of JSON.
+//! Escaping of text for a terminal, indentation of JSON, and texts of enums.
 
 use drawbridge_model::policy::Effect;
 
@@ -47,6 +47,6 @@ fn json_is_indented_without_changing_a_token() {
 }
 
 #[test]
-fn an_enum_text_is_the_one_of_the_api() {
+fn an_enum_has_the_same_text_as_in_the_api() {
     assert_eq!(enum_text(Effect::Ask), "ask");
 }

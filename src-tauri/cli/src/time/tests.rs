@@ -8,7 +8,7 @@ fn berlin() -> TimeZone {
     TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").expect("a time zone")
 }
 
-fn parse_at_berlin(text: &str) -> Option<String> {
+fn parse_in_berlin(text: &str) -> Option<String> {
     parse_time_at(text, NOW, berlin()).ok().map(format_utc)
 }
 
@@ -59,7 +59,7 @@ fn a_time_is_a_day_a_local_time_a_time_with_an_offset_or_an_age() {
         ("15m ago", "2001-09-09 01:31:40Z"),
         ("7d", "2001-09-02 01:46:40Z"),
     ] {
-        assert_eq!(parse_at_berlin(text).as_deref(), Some(expected), "{text}");
+        assert_eq!(parse_in_berlin(text).as_deref(), Some(expected), "{text}");
     }
 }
 

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use super::Client;
 use crate::machine::Machine;
 
-/// Where the servers of a file apply.
+/// Where the client uses the servers of a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// In all projects of the user.
     Global,
-    /// In all projects, but only in another profile of the client.
+    /// In all projects, if the client runs with a certain profile other than its default one.
     Profile,
     /// In one project.
     Project,
@@ -27,18 +27,18 @@ pub enum Scope {
 pub struct ConfigFile {
     pub path: PathBuf,
     pub scope: Scope,
-    /// Another file that the client may read in place of this one. Nothing is written while both
-    /// exist.
+    /// Another file that the client may read instead of this one. Drawbridge writes neither while
+    /// both exist.
     pub conflict: Option<PathBuf>,
 }
 
 impl Client {
-    /// Returns whether the client is on the machine: it left a folder or file there, or its program
-    /// is in the `PATH`.
+    /// Returns whether the client is on the machine: it has a folder or file there, or one of its
+    /// programs is in the `PATH`.
     pub fn is_installed(&self, machine: &Machine) -> bool {
-        self.signs
+        self.install_paths
             .iter()
-            .any(|sign| !machine.find_paths(sign).is_empty())
+            .any(|template| !machine.find_paths(template).is_empty())
             || self
                 .programs
                 .iter()
@@ -46,15 +46,14 @@ impl Client {
             || self.files(machine).iter().any(|file| file.path.exists())
     }
 
-    /// Returns the files in which the client looks for servers in any project: the global one
-    /// first, and one for each further profile. The client `standard`, which stands for any other
-    /// client, has none.
+    /// Returns the files that the client reads in every project: the global one first, then one for
+    /// each further profile. The client `standard`, which stands for any other client, has none.
     pub fn files(&self, machine: &Machine) -> Vec<ConfigFile> {
-        let moved = self
+        let override_path = self
             .overrides
             .iter()
             .find_map(|template| machine.resolve(template));
-        let places: Vec<PathBuf> = match moved {
+        let places: Vec<PathBuf> = match override_path {
             Some(path) => vec![path],
             None => self
                 .files
@@ -84,7 +83,7 @@ impl Client {
         files
     }
 
-    /// Returns the file of a project, if the client has such files.
+    /// Returns the client's file in a project, or `None` if the client has no project files.
     pub fn project_file(&self, project: &Path) -> Option<ConfigFile> {
         let places: Vec<PathBuf> = self
             .project
@@ -94,8 +93,8 @@ impl Client {
         self.choose(&places, Scope::Project)
     }
 
-    /// Returns the folder of the project to which a file belongs, if it is a project file of the
-    /// client.
+    /// Returns the project's folder if `file` is a project file of the client, such as
+    /// `<project>/.vscode/mcp.json`.
     pub fn project_of(&self, file: &Path) -> Option<PathBuf> {
         self.project.iter().find_map(|place| {
             let depth = place.split('/').count();
@@ -104,8 +103,9 @@ impl Client {
         })
     }
 
-    /// Returns the first file with content, because some clients leave empty files in other places.
-    /// If no file has content, returns the first one that exists, or else the first place.
+    /// Returns the first place with a file that has content, because some clients leave empty files
+    /// in other places. If no file has content, returns the first one that exists, or else the
+    /// first place.
     fn choose(&self, places: &[PathBuf], scope: Scope) -> Option<ConfigFile> {
         let has_content = |path: &&PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
         let path = places

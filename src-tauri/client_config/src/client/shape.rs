@@ -1,4 +1,4 @@
-//! The shapes in which clients write a server: one function for each.
+//! The forms in which clients write a server, with one function for each.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ pub(crate) fn command(connection: &Connection) -> Entry {
         .with("args", connection.bridge_args())
 }
 
-/// The same after a `type`.
+/// `type`, `command` and `args`.
 pub(crate) fn stdio_command(connection: &Connection) -> Entry {
     with_type("stdio", command(connection))
 }
@@ -57,7 +57,7 @@ pub(crate) fn goose_command(connection: &Connection) -> Entry {
         .with("timeout", 300)
 }
 
-/// Continue: the name is a member, because the servers are a list.
+/// Continue: `name` is a member, because the servers are a list.
 pub(crate) fn named_command(connection: &Connection) -> Entry {
     let mut entry = Entry::default().with("name", super::SERVER_NAME);
     entry.0.extend(stdio_command(connection).0);
@@ -90,7 +90,7 @@ pub(crate) fn url(url: &str, token: Option<&str>) -> Entry {
     with_headers(Entry::default().with("url", url), "headers", token)
 }
 
-/// The same after `"type": "http"`.
+/// `type` (`http`), `url` and `headers`.
 pub(crate) fn http_url(address: &str, token: Option<&str>) -> Entry {
     with_type("http", url(address, token))
 }
@@ -100,12 +100,12 @@ pub(crate) fn http_url_with_tools(address: &str, token: Option<&str>) -> Entry {
     http_url(address, token).with("tools", json!(["*"]))
 }
 
-/// Cline.
+/// Cline: the `type` is in camel case.
 pub(crate) fn camel_case_type(address: &str, token: Option<&str>) -> Entry {
     with_type("streamableHttp", url(address, token))
 }
 
-/// Roo Code.
+/// Roo Code: the `type` is in kebab case.
 pub(crate) fn kebab_case_type(address: &str, token: Option<&str>) -> Entry {
     with_type("streamable-http", url(address, token))
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, env, fmt::Write as _, fs};
 
 use super::*;
 
-/// Set to write the table instead of comparing it.
+/// The variable that makes the test write the table instead of comparing it.
 const WRITE: &str = "DRAWBRIDGE_WRITE_DOCS";
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/clients.md");
 const BEGIN: &str = "<!-- generated from src-tauri/client_config/src/clients.rs -->\n";

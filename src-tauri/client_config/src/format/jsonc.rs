@@ -188,8 +188,8 @@ fn array_at(object: &CstObject, key: &str) -> Result<CstArray, EditError> {
     }
 }
 
-/// Returns the property with a name. Parsers disagree about which of two properties with the same
-/// name counts.
+/// Returns the property with a name. Fails if there are two, because parsers disagree about which
+/// of them counts.
 fn find_property(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, EditError> {
     let mut properties = object
         .properties()

@@ -1,5 +1,5 @@
-//! Byte order marks and line ends. The formats work on texts with `\n` alone; the bytes around them
-//! are restored afterwards.
+//! Byte order marks and line ends. The formats work on texts without a byte order mark and with
+//! `\n` as line ends. The original bytes are restored afterwards.
 
 use similar::{DiffTag, TextDiff};
 
@@ -15,7 +15,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Returns nothing if the bytes are not UTF-8.
+    /// Decodes the bytes of a file. Returns `None` if they are not UTF-8.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?;
         let (text, has_bom) = match text.strip_prefix(BOM) {
@@ -34,8 +34,8 @@ impl Source {
         })
     }
 
-    /// Returns the bytes for a changed text. Lines that did not change keep their ends, and new
-    /// ones get that of most lines.
+    /// Returns the bytes for a changed text. Lines that did not change keep their line ends, and
+    /// new lines get the line end that most lines have.
     pub(crate) fn encode(&self, changed: &str) -> Vec<u8> {
         let with_cr = self.has_cr.iter().filter(|has_cr| **has_cr).count();
         let mostly_cr = 2 * with_cr > self.has_cr.len();

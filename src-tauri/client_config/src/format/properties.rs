@@ -7,7 +7,7 @@ const NAME: &str = "drawbridge";
 
 /// An entry that is added can be removed again, and nothing else of the file changes meanwhile.
 ///
-/// The lowest bits of `choice` select the format, the place of the entries and their kind.
+/// `choice` selects the format, the keys that lead to the servers, and whether they are a list.
 pub(crate) fn an_entry_is_added_and_removed(choice: u8, text: &str) {
     let format = [Format::Jsonc, Format::Toml, Format::Yaml][usize::from(choice % 3)];
     let places: [&[&str]; 3] = [&["mcpServers"], &["mcp", "servers"], &["a", "b.c", "d e"]];
@@ -59,8 +59,8 @@ pub(crate) fn an_entry_is_added_and_removed(choice: u8, text: &str) {
     }
 }
 
-/// Checks that the changed text is the original one with an insertion, in whose place there was at
-/// most an empty map or list. Spaces may differ: a file in one line gets several.
+/// Checks that the changed text is the original one with an insertion, which may have replaced an
+/// empty map or list. White space may differ, because a file on one line gets several lines.
 fn assert_only_added(text: &str, added: &str) {
     let without_spaces = |text: &str| text.split_whitespace().collect::<String>();
     let (text, added) = (&without_spaces(text), &without_spaces(added));

@@ -168,7 +168,7 @@ fn set_entry(
     })
 }
 
-/// Returns the value with the servers.
+/// Returns the value with the servers, or `None` if there is none.
 fn find_servers<'a>(
     root: &'a mut Table,
     container: &Container,
@@ -189,7 +189,7 @@ fn find_servers<'a>(
     Ok(parent.get_mut(last))
 }
 
-/// Returns the text with a section for the entry at its end, behind the comments of all others.
+/// Returns the text with a section for the entry at its end, after the last comment.
 fn append_section(text: &str, container: &Container, name: &str, entry: &Entry) -> String {
     let mut section = Item::Table(to_table(entry));
     if container.is_list {
@@ -305,7 +305,7 @@ fn remove_entry(text: &str, container: &Container, name: &str) -> Result<String,
     Ok(document.to_string())
 }
 
-/// Adds the bytes of a table and of those below it, each from its header to its last value.
+/// Adds the ranges of a table and of the tables below it, each from its header to its last value.
 fn collect_sections(table: &Table, sections: &mut Vec<Range<usize>>) {
     let header = table
         .span()
@@ -335,8 +335,8 @@ fn end_of_values(table: &Table) -> usize {
     ends.max().unwrap_or(0)
 }
 
-/// Removes whole lines, and the blank line before each section. Comments behind a section are not
-/// ours.
+/// Removes the lines of the sections, and the blank line before each. Keeps the comments after a
+/// section, because they are not ours.
 fn remove_sections(text: &str, mut sections: Vec<Range<usize>>) -> String {
     sections.sort_by_key(|section| section.start);
     let mut text = text.to_owned();

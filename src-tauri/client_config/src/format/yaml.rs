@@ -16,7 +16,7 @@ pub(super) fn parse(text: &str) -> Result<Value, SyntaxError> {
     Ok(document.as_ref().map(to_json).unwrap_or_default())
 }
 
-/// Returns the only document of a text, or nothing if the text is empty.
+/// Returns the only document of a text, or `None` if the text is empty.
 fn load(text: &str) -> Result<Option<MarkedYaml<'_>>, SyntaxError> {
     let mut documents = MarkedYaml::load_from_str(text).map_err(|error| syntax_error(&error))?;
     if documents.len() > 1 {
@@ -127,7 +127,7 @@ pub(super) fn edit(text: &str, edit: &Edit) -> Result<String, EditError> {
         return Err(EditError::Unsure(container.path.join(".")));
     };
     if text.contains('\r') {
-        // YAML ends a line there, but `lines` does not.
+        // YAML ends a line at a single `\r`, but `str::lines` does not.
         return Err(EditError::Unsure(key.clone()));
     }
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -192,7 +192,7 @@ fn edit_servers(
     let key_line = servers.key.span.start.line() - 1;
     let unsure = || EditError::Unsure(container.path.join("."));
     let places = list_entries(lines, servers, container)?;
-    // In a file that is hardly valid, the parser may count other lines than `lines` has.
+    // In an unusual file, the parser may count lines in another way than `str::lines`.
     let is_in_text = |place: &Place| place.first < place.end && place.end <= lines.len();
     if key_line >= lines.len() || !places.iter().all(|(_, place)| is_in_text(place)) {
         return Err(unsure());
@@ -229,7 +229,7 @@ fn edit_servers(
     Ok(())
 }
 
-/// Returns the entries of a block map or list. An empty one has none.
+/// Returns the entries of a block map or list, which may be empty.
 fn list_entries(
     lines: &[String],
     servers: &Servers<'_>,
@@ -289,14 +289,15 @@ fn list_entries(
     }
 }
 
-/// Returns whether a line has only spaces, and `sign` once, before a column. Entries in braces have
-/// something else.
+/// Returns whether a line has only white space and one `sign` before a column. An entry in braces
+/// or brackets has other text there.
 fn is_blank_before(line: &str, column: usize, sign: &str) -> bool {
     let before: String = line.chars().take(column).collect();
     before.trim() == sign
 }
 
-/// Returns the line of a key without its empty value, `{}`, `[]` or `null`.
+/// Returns the line of a key without the key's empty value, such as `{}`, `[]` or `null`. Returns
+/// `None` if the line has another value.
 fn without_value(line: &str) -> Option<String> {
     let colon = line.find(':')?;
     let (key, rest) = line.split_at(colon + 1);
@@ -326,9 +327,9 @@ fn entry_lines(container: &Container, name: &str, entry: &Entry, indent: usize) 
     lines
 }
 
-/// Returns the number of the last line of a node, counted from 1. The parser ends a block only
-/// where the next node begins, after comments and blank lines, so the last member of a block
-/// counts.
+/// Returns the number of the last line of a node, counted from 1. For a block, this is the last
+/// line of its members, because the parser extends a block over comments and blank lines to the
+/// next node.
 fn last_line(lines: &[String], node: &MarkedYaml<'_>) -> usize {
     let (start, end) = (node.span.start, node.span.end);
     let is_block = || {

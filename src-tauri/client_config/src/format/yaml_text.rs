@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::edit::Entry;
 
-/// The words that YAML reads as something else than a text, in one of its versions.
+/// The words that some version of YAML does not read as a string.
 const WORDS: [&str; 11] = [
     "true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf",
 ];
@@ -46,12 +46,13 @@ fn lines(name: &str, value: &Value, indent: usize) -> Vec<String> {
     }
 }
 
-/// Returns a value on one line. JSON is YAML, except for the texts that look better without quotes.
+/// Returns a value on one line, as JSON, which is valid YAML. Simple strings are written without
+/// quotes, because they look better.
 fn inline(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), scalar)
 }
 
-/// Returns a text, in quotes if it needs them.
+/// Returns a string, in quotes if it needs them.
 pub(super) fn scalar(text: &str) -> String {
     let is_plain = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '/')
         && text

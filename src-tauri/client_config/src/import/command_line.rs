@@ -1,4 +1,4 @@
-//! Reads command lines: those that start a server, and those with which a client adds one.
+//! Reads command lines that start a server, and command lines with which a client adds a server.
 
 use serde_json::{Map, Value, json};
 
@@ -15,10 +15,10 @@ const EDITORS: [&str; 6] = [
     "kiro",
 ];
 
-/// The subcommands of `mcp` with which a client is a server itself.
-const SERVES: [&str; 4] = ["serve", "server", "start", "run"];
+/// The subcommands of `mcp` with which a client runs as a server itself.
+const SERVER_SUBCOMMANDS: [&str; 4] = ["serve", "server", "start", "run"];
 
-const OPERATORS: [&str; 9] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>&1"];
+const SHELL_OPERATORS: [&str; 9] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>&1"];
 
 pub(super) fn read(text: &str) -> Result<Document, ImportError> {
     let mut entries = Vec::new();
@@ -124,7 +124,7 @@ fn read_words(line: usize, mut words: Vec<String>) -> Result<Vec<RawEntry>, Impo
         .any(|client| client.programs.contains(&program.as_str()));
     let subcommand = words.get(2).map(String::as_str);
     let is_mcp = is_client && words.get(1).is_some_and(|word| word == "mcp");
-    if is_mcp && !subcommand.is_some_and(|word| SERVES.contains(&word)) {
+    if is_mcp && !subcommand.is_some_and(|word| SERVER_SUBCOMMANDS.contains(&word)) {
         let server = match subcommand {
             Some("add") => read_add(&words[3..]),
             Some("add-json") => read_add_json(&words[3..]),
@@ -132,7 +132,10 @@ fn read_words(line: usize, mut words: Vec<String>) -> Result<Vec<RawEntry>, Impo
         };
         return Ok(vec![server.map_err(add_error)?]);
     }
-    if let Some(operator) = words.iter().find(|word| OPERATORS.contains(&word.as_str())) {
+    if let Some(operator) = words
+        .iter()
+        .find(|word| SHELL_OPERATORS.contains(&word.as_str()))
+    {
         return Err(ImportError::NeedsShell {
             line,
             operator: operator.clone(),
@@ -156,7 +159,7 @@ fn read_words(line: usize, mut words: Vec<String>) -> Result<Vec<RawEntry>, Impo
     Ok(vec![raw_entry(String::new(), entry)])
 }
 
-/// Removes `NAME=VALUE` in front of a command, maybe after `env`.
+/// Removes and returns the `NAME=VALUE` words in front of a command, maybe after `env`.
 fn take_variables(words: &mut Vec<String>) -> Map<String, Value> {
     if words.len() > 2 && words[0] == "env" && is_variable(&words[1]) {
         words.remove(0);
@@ -185,7 +188,7 @@ fn raw_entry(name: String, entry: Value) -> RawEntry {
     }
 }
 
-/// Reads `code --add-mcp '{"name": …}'`. Returns nothing if the option is not there.
+/// Reads `code --add-mcp '{"name": …}'`. Returns `None` if the option is missing.
 fn read_editor(words: &[String]) -> Result<Option<Vec<RawEntry>>, AddError> {
     let mut servers = Vec::new();
     let mut is_add = false;
@@ -239,7 +242,7 @@ fn read_add(words: &[String]) -> Result<RawEntry, AddError> {
             first.into(),
         );
         if is_remote {
-            // Some clients say `stdio` if nothing else is said.
+            // A server with a URL never uses stdio, whatever the command says.
             entry.retain(|name, value| name != "type" || *value != "stdio");
         } else {
             entry.insert("args".to_owned(), words.collect());
@@ -253,7 +256,7 @@ fn read_add(words: &[String]) -> Result<RawEntry, AddError> {
     Ok(raw_entry(name, entry.into()))
 }
 
-/// The options with one value that have a member of the same meaning in files.
+/// The options with one value, and the member of an entry that each option sets.
 const MEMBERS: [(&str, &str); 12] = [
     ("-t", "type"),
     ("--transport", "type"),
@@ -272,7 +275,7 @@ const MEMBERS: [(&str, &str); 12] = [
 /// The words after `mcp add`, by their meaning.
 #[derive(Default)]
 struct Add {
-    /// Whether all words after the name and a command belong to the command.
+    /// Whether all words after the name and the command are arguments of the command.
     ends_at_command: bool,
     name: Option<String>,
     positional: Vec<String>,

@@ -24,7 +24,7 @@ const CONTAINERS: [(&[&str], Contents); 10] = [
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Contents {
     Servers,
-    /// Servers and other extensions, all with a `type`.
+    /// Servers, and other extensions, which have a `type`.
     Extensions,
     /// Servers and other members.
     Mixed,
@@ -82,7 +82,7 @@ fn collect_from_projects(root: &Value, entries: &mut Vec<RawEntry>) {
 }
 
 fn add_members(value: &Value, path: &[&str], contents: Contents, entries: &mut Vec<RawEntry>) {
-    let counts = |entry: &Value| match contents {
+    let is_listed = |entry: &Value| match contents {
         Contents::Servers => true,
         Contents::Extensions => is_entry(entry) || entry.get("type").is_some(),
         Contents::Mixed => is_entry(entry),
@@ -93,12 +93,16 @@ fn add_members(value: &Value, path: &[&str], contents: Contents, entries: &mut V
     };
     match value {
         Value::Object(members) => {
-            for (name, entry) in members.iter().filter(|(_, entry)| counts(entry)) {
+            for (name, entry) in members.iter().filter(|(_, entry)| is_listed(entry)) {
                 entries.push(raw_entry(name.clone(), entry.clone(), keys(name)));
             }
         }
         Value::Array(list) => {
-            for (index, entry) in list.iter().enumerate().filter(|(_, entry)| counts(entry)) {
+            for (index, entry) in list
+                .iter()
+                .enumerate()
+                .filter(|(_, entry)| is_listed(entry))
+            {
                 let name = edit::name_of(entry).unwrap_or_default().to_owned();
                 let key = if name.is_empty() {
                     index.to_string()

@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{connection::URL_MEMBERS, secrets};
 
-/// A server before it is compared with others. Values to be given are `${input:ID}` everywhere.
+/// A server before it is compared with others. Each value that the person has to give is still
+/// `${input:ID}`.
 pub(super) struct Draft {
     pub(super) spec: Result<ServerSpec, EntryError>,
     pub(super) inputs: BTreeMap<String, InputDefinition>,
@@ -22,7 +23,7 @@ pub(super) struct Draft {
 }
 
 /// The members that tell a client to ask less often.
-const DECIDED_HERE: [&str; 6] = [
+const APPROVAL_MEMBERS: [&str; 6] = [
     "autoApprove",
     "alwaysAllow",
     "autoapprove",
@@ -50,7 +51,7 @@ const WITHOUT_EFFECT: [&str; 15] = [
     "_meta",
 ];
 
-/// Returns the draft for an entry, with its name filled in.
+/// Returns the draft for an entry. If the entry has no name, also gives it one.
 pub(super) fn read(
     raw: &mut RawEntry,
     surroundings: Surroundings<'_>,
@@ -86,7 +87,7 @@ pub(super) fn read(
     }
 }
 
-/// Checks a spec as if all values were given.
+/// Checks a spec as if the person had given all values.
 fn check(spec: &ServerSpec) -> Result<(), EntryError> {
     let mut filled = spec.clone();
     for text in plain_values(&mut filled) {
@@ -253,7 +254,7 @@ impl Reader<'_> {
         args.extend(self.take_texts(&["args", "arguments"])?.unwrap_or_default());
         match command {
             Some(line) if args.is_empty() => {
-                // Some clients split the command at its blanks. A path may contain some.
+                // Some clients split the command at its spaces. A path may contain spaces.
                 let words = shell_words::split(&line).unwrap_or_default();
                 let is_line = words.len() > 1 && !words[0].contains(['/', '\\']);
                 let mut words = if is_line { words } else { vec![line] }.into_iter();
@@ -263,7 +264,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Codex and Goose name variables that they pass on from elsewhere.
+    /// Adds the variables that Codex and Goose pass on to the server by name only.
     fn add_passed_variables(
         &mut self,
         env: &mut BTreeMap<String, String>,
@@ -274,7 +275,7 @@ impl Reader<'_> {
                 env.insert(name.clone(), format!("${{{name}}}"));
             }
         }
-        // Goose has their values in its own keyring.
+        // Goose keeps the values of these variables in its own keyring.
         for name in self.take_texts(&["env_keys"])?.unwrap_or_default() {
             if !env.contains_key(&name) {
                 let description = format!("The value of {name}, which Goose keeps in its keyring.");
@@ -289,7 +290,7 @@ impl Reader<'_> {
         variables: &mut Variables<'_>,
     ) -> Result<BTreeMap<String, String>, EntryError> {
         let mut headers = self.take_texts_by_name(&["headers", "http_headers"])?;
-        // Continue has them below the options of requests.
+        // Continue has the headers in `requestOptions`.
         if let Some((_, Value::Object(mut options))) = self.take(&["requestOptions"]) {
             if let Some(Value::Object(members)) = options.remove("headers") {
                 headers.extend(
@@ -299,10 +300,8 @@ impl Reader<'_> {
                 );
             }
             if !options.is_empty() {
-                self.notes.push(
-                    "'requestOptions' is taken over without its options other than 'headers'."
-                        .to_owned(),
-                );
+                self.notes
+                    .push("Of 'requestOptions', only 'headers' is taken over.".to_owned());
             }
         }
         for (name, variable) in self.take_texts_by_name(&["env_http_headers"])? {
@@ -326,7 +325,8 @@ impl Reader<'_> {
             .collect())
     }
 
-    /// An object that does not describe an OAuth client is meant for the client alone.
+    /// Returns the OAuth client, or `None` if the member does not describe one: then it is an
+    /// option of the AI client alone.
     fn take_oauth(&mut self, variables: &mut Variables<'_>) -> Option<OauthClient> {
         let (name, value) = self.take(&["oauth", "auth"])?;
         let mut client: OauthClient = serde_json::from_value(value.clone()).ok()?;
@@ -345,7 +345,8 @@ impl Reader<'_> {
         Ok(self.take_flag("enabled")?.unwrap_or(true) && !disabled)
     }
 
-    /// Clients ignore the members of the other kind of server; a spec may not have them.
+    /// Drops the members that only the other kind of server (local or remote) uses. Clients ignore
+    /// these members, but a spec may not have them.
     fn drop_unused(&mut self, spec: &mut ServerSpec) {
         if spec.url.is_some() && spec.command.is_none() {
             if !spec.env.is_empty() {
@@ -395,10 +396,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Takes over limits that are longer than ours. A client's own limit stays with the client.
+    /// Takes over the timeouts that are longer than Drawbridge's defaults.
     fn take_timeouts(&mut self, spec: &mut ServerSpec) {
         let seconds = |value: Value| value.as_f64().map(|seconds| seconds * 1_000.0);
-        // The unit is seconds in Cline, Crush, Goose and Roo Code, and milliseconds in all others.
+        // The unit is seconds in Cline, Crush, Goose and Roo Code, and milliseconds in other
+        // clients.
         let unknown_unit = |value: Value| {
             let number = value.as_f64()?;
             Some(if number < 1_000.0 {
@@ -426,7 +428,7 @@ impl Reader<'_> {
     }
 
     fn note_rest(&mut self) {
-        let mut decided: Vec<String> = DECIDED_HERE
+        let mut decided: Vec<String> = APPROVAL_MEMBERS
             .iter()
             .filter(|name| {
                 self.members
@@ -460,9 +462,9 @@ impl Reader<'_> {
     }
 }
 
-/// Moves `-e NAME=SECRET` of `docker run` to the variables: every program can read the arguments.
-/// The container gets the variable from `-e NAME`. A variable without a value comes from the
-/// client.
+/// Moves the secret of `-e NAME=SECRET` in `docker run` to the variables, because every program can
+/// read the arguments. `-e NAME` still passes the variable to the container. For a `-e NAME`
+/// without a value, adds the variable with the value that it has in the client's environment.
 fn move_container_secrets(args: &mut [String], env: &mut BTreeMap<String, String>) {
     let mut follows_option = false;
     for arg in args {
@@ -480,7 +482,7 @@ fn move_container_secrets(args: &mut [String], env: &mut BTreeMap<String, String
             None => (variable.to_owned(), None),
         };
         match value {
-            // A variable whose name is asked for can be set only in the arguments.
+            // If the name itself contains a variable, the value has to stay in the arguments.
             Some(value) if !name.contains("${") => {
                 let has_input = secrets::is_placeholder(&name, &value) || value.contains("${");
                 if has_input || secrets::is_likely_secret(&name, &value) {
@@ -503,7 +505,8 @@ pub(super) fn is_variable_name(name: &str) -> bool {
         && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Clients start the servers of a project in its folder, which relative paths depend on.
+/// Sets the folder of a project's server if the spec has relative paths, because clients start the
+/// servers of a project in the project's folder.
 fn set_folder(spec: &mut ServerSpec, surroundings: Surroundings<'_>) {
     let Some(project) = surroundings.project.filter(|_| spec.command.is_some()) else {
         return;

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::literals::{self, LiteralPart};
 
-/// Returns the reference of a spec to a secret in the keyring.
+/// Returns the text with which a spec refers to a secret in the keyring.
 pub(crate) fn reference(secret_name: &str) -> String {
     format!("${{keyring:{secret_name}}}")
 }
@@ -46,7 +46,8 @@ pub(super) fn finish(
     found
 }
 
-/// Returns the values that may refer to the keyring, and the name that each has there.
+/// Returns the values that may refer to the keyring, each with its place and the name from which
+/// the name of its secret is made.
 fn movable_values(spec: &mut ServerSpec) -> impl Iterator<Item = (Place, &str, &mut String)> {
     let env = spec.env.iter_mut();
     let headers = spec.headers.iter_mut();
@@ -76,7 +77,7 @@ fn find_secrets(id: &str, spec: &ServerSpec, notes: &mut Vec<String>) -> Vec<Lit
     found.into_iter().map(to_secret).collect()
 }
 
-/// Puts references to the keyring in the place of inputs, where a spec may have them.
+/// Replaces inputs by references to the keyring wherever a spec may have them. Returns all inputs.
 fn name_inputs(
     id: &str,
     spec: &mut ServerSpec,
@@ -154,7 +155,7 @@ fn name_inputs(
     inputs
 }
 
-/// Returns the name of an input as a part of a secret's name.
+/// Returns a name with only the characters that the name of a secret may have.
 fn to_secret_name(input: &str) -> String {
     let name: String = input
         .chars()

@@ -1,4 +1,4 @@
-//! Limits for YAML. The parser has none, and its aliases can make a short text huge.
+//! Limits for YAML. The parser has none, and aliases can make a short text huge.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ const MAX_DEPTH: usize = 128;
 /// The most values that a text may have when its aliases are replaced.
 const MAX_VALUES: usize = 1_000_000;
 
-/// Returns whether a text can be parsed with a bounded stack and memory. Texts with faults are
-/// within the limits, because the parser stops at the fault.
+/// Returns whether a text can be parsed with a bounded stack and memory. If the text has a syntax
+/// error, only the part before it counts, because the parser stops there.
 pub(super) fn is_within_limits(yaml: &str) -> bool {
     let mut sizes = BTreeMap::<usize, usize>::new();
     // The anchor of each open collection, and the number of values before it.

@@ -1,4 +1,4 @@
-//! Merges equal servers, and gives each of the others a name of its own.
+//! Merges equal servers, and gives each of the remaining servers a unique name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -97,7 +97,7 @@ impl<'a> Drafts<'a> {
 }
 
 impl NamedDraft {
-    /// Adds what another entry says about the same server.
+    /// Adds the settings, notes and places of another entry for the same server.
     fn absorb(&mut self, name: &str, draft: Draft, found_at: FoundAt) {
         if let (Ok(own), Ok(other)) = (&mut self.draft.spec, draft.spec) {
             own.enabled |= other.enabled;
@@ -132,7 +132,7 @@ fn skip_reason(raw: &RawEntry, surroundings: Surroundings<'_>) -> Option<SkipRea
     (is_part || is_extension).then_some(SkipReason::BuiltIn)
 }
 
-/// Returns a text that two specs have in common if they describe the same server for the same
+/// Returns a text that is equal for two specs if they describe the same server with the same
 /// account.
 fn contents(spec: &ServerSpec) -> String {
     let oauth = spec.oauth.as_ref();
@@ -147,15 +147,17 @@ fn contents(spec: &ServerSpec) -> String {
     serde_json::to_string(&parts).expect("texts can be written as JSON")
 }
 
-/// The ids that the names of servers result in.
+/// Chooses names whose ids are unique.
 struct UniqueIds {
+    /// The ids that are taken.
     used: BTreeSet<String>,
-    /// The last number that was added to each name.
+    /// The last number that was added to a name, by the name's id.
     numbers: BTreeMap<String, usize>,
 }
 
 impl UniqueIds {
-    /// The longest part of a name to which a number is added. Longer ids would be cut.
+    /// The most characters of a name to which a number is added. In a longer name, the id would be
+    /// cut off before the number.
     const MAX_BASE: usize = 30;
 
     fn new(taken: &BTreeSet<String>) -> Self {
@@ -165,7 +167,8 @@ impl UniqueIds {
         }
     }
 
-    /// Returns a name that no other server has, and a note if it is not the wanted one.
+    /// Returns a name whose id no other server has, and a note if another server has the wanted
+    /// name.
     fn choose(&mut self, wanted: String) -> (String, Option<String>) {
         let wanted = match names::server_id_from_name(&wanted) {
             Some(_) => wanted,

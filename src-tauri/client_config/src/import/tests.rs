@@ -517,7 +517,7 @@ fn literal_secrets_are_reported_and_moved() {
 }
 
 #[test]
-fn a_placeholder_in_a_pasted_text_has_to_be_given() {
+fn the_person_has_to_replace_a_placeholder_in_a_pasted_text() {
     for value in [
         "<YOUR_TOKEN>",
         "YOUR_TOKEN_HERE",

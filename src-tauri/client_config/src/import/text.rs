@@ -58,7 +58,7 @@ fn read_members(text: &str) -> Result<Document, ImportError> {
     let root = parsed.map_err(|error| ImportError::Syntax {
         format: Format::Jsonc,
         source: SyntaxError {
-            // The brace in front of the text.
+            // Does not count the brace that was added in front of the text.
             column: error.column - usize::from(error.line == 1 && error.column > 1),
             ..error
         },
@@ -91,7 +91,7 @@ fn without_fence(text: &str) -> &str {
     inner.strip_suffix("```").unwrap_or(inner)
 }
 
-/// Returns the first line that is not empty and no comment of TOML, YAML or a shell.
+/// Returns the first line that is not empty, not `---`, and not a comment of TOML, YAML or a shell.
 fn first_line(text: &str) -> &str {
     text.lines()
         .map(str::trim)

@@ -29,7 +29,7 @@ pub(super) fn input_ids(text: &str) -> impl Iterator<Item = &str> {
         .filter_map(|rest| Some(rest.split_once('}')?.0))
 }
 
-/// Returns the text with another one in the place of all inputs.
+/// Replaces each input in a text by the result of `replace` for its id.
 pub(super) fn replace_inputs(text: &str, replace: impl Fn(&str) -> String) -> String {
     let mut replaced = String::new();
     let mut rest = text;
@@ -90,7 +90,7 @@ pub(super) struct Variables<'a> {
     defined: &'a [InputDefinition],
     /// The names in the entry's own `env`.
     own: BTreeSet<String>,
-    /// The inputs that were needed, by id.
+    /// The inputs that the entry needs, by id.
     pub(super) needed: BTreeMap<String, InputDefinition>,
 }
 
@@ -108,8 +108,8 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// Expands an argument, the command, the folder or the URL. Programs such as `mcp-remote`
-    /// expand `${NAME}` themselves if the entry sets the variable.
+    /// Expands an argument, the command, the folder or the URL. Keeps `${NAME}` if the entry sets
+    /// this variable, because programs such as `mcp-remote` expand it themselves.
     pub(super) fn expand_plain(&mut self, text: &str) -> String {
         self.expand_braces(text, |own, name| own.contains(name))
     }
@@ -131,7 +131,7 @@ impl<'a> Variables<'a> {
         };
         match credentials.strip_prefix('$') {
             Some(variable) if is_name(variable) => {
-                scheme.to_owned() + &self.variable(variable, None)
+                scheme.to_owned() + &self.resolve_variable(variable, None)
             }
             _ => self.expand_braces(text, |_, _| false),
         }
@@ -172,13 +172,13 @@ impl<'a> Variables<'a> {
         expanded + rest
     }
 
-    /// Returns the value of `${…}`, or nothing if the text is to stay.
+    /// Returns the value of `${…}`, or `None` if the text has to stay.
     fn resolve(&mut self, inner: &str) -> Option<String> {
         if inner.starts_with("keyring:") {
             return None;
         }
         if let Some(id) = inner.strip_prefix("input:") {
-            return Some(self.input(id));
+            return Some(self.resolve_input(id));
         }
         let machine = self.surroundings.importer.machine;
         let project = self.surroundings.project;
@@ -199,7 +199,7 @@ impl<'a> Variables<'a> {
                         .unwrap_or_default()
                         .to_string_lossy()
                         .into_owned(),
-                    (None, _) => self.variable(name, default),
+                    (None, _) => self.resolve_variable(name, default),
                 }
             }
         })
@@ -208,15 +208,16 @@ impl<'a> Variables<'a> {
     /// Returns the value of `{env:VAR}` or `{file:path}`, as opencode writes them.
     fn resolve_opencode(&mut self, inner: &str) -> Option<String> {
         if let Some(name) = inner.strip_prefix("env:") {
-            return Some(self.variable(name, None));
+            return Some(self.resolve_variable(name, None));
         }
         let file = inner.strip_prefix("file:")?;
         let description = format!("The contents of the file {file}.");
         Some(self.need(inner, &description, true))
     }
 
-    fn variable(&mut self, name: &str, default: Option<&str>) -> String {
-        // A stranger may have written a pasted text, and would get what the variable has.
+    fn resolve_variable(&mut self, name: &str, default: Option<&str>) -> String {
+        // A stranger may have written a pasted text, and the server could send the stranger the
+        // value of the variable.
         let set = self
             .surroundings
             .file
@@ -234,7 +235,7 @@ impl<'a> Variables<'a> {
         self.need(name, &description, secrets::is_secret_name(name))
     }
 
-    fn input(&mut self, id: &str) -> String {
+    fn resolve_input(&mut self, id: &str) -> String {
         let Some(definition) = self.defined.iter().find(|input| input.id == id) else {
             return self.need(id, "", true);
         };
@@ -245,7 +246,7 @@ impl<'a> Variables<'a> {
         marker(id)
     }
 
-    /// Returns the marker of an input that the text does not define.
+    /// Adds an input that the text does not define, and returns its marker.
     pub(super) fn need(&mut self, id: &str, description: &str, is_secret: bool) -> String {
         let id = id.replace(['{', '}'], "");
         let text = marker(&id);

@@ -53,6 +53,7 @@ fn a_template_is_resolved_as_each_system_does() {
             "/home/ada/x.json",
         ),
         (Os::Linux, &[], "~/.a", "/home/ada/.a"),
+        (Os::MacOs, &[], "/Applications/a.app", "/Applications/a.app"),
     ] {
         assert_eq!(
             machine(os, env).resolve(template),

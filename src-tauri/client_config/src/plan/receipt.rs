@@ -53,7 +53,7 @@ pub struct ChangedFile {
     pub written: String,
     /// The folders that the plan created, outermost first.
     pub created_folders: Vec<PathBuf>,
-    /// The changes that remove our own members again, if the file has changed since.
+    /// The edits that undo our own changes, if the file has changed since.
     pub(crate) reverse: Vec<Edit>,
 }
 
@@ -65,7 +65,7 @@ pub enum UndoOutcome {
     Restored,
     /// The file did not exist before, and is removed.
     Removed,
-    /// Another program has changed the file since, so only our own members were removed.
+    /// Another program has changed the file since, so only our own changes were undone.
     OwnMembersRemoved,
     /// The file no longer exists.
     Gone,
@@ -92,8 +92,8 @@ pub struct UndoneFile {
 }
 
 impl Receipt {
-    /// Undoes the changes of all files, the last one first. A file that cannot be restored does not
-    /// keep the others from it.
+    /// Undoes the changes of all files, the last one first. If a file cannot be restored, the
+    /// others still are.
     pub fn undo(&self, backups: &dyn Backups) -> Vec<UndoneFile> {
         self.files
             .iter()
@@ -140,7 +140,7 @@ impl ChangedFile {
             return Ok(UndoOutcome::Gone);
         };
         if digest::sha256(&present) != self.written {
-            return self.remove_own_members(&present);
+            return self.undo_own_changes(&present);
         }
         let Some(backup) = &self.backup else {
             file::remove(&self.target, &present)?;
@@ -152,7 +152,7 @@ impl ChangedFile {
         Ok(UndoOutcome::Restored)
     }
 
-    fn remove_own_members(&self, present: &[u8]) -> Result<UndoOutcome, UndoError> {
+    fn undo_own_changes(&self, present: &[u8]) -> Result<UndoOutcome, UndoError> {
         let source =
             Source::decode(present).ok_or_else(|| UndoError::NotText(self.path.clone()))?;
         let edited = self

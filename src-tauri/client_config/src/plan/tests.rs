@@ -141,7 +141,7 @@ fn write(path: &Path, bytes: &[u8]) {
     fs::write(path, bytes).expect("write the file");
 }
 
-/// Connects the client, checks what is there then, undoes it, and compares every byte.
+/// Connects the client, checks the file's state, undoes the changes, and compares every byte.
 fn connect_and_undo(client: &Client, home: &Home, what: &str) {
     let config = config_of(client, home);
     let before = home.contents();
@@ -342,7 +342,7 @@ fn a_file_that_changed_since_the_preview_is_refused_and_earlier_ones_are_restore
 }
 
 #[test]
-fn a_file_that_changed_since_keeps_the_change_when_it_is_undone() {
+fn undoing_keeps_a_later_change_of_the_file() {
     for client in CLIENTS {
         let home = Home::new();
         let config = config_of(client, &home);
@@ -438,7 +438,7 @@ fn a_server_of_the_person_with_our_name_is_not_replaced() {
     ));
 }
 
-/// Connects in a process that is killed at each step in turn: the old file or the new one is there.
+/// Connects in a process that is killed at each step in turn.
 #[cfg(unix)]
 #[test]
 fn a_process_that_is_killed_leaves_the_old_file_or_the_new_one() {

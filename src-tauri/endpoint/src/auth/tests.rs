@@ -1,4 +1,4 @@
-//! Reading of tokens from headers.
+//! Reading tokens from headers, and the messages about tokens.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -16,7 +16,7 @@ fn headers(name: &'static str, values: &[&'static str]) -> HeaderMap {
 }
 
 #[test]
-fn a_token_is_that_of_the_one_bearer_header() {
+fn a_token_is_read_from_exactly_one_bearer_header() {
     let token = |values: &[&'static str]| {
         bearer_token(&headers("authorization", values)).map(str::to_owned)
     };

@@ -62,7 +62,7 @@ async fn a_body_that_stops_coming_is_given_up_and_one_that_is_slow_is_not() {
 }
 
 #[tokio::test]
-async fn a_body_without_end_is_refused_where_it_is_too_long() {
+async fn a_body_without_end_is_refused_once_it_is_too_long() {
     let piece = Bytes::from(vec![b'x'; MAX_BODY_BYTES / 4]);
     let endless = stream::repeat_with(move || Ok::<_, Infallible>(piece.clone()));
     let refusal = read(Body::from_stream(endless)).await.expect_err("refused");

@@ -126,7 +126,7 @@ impl HubSession {
         let _ = timeout(SHORT_TIMEOUT, self.post_in_session("", message)).await;
     }
 
-    /// Forwards the messages that belong to no request to the client, while the future is polled.
+    /// Forwards to the client the messages that belong to no request, while the future is polled.
     pub(super) async fn forward_messages(self) {
         let mut last_session = None;
         let mut last_event_id = String::new();
@@ -152,8 +152,9 @@ impl HubSession {
         }
     }
 
-    /// Posts a message whose answer has this id. If the hub no longer knows the session, opens a
-    /// new one and posts the message again.
+    /// Posts a message and returns the answer with this id, which is empty for a message without
+    /// an answer. If the hub no longer knows the session, opens a new one and posts the message
+    /// again.
     async fn post_in_session(&self, id: &str, message: Bytes) -> PostOutcome {
         let session = match self.open_session(None).await {
             Ok(session) => session,
@@ -169,9 +170,9 @@ impl HubSession {
         }
     }
 
-    /// Returns the session, unless it is `unknown_session`, which the hub no longer knows. In that
-    /// case the first task opens a new session with the client's `initialize`, and the other tasks
-    /// wait.
+    /// Returns the current session. If there is none, or if it is `unknown_session`, which the hub
+    /// no longer knows, one task opens a new session with the client's `initialize`, and the other
+    /// tasks wait for it.
     async fn open_session(
         &self,
         unknown_session: Option<&HeaderValue>,
@@ -194,7 +195,8 @@ impl HubSession {
         current_session().ok_or(outcome)
     }
 
-    /// Reads the session's stream to its end. `last_event_id` is the id of the last event received.
+    /// Reads the session's stream to its end, from the event after `last_event_id`, and updates
+    /// `last_event_id`.
     async fn read_stream(&self, session: &HeaderValue, last_event_id: &mut String) {
         let mut request = self.build_request(Method::GET, Some(session.clone()));
         if !last_event_id.is_empty() {
@@ -291,8 +293,8 @@ fn is_successful_stream(response: &Response) -> bool {
     response.status().is_success() && is_event_stream(response.headers())
 }
 
-/// Returns the line for the client: the hub's answer or, if there is none, an error with what to
-/// do.
+/// Returns the message for the client: the hub's answer or, if there is none, an error that says
+/// what to do.
 fn answer_line(id: &str, outcome: PostOutcome) -> Bytes {
     let message = match outcome {
         PostOutcome::Answered(body) if client_message::is_answer_to(&body, id) => return body,
@@ -315,7 +317,7 @@ fn answer_line(id: &str, outcome: PostOutcome) -> Bytes {
     encode::encode_error_with_raw_id(id, &RpcError::new(code::INTERNAL_ERROR, message))
 }
 
-/// Returns the message of an error that concerns the client as a whole and not one request.
+/// Returns the error message for a body that answers no request, such as the refusal of a token.
 fn refusal_message(body: &[u8]) -> String {
     let parsed = serde_json::from_slice::<serde_json::Value>(body).unwrap_or_default();
     match parsed

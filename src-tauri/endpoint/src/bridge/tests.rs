@@ -19,7 +19,7 @@ async fn lines(input: &'static [u8]) -> Vec<Vec<u8>> {
 }
 
 #[tokio::test]
-async fn a_message_is_a_line_and_blank_lines_are_none() {
+async fn each_line_is_a_message_and_blank_lines_are_skipped() {
     assert_eq!(
         lines(b"{}\n\r\n  \n[1]\r\nlast").await,
         [&b"{}"[..], b"[1]", b"last"]

@@ -1,4 +1,5 @@
-//! Reads the hub's event streams: one event of a hub, or one message, per server-sent event.
+//! Reads the hub's event streams, in which each server-sent event carries one event of the hub or
+//! one MCP message.
 
 use std::{collections::VecDeque, future::ready};
 

@@ -17,8 +17,8 @@ use super::ApiClient;
 /// How many events may wait for the receiver. Further events wait in the hub's own queue, which
 /// yields [`Event::Lagged`] if it overflows.
 const QUEUE_LEN: usize = 64;
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const FIRST_RECONNECT_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_RECONNECT_PAUSE: Duration = Duration::from_secs(30);
 
 /// A handle to a hub. Cheap to clone.
 #[derive(Clone)]
@@ -59,8 +59,8 @@ impl HubHandle {
         }
     }
 
-    /// Returns the hub's events from now on. If a remote hub disconnects, its events are followed
-    /// again after a reconnection; [`Event::Lagged`] marks both moments.
+    /// Returns the hub's events from now on. Reconnects if a remote hub disconnects, and sends
+    /// [`Event::Lagged`] at each connection and disconnection.
     pub fn events(&self) -> mpsc::Receiver<Event> {
         let (sender, receiver) = mpsc::channel(QUEUE_LEN);
         match self {
@@ -89,11 +89,11 @@ async fn forward_events(
 
 /// Follows the events of a remote hub and reconnects until the receiver is dropped.
 async fn forward_remote_events(client: ApiClient, sender: mpsc::Sender<Event>) {
-    let mut pause = FIRST_PAUSE;
+    let mut pause = FIRST_RECONNECT_PAUSE;
     while !sender.is_closed() {
         match client.events().await {
             Ok(stream) => {
-                pause = FIRST_PAUSE;
+                pause = FIRST_RECONNECT_PAUSE;
                 let mut stream = pin!(stream);
                 let mut next = Some(Event::Lagged);
                 while let Some(event) = next {
@@ -109,6 +109,6 @@ async fn forward_remote_events(client: ApiClient, sender: mpsc::Sender<Event>) {
             Err(error) => tracing::warn!(%error, "the hub's events cannot be received"),
         }
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(LONGEST_RECONNECT_PAUSE);
     }
 }

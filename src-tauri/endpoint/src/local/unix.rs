@@ -1,4 +1,4 @@
-//! A Unix domain socket with mode 0600 in a folder that only its owner can write. Refuses
+//! A Unix domain socket with mode 0600 in a folder that only its owner can write to. Refuses
 //! connections of other users, except root.
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::state::{ListenerState, ResumeRequest};
 
 /// How long a call goes on after its connection broke.
 const RESUME_TIMEOUT: Duration = Duration::from_secs(10);
-/// The most bytes that are kept of messages that were sent, because they may have been lost.
+/// The most bytes of sent messages that are kept, because these messages may have been lost.
 const MAX_SENT_BYTES: usize = 64 * 1024;
 /// The most bytes of messages that wait for a client that may resume. If there are more, the call
 /// is cancelled.
@@ -27,6 +27,7 @@ const MAX_UNSENT_BYTES: usize = 1024 * 1024;
 pub(crate) struct AnswerStream {
     state: Arc<ListenerState>,
     session: Arc<ClientSession>,
+    /// The number of this stream, which begins the ids of its events.
     number: u64,
     /// `None` once the last message is taken.
     messages: Option<ResponseMessages>,
@@ -41,7 +42,7 @@ pub(crate) struct AnswerStream {
 struct Sending(Option<AnswerStream>);
 
 impl AnswerStream {
-    /// Returns the response for messages of which `first` is taken already.
+    /// Returns the response that sends `first` and then `messages`.
     pub(super) fn respond(
         state: Arc<ListenerState>,
         session: Arc<ClientSession>,
@@ -69,7 +70,8 @@ impl AnswerStream {
             .kept
             .front()
             .map_or(self.last_index + 1, |(index, _)| *index);
-        if !(oldest..=self.last_index + 1).contains(&(last_index + 1)) {
+        let next = last_index.checked_add(1)?;
+        if !(oldest..=self.last_index + 1).contains(&next) {
             return None;
         }
         let is_missed = |(index, _): &&(u64, Bytes)| *index > last_index;
@@ -85,8 +87,8 @@ impl AnswerStream {
             let answer = sending.0.as_mut()?;
             let message = answer.next(MAX_SENT_BYTES).await;
             let event = message.map(|message| answer.event(&message));
-            // If everything was sent, the call is over. Otherwise the client was too slow and may
-            // resume.
+            // After the last message, there is nothing to suspend. If the stream ends earlier, the
+            // client was too slow and may resume.
             if answer.messages.is_none() {
                 sending.0 = None;
             }
@@ -94,8 +96,8 @@ impl AnswerStream {
         })
     }
 
-    /// Returns the next message with its index, and keeps a copy. Returns `None` if there is no
-    /// other message, or if the stream has to be closed because the client reads too slowly.
+    /// Returns the next message with its index, and keeps a copy. Returns `None` after the last
+    /// message, or if the stream has to be closed because the client reads too slowly.
     async fn next(&mut self, max_kept: usize) -> Option<(u64, Bytes)> {
         let messages = self.messages.as_mut()?;
         let message = messages.next().await;
@@ -121,8 +123,8 @@ impl AnswerStream {
         events::message_event(message).id(format!("{}-{index}", self.number))
     }
 
-    /// Keeps the call going until the client resumes, the time is up, too much waits for the
-    /// client, or the session ends. In all cases but the first, the call is cancelled.
+    /// Keeps the call going until the client resumes. Cancels the call if the time is up, too much
+    /// waits for the client, the session ends or the endpoint stops.
     async fn wait_for_client(mut self, mut resumed: oneshot::Receiver<ResumeRequest>) {
         let deadline = Instant::now() + RESUME_TIMEOUT;
         let (ended, stopping) = (self.session.ended.clone(), self.state.stopping.clone());

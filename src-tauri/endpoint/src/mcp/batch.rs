@@ -38,12 +38,12 @@ pub(super) fn is_batch(body: &[u8]) -> bool {
     body.trim_ascii_start().starts_with(b"[")
 }
 
-/// Handles a batch. Its requests run concurrently. A malformed message is answered with an error,
-/// beside the other answers.
+/// Handles a batch. Its requests run concurrently. A malformed message is answered with an error
+/// among the other answers.
 ///
 /// # Errors
-/// Returns an error if the session's revision has no batches, or if the body is not a batch of 1 to
-/// [`MAX_MESSAGES`] messages.
+/// Returns an error if the headers name no session or an unknown revision, if the session's
+/// revision has no batches, or if the body is not a batch of 1 to [`MAX_MESSAGES`] messages.
 pub(super) async fn handle(
     state: &Arc<ListenerState>,
     caller: &Caller,

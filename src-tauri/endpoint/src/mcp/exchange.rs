@@ -1,4 +1,4 @@
-//! A client's request in flight, over any of the endpoint's transports.
+//! Runs a client's request in a session, over any of the endpoint's transports.
 
 use std::sync::Arc;
 
@@ -29,7 +29,8 @@ impl Exchange {
     /// Registers a request as in flight. The requests of a batch share a permit.
     ///
     /// # Errors
-    /// Returns an error if a request with this id is in flight already, or too many requests.
+    /// Returns an error if a request with this id is in flight already, or if too many requests are
+    /// in flight.
     pub(crate) fn begin(
         state: &Arc<ListenerState>,
         session: &Arc<ClientSession>,
@@ -55,8 +56,8 @@ impl Exchange {
         })
     }
 
-    /// Runs the request and returns its answer. Messages that belong to the request are sent before
-    /// it, on `stream` or, if there is none, to the session's outbox.
+    /// Runs the request and returns its answer. Messages that belong to the request are sent first,
+    /// on `stream` or, if there is none, to the session's outbox.
     pub(crate) async fn answer(mut self, stream: Option<MessageSender>) -> Bytes {
         let session = Arc::clone(self.in_flight.session());
         let handle = match stream {

@@ -61,7 +61,7 @@ pub(crate) async fn open(
     ))
 }
 
-/// `POST /messages/?session_id=…`: takes one message. An answer is sent on the stream.
+/// `POST /messages/?session_id=…`: accepts one message. Its answer is sent on the stream.
 pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Request) -> McpResult {
     let (parts, mut body) = request.into_parts();
     let client = auth::authenticate_client(&state, &parts, Some(&mut body)).await?;
@@ -143,7 +143,7 @@ async fn initialize(
     ));
 }
 
-/// Forwards the messages that belong to no request to the stream. If the stream or the session
+/// Forwards to the stream the messages that belong to no request. If the stream or the session
 /// ends, so does the other.
 async fn forward_messages(hub: Arc<Hub>, outlet: Arc<Outlet>, session: Arc<ClientSession>) {
     let mut messages = session.listen();

@@ -37,8 +37,8 @@ impl Caller {
     /// Returns the caller of a request. The body is read only if the client is unknown.
     ///
     /// # Errors
-    /// Returns an error if the client is unknown, or if the path names a server that does not exist
-    /// or may not run.
+    /// Returns an error if the client is unknown, if the project folder is invalid, or if the path
+    /// names a server that has no endpoint of its own.
     pub(super) async fn from_request(
         state: &ListenerState,
         parts: &Parts,
@@ -69,7 +69,9 @@ impl Caller {
             if BuiltIn::from_id(&id).is_some() {
                 format!("'{id}' is built into Drawbridge, and its tools are only at /mcp")
             } else {
-                format!("there is no server '{id}' that is enabled and accepted")
+                format!(
+                    "there is no server '{id}' that is enabled and accepted; see `drawbridge servers list`"
+                )
             },
         )
         .into())
@@ -143,11 +145,11 @@ pub(super) fn names_modern_revision(headers: &HeaderMap) -> bool {
         .is_some_and(|version| Era::from_revision(&version) == Some(Era::Modern))
 }
 
-/// Checks the revision of a GET or DELETE request.
+/// Checks the revision that a GET or DELETE request names.
 ///
 /// # Errors
-/// Returns 405 if the headers name a revision without sessions, which has only POST.
-pub(super) fn refuse_method(headers: &HeaderMap) -> Result<(), Refusal> {
+/// Returns 405 if the headers name a revision without sessions, because it supports only POST.
+pub(super) fn refuse_modern_revision(headers: &HeaderMap) -> Result<(), Refusal> {
     if names_modern_revision(headers) {
         return Err(Refusal::new(
             StatusCode::METHOD_NOT_ALLOWED,

@@ -18,7 +18,7 @@ pub(super) type McpResult = Result<Response, RpcRefusal>;
 /// An answer, preceded by the messages that belong to it.
 pub(crate) struct ResponseMessages {
     ready: VecDeque<Bytes>,
-    /// `None` if the client read them too slowly.
+    /// `None` if the client read them too slowly, or once the answer is ready.
     messages: Option<MessageReader>,
     /// `None` once the answer is ready.
     answer: Option<Pin<Box<dyn Future<Output = Bytes> + Send>>>,
@@ -39,15 +39,16 @@ impl ResponseMessages {
     /// Returns the first message.
     pub(crate) async fn first(&mut self) -> Bytes {
         loop {
-            // There is none if the client was too slow, but then the answer follows.
+            // `None` means that the client was too slow. The answer then follows.
             if let Some(message) = self.next().await {
                 return message;
             }
         }
     }
 
-    /// Returns the next message. The answer is the last one. Also returns `None`, once, if the
-    /// client reads too slowly, so that its stream has to be closed; the answer can still follow.
+    /// Returns the next message, or `None` after the last one, which is the answer. Also returns
+    /// `None`, once, if the client reads too slowly and its stream has to be closed; later calls
+    /// can still return the answer.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(message) = self.ready.pop_front() {
@@ -85,8 +86,8 @@ impl ResponseMessages {
     }
 }
 
-/// Returns the response: a JSON body for a single message, otherwise a stream that ends with its
-/// connection.
+/// Returns the response: a JSON body for a single message, otherwise a stream that the client
+/// cannot resume.
 pub(super) async fn respond(mut messages: ResponseMessages) -> Response {
     let first = messages.first().await;
     if messages.is_finished() {

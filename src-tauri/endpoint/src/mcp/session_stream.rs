@@ -1,9 +1,9 @@
 //! `GET /mcp`: the stream of a session's messages that belong to no request.
 //!
-//! With the `Last-Event-ID` of an answer whose connection broke, the stream is the rest of that
-//! answer; see [`answer_stream`](super::answer_stream).
+//! If `Last-Event-ID` names an event of an answer whose connection broke, the stream is the rest of
+//! that answer instead; see [`answer_stream`](super::answer_stream).
 //!
-//! A session has one stream of its own, and a new stream replaces the old one. Events have ids, and
+//! A session has one such stream, and a new stream replaces the old one. Events have ids, and
 //! the last ones are kept, so that a client whose connection broke can resume after its
 //! `Last-Event-ID`.
 
@@ -19,7 +19,7 @@ use futures_util::StreamExt;
 
 use super::{
     events,
-    request::{Caller, check_version, refuse_method},
+    request::{Caller, check_version, refuse_modern_revision},
     response::McpResult,
 };
 use crate::{
@@ -34,7 +34,7 @@ pub(crate) async fn get(State(state): State<Arc<ListenerState>>, request: Reques
     let (parts, _) = request.into_parts();
     let caller = Caller::from_request(&state, &parts, None).await?;
     let Parts { headers, .. } = parts;
-    refuse_method(&headers)?;
+    refuse_modern_revision(&headers)?;
     if !accepts_events(&headers) {
         let message = "the header `Accept` must allow text/event-stream";
         return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, message).into());

@@ -118,9 +118,9 @@ pub(super) async fn answer(
     }
 }
 
-/// Reads the request's `_meta`, and compares the request with its headers. Returns the row of the
-/// method, the request's `_meta`, and the params without the members of `_meta` that are for
-/// Drawbridge.
+/// Reads the request's `_meta`, and compares the request with its headers. Returns the entry of the
+/// method in the table of methods, the request's `_meta`, and the params without the members of
+/// `_meta` that are for Drawbridge.
 fn check_request(
     state: &ListenerState,
     headers: &HeaderMap,
@@ -189,7 +189,8 @@ fn check_headers(
 /// Checks that a header repeats a value of the body.
 ///
 /// # Errors
-/// Returns `-32020` if the header and the body differ, or if only one of them has the value.
+/// Returns `-32020` if the header and the body differ, if only one of them has the value, or if the
+/// header is repeated or malformed.
 fn require_header_match(
     headers: &HeaderMap,
     name: &str,
@@ -251,7 +252,7 @@ async fn run_request(
     let answer = async move {
         let reply = tokio::select! {
             reply = hub.handle_stateless_request(stateless_request) => reply,
-            () = session.ended.cancelled() => Err(RpcError::new(code::INTERNAL_ERROR, "the client's access was revoked")),
+            () = session.ended.cancelled() => Err(RpcError::new(code::INTERNAL_ERROR, "Drawbridge ended the client's session and aborted this request; if the client was not revoked, it may send the request again")),
         };
         if let Err(error) = &reply {
             let _ = error_code_setter.set(error.code);
@@ -304,7 +305,7 @@ fn stream_subscription(
 struct OpenSubscription {
     hub: Arc<Hub>,
     session: Arc<ClientSession>,
-    /// The filter of the subscription may be long.
+    /// Accounts for the memory of the subscription's filter, which may be long.
     _permit: RequestPermit,
 }
 

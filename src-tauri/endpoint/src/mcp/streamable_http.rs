@@ -30,7 +30,7 @@ use super::{
     exchange::Exchange,
     request::{
         Caller, check_content_type, check_version, malformed_error, names_modern_revision,
-        refuse_method,
+        refuse_modern_revision,
     },
     response::{McpResult, ResponseMessages, json_response, respond},
     stateless::{self, RawRequest},
@@ -108,7 +108,7 @@ pub(crate) async fn delete(State(state): State<Arc<ListenerState>>, request: Req
     let (parts, _) = request.into_parts();
     let caller = Caller::from_request(&state, &parts, None).await?;
     let Parts { headers, .. } = parts;
-    refuse_method(&headers)?;
+    refuse_modern_revision(&headers)?;
     let session = caller.find_session(&state, &headers, None)?;
     state.hub.sessions().close(&session.id);
     Ok(StatusCode::NO_CONTENT.into_response())

@@ -2,11 +2,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-/// The program that opened a TCP connection, by its address. An extension of each request over TCP.
+/// The address of the program that opened a TCP connection. An extension of each request over TCP
+/// that did not come through a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Peer {
     pub(super) address: SocketAddr,
-    /// The port of Drawbridge to which it connected.
+    /// The port of Drawbridge to which the program connected.
     pub(super) listener_port: u16,
 }
 
@@ -28,7 +29,7 @@ impl Peer {
         self.address.ip().to_canonical()
     }
 
-    /// Returns whether these are the ends of this connection, as the program sees them.
+    /// Returns whether `own` and `remote` are the ends of this connection, seen by the program.
     #[cfg(target_os = "linux")]
     pub(super) fn is_connected(&self, own: SocketAddr, remote: SocketAddr) -> bool {
         own.port() == self.address.port()

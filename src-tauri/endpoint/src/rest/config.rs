@@ -1,5 +1,5 @@
-//! `GET /config/client/{type}`: the configuration for a client, to paste or to download. It
-//! contains no secret: the client starts the bridge.
+//! `GET /config/client/{type}`: the configuration for a client, to paste or to download. The
+//! configuration contains no secret, because it makes the client start the bridge.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::{error_response::Refusal, state::ListenerState};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ConfigQuery {
-    /// `raw` to download the file that the client reads.
+    /// `json` (the default), or `raw` to download the file that the client reads.
     #[serde(default)]
     format: Option<String>,
 }

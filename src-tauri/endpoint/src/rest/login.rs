@@ -1,4 +1,4 @@
-//! `POST /api/login`: exchanges the one-time code of a link, or one that a person typed, for a
+//! `POST /api/login`: exchanges a one-time code, from a sign-in link or typed by a person, for a
 //! browser's token.
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::{
     state::ListenerState,
 };
 
-/// The largest body that is accepted without authentication, in bytes.
+/// The largest body of a sign-in, in bytes. The route needs no authentication, so this is small.
 pub(crate) const MAX_BODY_BYTES: usize = 4096;
 
 #[derive(Deserialize)]
@@ -28,8 +28,9 @@ struct Login {
     code: String,
 }
 
-/// The token, which the page keeps in the storage of its origin and sends as a bearer token. It is
-/// no cookie, because browsers send a cookie to every port of a host.
+/// The browser's id and token. The page keeps the token in the storage of its origin, and sends it
+/// as a bearer token. The token is no cookie, because browsers send a cookie to every port of a
+/// host.
 #[derive(Serialize)]
 pub(crate) struct SignedIn {
     id: BrowserId,
@@ -45,7 +46,7 @@ pub(crate) async fn redeem(
         let message = "the header `Content-Type` must be application/json";
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
-    if !state.logins.try_acquire() {
+    if !state.login_attempts.try_acquire() {
         state.hub.record_refused_code();
         let message = "too many attempts to sign in; try again in a minute";
         return Err(Refusal::too_many(message, 60));

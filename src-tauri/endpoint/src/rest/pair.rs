@@ -77,7 +77,9 @@ pub(crate) async fn pair(
             token,
             url,
         })),
-        PairingAnswer::Denied => Err(Refusal::forbidden("the user denied this client")),
+        PairingAnswer::Denied => Err(Refusal::forbidden(
+            "the user denied this client, which can ask again after 10 minutes",
+        )),
         PairingAnswer::TimedOut => Err(Refusal::new(
             StatusCode::REQUEST_TIMEOUT,
             "nobody answered within 5 minutes; ask again when the user is there",

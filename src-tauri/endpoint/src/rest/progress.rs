@@ -77,7 +77,7 @@ pub(crate) async fn show(
         .on_upgrade(move |socket| report(state, access, socket)))
 }
 
-/// Reports until the reader leaves, reads too slowly, or the endpoint stops.
+/// Reports until the reader leaves, reads too slowly or is signed out, or the endpoint stops.
 async fn report(state: Arc<ListenerState>, access: AdminAccess, mut socket: WebSocket) {
     let ended = tokio::select! {
         ended = report_calls(&state, &mut socket) => ended,
@@ -125,7 +125,7 @@ async fn report_calls(state: &ListenerState, socket: &mut WebSocket) -> Ended {
         tokio::select! {
             () = state.stopping.cancelled() => return Ended::Stopping,
             event = events.recv() => match event {
-                Ok(event) => next = message(event, &mut running),
+                Ok(event) => next = progress_message(event, &mut running),
                 Err(RecvError::Lagged(_)) => return Ended::ReaderTooSlow,
                 Err(RecvError::Closed) => return Ended::Stopping,
             },
@@ -150,9 +150,9 @@ async fn send(socket: &mut WebSocket, message: Message) -> Result<(), Ended> {
     }
 }
 
-/// Returns the message about an event, if it is about a call that was reported as running or runs
-/// now.
-fn message(event: Event, running: &mut BTreeSet<CallId>) -> Option<ProgressMessage> {
+/// Returns the message about an event, if the event is about a call that was reported as running or
+/// has just started to run. Updates the set of running calls.
+fn progress_message(event: Event, running: &mut BTreeSet<CallId>) -> Option<ProgressMessage> {
     if let Event::CallProgressed { id, progress } = event {
         return running
             .contains(&id)

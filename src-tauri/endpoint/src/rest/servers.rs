@@ -31,7 +31,8 @@ pub(crate) async fn list(State(state): SharedState) -> JsonResult<ServersView> {
     run_verb(state, ListServers {}).await
 }
 
-/// Adds a server from its spec, or from the registration of a source at a tools provider.
+/// Adds a server from its spec, or from the JSON with which a server is registered at a tools
+/// provider (see [`read_registration`]).
 pub(crate) async fn add(
     State(state): SharedState,
     body: BodyBytes,

@@ -1,5 +1,5 @@
 //! How many unknown tokens each address may send. A request with a known token is never counted,
-//! and never refused because of the others.
+//! and never refused because of other requests.
 
 use std::{
     collections::HashMap,
@@ -12,25 +12,26 @@ use std::{
 use drawbridge_sessions::{TokenBucket, wait_seconds};
 
 /// The unknown tokens that an address may send in a minute. A client that repeats a revoked token
-/// in a loop is told to wait, and causes no more questions and records. All programs of this
-/// computer have one address, so there is room for several such clients. The limit is no defence
-/// against guesses, because a known token is always accepted: tokens have at least 32 characters.
+/// in a loop is told to wait, and causes no more pairing requests and log entries. All programs on
+/// this computer share one address, so there is room for several such clients. The limit is no
+/// defence against guessing, because a correct token is always accepted. The length of the tokens
+/// is: they have at least 32 characters.
 const REFUSED_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("not zero");
 const MINUTE: Duration = Duration::from_secs(60);
-/// The number of addresses that are counted. Further ones share a count.
+/// The number of addresses that have a count of their own. Further addresses share one.
 const MAX_ADDRESSES: usize = 1_000;
 
 /// Counts the refused tokens of each address.
 #[derive(Default)]
 pub(crate) struct RefusedTokens(Mutex<HashMap<Source, TokenBucket>>);
 
-/// The origin of requests.
+/// The senders of requests that share a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Source {
-    /// An IPv4 address, or the network of an IPv6 address, of which one computer may have all
-    /// addresses.
+    /// An IPv4 address, or the /64 network of an IPv6 address, because one computer may have all
+    /// addresses of such a network.
     Network(IpAddr),
-    /// A proxy, or one of too many addresses.
+    /// All proxies, and the addresses beyond [`MAX_ADDRESSES`].
     Other,
 }
 
@@ -51,7 +52,8 @@ impl RefusedTokens {
     /// Counts a refused token. Without an `address`, the request came through a proxy.
     ///
     /// # Errors
-    /// Returns an error if the address has sent too many: the seconds until it may send another.
+    /// Returns an error if the address has sent too many tokens: the seconds until it may send
+    /// another one.
     pub(crate) fn count(&self, address: Option<IpAddr>) -> Result<(), u64> {
         let mut sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut source = Source::of(address);

@@ -34,8 +34,8 @@ struct ReplayBuffer {
 }
 
 impl SessionStreams {
-    /// Returns the messages of a session with their ids, beginning with the stored ones after
-    /// `last_event_id`. Ends the session's previous stream. The stream ends if it is read too
+    /// Returns the messages of a session with their ids, beginning with the stored messages after
+    /// `last_event_id`. Ends the session's previous stream. The new stream ends if it is read too
     /// slowly.
     pub(crate) fn open(
         &self,

@@ -38,7 +38,7 @@ pub(crate) struct OpenStream {
 }
 
 impl SseStreams {
-    /// Opens a stream of a client. Returns it with the messages that it has to send.
+    /// Opens a stream to a client. Returns the stream and the messages to send on it.
     pub(crate) fn open(&self, id: &str, client: ClientName) -> (OpenStream, MessageReader) {
         let (queue, messages) = message_stream();
         let outlet = Arc::new(Outlet {
@@ -56,7 +56,8 @@ impl SseStreams {
         (open, messages)
     }
 
-    /// Returns the stream with this id. Returns `None` if the stream belongs to another client.
+    /// Returns the stream with this id. Returns `None` if there is no such stream, or if it belongs
+    /// to another client or was closed.
     pub(crate) fn find(&self, id: &str, client: &ClientName) -> Option<Arc<Outlet>> {
         self.lock()
             .get(id)
@@ -99,6 +100,7 @@ impl Outlet {
         }
     }
 
+    /// Queues an error as the answer to a request.
     pub(crate) fn refuse(&self, id: Id<'_>, why: &str) {
         self.send_answer(encode::encode_error(
             Some(id),

@@ -12,7 +12,8 @@ use axum::response::Response;
 use drawbridge_model::ids::SessionId;
 use tokio::sync::oneshot;
 
-/// The most answers of one session that can be suspended. The calls of further ones are cancelled.
+/// The most answers of one session that can be suspended. If the connection of a further answer
+/// breaks, its call is cancelled.
 const MAX_PER_SESSION: usize = 16;
 
 /// The answers, by the numbers of their streams.
@@ -28,11 +29,11 @@ struct SuspendedAnswer {
     resume: oneshot::Sender<ResumeRequest>,
 }
 
-/// A client wants the rest of an answer.
+/// A client's request for the rest of an answer.
 pub(crate) struct ResumeRequest {
     /// The index of the last event that the client has.
     pub(crate) last_index: u64,
-    /// Takes the response with the events after it, or `None` if some of them are lost.
+    /// Takes the response with the later events, or `None` if some of these events are lost.
     pub(crate) response: oneshot::Sender<Option<Response>>,
 }
 
@@ -50,8 +51,8 @@ impl SuspendedAnswers {
         session: &SessionId,
     ) -> Option<oneshot::Receiver<ResumeRequest>> {
         let mut answers = self.lock();
-        let of_session = answers.values().filter(|answer| answer.session == *session);
-        if of_session.count() >= MAX_PER_SESSION {
+        let in_session = answers.values().filter(|answer| answer.session == *session);
+        if in_session.count() >= MAX_PER_SESSION {
             return None;
         }
         let (resume, resumed) = oneshot::channel();
@@ -65,8 +66,8 @@ impl SuspendedAnswers {
         self.lock().remove(&number);
     }
 
-    /// Resumes an answer of a session. Returns `None` if it is not suspended, or if events after
-    /// `last_index` are lost.
+    /// Resumes an answer of a session. Returns `None` if the answer is not suspended, or if events
+    /// after `last_index` are lost.
     pub(crate) async fn resume(
         &self,
         number: u64,

@@ -1,5 +1,6 @@
-//! Browsers: a one-time code is exchanged for a token, which signs a browser in until it is signed
-//! out, was not used for [`IDLE_TTL`], is as old as [`MAX_TTL`], or the hub ends.
+//! Browsers: a one-time code is exchanged for a token, which signs a browser in. The browser stays
+//! signed in until a person signs it out, it has made no request for [`IDLE_TTL`], [`MAX_TTL`] has
+//! passed, another browser takes its place, or the hub ends.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -35,8 +36,9 @@ pub(super) struct Browsers(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
+    /// By the digests of the codes.
     codes: HashMap<String, Code>,
-    /// By the digests of their tokens.
+    /// The sessions, by the digests of their tokens.
     sessions: BTreeMap<String, BrowserSession>,
 }
 
@@ -60,7 +62,7 @@ pub struct ScreenAddress {
 pub struct SignedInBrowser {
     pub id: BrowserId,
     pub address: ScreenAddress,
-    /// What the browser says of itself: plain text from outside.
+    /// The `User-Agent` that the browser sent, shortened and without control characters.
     pub user_agent: Option<String>,
     pub signed_in_at: Timestamp,
     pub last_used_at: Timestamp,
@@ -73,7 +75,7 @@ pub struct SignedInBrowser {
 pub enum CodeUse {
     Waiting,
     Redeemed(SignedInBrowser),
-    /// The code expired or was never issued.
+    /// The code has expired, was replaced, or was never issued.
     Expired,
 }
 
@@ -97,7 +99,7 @@ struct LastUse {
     at: Timestamp,
 }
 
-/// A token for a browser, which is shown to the browser once.
+/// A token for a browser, which is sent to the browser once.
 pub struct BrowserToken {
     pub browser: SignedInBrowser,
     pub token: String,
@@ -126,7 +128,8 @@ impl Browsers {
     }
 
     /// Exchanges a code for a token. A person may have typed the code, with spaces or hyphens. Also
-    /// returns the browser that is signed out to make room.
+    /// returns the browser that is signed out to make room. Returns `None` if the code is unknown,
+    /// used or expired.
     pub(super) fn redeem_code(
         &self,
         code: &str,
@@ -152,12 +155,12 @@ impl Browsers {
         let token = random::token();
         let browser = session.describe();
         code.redeemed_by = Some(browser.clone());
-        let unused = sessions
+        let least_recent = sessions
             .iter()
             .filter(|_| sessions.len() >= MAX_BROWSERS)
             .min_by_key(|(_, session)| session.last_use().instant)
             .map(|(digest, _)| digest.clone());
-        let evicted = unused
+        let evicted = least_recent
             .and_then(|digest| sessions.remove(&digest))
             .map(|session| {
                 session.0.ended.cancel();
@@ -195,20 +198,20 @@ impl Browsers {
         self.lock().sessions.contains_key(&digest)
     }
 
-    /// Removes the browsers whose time is over, and returns them.
+    /// Removes the browsers whose sign-in has expired, and returns them.
     pub(super) fn remove_ended(&self) -> Vec<SignedInBrowser> {
         self.remove_if(BrowserSession::has_ended)
     }
 
-    /// Signs out one browser, or all of them, and returns these.
+    /// Signs out one browser, or all of them. Returns the signed-out browsers.
     pub(super) fn sign_out(&self, id: Option<&BrowserId>) -> Vec<SignedInBrowser> {
         self.remove_if(|session| id.is_none_or(|id| session.0.id == *id))
     }
 
-    fn remove_if(&self, is_meant: impl Fn(&BrowserSession) -> bool) -> Vec<SignedInBrowser> {
+    fn remove_if(&self, is_removed: impl Fn(&BrowserSession) -> bool) -> Vec<SignedInBrowser> {
         let mut removed = Vec::new();
         self.lock().sessions.retain(|_, session| {
-            let stays = !is_meant(session);
+            let stays = !is_removed(session);
             if !stays {
                 session.0.ended.cancel();
                 removed.push(session.describe());
@@ -251,7 +254,8 @@ impl LastUse {
 }
 
 impl ScreenAddress {
-    /// Returns whether a request names this address. A browser sends no `Origin` with a GET.
+    /// Returns whether a request to the address `used` comes from this address. A browser sends no
+    /// `Origin` with a GET to its own origin.
     fn includes(&self, used: &Self) -> bool {
         self.host == used.host && (used.origin.is_none() || self.origin == used.origin)
     }
@@ -264,7 +268,8 @@ impl ScreenAddress {
 }
 
 impl BrowserSession {
-    /// Resolves when the browser is signed out, by a person or because its time is over.
+    /// Resolves when the browser is signed out: by a person, for another browser, or because its
+    /// sign-in has expired.
     pub async fn ended(&self) {
         loop {
             tokio::select! {

@@ -1,4 +1,5 @@
-//! How many calls a client may make in a minute, if a person has set a limit.
+//! How many calls a client may make in a minute, if a person has set a limit. A token bucket counts
+//! them: after a pause, a client may make as many calls at once as the limit allows for a minute.
 //!
 //! Nobody has a limit by default: a client that only makes calls that rules allow may make
 //! thousands in a second, and the requests in flight are bounded anyway. A limit is for an agent
@@ -17,7 +18,7 @@ use drawbridge_sessions::{TokenBucket, wait_seconds};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The clients that have a limit. A call of another client finds this out without a lock.
+/// The clients that have a limit. For a call of another client, no lock is taken.
 #[derive(Default)]
 pub(super) struct CallLimits(ArcSwap<BTreeMap<ClientName, Arc<CallLimit>>>);
 

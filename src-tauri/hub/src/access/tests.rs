@@ -160,11 +160,11 @@ async fn a_connection_is_noted_without_the_database() {
         access.record_connection(&name, Some("app 1".to_owned()));
     }
     access.store.close().await;
-    access.store_uses().await.expect_err("it cannot be written");
+    access.store_uses().await.expect_err("the store is closed");
     assert_eq!(
         access.unsaved().len(),
         1,
-        "it is kept, and written the next time"
+        "the use is kept for the next attempt"
     );
     assert_eq!(access.clients()[0].software.as_deref(), Some("app 1"));
 }
@@ -231,7 +231,7 @@ async fn a_browser_that_makes_room_for_another_is_recorded() {
         token.expect("a token");
     }
     journal.close().await;
-    let kinds = rusqlite::Connection::open(folder.path().join("test.db"))
+    let count = rusqlite::Connection::open(folder.path().join("test.db"))
         .and_then(|connection| {
             connection.query_row(
                 "SELECT count(*) FROM audit WHERE kind = 'browser_signed_out'",
@@ -240,5 +240,5 @@ async fn a_browser_that_makes_room_for_another_is_recorded() {
             )
         })
         .expect("read the audit log");
-    assert_eq!(kinds, 1);
+    assert_eq!(count, 1);
 }

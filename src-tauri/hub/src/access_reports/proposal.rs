@@ -20,7 +20,7 @@ use url::Url;
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SandboxProposal {
     pub sandbox: Sandbox,
-    /// What the server used and the sandbox does not allow. A person may add it.
+    /// The paths that the server used and the sandbox does not allow. A person may add them.
     pub excluded: Vec<ExcludedPath>,
 }
 
@@ -40,7 +40,7 @@ pub struct ExcludedPath {
 pub enum ExclusionReason {
     /// It holds keys, passwords, the profile of a browser, or settings that start programs.
     Private,
-    /// It would contain much else, such as the whole home folder.
+    /// It contains much that the server did not use, as the whole home folder does.
     TooBroad,
     /// It belongs to the system, or to the files of programs.
     System,
@@ -57,9 +57,9 @@ pub(super) enum FileKind {
     Folder,
 }
 
-/// What a proposal depends on besides the report.
+/// The facts about a computer on which a proposal depends.
 pub(super) struct Machine<'a> {
-    /// The home folder, without links.
+    /// The home folder, with symbolic links resolved.
     pub(super) home: Option<PathBuf>,
     pub(super) temporary: Vec<PathBuf>,
     /// Drawbridge's own folder.
@@ -70,7 +70,7 @@ pub(super) struct Machine<'a> {
     pub(super) kind_of: &'a dyn Fn(&Path) -> Option<FileKind>,
 }
 
-/// Places in the home folder that hold secrets, or that start programs of the person.
+/// Places in the home folder that hold secrets, or in which a file can make programs start.
 const PRIVATE: &[&str] = &[
     ".ssh",
     ".gnupg",
@@ -141,7 +141,7 @@ const PRIVATE: &[&str] = &[
 ];
 /// Names of files that hold secrets wherever they are.
 const PRIVATE_NAMES: &[&str] = &["id_rsa", "id_ed25519", "id_ecdsa", "credentials.json"];
-/// Caches in the home folder. In a sandbox, programs have them in their own folder.
+/// Caches in the home folder. In a sandbox, a server has its caches in its own folder.
 const CACHES: &[&str] = &[".cache", ".npm", ".bun", ".local/share/uv", ".local/state"];
 /// Folders of the system.
 const SYSTEM: &[&str] = &[
@@ -164,14 +164,14 @@ const PROJECT_MARKERS: &[&str] = &[
     "go.mod",
     "pom.xml",
 ];
-/// How many files directly in a folder of the home folder are proposed one by one.
+/// The most files of a folder directly below the home folder that are proposed one by one.
 const MAX_SINGLE_FILES: usize = 3;
 /// The most ports that are proposed.
 const MAX_PORTS: usize = 16;
 const HTTPS: u16 = 443;
 
 impl Machine<'_> {
-    /// Returns the facts of this computer.
+    /// Returns the facts about this computer.
     pub(super) fn this(data_dir: &Path) -> Self {
         let resolve = |path: PathBuf| fs::canonicalize(&path).unwrap_or(path);
         Machine {
@@ -197,8 +197,8 @@ impl Machine<'_> {
     }
 }
 
-/// Returns the proposal for a server. `None` if this system has no sandboxes, or could not record
-/// the run.
+/// Returns the proposal for a server, or `None` if this system has no sandboxes or could not record
+/// the run, or if the proposed sandbox is invalid.
 pub(super) fn propose_for(
     server: &RegisteredServer,
     report: &AccessReport,
@@ -214,8 +214,8 @@ pub(super) fn propose_for(
     proposal.sandbox.check().is_ok().then_some(proposal)
 }
 
-/// Returns the smallest sensible sandbox that allows what was used. What the sandbox of the run
-/// lists stays, because a person chose it; what it refused is left out.
+/// Returns the smallest sensible sandbox that allows what was used. Everything that the sandbox of
+/// the run lists stays, because a person chose it. Everything that it refused is left out.
 fn propose(
     spec: &ServerSpec,
     current: Option<&Sandbox>,
@@ -230,7 +230,7 @@ fn propose(
         chosen: BTreeMap::new(),
         excluded: BTreeMap::new(),
     };
-    // The person told the server to use these, even if it did not do so yet.
+    // The person told the server to use these folders, even if it has not used them yet.
     for folder in arguments {
         folding.place(&folder, FileAccess::Read);
     }
@@ -297,7 +297,7 @@ fn propose_network(
     used: &AccessSummary,
     machine: &Machine<'_>,
 ) -> ProposedNetwork {
-    let kept = current.map(|current| current.network);
+    let current_network = current.map(|current| current.network);
     let ports = |kind: AddressKind| -> BTreeSet<u16> {
         let of_kind = used
             .addresses
@@ -309,7 +309,7 @@ fn propose_network(
     let uses_udp = !ports(AddressKind::Udp).is_empty();
     // Without its cache, which is in the server's own folder, the program is downloaded again.
     if spec.runtime().is_some_and(|runtime| runtime.may_download())
-        && kept != Some(SandboxNetwork::None)
+        && current_network != Some(SandboxNetwork::None)
     {
         connect.insert(HTTPS);
     }
@@ -319,7 +319,7 @@ fn propose_network(
         connect.extend(&current.connect);
         bind.extend(&current.bind);
     }
-    let network = match kept {
+    let network = match current_network {
         Some(SandboxNetwork::None) => SandboxNetwork::None,
         _ if connect.is_empty() && bind.is_empty() && !uses_udp => SandboxNetwork::None,
         _ if !machine.limits_ports || connect.len() + bind.len() > MAX_PORTS => SandboxNetwork::All,
@@ -335,7 +335,7 @@ fn propose_network(
     }
 }
 
-/// Returns the folders among these values of a spec: what is used in one of them belongs together.
+/// Returns the folders among these values of a spec. Each stands for all files that are used in it.
 fn named_folders<'a>(
     values: impl Iterator<Item = &'a String>,
     machine: &Machine<'_>,
@@ -355,7 +355,7 @@ fn named_folders<'a>(
         .collect()
 }
 
-/// Finds the folders that stand for files.
+/// Replaces the files that were used by the folders to which they belong.
 struct Folding<'a> {
     machine: &'a Machine<'a>,
     /// The folders that the spec names.
@@ -365,8 +365,8 @@ struct Folding<'a> {
 }
 
 impl Folding<'_> {
-    /// Chooses or excludes a path. Returns its folder if that depends on how many other files of it
-    /// are used.
+    /// Chooses or excludes a path. Returns the path's folder instead if the choice between file and
+    /// folder depends on how many files of the folder are used.
     fn place(&mut self, path: &Path, access: FileAccess) -> Option<PathBuf> {
         if let Some((path, reason)) = find_exclusion(path, access, self.machine) {
             self.excluded.insert((path, access), reason);
@@ -390,15 +390,15 @@ impl Folding<'_> {
             }
             return None;
         }
-        let is_in_home = self.machine.home.as_deref() == folder.parent();
-        if kind == Some(FileKind::File) && is_in_home && access == FileAccess::Read {
+        let is_directly_below_home = self.machine.home.as_deref() == folder.parent();
+        if kind == Some(FileKind::File) && is_directly_below_home && access == FileAccess::Read {
             return Some(folder.to_owned());
         }
         self.choose(folder.to_owned(), access);
         None
     }
 
-    /// Chooses single files in a folder of the home folder, or the folder if there are many.
+    /// Chooses the single files of each folder, or the folder if there are many.
     fn place_singles(&mut self, singles: BTreeMap<(PathBuf, FileAccess), Vec<PathBuf>>) {
         for ((folder, access), files) in singles {
             if files.len() > MAX_SINGLE_FILES {
@@ -411,7 +411,8 @@ impl Folding<'_> {
         }
     }
 
-    /// Returns the folder of the project or program to which a path belongs.
+    /// Returns the folder to which a path belongs: one that the spec names, or that of a program's
+    /// settings or data, or that of a project.
     fn find_top(&self, path: &Path, kind: Option<FileKind>) -> Option<PathBuf> {
         let is_usable = |folder: &&Path| !is_too_broad(folder, self.machine);
         let named = self.roots.iter().find(|root| path.starts_with(root));
@@ -463,7 +464,8 @@ impl Folding<'_> {
     }
 }
 
-/// Returns why a path is not proposed, whatever else is used, and the path that stands for it.
+/// Returns the path that is excluded in place of this one, and why, if it is excluded no matter
+/// what else is used.
 fn find_exclusion(
     path: &Path,
     access: FileAccess,
@@ -519,8 +521,8 @@ fn find_exclusion(
     None
 }
 
-/// Returns whether a folder contains much else: the root, a top folder of the system, the home
-/// folder or a folder around it, or a folder around a private place.
+/// Returns whether a folder is too broad: the root, a folder directly below it, the home folder, a
+/// private place or Drawbridge's own folder, or a folder around one of the last three.
 fn is_too_broad(folder: &Path, machine: &Machine<'_>) -> bool {
     let is_around = |inner: &Path| inner.starts_with(folder);
     folder.components().count() <= 2
@@ -530,7 +532,7 @@ fn is_too_broad(folder: &Path, machine: &Machine<'_>) -> bool {
         })
 }
 
-/// Returns a path as a spec names it.
+/// Returns a path as a spec writes it, with `~/` for the home folder.
 fn display(path: &Path, machine: &Machine<'_>) -> String {
     let below = machine
         .home

@@ -17,8 +17,8 @@ use crate::{elicitation::Elicitation, hub::Hub, policy::QueueError};
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListApprovals {}
 
-/// `approvals.missed`: the requests that nobody decided in time and whose identical retry can still
-/// be allowed.
+/// `approvals.missed`: the requests that nobody decided in time, and of which a person can still
+/// allow an identical retry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListMissed {}
@@ -41,8 +41,8 @@ pub struct DecideApproval {
     pub verdict: Verdict,
 }
 
-/// `approvals.allow_retry`: allows an identical retry of a call that nobody decided in time. The
-/// verb itself runs nothing.
+/// `approvals.allow_retry`: allows one identical retry of a request that nobody decided in time.
+/// The verb itself runs nothing: the client has to send the request again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AllowRetry {
@@ -51,10 +51,11 @@ pub struct AllowRetry {
     pub digest: String,
 }
 
-/// For how many seconds an identical retry is allowed.
+/// The permission to retry a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RetryAllowed {
+    /// How long the permission lasts, in seconds.
     pub seconds: u32,
 }
 
@@ -67,17 +68,18 @@ pub struct PreviewVerdict {
     pub verdict: Verdict,
 }
 
-/// The effect of a verdict beyond its one call.
+/// The effect of a verdict on calls other than the one that it decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerdictPreview {
-    /// The rule in words; empty if the verdict makes none.
+    /// The rule in words; empty if the verdict makes no rule.
     pub rule: String,
+    /// The past calls that the rule would have matched.
     pub dry_run: DryRun,
 }
 
-/// `approvals.open_url`: accepts a server's request that the person visits a URL, and returns the
-/// URL. The desktop app opens it in the browser.
+/// `approvals.open_url`: accepts a server's request that the person visit a URL, and returns the
+/// URL. The desktop app opens the URL in the browser.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct OpenApprovalUrl {
@@ -86,7 +88,7 @@ pub struct OpenApprovalUrl {
     pub digest: String,
 }
 
-/// A URL that a person visits for a server.
+/// The URL that a server asks a person to visit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ApprovalUrl {

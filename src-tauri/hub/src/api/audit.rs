@@ -11,20 +11,20 @@ use super::{ApiError, Verb};
 use crate::hub::Hub;
 
 /// The most calls or entries in one page.
-const PAGE: u32 = 500;
+const MAX_PAGE_SIZE: u32 = 500;
 
 /// `audit.verify`: recomputes the chain over all entries and calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerifyAudit {}
 
-/// `audit.list`: entries, newest first, a page at a time. By default, entries about calls are not
-/// returned, because `calls.list` has them.
+/// `audit.list`: entries, newest first, a page at a time. Entries about calls are returned only if
+/// their kind is named, because `calls.list` has the calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
 pub struct ListAudit {
-    /// Only entries of this kind, which may be a kind of entries about calls.
+    /// Only entries of this kind. If it is absent, all entries that are not about a call.
     pub kind: Option<AuditKind>,
     /// Only entries at or after this moment.
     pub since: Option<Timestamp>,
@@ -80,7 +80,7 @@ impl Verb for ListAudit {
 
     async fn run(self, hub: &Hub) -> Result<AuditEntries, ApiError> {
         hub.journal.flush().await;
-        let limit = self.limit.unwrap_or(PAGE).clamp(1, PAGE);
+        let limit = self.limit.unwrap_or(MAX_PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
         let filter = AuditFilter {
             kind: self.kind,
             since: self.since,
@@ -99,7 +99,7 @@ impl Verb for ExportAudit {
 
     async fn run(self, hub: &Hub) -> Result<AuditPage, ApiError> {
         hub.journal.flush().await;
-        let limit = self.limit.unwrap_or(PAGE).clamp(1, PAGE);
+        let limit = self.limit.unwrap_or(MAX_PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
         let calls = hub
             .store
             .audited_calls(self.after.as_ref(), self.since, self.until, limit)

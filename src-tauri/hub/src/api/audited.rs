@@ -5,7 +5,7 @@ use drawbridge_model::audit::AuditKind::{self, *};
 
 /// The entries that a verb leaves in the audit log.
 pub(crate) enum Audited {
-    /// Entries of these kinds, or of some of them, if the verb has changed anything.
+    /// Entries of some or all of these kinds, if the verb has changed anything.
     Entries(&'static [AuditKind]),
     /// No entry, for this reason.
     Nothing(&'static str),
@@ -17,7 +17,7 @@ const READS: Audited = Nothing("changes nothing");
 const USERS_DATA: Audited = Nothing("changes a user's data, and no access");
 const SAVES_NOTHING: Audited = Nothing("returns a spec, and saves nothing");
 
-/// Each verb with what the audit log has about it, in the order of [`super::NAMES`].
+/// Each verb with the entries that it leaves, in the order of [`super::NAMES`].
 pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ("approvals.list", READS),
     ("approvals.show", READS),
@@ -64,6 +64,7 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
         Entries(&[
             ClientFilesChanged,
             ClientRevoked,
+            ClientChanged,
             ProfileChanged,
             ServerRemoved,
             PolicyChanged,
@@ -143,7 +144,7 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ),
     (
         "screens.open",
-        Nothing("the browser that uses the link has an entry"),
+        Nothing("the sign-in of the browser that uses the link has an entry"),
     ),
     ("screens.check_code", READS),
     ("secrets.list", READS),

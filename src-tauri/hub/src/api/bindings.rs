@@ -1,7 +1,7 @@
 //! Writes the verbs' types for the UI, `ui/src/ipc/bindings.ts`.
 //!
-//! The test writes the file if `DRAWBRIDGE_WRITE_BINDINGS` is set, as `cargo xtask bindings` does.
-//! Otherwise the test fails if the file is stale.
+//! The test `the_bindings_of_the_ui_are_up_to_date` writes the file if `DRAWBRIDGE_WRITE_BINDINGS`
+//! is set, as `cargo xtask bindings` sets it. Otherwise the test fails if the file is stale.
 
 use std::{any::TypeId, collections::BTreeMap, collections::HashSet, fmt::Write, path::Path};
 
@@ -89,7 +89,7 @@ impl Bindings {
     }
 }
 
-/// Returns the labels of all states, as constants.
+/// Returns the labels of states and other values, as constants in TypeScript.
 fn all_labels() -> String {
     [
         labels("SERVER_STATE_LABELS", ServerState::ALL, ServerState::label),

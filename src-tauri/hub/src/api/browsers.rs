@@ -1,4 +1,4 @@
-//! Browsers: those that are signed in to the screens.
+//! Browsers that are signed in to the screens.
 
 use drawbridge_model::ids::{BrowserId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -13,20 +13,21 @@ pub struct BrowserView {
     pub id: BrowserId,
     /// The address at which the browser signed in. Its token is valid only there.
     pub address: String,
-    /// What the browser says of itself: plain text from outside.
+    /// The `User-Agent` that the browser sent: plain text from outside.
     pub user_agent: Option<String>,
     pub signed_in_at: Timestamp,
     pub last_used_at: Timestamp,
-    /// When the browser is signed out if nobody uses it until then.
+    /// When the browser's sign-in ends if nobody uses the browser until then.
     pub expires_at: Timestamp,
 }
 
-/// `browsers.list`: the browsers that are signed in, the latest first.
+/// `browsers.list`: the browsers that are signed in, the latest sign-in first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListBrowsers {}
 
-/// `browsers.sign_out`: signs a browser out. Its token and its open pages end at once.
+/// `browsers.sign_out`: signs a browser out. The browser's token becomes invalid and its open pages
+/// are disconnected at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SignOutBrowser {

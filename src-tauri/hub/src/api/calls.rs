@@ -23,14 +23,14 @@ use crate::{hub::Hub, live_calls::LiveCallView};
 pub struct ListCalls {
     pub client: Option<ClientName>,
     pub server: Option<ServerId>,
-    /// Only calls that waited for a person, including those that timed out: the history of
-    /// approvals.
+    /// Only calls about which a person was to decide, including those that nobody decided: the
+    /// history of approvals.
     pub asked: bool,
     /// Only calls that contain this text in their method, tool, exposed name, reason, error or
     /// params. ASCII letters match in either case.
     pub text: Option<String>,
     pub decision: Option<Decision>,
-    /// Only calls that follow this call in the list: the next page.
+    /// Only calls that are older than this call: the last call of the previous page.
     pub before: Option<CallId>,
     /// Only calls at or after this moment.
     pub since: Option<Timestamp>,
@@ -90,13 +90,15 @@ pub struct ListRunningCalls {}
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RunningCallView {
     pub call: Call,
-    /// How long it has run, in milliseconds.
+    /// How long the call has run, in milliseconds.
     pub running_ms: u32,
-    /// The latest progress. Servers report progress only if the client asks for it.
+    /// The latest progress that the server reported. Servers report progress only if the client
+    /// asks for it.
     pub progress: Option<CallProgress>,
 }
 
-/// `calls.cancel`: cancels a running call at its server. Its client gets an error that says so.
+/// `calls.cancel`: cancels a running call at its server. The client gets an error that says that
+/// the call was cancelled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CancelCall {
@@ -117,7 +119,8 @@ pub struct ShowCallStats {
     pub tool: Option<String>,
 }
 
-/// A span of time that ends now, and the steps of its series.
+/// A span of time, and the steps of its series. The last step is the one that contains the present
+/// moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -156,8 +159,9 @@ pub struct CallStatsView {
     pub series: Vec<CallStats>,
     /// The groups with the most calls, at most 50.
     pub groups: Vec<CallGroupView>,
+    /// The number of further groups.
     pub omitted_groups: u32,
-    /// Whether there were more calls than are counted (200,000), so that older ones are missing.
+    /// Whether as many calls were counted as can be (200,000), so that older ones may be missing.
     pub is_partial: bool,
 }
 
@@ -165,9 +169,9 @@ pub struct CallStatsView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CallGroupView {
-    /// The client, the server's id, or the tool's own name.
+    /// The client's name, the server's id, or the server's own name of the tool.
     pub name: String,
-    /// The server of a tool. Empty if no server has the tool, and for other groups.
+    /// The server of a tool. Empty if no server has the tool, or if the group is no tool.
     pub server: String,
     pub stats: CallStats,
 }
@@ -261,7 +265,7 @@ impl From<StatsGroup> for CallGroup {
     }
 }
 
-/// Returns the groups with the most calls, in this order.
+/// Returns the groups with the most calls, the largest first.
 fn largest_groups(groups: BTreeMap<String, CallStats>, by: StatsGroup) -> Vec<CallGroupView> {
     let view = |(key, stats): (String, CallStats)| {
         let (server, name) = match key.split_once(' ') {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{ApiError, Done, Verb, profiles};
 use crate::{access::TokenLifetime, hub::Hub};
 
-/// How long abandoned calls count, in milliseconds.
+/// The period in which abandoned calls are counted, in milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// A client that a person added, or that connected over the stdio bridge.
@@ -29,7 +29,7 @@ pub struct ClientView {
     pub calls_per_minute: Option<NonZeroU32>,
     /// When the token ends; never if absent.
     pub token_expires_at: Option<Timestamp>,
-    /// Until when the token before the last rotation is valid, if nobody uses the new one.
+    /// Until when the previous token is valid after a rotation, if nobody uses the new token.
     pub old_token_until: Option<Timestamp>,
     pub created_at: Timestamp,
     pub last_seen_at: Option<Timestamp>,
@@ -44,15 +44,16 @@ pub struct ClientView {
     /// The profile that limits what the client sees; none if the client sees everything, or if its
     /// profile was removed.
     pub profile: Option<String>,
-    /// Whether the client sees nothing because its profile was removed, until a person chooses
-    /// another one, or none.
+    /// Whether the client's profile was removed. The client then sees nothing until a person
+    /// assigns another profile, or chooses that the client has no profile.
     pub profile_removed: bool,
     /// The number of calls that the client abandoned before a decision, in the last 24 hours.
     pub abandoned_calls: u32,
-    /// The longest time in milliseconds that the client waited for one of them.
+    /// The longest time that the client waited before it abandoned one of these calls, in
+    /// milliseconds.
     pub longest_wait_ms: u32,
-    /// Whether a session of the client was notified of changed tools, and has not read them for a
-    /// minute.
+    /// Whether a session of the client was notified of changed tools more than a minute ago, and
+    /// has not read the list of tools since.
     pub ignores_tool_changes: bool,
 }
 
@@ -62,13 +63,13 @@ pub struct ClientView {
 pub struct ClientAdded {
     pub name: ClientName,
     pub token: String,
-    /// The endpoint, such as `http://127.0.0.1:8765/mcp`; under the first allowed host, if there is
-    /// one.
+    /// The URL of the endpoint, such as `http://127.0.0.1:8765/mcp`. If there are allowed hosts,
+    /// the URL has the first of them.
     pub url: String,
     /// The `mcpServers` JSON to paste into the client's settings, over HTTP.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub config: serde_json::Value,
-    /// The same for a client that supports only stdio. This configuration contains no token.
+    /// The `mcpServers` JSON for a client that supports only stdio. It contains no token.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub stdio_config: serde_json::Value,
 }
@@ -78,8 +79,8 @@ pub struct ClientAdded {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListClients {}
 
-/// `clients.add`: adds a client and creates its token. The name of a revoked client can be added
-/// again.
+/// `clients.add`: adds a client and creates its token. The name may be that of a revoked client, or
+/// of a client that has no token because it connects over the stdio bridge.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AddClient {
@@ -87,15 +88,15 @@ pub struct AddClient {
     /// A token of the person's choice, with at least 32 characters; a random one if absent.
     #[serde(default)]
     pub token: Option<String>,
-    /// The user to whom the client belongs. If it is absent, this is the user of the revoked client
+    /// The user to whom the client belongs. If it is absent, this is the user of the earlier client
     /// of this name, or else `default`.
     #[serde(default)]
     pub user: Option<UserName>,
     /// How long the token is valid, in seconds, at least 1; without end if absent.
     #[serde(default)]
     pub lifetime_s: Option<u32>,
-    /// The profile that limits what the client sees from the beginning. If it is absent, the client
-    /// keeps the profile that it has, or sees everything.
+    /// The profile that limits what the client sees. If it is absent, the client keeps the profile
+    /// that was assigned to its name, or sees everything.
     #[serde(default)]
     pub profile: Option<String>,
 }
@@ -110,7 +111,7 @@ pub struct RotateClient {
     #[serde(default)]
     pub token: Option<String>,
     /// How long the new token is valid, in seconds, or 0 for a token without an end. If it is
-    /// absent, the token is valid as long as the one before.
+    /// absent, the new token gets the lifetime that the old token had.
     #[serde(default)]
     pub lifetime_s: Option<u32>,
 }
@@ -121,8 +122,9 @@ pub struct RotateClient {
 pub struct ClientRotated {
     pub name: ClientName,
     pub token: String,
+    /// As in `clients.add`.
     pub url: String,
-    /// The `mcpServers` JSON to paste into the client's settings.
+    /// The `mcpServers` JSON to paste into the client's settings, over HTTP.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub config: serde_json::Value,
     /// The files of the client that have the new token now.
@@ -139,8 +141,9 @@ pub struct FailedFile {
     pub error: String,
 }
 
-/// `clients.set_user`: gives a client to another user. Its sessions end, so that the client reads
-/// its lists again, and nothing that was kept for it remains.
+/// `clients.set_user`: gives a client to another user. The client's sessions end, and the lists and
+/// results that Drawbridge keeps for the client are deleted, because they may contain data of the
+/// previous user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SetClientUser {
@@ -149,18 +152,19 @@ pub struct SetClientUser {
 }
 
 /// `clients.limit`: limits how many calls a client may make in a minute, effective at once. Other
-/// guarded requests of the client count like calls. Requests about a task do not, because its call
-/// counted.
+/// guarded requests of the client count like calls. Requests about a task do not count, because the
+/// call that started the task did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct LimitClient {
     pub name: ClientName,
-    /// At least 1. If it is absent, the client has no limit.
+    /// The limit, at least 1; none if absent.
     #[serde(default)]
     pub calls_per_minute: Option<NonZeroU32>,
 }
 
-/// `clients.revoke`: ends the client's token and its sessions at once.
+/// `clients.revoke`: ends a client's token and sessions at once. Also deletes the client's rules,
+/// its assignment to a profile, and the lists and results that Drawbridge keeps for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RevokeClient {
@@ -225,32 +229,16 @@ impl Verb for AddClient {
                  without an end",
             ));
         }
-        let profiles = hub.catalog.profiles();
         if let Some(profile) = &self.profile {
-            profiles.check_known(profile)?;
+            hub.catalog.profiles().check_known(profile)?;
         }
         let lifetime = self.lifetime_s.map(|s| Duration::from_secs(s.into()));
         let client = hub
             .access
             .prepare_client(&self.name, self.token, self.user, lifetime)
             .await?;
-        let before = profiles.client_profile(&self.name);
-        let was_removed = profiles.has_removed_profile(&self.name);
-        // A client that brings its token must not see more than its profile, not even for a moment.
-        if let Some(profile) = &self.profile {
-            profiles::assign_profile(hub, &self.name, Some(profile)).await?;
-        }
-        let token = match client.add().await {
-            Ok(token) => token,
-            Err(error) => {
-                // Without a profile, a client whose profile was removed would see everything.
-                if self.profile.is_some() && !was_removed {
-                    let before = before.as_ref().map(|profile| profile.name.as_str());
-                    profiles::assign_profile(hub, &self.name, before).await?;
-                }
-                return Err(error.into());
-            }
-        };
+        let profile = self.profile.as_deref();
+        let token = profiles::add_with_profile(hub, &self.name, profile, client.add()).await?;
         hub.logs.add_secret(&Secret::new(token.clone()));
         let config = |token| {
             let connection = hub.manual_connection(&self.name, token);
@@ -334,7 +322,7 @@ impl Verb for SetClientUser {
 
 /// Returns the `mcpServers` JSON, which most clients read.
 fn standard_config(connection: &Connection) -> serde_json::Value {
-    let standard = find_client("standard").expect("the table has it");
+    let standard = find_client("standard").expect("`CLIENTS` has the kind `standard`");
     let text = standard.snippet(connection).unwrap_or_default();
     standard.parse_snippet(&text)
 }

@@ -30,7 +30,7 @@ use super::{ApiError, Done, Verb, clients::RevokeClient, servers};
 use crate::{
     clients::{
         self,
-        configs::{self, EntryState, EntryTarget, Preview, run_blocking},
+        configs::{self, EntryState, EntryTarget, NewClient, Preview, run_blocking},
     },
     hub::Hub,
 };
@@ -46,7 +46,7 @@ pub struct ClientKindView {
     /// The id, such as `claude-code`.
     pub id: String,
     pub name: String,
-    /// Whether the client or one of its files was found.
+    /// Whether the client or one of its files was found on this computer.
     pub is_installed: bool,
     pub supports_http: bool,
     /// Whether single projects can have a file of their own.
@@ -75,7 +75,7 @@ pub struct ClientFileView {
     pub entry: Option<String>,
     /// How the entry differs from the one that Drawbridge writes, or why the file cannot be read.
     pub problems: Vec<String>,
-    /// How Drawbridge keeps the entry up to date, if a person connected the client with Drawbridge.
+    /// How Drawbridge keeps the entry up to date; none if Drawbridge did not write the entry.
     pub managed: Option<ManagedEntry>,
 }
 
@@ -99,13 +99,14 @@ pub struct ManagedEntry {
     /// The name under which Drawbridge knows the client.
     pub client: ClientName,
     pub transport: ClientTransport,
+    /// Whether the entry tells the client to leave approval to Drawbridge.
     pub asks_once: bool,
-    /// Whether the entry is restored without a question.
+    /// Whether the entry is restored without a question if another program removes or changes it.
     pub restores: bool,
     pub connected_at: Timestamp,
 }
 
-/// A change of clients' files that was made.
+/// A change that Drawbridge made to files of clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ClientChangeView {
@@ -120,7 +121,7 @@ pub struct ClientChangeView {
     pub undone_at: Option<Timestamp>,
 }
 
-/// The clients, and the changes of their files.
+/// The kinds of clients, and the changes that Drawbridge made to their files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ConfigOverview {
@@ -136,9 +137,9 @@ pub struct ConfigSnippet {
     pub kind: String,
     /// The name for a file with the configuration, such as `mcp.json`.
     pub file_name: String,
-    /// The text in the client's own format.
+    /// The configuration in the client's own format.
     pub text: String,
-    /// The same as JSON.
+    /// The configuration as JSON.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub config: serde_json::Value,
     pub install_link: Option<String>,
@@ -149,7 +150,8 @@ pub struct ConfigSnippet {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ConfigPreview {
-    /// The id with which the change is applied; none if nothing has to change.
+    /// The id to pass to `config.apply`; none if there is nothing to do. If the file has a correct
+    /// entry that Drawbridge does not manage yet, there is an id, but no file has to change.
     pub id: Option<String>,
     pub files: Vec<FileDiffView>,
     /// Sentences about steps that only the person can take, and facts that the person should know.
@@ -180,8 +182,9 @@ pub struct UndoneView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct UndoneFileView {
     pub path: String,
+    /// None if the change was not undone.
     pub outcome: Option<FileOutcome>,
-    /// Why the change was not undone.
+    /// Why the change was not undone; none if it was.
     pub error: Option<String>,
 }
 
@@ -200,7 +203,8 @@ pub enum FileOutcome {
     Gone,
 }
 
-/// `config.list`: all clients that Drawbridge can connect, with their files.
+/// `config.list`: all kinds of clients that Drawbridge can connect, with their files, and the
+/// changes that Drawbridge made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
@@ -210,24 +214,26 @@ pub struct ListConfigs {
     pub environment: Environment,
 }
 
-/// `config.show`: the configuration for a client, to paste. It contains no token: the client starts
-/// the bridge.
+/// `config.show`: the configuration for a client, to paste. It contains no token, because the
+/// client starts the stdio bridge, which needs none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowConfig {
     pub kind: String,
 }
 
-/// `config.preview`: what connecting or disconnecting a client would change. Changes nothing.
+/// `config.preview`: the changes that connecting or disconnecting a client would make. Changes
+/// nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PreviewConfig {
     pub kind: String,
     pub action: ConfigAction,
-    /// The file, as listed; the client's global file if absent.
+    /// The path of the file, as `config.list` returns it; the client's global file if absent.
     #[serde(default)]
     pub path: Option<PathBuf>,
-    /// The absolute path of the project whose file is meant.
+    /// The absolute path of a project. If it is present, the client's file in this project is
+    /// meant, and `path` is ignored.
     #[serde(default)]
     pub project: Option<PathBuf>,
     /// The name under which Drawbridge should know the client. If it is absent, this is the name of
@@ -253,18 +259,22 @@ pub enum ConfigAction {
     Disconnect,
 }
 
-/// `config.apply`: makes the changes of a preview, if the files are still as they were then.
+/// `config.apply`: makes the changes of a preview, if the files have not changed since the preview.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ApplyConfig {
+    /// The id of the preview.
     pub id: String,
     /// Whether to restore the entry without a question if another program removes or changes it.
     #[serde(default)]
     pub restores: bool,
 }
 
-/// `config.undo`: undoes a change, and removes the servers that it imported. Without `change`, this
-/// is the latest change of the kind of client, or the latest import if `kind` is absent too.
+/// `config.undo`: undoes a change, removes the servers that were imported with it, and revokes the
+/// client that was added with it. If the client existed before without a token, only its token
+/// becomes invalid. If a file cannot be restored, the servers stay until the change is undone
+/// again. Without `change`, undoes the latest change of this kind of client, or the latest import
+/// if `kind` is absent too.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
@@ -273,7 +283,8 @@ pub struct UndoConfig {
     pub kind: Option<String>,
 }
 
-/// `config.set_restores`: whether an entry is restored without a question.
+/// `config.set_restores`: sets whether Drawbridge restores an entry without a question if another
+/// program removes or changes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SetRestores {
@@ -376,8 +387,9 @@ impl Verb for PreviewConfig {
         let plan = plan.map_err(plan_error)?;
         let files = plan.diffs().into_iter().map(diff_view).collect();
         let id = random::id();
-        let has_changes = !plan.is_empty();
-        if has_changes || (is_connect && managed.is_none()) {
+        // A correct entry that is not managed yet is taken over without a change of the file.
+        let is_needed = !plan.is_empty() || (is_connect && managed.is_none());
+        if is_needed {
             let path = target.file.path.clone();
             hub.client_configs.keep(Preview {
                 id: id.clone(),
@@ -390,12 +402,16 @@ impl Verb for PreviewConfig {
                 kind: Some(kind.id),
                 connected: if is_connect { vec![target] } else { Vec::new() },
                 disconnected: if is_connect { Vec::new() } else { vec![path] },
-                new_client: token.map(|token| (name, token)),
+                new_client: token.map(|token| NewClient {
+                    name,
+                    token,
+                    existed: false,
+                }),
                 imported: Vec::new(),
             });
         }
         Ok(ConfigPreview {
-            id: has_changes.then_some(id),
+            id: is_needed.then_some(id),
             files,
             notes: notes(kind),
         })
@@ -406,7 +422,7 @@ impl Verb for ApplyConfig {
     type Answer = ClientChangeView;
 
     async fn run(self, hub: &Hub) -> Result<ClientChangeView, ApiError> {
-        let preview = hub.client_configs.take(&self.id)?;
+        let preview = hub.client_configs.take(&self.id, false)?;
         apply(hub, preview, Vec::new(), self.restores).await
     }
 }
@@ -416,31 +432,57 @@ impl Verb for ApplyConfig {
 ///
 /// # Errors
 /// Returns an error if the client cannot be added, or if the files cannot be changed. The files and
-/// the clients are then as before.
+/// the client are then as before.
 pub(super) async fn apply(
     hub: &Hub,
-    preview: Preview,
+    mut preview: Preview,
     servers: Vec<ServerId>,
     restores: bool,
 ) -> Result<ClientChangeView, ApiError> {
-    let new_client = preview.new_client.clone();
-    if let Some((name, token)) = &new_client {
-        hub.access
-            .add(name, Some(token.clone()), None, None)
-            .await?;
-        hub.logs.add_secret(&Secret::new(token.clone()));
-    }
-    let change = match hub.client_configs.apply(preview, servers, restores).await {
-        Ok(change) => change,
-        Err(error) => {
-            if let Some((name, _)) = new_client {
-                hub.access.revoke(&name).await?;
-            }
-            return Err(error.into());
+    let prepared = match &mut preview.new_client {
+        Some(client) => {
+            let token = Some(client.token.clone());
+            let prepared = hub
+                .access
+                .prepare_client(&client.name, token, None, None)
+                .await?;
+            client.existed = is_admitted(hub, &client.name);
+            hub.logs.add_secret(&Secret::new(client.token.clone()));
+            Some(prepared)
         }
+        None => None,
     };
+    let change = hub.client_configs.apply(preview, servers, restores).await?;
+    // The client is added after the files were changed, so that a failed change leaves a client of
+    // the same name as it was.
+    if let Some(prepared) = prepared
+        && let Err(error) = prepared.add().await
+    {
+        if let Err(failure) = hub.client_configs.undo(&change.id).await {
+            tracing::error!("the files of a client that was not added stay changed: {failure}");
+        }
+        return Err(error.into());
+    }
     hub.record_client_change(&change);
     Ok(change_view(change))
+}
+
+/// Returns whether there is a client with this name that was not revoked.
+fn is_admitted(hub: &Hub, name: &ClientName) -> bool {
+    let clients = hub.access.clients();
+    clients
+        .iter()
+        .any(|row| row.name == *name && row.revoked_at.is_none())
+}
+
+/// Makes the token of a client invalid. The client stays admitted, with its rules and its profile,
+/// so that it can use the bridge again.
+async fn withdraw_token(hub: &Hub, name: &ClientName) -> Result<(), ApiError> {
+    if is_admitted(hub, name) {
+        hub.access.remove_token(name).await?;
+        hub.sessions.close_client(name);
+    }
+    Ok(())
 }
 
 impl Verb for UndoConfig {
@@ -459,12 +501,18 @@ impl Verb for UndoConfig {
         };
         let undone = hub.client_configs.undo(&id).await?;
         hub.record_client_change(&undone.change);
-        if let Some(name) = undone.new_client {
-            (RevokeClient { name }).run(hub).await?;
+        match undone.new_client {
+            Some(name) if undone.client_existed => withdraw_token(hub, &name).await?,
+            Some(name) => {
+                RevokeClient { name }.run(hub).await?;
+            }
+            None => {}
         }
+        let is_complete = undone.change.undone_at.is_some();
         for server in &undone.change.servers {
-            // A person may have removed it already.
-            if hub.registry.get(server).is_ok() {
+            // While a file is not restored, its client can reach the servers only by Drawbridge. A
+            // person may have removed the server already.
+            if is_complete && hub.registry.get(server).is_ok() {
                 servers::remove(hub, server).await?;
             }
         }
@@ -499,7 +547,7 @@ impl Verb for SetRestores {
     }
 }
 
-/// The data of a hub with which a blocking thread inspects clients' files.
+/// The data of a hub that a blocking thread needs to inspect clients' files.
 struct InspectedHub {
     connection: Connection,
     managed: BTreeMap<String, (ClientFileRow, AskOnce)>,
@@ -525,7 +573,7 @@ impl InspectedHub {
     ) -> ClientKindView {
         let mut files = kind.files(machine);
         files.extend(project.and_then(|project| kind.project_file(project)));
-        // A managed project's file stays visible.
+        // A managed file is listed even if it belongs to a project that the request does not name.
         for (row, _) in self.managed.values().filter(|(row, _)| row.kind == kind.id) {
             if let Some(target) = EntryTarget::of_row(row, self.connection.clone())
                 && files.iter().all(|file| file.path != target.file.path)
@@ -594,7 +642,7 @@ pub(super) fn find_kind(id: &str) -> Result<&'static Client, ApiError> {
     })
 }
 
-/// Returns this machine, as the caller's environment describes it.
+/// Returns this machine, with the places of clients' files that the caller's environment names.
 pub(super) fn machine(environment: &Environment) -> Result<Machine, ApiError> {
     clients::machine(environment).ok_or_else(|| {
         ApiError::unavailable("the home folder is unknown; set HOME, and start Drawbridge again")
@@ -607,7 +655,11 @@ fn managed_project(hub: &Hub, path: Option<&Path>) -> Option<PathBuf> {
     row.project.map(PathBuf::from)
 }
 
-/// Returns the file with this path, or the one of the project, or the global one.
+/// Returns the client's file in the project, or the file with this path if no project is given, or
+/// the client's global file if neither is given.
+///
+/// # Errors
+/// Returns an error if the client has no such file.
 fn find_file(
     kind: &Client,
     machine: &Machine,
@@ -679,3 +731,6 @@ fn outcome_view(outcome: UndoOutcome) -> FileOutcome {
         UndoOutcome::Gone => FileOutcome::Gone,
     }
 }
+
+#[cfg(test)]
+mod tests;

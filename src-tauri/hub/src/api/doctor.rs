@@ -43,7 +43,7 @@ pub enum DoctorTopic {
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
     Ok,
-    /// Something is missing or unusual, and most things work.
+    /// Something is missing or unusual, but most things work.
     Warning,
     /// Something does not work.
     Failure,
@@ -61,7 +61,7 @@ pub struct DoctorCheck {
     pub remedy: String,
 }
 
-/// All checks, by topic.
+/// The outcomes of all checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DoctorReport {
@@ -76,9 +76,9 @@ pub struct DoctorReport {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RunDoctor {}
 
-/// `doctor.bundle`: collects what somebody else needs to find out what is wrong: versions,
-/// settings, specs, health, recent log lines and the report of the doctor. Secrets, and values that
-/// may be secrets, are masked.
+/// `doctor.bundle`: collects the data that help somebody else find a fault: versions, settings,
+/// clients, specs, health, recent log lines, reports of internal errors, and the report of the
+/// doctor. Secrets, and values that may be secrets, are masked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BundleDiagnostics {}

@@ -19,7 +19,8 @@ pub struct DrawbridgeState {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowDrawbridge {}
 
-/// `drawbridge.pause`: blocks all calls. Waiting calls are denied, and calls in flight are aborted.
+/// `drawbridge.pause`: blocks all calls. Calls that wait for approval are denied, and calls in
+/// flight are aborted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PauseCalls {}

@@ -22,7 +22,7 @@ const MAX_FOLDERS: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FoldersView {
-    /// Whether the server that shares them is enabled; `servers.enable` is its switch.
+    /// Whether the built-in server `folders` is enabled. `servers.enable` changes this.
     pub enabled: bool,
     pub folders: Vec<FolderView>,
 }
@@ -34,7 +34,7 @@ pub struct FolderView {
     pub path: String,
     /// Whether hidden files and likely secrets are shared too.
     pub all_files: bool,
-    /// Why the folder cannot be read now, in plain words; empty if it can.
+    /// Why the folder cannot be read now, in plain words; empty if there is no problem.
     pub problem: String,
 }
 
@@ -43,8 +43,8 @@ pub struct FolderView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListFolders {}
 
-/// `folders.add`: shares a folder, or changes how a shared folder is shared. The first folder
-/// enables the server.
+/// `folders.add`: shares a folder, or changes how a shared folder is shared. Also enables the
+/// built-in server `folders`, unless a person has enabled or disabled it before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AddFolder {
@@ -107,7 +107,7 @@ impl Verb for RemoveFolder {
 
     async fn run(self, hub: &Hub) -> Result<FoldersView, ApiError> {
         let path = PathBuf::from(&self.path);
-        // A folder that no longer exists has no path without links.
+        // The links in the path of a folder that no longer exists cannot be resolved.
         let resolved = path.canonicalize().unwrap_or_else(|_| path.clone());
         let is_named = |folder: &SharedFolder| folder.path == path || folder.path == resolved;
         if !hub.settings.get().shared_folders.iter().any(is_named) {
@@ -150,7 +150,7 @@ async fn show(hub: &Hub) -> Result<FoldersView, ApiError> {
     })
 }
 
-/// Changes the shared folders, and records the change.
+/// Changes the shared folders, and records the change in the audit log.
 async fn change(hub: &Hub, change: impl FnOnce(&mut Vec<SharedFolder>)) -> Result<(), ApiError> {
     let changed = hub
         .settings
@@ -171,7 +171,7 @@ async fn change(hub: &Hub, change: impl FnOnce(&mut Vec<SharedFolder>)) -> Resul
     Ok(())
 }
 
-/// Has the lists of the server read again.
+/// Makes the catalog read the lists of the server `folders` again, and tells the screens.
 fn refresh(hub: &Hub) {
     let id = BuiltIn::Folders.id();
     let may_run = hub.registry.get_runnable(&id).is_ok();

@@ -37,7 +37,7 @@ pub enum HealthStatus {
     Ok,
     /// Some servers have errors, or a listener does not listen.
     Degraded,
-    /// All enabled servers have errors.
+    /// No enabled server works: each has an error, or its spec file cannot be read.
     Down,
 }
 
@@ -68,11 +68,12 @@ pub struct StorageHealth {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ServersHealth {
+    /// The number of servers in the state `active`.
     pub connected: u32,
-    /// The number of servers that are in the state `error`, or that need a secret or a sign-in, and
-    /// of spec files that cannot be read.
+    /// The number of servers that are in the state `error`, or that need a secret or a sign-in,
+    /// plus the number of spec files that cannot be read.
     pub errors: u32,
-    /// The state of each server. Empty for anyone but an administrator.
+    /// The state of each server. The list is empty if the caller is not an administrator.
     pub each: Vec<ServerHealth>,
 }
 
@@ -91,7 +92,7 @@ pub struct HealthCheck {
     /// `database`, `listeners`, `registry` or `disk`.
     pub name: String,
     pub ok: bool,
-    /// The fault, in words; empty if `ok`, and for anyone but an administrator.
+    /// The fault, in words; empty if `ok`, or if the caller is not an administrator.
     pub error: String,
 }
 
@@ -196,7 +197,8 @@ fn active_users(hub: &Hub) -> usize {
 }
 
 impl HealthView {
-    /// Returns what anyone may know: no servers, and no text that may name a path.
+    /// Returns the health for callers that are not administrators: without the states of the
+    /// servers, and without texts that may name a path.
     #[must_use]
     pub fn for_anyone(mut self) -> Self {
         self.servers.each.clear();
@@ -218,8 +220,8 @@ impl HealthView {
     }
 }
 
-/// Checks that the database can be written, that the listeners listen, that the specs can be read
-/// and that the disk has free space.
+/// Checks that the database can be written, that the listeners listen, that the folder of the specs
+/// can be read, and that the disk has free space.
 async fn check_parts(hub: &Hub) -> Vec<HealthCheck> {
     let database = match hub.store.check_writable().await {
         Ok(()) if hub.journal.is_failing() => "records cannot be written; see the log".to_owned(),

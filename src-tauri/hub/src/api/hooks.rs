@@ -1,5 +1,5 @@
-//! Hooks: programs and webhooks that run on the events of servers and calls. Only a person adds
-//! them; no file, server or client can.
+//! Hooks: programs and webhooks that run on the events of servers and calls. Only a person can add
+//! a hook; no file, server or client can.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::{ApiError, Done, Verb, secrets as secret_verbs};
 use crate::{hooks::sample_payload, hub::Hub};
 
 /// The most runs that `hooks.log` returns.
-const MAX_LISTED: usize = 200;
+const MAX_LISTED_RUNS: usize = 200;
 
 /// A hook, and how it has run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,20 +37,22 @@ pub struct ListHooks {}
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AddHook {
     pub hook: Hook,
-    /// The position, counted from 0; the last one if absent.
+    /// The position in the order of all hooks, counted from 0; the end if absent.
     #[serde(default)]
     pub position: Option<u32>,
-    /// Values of variables or headers that are stored in the keyring. The hook then refers to them.
+    /// Values of variables or headers, by their names. The values are stored in the keyring, and
+    /// the hook refers to them.
     #[serde(default)]
     #[cfg_attr(test, ts(as = "Option<BTreeMap<String, String>>", optional))]
     pub secret_values: BTreeMap<String, String>,
 }
 
-/// `hooks.edit`: replaces a hook, in its place. It may get another name.
+/// `hooks.edit`: replaces a hook, which keeps its position and may get another name. Removes the
+/// secrets that Drawbridge stored for the hook and that no hook uses any more.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct EditHook {
-    /// The name of the hook until now.
+    /// The present name of the hook.
     pub name: String,
     pub hook: Hook,
     /// As in `hooks.add`.
@@ -59,28 +61,29 @@ pub struct EditHook {
     pub secret_values: BTreeMap<String, String>,
 }
 
-/// `hooks.remove`: removes a hook, and the secrets that only it uses.
+/// `hooks.remove`: removes a hook, and the secrets that Drawbridge stored for the hook and that no
+/// other hook uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RemoveHook {
     pub name: String,
 }
 
-/// `hooks.enable`: lets a hook run.
+/// `hooks.enable`: lets a disabled hook run again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct EnableHook {
     pub name: String,
 }
 
-/// `hooks.disable`: keeps a hook, and does not run it.
+/// `hooks.disable`: stops running a hook, without removing the hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DisableHook {
     pub name: String,
 }
 
-/// `hooks.reorder`: moves a hook.
+/// `hooks.reorder`: moves a hook to another position in the order in which hooks run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ReorderHook {
@@ -89,8 +92,8 @@ pub struct ReorderHook {
     pub position: u32,
 }
 
-/// `hooks.try`: runs a hook, which need not be saved, and shows what it would do. No call is
-/// affected.
+/// `hooks.try`: runs a hook, which need not be saved, and shows what the hook would do to a call.
+/// No call is affected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct TryHook {
@@ -107,17 +110,17 @@ pub struct TryHook {
 pub struct HookTrial {
     /// The input of the hook, as JSON text.
     pub input: String,
-    /// Its output, with secrets masked, up to 64 KiB.
+    /// The output of the hook, with secrets masked, up to 64 KiB.
     pub output: String,
-    /// The effect that it would have on a call.
+    /// The effect that the hook would have on a call.
     pub effect: HookEffect,
-    /// Why it would deny the call, or why it failed; empty otherwise.
+    /// Why the hook would deny the call, or why the hook failed; empty otherwise.
     pub reason: String,
     pub duration_ms: u32,
 }
 
-/// `hooks.log`: the latest runs, the newest first. Drawbridge keeps the latest 50 of each hook in
-/// memory.
+/// `hooks.log`: the latest runs of hooks, at most 200, the newest first. Drawbridge keeps the
+/// latest 50 runs of each hook in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListHookRuns {
@@ -269,7 +272,7 @@ impl Verb for ListHookRuns {
             hub.hooks.get(name)?;
         }
         let mut runs = hub.hooks.runs(self.name.as_deref());
-        runs.truncate(MAX_LISTED);
+        runs.truncate(MAX_LISTED_RUNS);
         Ok(runs)
     }
 }
@@ -290,8 +293,8 @@ impl Verb for ListHookSamples {
     }
 }
 
-/// Returns the entry of the audit log about a hook: what it would start or send to, without the
-/// values of variables and headers, which may be secrets.
+/// Returns the body of the audit log's entry about a change of a hook. It names the program or the
+/// host, but has no arguments and no values of variables and headers, which may be secrets.
 fn audit_note(change: &str, hook: &Hook) -> Value {
     let target = match &hook.target {
         HookTarget::Command { program, args, env } => json!({
@@ -312,8 +315,8 @@ fn audit_note(change: &str, hook: &Hook) -> Value {
     })
 }
 
-/// Returns the hook with references in place of these values, and the values by the names of their
-/// secrets.
+/// Returns the hook with references to new secrets in place of these values, and each secret's name
+/// and value.
 fn with_references(
     mut hook: Hook,
     values: BTreeMap<String, String>,
@@ -325,9 +328,12 @@ fn with_references(
     let mut named = Vec::new();
     for (key, value) in values {
         if key.contains(['{', '}']) {
-            return Err(ApiError::invalid(format!("'{key}' is not a name")));
+            return Err(ApiError::invalid(format!(
+                "'{key}' is not a valid name of a variable or header: it contains {{ or }}"
+            )));
         }
-        // The name has a random id, because a hook can be renamed, and another can get its name.
+        // The secret's name has a random id instead of the hook's name, because a hook can be
+        // renamed, and another hook can then get the old name.
         let secret = format!("hook:{}.{key}", random::id());
         texts.insert(key, secrets::format_reference(&secret));
         named.push((secret, value));
@@ -335,7 +341,7 @@ fn with_references(
     Ok((hook, named))
 }
 
-/// Stores the values that a hook refers to: all of them, or none.
+/// Stores the values that a hook refers to. If one of them cannot be stored, none stays stored.
 async fn store_values(
     hub: &Hub,
     hook: &Hook,
@@ -350,8 +356,8 @@ async fn store_values(
     Ok(())
 }
 
-/// Removes the secrets that Drawbridge stored for a hook and that no hook uses now. If the
-/// keyring cannot be used, they stay there.
+/// Removes the secrets that Drawbridge stored for a hook and that no hook uses now. If the keyring
+/// cannot be used, the secrets stay there.
 async fn remove_unused_secrets(hub: &Hub, hook: &Hook) {
     let used = hub.hooks.referenced_secrets();
     let values = hook.target.values_with_references();

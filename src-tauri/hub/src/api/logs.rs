@@ -15,10 +15,11 @@ use crate::hub::Hub;
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default, deny_unknown_fields)]
 pub struct ListLogs {
+    /// Only lines of this server; the lines of the hub and of all servers if absent.
     pub server: Option<ServerId>,
-    /// Only lines of this level and above.
+    /// Only lines of this level or a more serious one.
     pub level: Option<Level>,
-    /// Only lines that contain this text, in any case.
+    /// Only lines that contain this text; upper and lower case are the same.
     pub text: Option<String>,
     /// Only lines at or after this moment.
     pub since: Option<Timestamp>,
@@ -27,7 +28,7 @@ pub struct ListLogs {
 }
 
 impl ListLogs {
-    /// Returns the filter of the log.
+    /// Returns the filter that selects these lines.
     pub fn into_filter(self) -> LogFilter {
         LogFilter {
             server: self.server,

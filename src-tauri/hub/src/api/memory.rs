@@ -1,5 +1,5 @@
-//! The memory: the entries that AI clients stored for their users. They are the users' data, so
-//! only a person deletes them, and the audit log does not record their changes.
+//! The memory: the entries that AI clients stored for their users. The entries are the users' data,
+//! so the audit log does not record changes of them, and only a person can delete them.
 
 use drawbridge_model::{
     event::Event,
@@ -15,7 +15,7 @@ use super::{ApiError, Verb};
 use crate::{access, hub::Hub};
 
 /// The most entries in one page, and the most that are deleted at once.
-const PAGE: u32 = 500;
+const MAX_ENTRIES: u32 = 500;
 
 /// `memory.list`: entries, a page at a time: the newest first, or the best matches of a query.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,13 +24,14 @@ const PAGE: u32 = 500;
 pub struct ListMemory {
     /// Only entries of this user.
     pub user: Option<UserName>,
-    /// Only entries with one of these words, or with words that begin with them.
+    /// Only entries that contain at least one of these words, or a word that begins with one of
+    /// them.
     pub query: Option<String>,
     /// Only entries of this category.
     pub category: Option<String>,
     /// Only entries with all of these tags.
     pub tags: Vec<String>,
-    /// Only entries that were stored or changed at or after this moment.
+    /// Only entries that were last stored or changed at or after this moment.
     pub since: Option<Timestamp>,
     /// Only entries that were last stored or changed before this moment.
     pub until: Option<Timestamp>,
@@ -52,8 +53,8 @@ pub struct ShowMemory {
     pub id: u32,
 }
 
-/// `memory.add`: stores an entry for a user. If the user has an entry with this content in this
-/// category, that entry gets the tags.
+/// `memory.add`: stores an entry for a user. If the user has an entry with the same content in the
+/// same category already, that entry gets the new tags instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AddMemory {
@@ -67,7 +68,8 @@ pub struct AddMemory {
     pub tags: Vec<String>,
 }
 
-/// `memory.edit`: changes an entry. A member that is absent stays as it is.
+/// `memory.edit`: changes an entry. A parameter that is absent leaves its part of the entry as it
+/// is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct EditMemory {
@@ -91,7 +93,7 @@ pub struct DeleteMemory {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct MemoryDeleted {
-    /// The number of entries that existed.
+    /// The number of entries that were deleted. Ids without an entry are ignored.
     pub deleted: u32,
 }
 
@@ -114,7 +116,7 @@ impl Verb for ListMemory {
             since: self.since,
             until: self.until,
         };
-        let limit = self.limit.unwrap_or(PAGE).clamp(1, PAGE);
+        let limit = self.limit.unwrap_or(MAX_ENTRIES).clamp(1, MAX_ENTRIES);
         Ok(hub.store.memory_page(&filter, self.cursor, limit).await?)
     }
 }
@@ -172,9 +174,9 @@ impl Verb for DeleteMemory {
     type Answer = MemoryDeleted;
 
     async fn run(self, hub: &Hub) -> Result<MemoryDeleted, ApiError> {
-        if self.ids.len() > PAGE as usize {
+        if self.ids.len() > MAX_ENTRIES as usize {
             return Err(ApiError::invalid(format!(
-                "ids: has {} ids, and at most {PAGE} entries are deleted at once",
+                "ids: has {} ids, and at most {MAX_ENTRIES} entries can be deleted at once",
                 self.ids.len()
             )));
         }

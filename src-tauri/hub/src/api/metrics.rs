@@ -1,5 +1,5 @@
-//! The text of `GET /metrics`: what [`crate::metrics`] has counted, and the state of the hub at
-//! this moment.
+//! The text of `GET /metrics`: the counters of [`crate::metrics`], and the state of the hub at this
+//! moment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use prometheus::{Gauge, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder}
 use super::{ApiError, servers};
 use crate::hub::Hub;
 
-/// The most servers, and the most clients, that have metrics of their own.
+/// The most values of a label: servers, or clients, that have metrics of their own.
 const MAX_LABELS: usize = 200;
 const VALID: &str = "the names of the metrics and labels are valid and occur once";
 
@@ -126,8 +126,12 @@ fn add_servers(hub: &Hub, state: &Registry) {
         "Programs of servers that run now",
         &["server"],
     );
-    for (id, _) in hub.pool.server_processes().iter().take(MAX_LABELS) {
-        processes.with_label_values(&[id.as_str()]).inc();
+    let mut running = BTreeMap::<ServerId, i64>::new();
+    for (id, _) in hub.pool.server_processes() {
+        *running.entry(id).or_default() += 1;
+    }
+    for (id, count) in running.iter().take(MAX_LABELS) {
+        processes.with_label_values(&[id.as_str()]).set(*count);
     }
     let states = gauges(
         state,

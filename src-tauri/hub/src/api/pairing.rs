@@ -30,10 +30,11 @@ pub struct AnswerPairing {
     pub profile: Option<String>,
 }
 
-/// The client that was added, if the pairing was approved.
+/// The result of answering a client that asks to be paired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PairingAnswered {
+    /// The client that was added; none if the pairing was denied.
     pub client: Option<ClientName>,
 }
 
@@ -60,8 +61,8 @@ impl Verb for AnswerPairing {
     }
 }
 
-/// Adds the client that asks, and sends it its token. If a parameter is wrong, the request keeps
-/// waiting.
+/// Adds the client that asks, and sends the client its token. If the name or the profile is
+/// invalid, the client keeps waiting for an answer.
 async fn approve(hub: &Hub, answer: AnswerPairing) -> Result<ClientName, ApiError> {
     let AnswerPairing {
         id, name, profile, ..
@@ -74,28 +75,16 @@ async fn approve(hub: &Hub, answer: AnswerPairing) -> Result<ClientName, ApiErro
         hub.catalog.profiles().check_known(profile)?;
     }
     let pairing = hub.pairings.take(&id)?;
-    // The client must not see more than its profile, not even for a moment.
-    let before = hub.catalog.profiles().client_profile(&name);
-    if profile.is_some() {
-        profiles::assign_profile(hub, &name, profile.as_deref()).await?;
-    }
     let own_token = pairing
         .token
         .as_ref()
         .map(|token| token.expose().to_owned());
     let has_own_token = own_token.is_some();
-    // Not the user of a revoked client of this name, because the name is only a claim.
+    // The client does not inherit the user of an earlier client of this name, because any program
+    // can claim the name.
     let user = Some(UserName::default());
-    let token = match hub.access.add(&name, own_token, user, None).await {
-        Ok(token) => token,
-        Err(error) => {
-            if profile.is_some() {
-                let before = before.as_ref().map(|profile| profile.name.as_str());
-                profiles::assign_profile(hub, &name, before).await?;
-            }
-            return Err(error.into());
-        }
-    };
+    let added = hub.access.add(&name, own_token, user, None);
+    let token = profiles::add_with_profile(hub, &name, profile.as_deref(), added).await?;
     hub.logs.add_secret(&Secret::new(token.clone()));
     hub.pairings.record_approval(&pairing.request, &name);
     let has_token = pairing.approve(PairedClient {
@@ -106,7 +95,7 @@ async fn approve(hub: &Hub, answer: AnswerPairing) -> Result<ClientName, ApiErro
     if has_token || has_own_token {
         return Ok(name);
     }
-    // Nobody has the new token.
+    // The new token reached nobody.
     RevokeClient { name }.run(hub).await?;
     Err(ApiError::conflict(
         "the client disconnected before it got its token, and was not added; let it ask again",

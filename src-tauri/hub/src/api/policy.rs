@@ -1,4 +1,4 @@
-//! Policy: the default and the rules, which allow, deny or ask.
+//! Policy: the defaults and the rules, which allow, deny or ask.
 
 use drawbridge_model::{
     ids::{RuleId, Timestamp},
@@ -27,13 +27,13 @@ pub struct RuleView {
     pub result: Option<ResultEffect>,
     pub lifetime: Lifetime,
     pub note: String,
-    /// The rule in one line of words.
+    /// The rule in words, on one line.
     pub words: String,
     pub created_at: Timestamp,
-    /// How many more calls the rule can decide, if it holds for a limited number of calls.
+    /// How many more calls the rule can decide; none if their number is not limited.
     pub remaining: Option<u32>,
-    /// Whether the rule is an allow whose tool or server has changed since. The calls are then
-    /// asked about until a person accepts the change.
+    /// Whether the rule is an allow whose tool or server has changed since the rule was made. The
+    /// rule then allows nothing until a person accepts the change.
     pub suspended: bool,
 }
 
@@ -51,7 +51,8 @@ pub struct PolicyView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListPolicy {}
 
-/// `policy.set`: sets the plain rule of a scope, replacing the previous one.
+/// `policy.set`: sets the plain rule of a scope, replacing the previous one. A plain rule has an
+/// effect on calls, no conditions, and no end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SetPolicy {
@@ -68,11 +69,12 @@ pub struct RemovePolicy {
     pub scope: Scope,
 }
 
-/// `policy.save`: adds a rule, or replaces the rule with this id. The rule is bound to the server
-/// and the tool as they are now.
+/// `policy.save`: adds a rule, or replaces a rule. The rule is bound to its server and its tool as
+/// they are now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SaveRule {
+    /// The rule to replace; a new rule if absent.
     #[serde(default)]
     pub id: Option<RuleId>,
     pub rule: RuleSpec,
@@ -92,7 +94,7 @@ pub struct PreviewRule {
     pub rule: RuleSpec,
 }
 
-/// `policy.export`: the policy as a readable file.
+/// `policy.export`: the policy as a readable file, without the rules that hold for one session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ExportPolicy {}
@@ -105,20 +107,23 @@ pub struct PolicyFile {
     pub text: String,
 }
 
-/// `policy.import`: adds the rules of a policy file, or replaces all present rules with them. If
-/// any rule is invalid, none is imported.
+/// `policy.import`: adds the rules of a policy file, or replaces all present rules and the defaults
+/// with those of the file. If any rule is invalid, none is imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ImportPolicy {
+    /// The content of the file, in JSON.
     pub text: String,
+    /// Whether to replace the present rules and defaults.
     #[serde(default)]
     pub replace: bool,
 }
 
-/// How many rules were imported.
+/// The result of importing a policy file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ImportResult {
+    /// The number of rules in the file.
     pub rules: u32,
 }
 
@@ -127,26 +132,27 @@ pub struct ImportResult {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SetDefaultPolicy {
     pub effect: Effect,
-    /// Calls of tools if it is missing.
+    /// The kind of request; calls of tools if absent.
     #[serde(default)]
     pub kind: Option<RequestKind>,
 }
 
-/// `policy.apply_preset`: sets the default for calls of tools and the rules for whole servers.
-/// Removes the other allows and asks for whole servers, unless they are limited to a client, a
-/// user, a kind or conditions. All other rules stay, except a deny of a server that the preset asks
-/// about, which is replaced.
+/// `policy.apply_preset`: sets the default for calls of tools, and adds the preset's rules for
+/// whole servers. Removes all other allow and ask rules that apply to whole servers, unless they
+/// are limited to a client, a user, a kind or conditions. All other rules stay, except that the
+/// preset's rule for a server replaces a plain deny rule of this server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ApplyPreset {
     pub preset: PolicyPreset,
 }
 
-/// `policy.stats`: stats about the latest approvals, and the rules that they suggest.
+/// `policy.stats`: stats about the latest calls about which a person was to decide, and the rules
+/// that these calls suggest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowPolicyStats {
-    /// How many days back: 14 by default, and 90 at most.
+    /// The number of days, including today: 14 by default, and 90 at most.
     #[serde(default)]
     pub days: Option<u32>,
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{ApiError, Done, Verb};
 use crate::{catalog::AppliedProfiles, hub::Hub};
 
-/// A profile, its clients, and what its tools cost.
+/// A profile, its clients, and the size of the list of its tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ProfileView {
@@ -21,7 +21,7 @@ pub struct ProfileView {
     pub profile: Profile,
     /// The clients that use the profile.
     pub clients: Vec<ClientName>,
-    /// How many tools the profile's clients see now.
+    /// The number of tools that the profile's clients see in their lists now.
     pub tools: u32,
     /// About how many tokens a model spends on the list of these tools.
     pub tokens: u32,
@@ -143,8 +143,9 @@ fn has_profile(hub: &Hub, client: &ClientName, name: &str) -> bool {
         .is_some_and(|profile| profile.name == name)
 }
 
-/// Returns the clients that may see something else after a change of a profile: those that have it,
-/// and all clients if it belongs to a project folder, because any may work there.
+/// Returns the clients whose catalog view a change of a profile may change: the clients that have
+/// the profile, or all clients if the profile belongs to a project folder, because any client may
+/// work there.
 fn affected_clients(hub: &Hub, name: &str) -> BTreeSet<ClientName> {
     let belongs_to_folder = hub
         .catalog
@@ -171,8 +172,8 @@ impl Verb for AssignProfile {
     }
 }
 
-/// Assigns a profile to a client, or removes the client's profile, and records this in the audit
-/// log.
+/// Assigns a profile to a client, or removes the client's profile, and records a change in the
+/// audit log.
 ///
 /// # Errors
 /// Returns an error if there is no profile with this name, or if the store cannot be written.
@@ -191,4 +192,35 @@ pub(super) async fn assign_profile(
         hub.store.append_audit(AuditKind::ProfileChanged, &note);
     }
     Ok(())
+}
+
+/// Adds a client with `add`, after the profile is assigned to it, if one is given: a client that
+/// knows its token already must not see more than the profile allows, not even for a moment. If the
+/// client is not added, its name has the earlier profile again, unless that was removed: without a
+/// profile, the client would see everything.
+///
+/// # Errors
+/// Returns an error if the profile cannot be assigned, or if `add` fails.
+pub(super) async fn add_with_profile<T, E: Into<ApiError>>(
+    hub: &Hub,
+    client: &ClientName,
+    profile: Option<&str>,
+    add: impl Future<Output = Result<T, E>>,
+) -> Result<T, ApiError> {
+    let profiles = hub.catalog.profiles();
+    let before = profiles.client_profile(client);
+    let was_removed = profiles.has_removed_profile(client);
+    if profile.is_some() {
+        assign_profile(hub, client, profile).await?;
+    }
+    match add.await {
+        Ok(added) => Ok(added),
+        Err(error) => {
+            if profile.is_some() && !was_removed {
+                let before = before.as_ref().map(|profile| profile.name.as_str());
+                assign_profile(hub, client, before).await?;
+            }
+            Err(error.into())
+        }
+    }
 }

@@ -16,11 +16,11 @@ use crate::{
     sampling::{self, KEY_NAME},
 };
 
-/// The provider, without its key, and what is left of today's budget.
+/// The provider without its key, the limits of the budget, and what is used of it today.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SamplingView {
-    /// Whether the provider answers, if it is set up.
+    /// Whether the provider may answer. It also has to be set up.
     pub enabled: bool,
     /// The base URL; empty for none.
     pub url: String,
@@ -30,14 +30,15 @@ pub struct SamplingView {
     pub images: bool,
     /// Whether the models get the tools of servers' requests.
     pub tools: bool,
-    /// How long the provider may be silent, in seconds.
+    /// How long the provider may send nothing while it answers, in seconds.
     pub timeout_s: u32,
-    /// Whether the keyring has a key; `None` if the keyring is not accessible.
+    /// Whether the keyring has the provider's key; none if the keyring is not accessible.
     pub has_key: Option<bool>,
     /// Whether the provider is set up and enabled.
     pub is_on: bool,
-    /// The limits of a day; 0 means no limit.
+    /// The most requests in a day; 0 means no limit.
     pub requests_per_day: u32,
+    /// The most tokens in a day; 0 means no limit.
     pub tokens_per_day: u32,
     pub requests_today: u32,
     pub tokens_today: u32,
@@ -65,13 +66,15 @@ pub struct ChangeSampling {
     pub tools: Option<bool>,
     /// 5 to 300 seconds.
     pub timeout_s: Option<u32>,
+    /// 0 means no limit.
     pub requests_per_day: Option<u32>,
+    /// 0 means no limit.
     pub tokens_per_day: Option<u32>,
     /// The key, which is stored in the keyring; empty to remove it.
     pub key: Option<String>,
 }
 
-/// `sampling.check`: sends a tiny request to the provider, which counts towards the budget.
+/// `sampling.check`: sends a tiny request to the provider. The request counts towards the budget.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CheckSampling {}

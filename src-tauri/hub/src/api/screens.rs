@@ -5,22 +5,23 @@ use serde::{Deserialize, Serialize};
 use super::{ApiError, Verb, browsers::BrowserView};
 use crate::{access::CodeUse, hub::Hub};
 
-/// `screens.open`: a link that opens the web UI in a browser, and a code that a person can type
-/// there instead. The code is valid for one use within five minutes.
+/// `screens.open`: a link with a one-time code that signs a browser in to the screens. The code is
+/// valid for one use within five minutes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct OpenScreen {}
 
+/// A link that signs a browser in to the screens, and its code.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ScreenLink {
     /// `http://HOST:PORT/#login=CODE`
     pub url: String,
-    /// The code of the link, for the field of the sign-in page.
+    /// The code in the link. A person can also type it on the sign-in page.
     pub code: String,
 }
 
-/// `screens.check_code`: whether a browser has signed in with a code, and which one.
+/// `screens.check_code`: whether a browser has signed in with a code, and which browser it is.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CheckCode {
@@ -37,6 +38,7 @@ pub enum CodeState {
     Used {
         browser: BrowserView,
     },
+    /// The code has expired, or was never issued.
     Expired,
 }
 

@@ -1,5 +1,5 @@
-//! Secrets: values in the keyring or the encrypted file. These verbs store and remove values and
-//! never return them.
+//! Secrets: values in the keyring, or in the encrypted file if that is used instead. These verbs
+//! store and remove values, and never return them.
 
 pub mod store;
 
@@ -26,8 +26,8 @@ pub struct SecretView {
     pub present: Option<bool>,
     /// The servers that refer to the secret.
     pub servers: Vec<ServerId>,
-    /// Those of the servers that may not read the secret now, because nobody has accepted what they
-    /// start or connect to.
+    /// The servers among them that may not read the secret now, because nobody has accepted these
+    /// servers as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(as = "Option<Vec<ServerId>>", optional))]
     pub not_granted: Vec<ServerId>,
@@ -40,7 +40,7 @@ pub struct SecretView {
     pub traces: bool,
 }
 
-/// What refers to a secret.
+/// The servers, hooks and settings that refer to a secret.
 #[derive(Debug, Default)]
 pub(super) struct SecretUses {
     servers: Vec<ServerId>,
@@ -49,7 +49,7 @@ pub(super) struct SecretUses {
 }
 
 impl SecretUses {
-    /// Returns what refers to the secret, for people.
+    /// Returns a description of everything that refers to the secret.
     fn describe(&self) -> String {
         let servers = self.servers.iter().map(|id| format!("the server '{id}'"));
         let hooks = self.hooks.iter().map(|name| format!("the hook '{name}'"));
@@ -62,8 +62,8 @@ impl SecretUses {
     }
 }
 
-/// Returns the secrets that something refers to, by their names. The key of the sampling provider
-/// is not among them, because it is not stored by reference.
+/// Returns the uses of all secrets to which something refers, by the names of the secrets. The key
+/// of the sampling provider is not among them, because nothing refers to it by its name.
 pub(super) fn list_uses(hub: &Hub) -> BTreeMap<String, SecretUses> {
     let mut uses: BTreeMap<String, SecretUses> = BTreeMap::new();
     for server in hub.registry.specs().servers.values() {
@@ -88,8 +88,9 @@ pub(super) fn list_uses(hub: &Hub) -> BTreeMap<String, SecretUses> {
     uses
 }
 
-/// Returns the names of the secrets that other servers, hooks or the headers for traces refer to.
-pub(super) fn list_names_of_others(hub: &Hub, id: &ServerId) -> BTreeSet<String> {
+/// Returns the names of the secrets to which something besides this server refers: another server,
+/// a hook, or a header for the collector of traces.
+pub(super) fn list_names_used_elsewhere(hub: &Hub, id: &ServerId) -> BTreeSet<String> {
     list_uses(hub)
         .into_iter()
         .filter(|(_, uses)| {
@@ -99,7 +100,8 @@ pub(super) fn list_names_of_others(hub: &Hub, id: &ServerId) -> BTreeSet<String>
         .collect()
 }
 
-/// `secrets.list`: the secrets that specs, hooks and the headers for traces refer to.
+/// `secrets.list`: the secrets to which specs, hooks, and headers for the collector of traces
+/// refer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListSecrets {}
@@ -124,7 +126,8 @@ pub struct RemoveSecret {
 }
 
 /// `secrets.rename`: gives a secret another name in the keyring, and changes the references of all
-/// servers. An accepted server stays accepted.
+/// servers. An accepted server stays accepted. A secret to which a hook, or a header for the
+/// collector of traces, refers cannot be renamed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RenameSecret {
@@ -201,7 +204,7 @@ impl Verb for RenameSecret {
         let mut all_uses = list_uses(hub);
         let value = hub.secrets.get(&name).await?;
         let new_value = hub.secrets.get(&new_name).await?;
-        // A rename that failed halfway has stored the value under the new name.
+        // An earlier attempt that failed halfway may have stored the value under the new name.
         let is_repeated = value.as_ref().map(Secret::expose)
             == new_value.as_ref().map(Secret::expose)
             && value.is_some();
@@ -213,8 +216,8 @@ impl Verb for RenameSecret {
         let uses = all_uses.remove(&name).unwrap_or_default();
         if !uses.hooks.is_empty() || uses.traces {
             return Err(ApiError::conflict(format!(
-                "'{name}' is used by {}. Only the references of servers are changed with a name: set \
-                 a secret with the new name, and change the hook or the setting",
+                "'{name}' is used by {}, but only the references of servers can be changed with the \
+                 name. Set a secret with the new name, and change the hook or the setting",
                 uses.describe()
             )));
         }
@@ -229,17 +232,19 @@ impl Verb for RenameSecret {
         for id in &uses.servers {
             rename_in_spec(hub, id, &name, &new_name).await?;
         }
-        // Last, so that a failure before leaves a value for every reference.
+        // The old value is removed last, so that every reference has a value even if an earlier
+        // step fails.
         remove_secret(hub, &name).await?;
         Ok(Done {})
     }
 }
 
-/// Changes the references of a server. A person who renames a secret agrees that the same servers
-/// read it under its new name, so that an accepted server stays accepted.
+/// Changes a server's references to a secret that gets another name. An accepted server stays
+/// accepted: a person who renames a secret agrees that the same servers may read it under its new
+/// name.
 ///
 /// # Errors
-/// Returns an error if the spec cannot be written.
+/// Returns an error if the spec cannot be written, or if the store fails.
 async fn rename_in_spec(
     hub: &Hub,
     id: &ServerId,
@@ -282,8 +287,8 @@ fn check_name(name: &str) -> Result<(), ApiError> {
     check_not_reserved(name)
 }
 
-/// Stores a value in the keyring, and its name in the audit log. The log masks the value from then
-/// on.
+/// Stores a value in the keyring, and records its name in the audit log. From then on, the log
+/// masks the value.
 ///
 /// # Errors
 /// Returns an error if the keyring cannot be used.

@@ -79,23 +79,22 @@ pub struct ServerView {
     /// The path of the server's spec file; empty for a built-in server, which has none.
     pub file: String,
     pub acceptance: AcceptanceState,
-    /// The digest of all that a person accepts: the spec and what it starts or connects to.
-    /// `servers.accept` names it.
+    /// The digest of all that a person accepts: the spec and what it starts or connects to. It has
+    /// to be passed to `servers.accept`.
     pub identity: String,
     /// The program of a local server: the accepted one, or the one that would start now if the
     /// server is not accepted. Null for a remote server, or if it is not known yet.
     pub program: Option<Program>,
-    /// The packages and images that the spec starts and whose versions it does not fix: others may
+    /// The packages and images that the spec starts without an exact version: another version may
     /// run at the next start.
     pub floating: Vec<String>,
     /// How the spec differs from the one that a person accepted last; empty if nobody has accepted
     /// one. A change that only narrows what the server can do is listed, but need not be accepted.
     pub changes: Vec<SpecChange>,
-    /// The secrets that the spec refers to and that are not the server's own (named `ID.*`). A
-    /// person has to grant each of them.
+    /// The secrets to which the spec refers and that are not the server's own: their names do not
+    /// begin with the server's id and a dot. A person has to grant each of them.
     pub foreign_secrets: BTreeSet<String>,
-    /// The places of the spec that hold what looks like a secret in plain text, such as `argument
-    /// 2`.
+    /// The places in the spec, such as `argument 2`, with a plain text that looks like a secret.
     pub literal_secrets: Vec<String>,
     pub state: ServerState,
     /// Why the server is in this state, in plain words; empty if there is nothing to report.
@@ -104,7 +103,7 @@ pub struct ServerView {
     pub remedy: String,
     /// When the server may be started again after a failure.
     pub retry_at: Option<Timestamp>,
-    /// The latest state transitions of its sessions, oldest first.
+    /// The latest state transitions of the server's sessions, oldest first.
     pub transitions: Vec<Transition>,
     /// The sign-in state of the server.
     pub authorization: ServerSignIn,
@@ -112,7 +111,8 @@ pub struct ServerView {
     pub signing_in: Option<SignIn>,
     /// The process id of a local server that runs.
     pub pid: Option<u32>,
-    /// What is enforced for a local server that runs in a sandbox, in addition to its spec.
+    /// The restrictions that are enforced besides those in the spec, for a local server that runs
+    /// in a sandbox now.
     pub sandbox: Option<EnforcedSandbox>,
     pub sync_status: SyncStatus,
     pub last_synced_at: Option<Timestamp>,
@@ -126,13 +126,13 @@ pub struct ServerView {
     /// The instructions for a model that the server sent when it was connected, at most 16 KiB.
     pub instructions: Option<String>,
     pub tools: Vec<ToolView>,
-    /// About how many tokens a model spends on the server's tools in a list, counting only those
-    /// that clients see; 0 if the server is deferred, because its tools are not listed.
+    /// About how many tokens a model spends on the list of the server's tools that clients see; 0
+    /// if the server is deferred, because its tools are then not listed.
     pub tokens: u32,
     /// The new and changed definitions that a person has not accepted yet.
     pub unaccepted: Vec<UnacceptedDefinition>,
-    /// Entries excluded from the server's lists, each with its reason. Tools that the person's
-    /// `allowed_tools` excludes are not among them.
+    /// The entries of the server's lists that are not in the catalog, each with the reason. Tools
+    /// that the spec's `allowed_tools` excludes are not among them.
     pub excluded: ExcludedEntries,
     /// The number of non-JSON-RPC lines on the server's stdout since the hub started.
     pub non_jsonrpc_lines: u32,
@@ -140,9 +140,9 @@ pub struct ServerView {
     pub starts: u32,
 }
 
-/// Values for the keyring, grouped by their destination: environment variables, headers, and the
-/// OAuth client. In the spec each value is replaced by `${keyring:NAME}`. The values are never
-/// logged and never written to a file.
+/// Values for the keyring, grouped by their destination in the spec: environment variables,
+/// headers, and the OAuth client. The spec gets `${keyring:NAME}` in place of each value. The
+/// values are never logged, and never written to the spec file.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
@@ -152,7 +152,7 @@ pub struct SecretValues {
     /// The secret of the spec's OAuth client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oauth_client: Option<String>,
-    /// Whether values of the spec that look like secrets are moved to the keyring too.
+    /// Whether to move the values in the spec that look like secrets to the keyring too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(test, ts(as = "Option<bool>", optional))]
     pub move_literals: bool,
@@ -180,19 +180,19 @@ pub struct ShowServer {
     pub id: ServerId,
 }
 
-/// `servers.add`: writes a new spec file. The id is derived from the spec's name.
+/// `servers.add`: adds a server, and writes its spec file. The id is derived from the spec's name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AddServer {
     pub spec: ServerSpec,
     #[serde(default)]
     pub secrets: SecretValues,
-    /// Whether the server has to wait for acceptance. By default a server that a person adds is
-    /// accepted.
+    /// Whether the server has to wait for acceptance. By default, the server is accepted, because a
+    /// person adds it.
     #[serde(default)]
     pub pending: bool,
-    /// The secrets of other servers that the server may use. All to which the spec refers have to
-    /// be named, unless the server is pending.
+    /// The foreign secrets that the server may use. Unless the server is pending, exactly the
+    /// foreign secrets to which the spec refers have to be named.
     #[serde(default)]
     pub grant_secrets: Vec<String>,
 }
@@ -208,21 +208,22 @@ pub struct UpdateServer {
     /// Whether the server has to wait for acceptance if the new spec widens what it can do.
     #[serde(default)]
     pub pending: bool,
-    /// The secrets of other servers that the server may use from now on, in addition to those that
-    /// a person has granted to it before.
+    /// The foreign secrets that the server may use from now on, in addition to those that a person
+    /// granted to the server before.
     #[serde(default)]
     pub grant_secrets: Vec<String>,
 }
 
 /// `servers.move_literals`: moves the values of a server's spec that look like secrets to the
-/// keyring, and leaves references to them. An accepted server stays accepted.
+/// keyring, and writes references in their place. An accepted server stays accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct MoveLiterals {
     pub id: ServerId,
 }
 
-/// `servers.remove`: removes a server's spec file, secrets, rules and cache, and ends its session.
+/// `servers.remove`: ends a server's sessions, and removes the server's spec file and everything
+/// that is stored for the server: secrets, sign-in, rules, cache, access report and log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RemoveServer {
@@ -237,8 +238,8 @@ pub struct EnableServer {
     pub enabled: bool,
 }
 
-/// `servers.pin`: writes the versions of the floating packages, or the digests of the images, that
-/// are in use now into the spec. If the server is accepted, the new spec is too.
+/// `servers.pin`: finds which versions of the `floating` packages and images are in use now, and
+/// writes these versions or digests into the spec. If the server is accepted, so is the new spec.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PinServer {
@@ -250,10 +251,10 @@ pub struct PinServer {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AcceptServer {
     pub id: ServerId,
-    /// The identity that the person saw. A server with another identity is not accepted.
+    /// The identity that the person saw. The verb fails if the server has another identity now.
     pub identity: String,
-    /// The secrets of other servers that the server may use: all those in `foreign_secrets`, which
-    /// a person grants one by one.
+    /// The foreign secrets that the server may use. All those in `foreign_secrets` have to be
+    /// named, because a person grants them one by one.
     #[serde(default)]
     pub grant_secrets: Vec<String>,
 }
@@ -266,8 +267,8 @@ pub struct VerifyServer {
     pub id: ServerId,
 }
 
-/// `servers.verify_spec`: verifies a spec that is not saved. Its secrets are passed on and not
-/// stored.
+/// `servers.verify_spec`: verifies a spec that is not saved. `secrets` are passed on to the server,
+/// and not stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerifySpec {
@@ -277,8 +278,8 @@ pub struct VerifySpec {
     pub spec: ServerSpec,
     #[serde(default)]
     pub secrets: SecretValues,
-    /// The secrets of other servers that the spec may use, in addition to those that a person has
-    /// granted to the server.
+    /// The foreign secrets that the spec may use, in addition to those that a person granted to the
+    /// server before.
     #[serde(default)]
     pub grant_secrets: Vec<String>,
 }
@@ -291,7 +292,8 @@ pub struct VerifiedView {
     pub server_version: Option<String>,
     pub protocol_version: String,
     pub tools: Vec<ToolView>,
-    /// Entries excluded from the server's list of tools.
+    /// The entries of the server's list of tools that would not be in the catalog, with the
+    /// reasons.
     pub excluded: ExcludedEntries,
     /// The time from the start to the last page of tools, in milliseconds.
     pub duration_ms: u32,
@@ -325,9 +327,9 @@ pub struct ReadSpecs {
 pub struct ParsedSpec {
     pub name: String,
     pub spec: Option<ServerSpec>,
-    /// The problem with the entry; empty if `spec` is set.
+    /// Why the entry is invalid; empty if `spec` is set.
     pub problem: String,
-    /// Names in `env` and `headers` whose literal values look like secrets.
+    /// The names in `env` and `headers` whose values are plain text and look like secrets.
     pub likely_secrets: Vec<String>,
     /// Sentences about values that were changed or ignored.
     pub notes: Vec<String>,
@@ -414,7 +416,8 @@ impl Verb for EnableServer {
             enabled: self.enabled,
             ..server.spec.clone()
         };
-        // Nothing but this field is accepted: other changes still wait for a person.
+        // A server that waits for acceptance still waits: enabling it does not accept its other
+        // changes.
         let grant = (hub.registry.acceptance(&server) == AcceptanceState::Accepted)
             .then(|| hub.registry.granted_secrets(&self.id).into());
         let server = hub.write_spec(&self.id, &spec, grant).await?;
@@ -433,7 +436,8 @@ impl Verb for MoveLiterals {
             move_literals: true,
             ..SecretValues::default()
         };
-        // Nothing but the place of these values is accepted: other changes still wait for a person.
+        // A server that waits for acceptance still waits: moving these values does not accept its
+        // other changes.
         let grant =
             (hub.registry.acceptance(&server) == AcceptanceState::Accepted).then(|| Grant {
                 secrets: hub.registry.granted_secrets(&self.id),
@@ -538,10 +542,10 @@ impl Verb for ReadSpecs {
     }
 }
 
-/// Removes a server with its secrets, rules and cache.
+/// Removes a server and everything that is stored for it.
 ///
 /// # Errors
-/// Returns an error if its file or its secrets cannot be removed.
+/// Returns an error if the server is unknown, or if a step of the removal fails.
 pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     lifecycle::remove(hub, id).await
 }
@@ -561,19 +565,21 @@ pub(super) async fn add(
     Ok(id)
 }
 
-/// Starts a spec once, as a client would, and lists the tools.
+/// Connects once to what a client's entry starts or names, as the client would, and lists the
+/// tools.
 ///
 /// # Errors
-/// Returns an error if the spec is invalid, or if what it starts cannot be reached or read.
+/// Returns an error if the spec is invalid, or if the server cannot be reached or read.
 pub(super) async fn verify_entry(hub: &Hub, spec: ServerSpec) -> Result<VerifiedView, ApiError> {
     lifecycle::verify_spec(hub, None, spec, SecretValues::default(), Vec::new()).await
 }
 
-/// Starts a spec once, as a client would, and sends it one request.
+/// Connects once to what a client's entry starts or names, as the client would, and sends one
+/// request.
 ///
 /// # Errors
-/// Returns an error if the spec is invalid, or if what it starts cannot be reached or does not
-/// answer in time.
+/// Returns an error if the spec is invalid, or if the server cannot be reached or does not answer
+/// in time.
 pub(super) async fn request_entry(
     hub: &Hub,
     spec: ServerSpec,
@@ -592,7 +598,7 @@ pub(super) fn server_state(
     view::server_state(hub, server).0
 }
 
-/// Returns the state of a server, its reason, and what to do about it.
+/// Returns the state of a server, the reason for the state, and the remedy.
 pub(super) fn explain_state(
     hub: &Hub,
     server: &drawbridge_model::spec::RegisteredServer,

@@ -29,6 +29,7 @@ use super::{
 };
 use crate::{hub::Hub, roots, traces};
 
+/// The settings, and general facts about this hub.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SettingsView {
@@ -58,22 +59,24 @@ pub struct SettingsView {
     pub allowed_hosts: Vec<AllowedHost>,
     /// The hosts that the hub was started with. They are not stored.
     pub started_with_hosts: Vec<AllowedHost>,
-    /// The folders that servers get as roots if the client has none, as `file://` URLs.
+    /// The folders that servers get as roots if the client offers no roots, as `file://` URLs.
     pub roots: Vec<String>,
-    /// Whether a person is asked on screen for the input that a client cannot ask for.
+    /// Whether Drawbridge asks a person for the input that a server requests, if the client cannot
+    /// ask for it.
     pub elicitation_forms: bool,
     pub version: String,
     pub data_dir: String,
     /// The URL that clients connect to; none if no listener runs.
     pub url: Option<String>,
+    /// Whether the secrets can be read, from the keyring or from the encrypted file.
     pub keyring: KeyringStatus,
-    /// How to make the keyring ready; empty if it is ready.
+    /// How to make the secrets readable; empty if they can be read.
     pub keyring_remedy: String,
-    /// Where secrets are stored. Its state is the one of `keyring`.
+    /// The place and the state of the secret store. Its `status` is the same as `keyring`.
     pub secret_store: SecretStoreView,
 }
 
-/// `settings.show`: all settings.
+/// `settings.show`: the settings, and general facts about this hub.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowSettings {}
@@ -93,7 +96,8 @@ pub struct ChangeSettings {
     pub audit_retention_days: Option<u32>,
     /// 64 to 1,000,000 MiB; 0 means no limit.
     pub records_max_mib: Option<u32>,
-    /// An http or https URL; empty to turn traces off. `/v1/traces` is added if it is missing.
+    /// An http or https URL; empty to turn traces off. Traces are sent to this URL with
+    /// `/v1/traces` at its end, which is added if it is missing.
     pub otlp_endpoint: Option<String>,
     /// At most 20 headers, which replace the present ones. A value refers to a secret as
     /// `${keyring:otlp.NAME}`.
@@ -160,7 +164,7 @@ impl Verb for ChangeSettings {
 
 /// The longest retention of the audit log, in days, if the retention is limited.
 const MAX_DAYS: u32 = 3_650;
-/// The limits of the size of the records, in MiB, if it is limited.
+/// The limits of `records_max_mib`, if the size of the records is limited.
 const RECORDS_MIB: RangeInclusive<u32> = 64..=1_000_000;
 
 /// Returns the URL of a client id metadata document without the spaces around it.
@@ -187,7 +191,8 @@ const MAX_HEADER_BYTES: usize = 1_024;
 /// Returns the URL of a collector without the spaces around it.
 ///
 /// # Errors
-/// Returns an error if the URL is neither empty nor a plain http or https URL.
+/// Returns an error if the URL is neither empty nor an http or https URL without a user, a query
+/// and a fragment.
 fn check_collector(url: String) -> Result<String, ApiError> {
     let url = url.trim().to_owned();
     let is_allowed = |url: &Url| {
@@ -202,15 +207,16 @@ fn check_collector(url: String) -> Result<String, ApiError> {
         return Ok(url);
     }
     Err(ApiError::invalid(
-        "'otlp_endpoint' must be an http or https URL without a user, a query and a fragment, such as http://127.0.0.1:4318, or empty",
+        "'otlp_endpoint' must be an http or https URL without a user, a query or a fragment, such as http://127.0.0.1:4318, or empty",
     ))
 }
 
 /// Checks the headers of requests to the collector.
 ///
 /// # Errors
-/// Returns an error if there are too many, if one is malformed or refers to a secret of something
-/// else, or if one is likely to contain a secret in plain text.
+/// Returns an error if there are too many headers, if a header is malformed, if it refers to a
+/// secret whose name does not begin with `otlp.`, or if it is likely to contain a secret in plain
+/// text.
 fn check_headers(headers: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, ApiError> {
     if headers.len() > MAX_HEADERS {
         return Err(ApiError::invalid(format!(
@@ -265,10 +271,10 @@ fn check_records_size(mib: u32) -> Result<u32, ApiError> {
     )))
 }
 
-/// Returns the hosts, each once.
+/// Returns the hosts without duplicates.
 ///
 /// # Errors
-/// Returns an error if one of them is not a host, or if there are too many.
+/// Returns an error if a text is not a host, or if there are too many hosts.
 fn check_hosts(texts: &[String]) -> Result<Vec<AllowedHost>, ApiError> {
     let mut hosts = Vec::new();
     for text in texts {
@@ -292,8 +298,8 @@ fn check_roots(folders: &[String]) -> Result<Vec<String>, ApiError> {
     roots::check_roots(folders).map_err(|error| ApiError::invalid(error.to_string()))
 }
 
-/// Checks that the endpoint of this hub can move to a port. Whether the port is free is not checked
-/// while no endpoint runs.
+/// Checks that the endpoint of this hub can move to a port. If no endpoint runs, does not check
+/// whether the port is free.
 ///
 /// # Errors
 /// Returns an error if the port is 0 (`invalid`), or if it is not free (`conflict`).

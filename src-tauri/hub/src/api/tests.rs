@@ -1,4 +1,7 @@
-#![expect(unreachable_pub, reason = "the macro declares a list for other crates")]
+#![expect(
+    unreachable_pub,
+    reason = "the macro declares `NAMES` and `dispatch` for other crates"
+)]
 
 use drawbridge_store::secrets::{InMemory, Secrets};
 use ts_rs::TS;
@@ -36,7 +39,7 @@ impl bindings::VerbVisitor for FoundNames {
 }
 
 #[tokio::test]
-async fn a_new_verb_is_its_type_and_one_line() {
+async fn a_new_verb_needs_only_a_type_and_one_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = HubOptions {
         data_dir: folder.path().to_owned(),

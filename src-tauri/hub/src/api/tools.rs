@@ -34,7 +34,7 @@ pub struct ToolView {
     /// The exposed name, such as `server__tool`: at most 64 characters of `[A-Za-z0-9_-]`. For a
     /// hidden tool this is the name that the tool would have.
     pub exposed_name: String,
-    /// Why no client can see or call the tool; empty if clients can.
+    /// Why no client can see or call the tool; empty if clients can see it.
     pub hidden: String,
     /// The acceptance state of the definition.
     pub acceptance: AcceptanceState,
@@ -51,14 +51,14 @@ pub struct ToolView {
     pub effect: Effect,
     /// The effect of the plain rule for exactly this tool and all clients, if there is one.
     pub own_effect: Option<Effect>,
-    /// What is suspicious in its definition.
+    /// The suspicious parts of the tool's definition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(as = "Option<Vec<ContentFlag>>", optional))]
     pub flags: Vec<ContentFlag>,
 }
 
-/// `tools.list`: the tools of all accepted, enabled servers, in the order in which clients get
-/// them.
+/// `tools.list`: the tools of all accepted, enabled servers that clients can see, in the order in
+/// which clients get them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListTools {}
@@ -127,7 +127,8 @@ impl Verb for CallTool {
     }
 }
 
-/// Returns the result of a call in the unified shape. An error of the server is a result too.
+/// Returns the result of a call in the unified shape. An error with which the call was answered is
+/// a result too.
 fn unify(
     result: Result<serde_json::Value, ApiError>,
     took: Duration,
@@ -143,7 +144,7 @@ fn unify(
     serde_json::to_value(unified).map_err(|e| ApiError::internal(e.to_string()))
 }
 
-/// Returns the text blocks of a result of `tools/call`. Other blocks are named by their type.
+/// Returns the text blocks of a result of `tools/call`, and the types of all other blocks.
 pub fn result_text(result: &serde_json::Value) -> String {
     let blocks = result["content"].as_array();
     let texts = blocks
@@ -297,8 +298,8 @@ fn hidden_reason(
     }
 }
 
-/// Returns what is suspicious in a definition, including a name that looks like that of another
-/// server's tool.
+/// Returns the flags of a definition, including a flag for a tool whose name looks like that of
+/// another server's tool.
 pub(super) fn definition_flags(
     hub: &Hub,
     server: &RegisteredServer,
@@ -317,8 +318,8 @@ pub(super) fn definition_flags(
     flags
 }
 
-/// Returns a tool as a person sees it. The exposed name is the one without a collision; only the
-/// catalog knows about collisions.
+/// Returns a tool for the API. `exposed_name` is the name that the tool gets if it collides with no
+/// other tool's name; only the catalog knows the collisions.
 pub(super) fn tool_view(hub: &Hub, server: &RegisteredServer, tool: &Definition) -> ToolView {
     let input = MatchInput {
         kind: RequestKind::Tools,

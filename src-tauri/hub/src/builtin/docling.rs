@@ -2,8 +2,8 @@
 //! system with the hub.
 //!
 //! The document is converted by the server `docling`, which has a spec file like any other server.
-//! The tools reach that server through [`DocumentConverter`], because the registry and the sessions
-//! are above this module.
+//! The tools reach that server through [`DocumentConverter`], because this module does not depend
+//! on the registry and the sessions.
 
 mod document;
 mod error;
@@ -33,7 +33,7 @@ use super::Description;
 use document::{Document, FORMATS, MAX_MIB};
 pub(crate) use error::DoclingError;
 
-/// The longest time that a conversion or a download may take.
+/// The timeout of a conversion or a download.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(1_800);
 /// The timeout of a call of these tools: longer than [`TIME_LIMIT`], so that the tool can say what
 /// took too long.
@@ -41,7 +41,8 @@ const CALL_MS: u32 = 1_830_000;
 
 pub(super) const DESCRIPTION: Description = Description {
     name: "Docling tools",
-    // A server of its own knows its client, whose rules apply to the server `docling` too.
+    // Each client has its own instance, because the rules for the client also apply to the calls
+    // of the server `docling`.
     isolation: Isolation::PerClient,
     call_ms: Some(CALL_MS),
 };
@@ -54,11 +55,11 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Converts documents with the server `docling`.
 pub(crate) trait DocumentConverter: Send + Sync {
-    /// Returns the folder in which documents are while they are converted.
+    /// Returns the folder that holds documents during their conversion.
     fn inbox(&self) -> PathBuf;
 
-    /// Converts a file for a client. `needs_models` is whether files of this type are converted
-    /// with models.
+    /// Converts a file for a client. `needs_models` is true if Docling needs its models for this
+    /// type of file.
     fn convert<'a>(
         &'a self,
         client: &'a ClientName,
@@ -84,7 +85,7 @@ pub(crate) trait DocumentConverter: Send + Sync {
 pub(crate) enum DocumentOutput {
     #[default]
     Markdown,
-    /// The document stays in the server `docling`, whose tools know it by this key.
+    /// A key. The document stays in the server `docling`, whose tools find it by the key.
     DocumentKey,
 }
 
@@ -174,8 +175,8 @@ async fn models_mib(converter: Arc<dyn DocumentConverter>) -> u64 {
     size.unwrap_or_default() / (1024 * 1024)
 }
 
-/// Does the work until it ends or the client cancels the call, and reports progress to a client
-/// that asked for it. `message` gets the seconds since the beginning.
+/// Does the work until it ends, the client cancels the call, or [`TIME_LIMIT`] has passed. Reports
+/// progress to a client that asked for it. `message` gets the seconds since the beginning.
 async fn run_with_progress<T>(
     context: &RequestContext<RoleServer>,
     message: impl Fn(u64) -> BoxFuture<'static, String>,

@@ -1,7 +1,7 @@
 //! The folders server: the files of folders that a person chose, as `file://` resources.
 //!
-//! The folders are read from the settings at each request, so that a change applies at once.
-//! [`tree`] opens the files, [`watch`] notices changes.
+//! The server reads the list of folders from the settings at each request, so that a change applies
+//! at once. [`tree`] opens the files, and [`watch`] notices changes.
 
 mod private_names;
 mod tree;
@@ -44,7 +44,7 @@ const MAX_LISTED: usize = 10_000;
 const PAGE: usize = 500;
 /// The most resources that are subscribed to at a time.
 const MAX_SUBSCRIPTIONS: usize = 1_000;
-/// The media type of a folder, as the desktop's databases of media types name it.
+/// The media type of a folder in the freedesktop.org database of media types.
 const FOLDER_TYPE: &str = "inode/directory";
 
 /// The server that shares folders with all clients.
@@ -57,14 +57,15 @@ pub(super) struct FoldersServer {
     watch: OnceLock<AbortOnDropHandle<()>>,
 }
 
-/// The list of files whose pages are being read.
+/// The newest list of files, whose pages are being read.
 #[derive(Default)]
 struct Listing {
+    /// The number of the list, which is a part of its cursors.
     number: u64,
     resources: Arc<Vec<Resource>>,
 }
 
-/// The URIs of each file to which somebody is subscribed, as they were written.
+/// The subscribed URIs as clients wrote them, by the path of their file without links.
 #[derive(Default)]
 struct Subscriptions(BTreeMap<PathBuf, BTreeSet<String>>);
 
@@ -88,7 +89,7 @@ pub(crate) enum FolderProblem {
     DataFolder(String),
 }
 
-/// Returns a folder's path without links, as it is shared.
+/// Returns the path without links under which a folder is shared.
 ///
 /// # Errors
 /// Returns an error if the folder cannot be shared.
@@ -138,8 +139,8 @@ impl FoldersServer {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a task that reads files, which may block.
-    async fn read<T: Send + 'static>(
+    /// Runs a blocking task with the shared folders and Drawbridge's data folder.
+    async fn run_blocking<T: Send + 'static>(
         &self,
         task: impl FnOnce(&[SharedFolder], &Path) -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
@@ -151,7 +152,7 @@ impl FoldersServer {
     }
 }
 
-/// Returns the shared folder that contains a URI's file, and the path in it.
+/// Returns the shared folder that contains a URI's file, and the file's path relative to it.
 fn locate(folders: &[SharedFolder], uri: &str) -> Result<(SharedFolder, PathBuf), ErrorData> {
     let path = Url::parse(uri)
         .ok()
@@ -171,8 +172,8 @@ fn locate(folders: &[SharedFolder], uri: &str) -> Result<(SharedFolder, PathBuf)
     Ok((folder.clone(), inner.to_owned()))
 }
 
-/// Returns the files of a folder. A subfolder that is shared by itself is not part of it, because
-/// other files may be private there.
+/// Returns the tree of a shared folder. A subfolder that is shared by itself is not part of the
+/// tree, because it has its own setting for private files.
 fn tree_of<'a>(
     folder: &'a SharedFolder,
     folders: &'a [SharedFolder],
@@ -257,7 +258,7 @@ fn media_type(path: &Path) -> String {
     }
 }
 
-/// Returns whether a media type is a text although its name does not begin with `text/`.
+/// Returns whether a media type is a type of text, even if its name does not begin with `text/`.
 fn is_text_type(media_type: &str) -> bool {
     media_type.starts_with("text/")
         || media_type.ends_with("+xml")
@@ -319,9 +320,17 @@ fn to_contents(uri: &str, path: &Path, contents: Contents) -> ResourceContents {
     }
 }
 
-/// Returns whether a character occurs in no text, but in binary files that happen to be UTF-8.
+/// Returns whether a character shows that a file is binary although the file is valid UTF-8.
 fn is_binary_char(c: char) -> bool {
     c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r' | '\x0c' | '\x1b')
+}
+
+/// Returns the page of the list that begins at an index, and the index of the next page if there is
+/// one. The page is empty if the index is beyond the end of the list.
+fn page_at(resources: &[Resource], start: usize) -> (&[Resource], Option<usize>) {
+    let end = start.saturating_add(PAGE).min(resources.len());
+    let page = resources.get(start..end).unwrap_or_default();
+    (page, (end < resources.len()).then_some(end))
 }
 
 /// Reads a cursor: the number of a list, and the index of the next entry.
@@ -360,7 +369,7 @@ impl ServerHandler for FoldersServer {
         let cursor = request.and_then(|request| request.cursor);
         let (number, start, resources) = match cursor {
             None => {
-                let resources = Arc::new(self.read(list_resources).await?);
+                let resources = Arc::new(self.run_blocking(list_resources).await?);
                 let mut listing = self.listing();
                 listing.number += 1;
                 listing.resources = resources.clone();
@@ -380,10 +389,9 @@ impl ServerHandler for FoldersServer {
                 (number, start, listing.resources.clone())
             }
         };
-        let end = (start + PAGE).min(resources.len());
-        let page = resources.get(start..end).unwrap_or_default().to_vec();
-        let mut result = ListResourcesResult::with_all_items(page);
-        result.next_cursor = (end < resources.len()).then(|| format!("{number}.{end}"));
+        let (page, next) = page_at(&resources, start);
+        let mut result = ListResourcesResult::with_all_items(page.to_vec());
+        result.next_cursor = next.map(|next| format!("{number}.{next}"));
         Ok(result)
     }
 
@@ -415,7 +423,7 @@ impl ServerHandler for FoldersServer {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
         let contents = self
-            .read(move |folders, data_dir| read_contents(folders, data_dir, &uri))
+            .run_blocking(move |folders, data_dir| read_contents(folders, data_dir, &uri))
             .await??;
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
@@ -427,7 +435,7 @@ impl ServerHandler for FoldersServer {
     ) -> Result<(), ErrorData> {
         let uri = request.uri.clone();
         let file = self
-            .read(move |folders, data_dir| find_file(folders, data_dir, &uri))
+            .run_blocking(move |folders, data_dir| find_file(folders, data_dir, &uri))
             .await??;
         let mut subscriptions = self.subscriptions();
         if subscriptions.0.len() >= MAX_SUBSCRIPTIONS && !subscriptions.0.contains_key(&file) {

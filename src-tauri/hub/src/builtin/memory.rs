@@ -89,7 +89,7 @@ struct RetrieveArguments {
 #[serde(deny_unknown_fields)]
 struct NoArguments {}
 
-/// Why a call failed, for the model.
+/// The reason why a call failed, for the model.
 #[derive(Debug, thiserror::Error)]
 enum CallError {
     #[error("the arguments are invalid: {0}")]
@@ -228,7 +228,7 @@ fn read_query(query: &str) -> Result<SearchQuery, CallError> {
     SearchQuery::new(query).ok_or(CallError::NoWords)
 }
 
-/// Reads a time in RFC 3339, or a date, which stands for its beginning in UTC.
+/// Reads a time in RFC 3339, or a date, which stands for midnight UTC at its beginning.
 fn read_time(name: &'static str, value: Option<&str>) -> Result<Option<Timestamp>, CallError> {
     let Some(value) = value else { return Ok(None) };
     let bad = || CallError::BadTime {

@@ -1,14 +1,16 @@
-//! The definitions of a server, and the versions that a person has accepted: the instructions,
-//! tools, prompts and templates, and the texts of resources. Clients see only accepted ones.
+//! The definitions of a server that need acceptance (its instructions, tools, prompts and
+//! templates, and the texts of its resources), and their accepted versions. Clients see only
+//! accepted versions.
 //!
-//! Accepting a server accepts all its definitions at its first sync, and those that it adds in the
+//! Accepting a server also accepts all definitions of its first sync, and those that it adds in the
 //! minute after that (some servers list more tools only after they have identified their client). A
-//! definition that it changes, or adds later, waits for a person, unless its spec marks the server
-//! as trusted. A definition that the content defence flags always waits if the spec says so.
+//! definition that the server changes, or adds later, waits for a person, unless the spec trusts
+//! the server's definitions. A definition that the content defence flags always waits if the spec
+//! says so.
 //!
 //! Resources come and go all the time, so they are listed without acceptance. Only their names,
-//! titles and descriptions wait, because models read them. A name that the URI contains says
-//! nothing new.
+//! titles and descriptions wait, because models read them. A name that is a part of the URI does
+//! not wait, because it adds nothing.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,10 +24,10 @@ use drawbridge_model::{
 
 use super::{Definition, Offered};
 
-/// Everything that a server says about itself and a person accepts, by kind.
+/// All definitions of a server that need acceptance, by kind.
 pub(super) type Definitions = BTreeMap<DefinitionKind, Vec<Arc<Definition>>>;
 
-/// Returns the definitions that a person accepts, from what a server offers.
+/// Returns the definitions that need acceptance, from what a server offers.
 pub(super) fn list_definitions(offered: &Offered, instructions: Option<&str>) -> Definitions {
     let mut definitions: Definitions = offered
         .iter()

@@ -13,7 +13,7 @@ use jsonschema::{
 };
 use serde_json::{Number, Value};
 
-/// Longer arguments are not converted. In bytes of JSON text.
+/// The maximum length of arguments that are converted, in bytes of JSON text.
 pub(super) const MAX_BYTES: usize = 256 * 1024;
 /// The maximum number of validations of converted copies, over all ways to convert.
 const MAX_CHECKS: usize = 16;
@@ -55,9 +55,9 @@ pub(super) fn fits_after_conversion(validator: &Validator, arguments: Value) -> 
     false
 }
 
-/// Returns the copies to validate next. The first copy has every convertible fault converted, and
-/// faults of an `anyOf` or `oneOf` by the first convertible alternative. The other copies use the
-/// other alternatives of the first such fault.
+/// Returns the copies to validate next. In the first copy, every convertible fault is converted;
+/// for a fault of an `anyOf` or `oneOf`, the first convertible alternative is used. In each other
+/// copy, only the first such fault is converted, by another of its alternatives.
 fn next_attempts(attempt: &Attempt, errors: &[ValidationError<'_>]) -> Vec<Attempt> {
     let all: Vec<_> = errors
         .iter()

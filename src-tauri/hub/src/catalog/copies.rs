@@ -2,11 +2,12 @@
 //!
 //! Drawbridge reads each server for itself. If the server declares one of its lists private
 //! (`cacheScope`, revision 2026-07-28), Drawbridge also reads the lists for each client: in the
-//! client's session with the server if it has one of its own, and with the client's introduction. A
-//! client sees Drawbridge's copy until its own one is read. No client sees that of another.
+//! client's own session with the server, if there is one, and on behalf of the client. A client
+//! sees Drawbridge's copy until the client's own copy is read. No client sees another client's
+//! copy.
 //!
-//! A person accepts definitions for the server, not for a client: a definition that differs for
-//! another client is a change, which waits.
+//! A person accepts definitions for the server, not for a client: if a definition differs for
+//! another client, it counts as changed and waits for a person.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -29,7 +30,7 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CopyKey {
     pub(super) server: ServerId,
-    /// The client whose copy it is. `None` for Drawbridge's own.
+    /// The client whose copy it is, or `None` for Drawbridge's own copy.
     pub(super) client: Option<ClientName>,
 }
 
@@ -69,8 +70,8 @@ impl Copies {
             .filter(|copy| copy.identity == server.identity)
     }
 
-    /// Returns the copy that a client sees: its own one if the server has private lists, and
-    /// Drawbridge's until that one is read.
+    /// Returns the copy that a client sees: the client's own copy if the server has private lists
+    /// and the copy has been read, otherwise Drawbridge's copy.
     pub(super) fn visible_to(
         &self,
         server: &RegisteredServer,
@@ -89,8 +90,8 @@ impl Copies {
         self.0.insert(key, copy);
     }
 
-    /// Returns a copy to change it. Drawbridge's own copy is added if it is missing. A client's
-    /// copy is not, because the client may have been revoked.
+    /// Returns a copy that the caller may change. Adds Drawbridge's own copy if it is missing, but
+    /// not a client's copy, because the client may have been revoked.
     pub(super) fn get_mut(&mut self, key: &CopyKey) -> Option<&mut ServerCopy> {
         if key.client.is_none() {
             return Some(self.get_or_insert(key));
@@ -114,8 +115,8 @@ impl Copies {
             .take_while(move |(key, _)| key.server == *server)
     }
 
-    /// Returns the copies of a server that were read from the same program as Drawbridge's own.
-    fn of_current_program(
+    /// Returns the copies of a server that were read with the same identity as Drawbridge's own.
+    fn of_current_identity(
         &self,
         server: &ServerId,
     ) -> impl Iterator<Item = (&CopyKey, &ServerCopy)> {
@@ -131,8 +132,8 @@ impl Copies {
             .map(|(_, copy)| copy)
     }
 
-    /// Adds the copy of the session's client if it is missing, to be read in this session. Does
-    /// nothing if the session has ended, because the client may have been revoked.
+    /// Adds a copy for the session's client if there is none, and notes that it is read in this
+    /// session. Does nothing if the session has ended, because the client may have been revoked.
     pub(super) fn add_client_copy(&mut self, server: &ServerId, session: &Arc<ClientSession>) {
         if !session.ended.is_cancelled() {
             let copy = self.get_or_insert(&CopyKey::of_client(server, &session.client));
@@ -173,8 +174,9 @@ impl Copies {
         }
     }
 
-    /// Returns the versions of a server's tool that were given to `client`, or to any client if
-    /// that is `None`. Returns Drawbridge's own version if no client has one.
+    /// Returns the versions of a server's tool in the copy of `client`, or in the copies of all
+    /// clients if `client` is `None`. If these copies do not contain the tool, returns Drawbridge's
+    /// own version.
     pub(super) fn tool_versions(
         &self,
         server: &ServerId,
@@ -182,7 +184,7 @@ impl Copies {
         client: Option<&ClientName>,
     ) -> Vec<Arc<Definition>> {
         let (own, of_clients): (Vec<_>, Vec<_>) = self
-            .of_current_program(server)
+            .of_current_identity(server)
             .filter(|(key, _)| {
                 key.client
                     .as_ref()
@@ -203,7 +205,7 @@ impl Copies {
     /// Returns the definitions in all current copies of a server, each version once.
     pub(super) fn definitions(&self, server: &ServerId) -> Vec<(DefinitionKind, &Arc<Definition>)> {
         let mut seen = HashSet::new();
-        self.of_current_program(server)
+        self.of_current_identity(server)
             .flat_map(|(_, copy)| copy.definitions())
             .filter(|(kind, definition)| seen.insert(definition_id(*kind, definition)))
             .collect()
@@ -212,7 +214,7 @@ impl Copies {
     /// Returns the new and changed definitions in all current copies of a server.
     pub(super) fn unaccepted(&self, server: &ServerId) -> Vec<(AcceptanceState, DefinitionId)> {
         let mut seen = HashSet::new();
-        self.of_current_program(server)
+        self.of_current_identity(server)
             .flat_map(|(_, copy)| copy.unaccepted())
             .filter(|(_, id)| seen.insert(id.clone()))
             .collect()

@@ -33,7 +33,7 @@ struct Query {
     limit: Option<usize>,
 }
 
-/// Returns the definitions of both tools as clients see them.
+/// Returns the definitions of `tool_search` and `tool_call` as clients see them.
 pub(super) fn definitions() -> [String; 2] {
     let search = json!({
         "name": TOOL_SEARCH,
@@ -97,7 +97,8 @@ pub fn search(view: &CatalogView, arguments: &RawValue) -> Result<Json, Deferred
     )))
 }
 
-/// Returns the definition with its exposed name, without members that are of no use to a model.
+/// Returns the definition with its exposed name and the server's id, without the members that are
+/// of no use to a model.
 fn render_definition(tool: &CatalogEntry) -> Option<String> {
     let mut definition = RawObject::parse(&tool.definition.raw).ok()?;
     definition.set("name", json::raw(json::quote(&tool.exposed_name)));
@@ -128,7 +129,7 @@ pub fn parse_call(arguments: &RawValue) -> Result<(String, Box<RawValue>), Defer
     ))
 }
 
-/// Returns true if clients with this view get the two tools.
+/// Returns true if clients with this view get `tool_search` and `tool_call`.
 pub fn is_offered(view: &CatalogView) -> bool {
     view.entries(CapabilityKind::Tools)
         .iter()

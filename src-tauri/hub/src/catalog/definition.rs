@@ -33,12 +33,12 @@ use super::{
 
 /// The maximum length of a definition, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
-/// The limits of a check of arguments, in steps and time: on the thread of the calls, and on a
-/// thread of its own.
+/// The limits of a check of arguments, in steps and time: first on the thread that handles the
+/// call, then on a blocking thread.
 const SHORT_CHECK: (u32, Duration) = (10_000, Duration::from_millis(20));
 const LONG_CHECK: (u32, Duration) = (5_000_000, Duration::from_secs(1));
 
-/// The name of the definition that holds a server's instructions, and of its member.
+/// The name of the definition that holds a server's instructions, and of its only member.
 const INSTRUCTIONS: &str = "instructions";
 
 /// Lets one long check run at a time.
@@ -68,17 +68,17 @@ pub enum DefinitionError {
     TooComplex(#[from] TooComplex),
 }
 
-/// Something that a server offers.
+/// What a server says about a tool, prompt, resource or template, or its instructions.
 #[derive(Debug, Clone)]
 pub struct Definition {
     /// The definition that clients see, byte for byte.
     pub raw: Box<RawValue>,
     /// SHA-256 of `raw`, in hex.
     pub digest: String,
-    /// The definition that the server offers now, if `raw` is one that was accepted earlier. Calls
-    /// run the offered one, so decisions bind to [`Definition::decision_digest`].
+    /// The definition that the server offers now, if `raw` is an accepted, earlier one. A call runs
+    /// the offered definition, so decisions bind to [`Definition::decision_digest`].
     pub offered: Option<ChangedDefinition>,
-    /// The server's own name for it. For a resource the URI, for a template the URI template.
+    /// The server's own name. For a resource, it is the URI; for a template, the URI template.
     pub name: String,
     pub title: Option<String>,
     pub description: String,
@@ -108,8 +108,8 @@ impl Definition {
     /// Reads a definition.
     ///
     /// # Errors
-    /// Returns an error if the definition is malformed. Other definitions of the server are not
-    /// affected.
+    /// Returns an error if the definition cannot be offered to clients. Other definitions of the
+    /// server are not affected.
     pub fn parse(kind: CapabilityKind, text: String) -> Result<Self, DefinitionError> {
         if text.len() > MAX_BYTES {
             return Err(DefinitionError::TooLarge(text.len()));
@@ -191,7 +191,7 @@ impl Definition {
     }
 
     /// Returns the name, the title and the description of a resource as a definition. Returns
-    /// `None` if they say nothing that its URI does not say.
+    /// `None` if they say nothing that the resource's URI does not say.
     pub(super) fn resource_texts(&self) -> Option<Self> {
         let resource = RawObject::parse(&self.raw).ok()?;
         let uri = percent_decode_str(&self.name).decode_utf8_lossy();
@@ -252,8 +252,8 @@ impl Definition {
         }
     }
 
-    /// Returns what is suspicious in the texts of the definition that clients see, and of the one
-    /// that the server offers, because that is what a call runs.
+    /// Returns what is suspicious in the texts of the definition that clients see, and of the
+    /// definition that the server offers, because a call runs the offered one.
     pub fn flags(&self) -> &[ContentFlag] {
         self.flags.get_or_init(|| {
             let mut flags = content::find_definition_flags(self.raw.get());
@@ -273,8 +273,8 @@ impl Definition {
         self.digest == other.digest && self.offered == other.offered
     }
 
-    /// Returns the digest that decisions bind to: of the definition that the server offers, because
-    /// that is what a call runs.
+    /// Returns the digest that decisions bind to: the digest of the definition that the server
+    /// offers, because a call runs that one.
     pub fn decision_digest(&self) -> &str {
         self.offered
             .as_ref()

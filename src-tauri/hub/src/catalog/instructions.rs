@@ -28,8 +28,8 @@ pub(super) fn limit_length(mut text: String) -> String {
     text
 }
 
-/// Quotes each line below a heading. No text of a server can begin a line, so none can look like
-/// the heading of another server.
+/// Quotes each line of a server's text below a heading with the server's id. No line begins with
+/// the server's own text, so a server cannot imitate the heading of another server.
 fn quote(server: &ServerId, text: &str) -> String {
     let mut quoted = format!("# Server {server}");
     // Everything that Unicode counts as a line break.
@@ -47,19 +47,19 @@ fn quote(server: &ServerId, text: &str) -> String {
 
 impl Catalog {
     /// Returns the accepted instructions and the extensions of the servers that a client can see
-    /// and for which `may_speak` is true. The instructions of several servers are quoted; those of
-    /// an endpoint of one server are unchanged.
+    /// and for which `may_introduce` returns true. At the endpoint of all servers, the instructions
+    /// are quoted; at the endpoint of one server, they are unchanged.
     pub fn introduce_servers(
         &self,
         client: &ClientName,
         scope: &ClientScope,
-        may_speak: impl Fn(&ServerId) -> bool,
+        may_introduce: impl Fn(&ServerId) -> bool,
     ) -> ServersIntroduction {
         let profiles = self.profiles.in_scope(client, scope);
         let copies = self.lock();
         let specs = self.registry.specs();
         let is_seen =
-            |id: &ServerId| scope.includes(id) && profiles.permit_server(id) && may_speak(id);
+            |id: &ServerId| scope.includes(id) && profiles.permit_server(id) && may_introduce(id);
         let mut extensions = Extensions::default();
         let mut texts = Vec::new();
         for server in specs

@@ -26,7 +26,7 @@ pub type Offered = BTreeMap<CapabilityKind, Vec<Arc<Definition>>>;
 /// A tool, prompt, resource or template as clients see it.
 #[derive(Debug, Clone)]
 pub struct CatalogEntry {
-    /// The name that a client uses: `server__name`, or the unchanged URI.
+    /// The name that a client uses: `server__name`, the bare name, or the unchanged URI.
     pub exposed_name: String,
     pub server: Arc<RegisteredServer>,
     pub definition: Arc<Definition>,
@@ -45,7 +45,7 @@ impl CatalogEntry {
 pub struct Exclusion {
     pub server: ServerId,
     pub entry: ExcludedEntry,
-    /// True if the person excluded it: it is not among the allowed tools.
+    /// True if the user excluded it: it is a tool that the spec does not allow.
     pub is_intended: bool,
 }
 
@@ -57,7 +57,8 @@ pub struct Snapshot {
     servers: Vec<ServerId>,
     /// Each server alone. Its lists are made at the first use.
     per_server: HashMap<ServerId, PerServer>,
-    /// The catalog views of clients whose names must be shorter, made at the first use.
+    /// The catalog views of clients that need shorter tool names, by the maximum length in bytes.
+    /// Made at the first use.
     shortened: Mutex<HashMap<usize, Arc<CatalogView>>>,
     /// The catalog views of clients with profiles, made at the first use.
     per_profiles: Mutex<HashMap<ProfileKey, PerProfiles>>,
@@ -72,7 +73,7 @@ struct PerServer {
     view: OnceLock<Arc<CatalogView>>,
 }
 
-/// The servers of an endpoint, the longest name of a tool, and the names of profiles.
+/// The servers of an endpoint, the maximum length of a tool's name, and the names of profiles.
 type ProfileKey = (ServerScope, usize, Vec<String>);
 
 #[derive(Debug)]
@@ -103,7 +104,9 @@ struct List {
 /// How exposed names are formed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Naming {
+    /// `server__name`, in a view of all servers.
     WithServer,
+    /// The server's own names, in a view of one server.
     Bare,
 }
 
@@ -114,13 +117,14 @@ impl Default for Snapshot {
 }
 
 impl Snapshot {
-    /// Merges the servers, each with its definitions in its own order. If two definitions have the
-    /// same name, the one that comes first here gets it. The resulting lists are sorted by the
-    /// servers' ids.
+    /// Merges the lists of servers. If two definitions have the same exposed name, the one that is
+    /// earlier in `servers` keeps it. The resulting lists are sorted by the servers' ids; the
+    /// entries of a server stay in its own order.
     ///
-    /// If a name is taken, the second entry gets a name with a hash. The same servers always get
-    /// the same names. Bare names and URIs cannot be changed, so the second entry is excluded. A
-    /// resource is also excluded if a template of an earlier server matches its URI.
+    /// The later tool or prompt with a taken name gets a name with a hash. The same servers always
+    /// get the same names. Bare names and URIs cannot be changed, so the later entry with the same
+    /// one is excluded. A resource is also excluded if a template of an earlier server matches its
+    /// URI.
     pub fn merge(servers: &[(Arc<RegisteredServer>, &Offered)]) -> Self {
         let per_server = servers.iter().map(|(server, offered)| {
             let entry = PerServer {
@@ -183,9 +187,9 @@ impl Snapshot {
         }))
     }
 
-    /// Returns the view for a client of an endpoint, filtered by the profiles that apply to it. A
-    /// tool of all servers has a name of at most `max_tool_name` bytes. The view of an unknown
-    /// server is empty.
+    /// Returns the view for a client of an endpoint, filtered by the profiles that apply to the
+    /// client. In the view of all servers, a tool's name has at most `max_tool_name` bytes. The
+    /// view of an unknown server is empty.
     pub fn client_view(
         &self,
         servers: &ServerScope,
@@ -221,7 +225,7 @@ impl Snapshot {
         view
     }
 
-    /// Returns the view of all servers together, in which no tool has a longer name.
+    /// Returns the view of all servers together, in which a tool's name has at most `max` bytes.
     fn view_with_names_up_to(&self, max: usize) -> Arc<CatalogView> {
         let is_too_long = |tool: &Arc<CatalogEntry>| tool.exposed_name.len() > max;
         if !self
@@ -277,8 +281,8 @@ impl CatalogView {
     }
 
     /// Returns the view with names of at most `max` bytes: a tool with a longer name is listed
-    /// under a name with a hash, and is still found under the longer name. If the name with a hash
-    /// is another tool's, the tool with the long name is excluded.
+    /// under a name with a hash, and is still found under the longer name. If another tool already
+    /// has the name with the hash, the tool with the long name is excluded.
     fn shortened(&self, max: usize) -> Self {
         let (mut entries, mut too_long) = (Vec::new(), Vec::new());
         let tools = self.entries(CapabilityKind::Tools);
@@ -336,18 +340,25 @@ impl CatalogView {
         }
     }
 
-    /// Returns the part of the view that all profiles permit, under the same names.
+    /// Returns the part of the view that all profiles permit, under the same names. A tool with a
+    /// shortened name is still found under its longer name.
     fn filtered(&self, profiles: &AppliedProfiles) -> Self {
         let permits = |kind, entry: &CatalogEntry| {
             profiles.permit(kind, &entry.server.id, &entry.definition.name)
         };
         let kinds = CapabilityKind::ALL.map(|kind| {
-            let entries = self
-                .entries(kind)
-                .iter()
-                .filter(|entry| permits(kind, entry))
-                .cloned();
-            List::from_entries(entries.collect())
+            let List {
+                entries, by_name, ..
+            } = self.list(kind);
+            let entries = entries.iter().filter(|entry| permits(kind, entry));
+            let by_name = by_name.iter().filter(|(_, entry)| permits(kind, entry));
+            List {
+                entries: entries.cloned().collect(),
+                by_name: by_name
+                    .map(|(name, entry)| (name.clone(), entry.clone()))
+                    .collect(),
+                list_result: OnceLock::new(),
+            }
         });
         Self {
             kinds,
@@ -388,9 +399,9 @@ impl CatalogView {
             .find(|tool| tool.definition.name == name)
     }
 
-    /// Returns the resource with this URI, or the template that the URI matches. Of several,
-    /// returns that of the server that was accepted first; of one server's, the resource, or else
-    /// the most literal template.
+    /// Returns the resource with this URI, or the template that the URI matches. If several entries
+    /// match, returns one of the server that was accepted first: its resource, or else its template
+    /// with the most literal text.
     pub fn find_resource(&self, uri: &str) -> Option<&Arc<CatalogEntry>> {
         let resource = self.find(CapabilityKind::Resources, uri);
         let resource = resource.map(|entry| (self.rank(&entry.server.id), None, entry));
@@ -409,7 +420,7 @@ impl CatalogView {
             .map(|(.., entry)| entry)
     }
 
-    /// Returns true if the server `one` was accepted before `other`.
+    /// Returns true if the server `one` was accepted before the server `other`.
     pub fn was_accepted_before(&self, one: &ServerId, other: &ServerId) -> bool {
         self.rank(one) < self.rank(other)
     }
@@ -528,7 +539,7 @@ impl List {
             });
         for (earlier_servers, server, definition) in offered {
             let name = &definition.name;
-            let chosen = match find_covering_template(kind, &server.id, name, earlier_servers) {
+            let chosen = match describe_covering_template(kind, &server.id, name, earlier_servers) {
                 Some(why) => Err(why),
                 None => choose_name(kind, naming, server, name, &list.by_name),
             };
@@ -568,7 +579,7 @@ impl List {
 }
 
 /// Returns true if clients with this scope may see an entry of a server under an exposed name.
-/// Another entry may have that name.
+/// The name may still belong to another entry.
 pub(super) fn may_be_exposed_as(
     kind: CapabilityKind,
     scope: &ClientScope,
@@ -657,7 +668,7 @@ fn choose_name(
 
 /// Returns the reason, for people, why a resource is excluded: a template of a server that was
 /// accepted earlier matches its URI, so that server answers requests for it.
-fn find_covering_template(
+fn describe_covering_template(
     kind: CapabilityKind,
     server: &ServerId,
     name: &str,
@@ -678,7 +689,7 @@ fn find_covering_template(
     })
 }
 
-/// Returns where clients find an entry whose URI another server has.
+/// Returns the hint, for people, where clients find an entry whose URI another server has.
 fn at_endpoint_of(server: &ServerId) -> String {
     format!("clients of the endpoint /mcp/{server} see it")
 }

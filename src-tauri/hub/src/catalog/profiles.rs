@@ -1,5 +1,5 @@
-//! Profiles: which servers and tools a client sees. A client without a profile sees all. A profile
-//! may belong to a project folder; it then also applies to the clients that work there.
+//! Profiles: which servers and tools a client sees. A client without a profile sees all of them. A
+//! profile may belong to a project folder; it then also applies to the clients that work there.
 
 use std::{
     collections::BTreeMap,
@@ -31,19 +31,21 @@ pub struct Profiles {
 #[derive(Default)]
 struct ProfileTable {
     profiles: BTreeMap<String, Arc<Profile>>,
-    /// The profile that each client was given; `None` if it was removed.
+    /// The name of the profile that each client was given, or `None` if that profile was removed.
     by_client: BTreeMap<ClientName, Option<String>>,
 }
 
-/// The profiles that apply to a client: its own, and that of the project folder. The client sees
-/// what all of them contain.
+/// The profiles that apply to a client: its own, and the one of the project folder. The client sees
+/// only servers and tools that each of these profiles contains.
 #[derive(Debug, Clone, Default)]
 pub struct AppliedProfiles(Vec<Arc<Profile>>);
 
 /// The reason why a profile was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    #[error("a profile's name must have 1 to 64 characters and no control characters")]
+    #[error(
+        "a profile's name must have 1 to 64 characters, without control characters, and without white space at its beginning or end"
+    )]
     BadName,
     #[error("a profile's folder must be an absolute path without control characters, not '{0}'")]
     BadFolder(String),
@@ -116,23 +118,21 @@ impl Profiles {
         AppliedProfiles(applied)
     }
 
-    /// Returns the project folder that contains a folder: the longest one that a profile names.
+    /// Returns the project folder that contains `folder`: the longest one that belongs to a
+    /// profile.
     pub fn project_folder(&self, folder: &Path) -> Option<PathBuf> {
         let table = self.table.load();
         let profile = table.find_by_folder(folder)?;
         profile.folder.as_ref().map(PathBuf::from)
     }
 
-    /// Writes a profile, and replaces one with the same name.
+    /// Writes a profile. Replaces the profile with the same name, if there is one.
     ///
     /// # Errors
     /// Returns an error if the name or the folder is invalid, if another profile has the folder, or
-    /// if the store cannot be written. Nothing has changed then.
+    /// if the store cannot be used.
     pub async fn save_profile(&self, mut profile: Profile) -> Result<(), ProfileError> {
-        let length = profile.name.trim().chars().count();
-        if !(1..=64).contains(&length) || profile.name.chars().any(char::is_control) {
-            return Err(ProfileError::BadName);
-        }
+        check_name(&profile.name)?;
         profile.folder = profile.folder.as_deref().map(check_folder).transpose()?;
         let _guard = self.write_lock.lock().await;
         let has_same_folder = |other: &&Arc<Profile>| {
@@ -156,7 +156,7 @@ impl Profiles {
     }
 
     /// Removes a profile. Its clients then see nothing until a person chooses another profile for
-    /// them: what a client sees never grows because a profile is gone.
+    /// them: a client never sees more because a profile was removed.
     ///
     /// # Errors
     /// Returns an error if there is no profile with this name, or if the store cannot be written.
@@ -194,7 +194,7 @@ impl Profiles {
 }
 
 impl ProfileTable {
-    /// Returns the profile that a client was given, or `nothing` if it was removed.
+    /// Returns the profile that a client was given, or `nothing` if that profile was removed.
     fn own<'a>(
         &'a self,
         client: &ClientName,
@@ -261,7 +261,19 @@ impl AppliedProfiles {
     }
 }
 
-/// Returns the folder without `.` and without separators at its end.
+/// Checks a profile's name.
+fn check_name(name: &str) -> Result<(), ProfileError> {
+    let is_good = (1..=64).contains(&name.chars().count())
+        && name.trim() == name
+        && !name.chars().any(char::is_control);
+    if is_good {
+        Ok(())
+    } else {
+        Err(ProfileError::BadName)
+    }
+}
+
+/// Checks a profile's folder. Returns it without `.` components and trailing separators.
 fn check_folder(folder: &str) -> Result<String, ProfileError> {
     let bad = || ProfileError::BadFolder(folder.to_owned());
     let path = Path::new(folder);
@@ -299,4 +311,19 @@ async fn read_profiles(store: &Store) -> Result<ProfileTable, StoreError> {
         profiles,
         by_client: store.client_profiles().await?.into_iter().collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_no_white_space_at_its_ends() {
+        for name in ["a", "my work", &"x".repeat(64)] {
+            assert!(check_name(name).is_ok(), "{name:?}");
+        }
+        for name in ["", "  ", " a", "a ", " a ", "a\n", "a\tb", &"x".repeat(65)] {
+            assert!(check_name(name).is_err(), "{name:?}");
+        }
+    }
 }

@@ -35,7 +35,7 @@ pub struct ArgumentsMismatch {
     has_more: bool,
 }
 
-/// Rejects a schema that refers to a remote document, because a tool with it cannot be offered.
+/// Checks that Drawbridge need not fetch anything to use the schema.
 ///
 /// # Errors
 /// Returns an error if the schema refers to a remote document.
@@ -140,7 +140,7 @@ pub(super) fn compile_validator(tool: &str, schema: &Value) -> Option<Validator>
     if accepts_any_object(schema) {
         return None;
     }
-    let Some(counted) = steps::count_in(schema) else {
+    let Some(counted) = steps::with_step_keyword(schema) else {
         tracing::warn!(
             "the schema of '{tool}' refers to a value that is no schema, so Drawbridge does not check its arguments"
         );
@@ -151,7 +151,9 @@ pub(super) fn compile_validator(tool: &str, schema: &Value) -> Option<Validator>
         Validator::options()
             .offline()
             .with_pattern_options(patterns)
-            .with_keyword(steps::KEYWORD, |_, value, _| Ok(steps::keyword(value)))
+            .with_keyword(steps::KEYWORD, |_, value, _| {
+                Ok(steps::build_keyword(value))
+            })
     };
     // The metaschemas take a while to prepare, and few schemas refer to them, so they are added
     // only if the first attempt fails.
@@ -197,9 +199,9 @@ fn accepts_any_object(schema: &Value) -> bool {
         })
 }
 
-/// Checks arguments within a budget. Returns `None` if the budget is used up. Returns `Ok` if they
-/// cannot be parsed here, for example because a number is out of range; the server then checks
-/// them.
+/// Checks arguments within a budget. Returns `None` if the budget is used up. Returns `Ok` if the
+/// arguments cannot be parsed here, for example because a number is out of range; the server then
+/// checks them.
 ///
 /// # Errors
 /// Returns an error that lists the first violations in the arguments as the client sent them.
@@ -252,7 +254,7 @@ fn describe_violation(error: &jsonschema::ValidationError<'_>) -> String {
         path.as_str()
     };
     let mut message = if let ValidationErrorKind::Not { schema } = error.kind() {
-        let schema = steps::without_keyword(schema);
+        let schema = steps::without_step_keyword(schema);
         format!("{schema} is not allowed for {}", error.instance())
     } else {
         error.to_string()

@@ -34,8 +34,8 @@ pub struct Index {
     words: BTreeMap<String, Postings>,
 }
 
-/// The tools that contain a word, as indices into [`Index::tools`]. Each has the weight of the word
-/// in the tool and later, in the finished index, the contribution of the word to the tool's score.
+/// The tools that contain a word, as indices into [`Index::tools`]. With each index is the weight
+/// of the word in the tool or, in the finished index, the word's contribution to the tool's score.
 type Postings = Vec<(u32, f32)>;
 
 impl Index {
@@ -62,8 +62,8 @@ impl Index {
         }
     }
 
-    /// Returns the tools that match best, best first. Equal scores keep the order of the tools. An
-    /// empty query matches all tools.
+    /// Returns the tools that match the query and for which `accepts` returns true, best match
+    /// first. Tools with equal scores keep their order. A query without words matches all tools.
     pub fn search(
         &self,
         query: &str,
@@ -91,7 +91,7 @@ impl Index {
     }
 
     /// Raises the entry of each tool in `best` to the score of this word of the query. If several
-    /// words of a tool begin with it, the one with the highest score counts.
+    /// words of a tool begin with this word, the one with the highest score counts.
     fn score_word(&self, word: &str, best: &mut [f32]) {
         for (indexed_word, postings) in self
             .words

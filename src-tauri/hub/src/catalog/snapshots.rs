@@ -14,23 +14,23 @@ use super::{Offered, Snapshot, copies::Copies};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KindChange {
     pub kind: CapabilityKind,
-    /// The client whose list has changed, or `None` if those of all clients may have.
+    /// The client whose list has changed, or `None` if the lists of all clients may have changed.
     pub client: Option<ClientName>,
 }
 
 /// The current snapshots.
 #[derive(Default)]
 pub(super) struct Snapshots {
-    /// All lists as Drawbridge reads them for itself. People see these, and clients without copies
-    /// of private lists.
+    /// All lists as Drawbridge reads them for itself. This is the snapshot for people, and for
+    /// clients without copies of private lists.
     pub(super) own: Arc<Snapshot>,
     /// The snapshot of each client that has copies of private lists.
     by_client: BTreeMap<ClientName, Arc<Snapshot>>,
 }
 
 impl Snapshots {
-    /// Makes the snapshots of servers in the order in which they were accepted. Reuses each old
-    /// snapshot that is still right, because its lists are already rendered and indexed.
+    /// Makes the snapshots from `servers`, which are in the order of their acceptance. Reuses each
+    /// old snapshot that is still right, because its lists are already rendered and indexed.
     pub(super) fn make(old: &Self, servers: &[&Arc<RegisteredServer>], copies: &Copies) -> Self {
         let merge = |old: &Arc<Snapshot>, offered: Vec<(Arc<RegisteredServer>, &Offered)>| {
             if old.is_merged_from(&offered) {
@@ -72,7 +72,7 @@ impl Snapshots {
                 .all(|(one, other)| one.0 == other.0 && Arc::ptr_eq(one.1, other.1))
     }
 
-    /// Returns the lists that clients see and that differ from the old ones.
+    /// Returns which lists that clients see differ from the `old` ones.
     pub(super) fn list_changes(&self, old: &Self) -> Vec<KindChange> {
         let clients: BTreeSet<_> = self.by_client.keys().chain(old.by_client.keys()).collect();
         let views = clients

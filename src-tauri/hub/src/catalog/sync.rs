@@ -29,11 +29,12 @@ const MAX_PAGES: usize = 1_000;
 const COALESCE: Duration = Duration::from_millis(150);
 /// The additional pause after a batch of changes.
 const BATCH_PAUSE: Duration = Duration::from_millis(850);
-/// The maximum number of entries of a kind in one server, and the longest time for reading them.
+/// The most entries of one kind. A list with more entries is rejected. So is a list that takes
+/// longer than `MAX_TIME` to read.
 const MAX_ENTRIES: usize = 20_000;
 const MAX_TIME: Duration = Duration::from_secs(120);
-/// The most bytes of all lists of one server. Further entries are excluded, and no further page is
-/// read.
+/// The maximum size of all lists of one server, in bytes. Further entries are excluded, and no
+/// further page is read.
 pub const MAX_CATALOG_BYTES: usize = 32 * 1024 * 1024;
 /// The maximum number of resource templates of one server. Every URI is compared with all of them.
 const MAX_TEMPLATES: usize = 1_000;
@@ -104,9 +105,9 @@ pub struct FetchedList {
 }
 
 impl FetchedList {
-    /// Reserves the room for a definition. If there is not enough, excludes the definition and
-    /// everything after it, so that the list has no gaps.
-    fn has_room_for(&mut self, kind: CapabilityKind, raw: &RawValue) -> bool {
+    /// Reserves room for a definition, and returns true. If there is not enough room, excludes the
+    /// definition and everything after it, so that the list has no gaps.
+    fn reserve_room(&mut self, kind: CapabilityKind, raw: &RawValue) -> bool {
         let room = self.remaining_bytes.checked_sub(raw.get().len());
         if let Some(remaining) = room.filter(|_| !self.is_full) {
             self.remaining_bytes = remaining;
@@ -239,7 +240,7 @@ async fn read_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
     };
     let (mut names, mut cursors) = (HashSet::new(), HashSet::new());
     let mut params = json::raw("{}".into());
-    while all.entries <= MAX_ENTRIES && cursors.len() < MAX_PAGES {
+    while cursors.len() < MAX_PAGES {
         let result = match send_request(kind.list_method(), params).await? {
             Reply::Result(result) => result,
             Reply::Error(error) if error.code == code::METHOD_NOT_FOUND => return Ok(all),
@@ -279,9 +280,12 @@ fn read_page(
         Some(entries) => serde_json::from_str(entries.get()).map_err(unreadable)?,
         None => Vec::new(),
     };
+    if all.entries + entries.len() > MAX_ENTRIES {
+        return Err(SyncError::Endless);
+    }
     for raw in entries {
         all.entries += 1;
-        if !all.has_room_for(kind, raw) {
+        if !all.reserve_room(kind, raw) {
             continue;
         }
         match Definition::parse(kind, raw.get().to_owned()) {

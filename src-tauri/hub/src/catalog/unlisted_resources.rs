@@ -1,4 +1,4 @@
-//! Resources that no list and no template contains: which servers a client may ask for them.
+//! Which servers a client may ask for a resource that is in no list and matches no template.
 
 use drawbridge_model::{capability::CapabilityKind, ids::ServerId};
 use drawbridge_sessions::{ClientSession, ServerScope};
@@ -15,8 +15,8 @@ impl Catalog {
             && profiles.permit_server(server)
     }
 
-    /// Returns the only server in the client's scope that can have an unlisted resource: the one
-    /// server of its endpoint, or the only one that offers resources at all.
+    /// Returns the only server in the client's scope that can have an unlisted resource: the server
+    /// of a single-server endpoint, or the only server that offers resources.
     pub fn only_resource_server(&self, session: &ClientSession) -> Option<ServerId> {
         if let ServerScope::One(only) = &session.scope.servers {
             return Some(only.clone()).filter(|only| self.can_use_resources(session, only));
@@ -38,8 +38,9 @@ impl Catalog {
 }
 
 impl ServerCopy {
-    /// Returns true if the server announced resources. A copy of an older version of Drawbridge has
-    /// no such record; the result is then whether the copy contains resources.
+    /// Returns true if the server announced resources. If an older version of Drawbridge wrote the
+    /// copy, that is not recorded, and the result is whether the copy contains resources or
+    /// templates.
     fn offers_resources(&self) -> bool {
         let has_any = || {
             [CapabilityKind::Resources, CapabilityKind::Templates]

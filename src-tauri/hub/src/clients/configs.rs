@@ -1,5 +1,5 @@
-//! The entries of Drawbridge in the configuration files of clients: previews and makes changes,
-//! records them, and undoes them.
+//! The entries of Drawbridge in the configuration files of clients. This module keeps previews of
+//! changes, makes and records the changes, and undoes them.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -28,7 +28,7 @@ use tokio::sync::watch;
 
 use super::vault::{KeyError, Vault};
 
-/// The most previews that wait for a person.
+/// The most previews that are kept until a person agrees to them.
 const MAX_PREVIEWS: usize = 16;
 
 /// The reason why files were not changed.
@@ -44,6 +44,10 @@ pub enum ConfigError {
     Store(#[from] StoreError),
     #[error("these changes were made already, or are too old; look at them again")]
     UnknownPreview,
+    #[error(
+        "id: is not the preview of such a change; `config.import` imports servers, and `config.apply` makes the other changes"
+    )]
+    WrongPreview,
     #[error("there is no change '{0}'")]
     UnknownChange(String),
     #[error("the change '{0}' was undone already")]
@@ -76,35 +80,49 @@ pub struct Preview {
     pub action: ClientAction,
     /// The kind of client; `None` if there are several.
     pub kind: Option<&'static str>,
-    /// The files that have an entry afterwards.
+    /// The files that have an entry of Drawbridge after the change.
     pub connected: Vec<EntryTarget>,
-    /// The files that have none afterwards.
+    /// The files whose entry of Drawbridge the change removes.
     pub disconnected: Vec<PathBuf>,
-    /// The new client whose token is in the files.
-    pub new_client: Option<(ClientName, String)>,
+    /// The client that gets a token for the change.
+    pub new_client: Option<NewClient>,
     /// The servers to add, each with the values that the person gave for its inputs.
     pub imported: Vec<(FoundServer, BTreeMap<String, String>)>,
+}
+
+/// A client that gets a token for a change.
+pub struct NewClient {
+    pub name: ClientName,
+    /// The token, which is in the files.
+    pub token: String,
+    /// Whether the client existed before without a token, because it used the bridge.
+    pub existed: bool,
 }
 
 /// The part of a change that may contain secrets.
 #[derive(Serialize, Deserialize)]
 struct ChangeDetails {
     receipt: Receipt,
-    /// The rows of the files before the change.
+    /// The managed entries of the files before the change.
     rows_before: Vec<ClientFileRow>,
-    /// The client whose token is in the files.
+    /// The client that got a token for the change. The token is in the files.
     new_client: Option<ClientName>,
+    /// Whether this client existed before without a token.
+    #[serde(default)]
+    client_existed: bool,
 }
 
 /// A change that was undone.
 pub struct UndoneChange {
     pub change: ClientChangeRow,
     pub files: Vec<UndoneFile>,
-    /// The client that was added for the change.
+    /// The client that got a token for the change.
     pub new_client: Option<ClientName>,
+    /// Whether this client existed before without a token.
+    pub client_existed: bool,
 }
 
-/// The managed entries, and the changes that wait. Cheap to clone.
+/// The managed entries, and the previews that wait for a person's consent. Cheap to clone.
 #[derive(Clone)]
 pub struct ClientConfigs(Arc<Inner>);
 
@@ -114,9 +132,10 @@ struct Inner {
     events: Events,
     backups: PathBuf,
     state: Mutex<State>,
-    /// Held while files are changed, so that two changes of one file exclude each other.
+    /// Held while files or their rows are changed, so that two changes of one file exclude each
+    /// other.
     write_lock: tokio::sync::Mutex<()>,
-    /// Tells the watch that the managed files have changed.
+    /// Tells the task that watches the managed files that their list has changed.
     managed: watch::Sender<()>,
 }
 
@@ -164,13 +183,13 @@ impl ClientConfigs {
         self.lock().files.values().cloned().collect()
     }
 
-    /// Returns a receiver that is told when other files are managed.
+    /// Returns a receiver that is notified when the managed entries change.
     pub fn managed_changes(&self) -> watch::Receiver<()> {
         self.0.managed.subscribe()
     }
 
-    /// Returns whether the files of a client tell it to wait for Drawbridge, and for how many
-    /// seconds.
+    /// Returns how many seconds a client waits for Drawbridge's answers according to its files, or
+    /// `None` if the files do not say so.
     pub fn ask_once_wait(&self, client: &ClientName) -> Option<u64> {
         let state = self.lock();
         let rows = state.files.values();
@@ -179,7 +198,7 @@ impl ClientConfigs {
             .min()
     }
 
-    /// Keeps a preview until a person agrees. The oldest previews are dropped.
+    /// Keeps a preview until a person agrees. If there are too many previews, drops the oldest.
     pub fn keep(&self, preview: Preview) {
         let mut state = self.lock();
         state.previews.push_back(preview);
@@ -188,24 +207,30 @@ impl ClientConfigs {
         }
     }
 
-    /// Returns a preview, which can then not be used again.
+    /// Takes a preview out, so that it can be used only once. `is_import` says whether the preview
+    /// has to be that of an import.
     ///
     /// # Errors
-    /// Returns an error if there is none with this id.
-    pub fn take(&self, id: &str) -> Result<Preview, ConfigError> {
+    /// Returns an error if there is no preview with this id, or if it is the preview of another
+    /// kind of change. The preview is then kept.
+    pub fn take(&self, id: &str, is_import: bool) -> Result<Preview, ConfigError> {
         let mut state = self.lock();
         let position = state.previews.iter().position(|preview| preview.id == id);
-        position
-            .and_then(|position| state.previews.remove(position))
-            .ok_or(ConfigError::UnknownPreview)
+        let position = position.ok_or(ConfigError::UnknownPreview)?;
+        if (state.previews[position].action == ClientAction::Import) != is_import {
+            return Err(ConfigError::WrongPreview);
+        }
+        let preview = state.previews.remove(position);
+        Ok(preview.expect("the preview was just found"))
     }
 
-    /// Makes the changes of a preview and records them, with the servers that were imported for it.
-    /// Writes nothing if the files have changed since.
+    /// Makes the changes of a preview, and records them with `servers`, the servers that were
+    /// imported. Writes nothing if a file has changed since the preview was made. `restores` says
+    /// whether the entries are restored without a question if another program changes them.
     ///
     /// # Errors
     /// Returns an error if a file cannot be written or has changed, or if the copies or the record
-    /// cannot be written. The files are then as before.
+    /// cannot be written. In this case, the changed files are restored.
     pub async fn apply(
         &self,
         preview: Preview,
@@ -243,29 +268,45 @@ impl ClientConfigs {
                 .filter_map(|path| state.files.get(path).cloned())
                 .collect()
         };
+        let mut files: Vec<_> = receipt
+            .files
+            .iter()
+            .map(|file| path_text(&file.path))
+            .collect();
+        // If an entry was correct already, its file did not change, but is managed from now on.
+        for row in &connected {
+            if !files.contains(&row.path) {
+                files.push(row.path.clone());
+            }
+        }
         let change = ClientChangeRow {
             id: random::id(),
             made_at: clock::now(),
             action,
             kind: kind.map(str::to_owned),
-            files: receipt
-                .files
-                .iter()
-                .map(|file| path_text(&file.path))
-                .collect(),
+            files,
             servers,
             undone_at: None,
         };
         let details = ChangeDetails {
             receipt: receipt.clone(),
             rows_before,
-            new_client: new_client.map(|(name, _)| name),
+            client_existed: new_client.as_ref().is_some_and(|client| client.existed),
+            new_client: new_client.map(|client| client.name),
         };
         let recorded = self
             .record(&vault, &change, &details, &removed, &connected)
             .await;
         if let Err(error) = recorded {
-            run_blocking(move || receipt.undo(vault.as_ref())).await?;
+            let files = run_blocking(move || receipt.undo(vault.as_ref())).await?;
+            for file in files {
+                if let Err(failure) = file.result {
+                    tracing::error!(
+                        "{} stays changed, although the change could not be recorded: {failure}",
+                        file.path.display()
+                    );
+                }
+            }
             return Err(error);
         }
         self.set_rows(&removed, connected);
@@ -290,10 +331,12 @@ impl ClientConfigs {
         Ok(())
     }
 
-    /// Undoes a change. If one file cannot be restored, the others are restored all the same.
+    /// Undoes a change. If one file cannot be restored, the others are still restored, and the
+    /// change can be undone again.
     ///
     /// # Errors
-    /// Returns an error if the change is unknown or was undone, or if its copies cannot be read.
+    /// Returns an error if the change is unknown or was already undone, if its details cannot be
+    /// read, or if the store cannot be used.
     pub async fn undo(&self, id: &str) -> Result<UndoneChange, ConfigError> {
         let _one_at_a_time = self.0.write_lock.lock().await;
         let changes = self.0.store.client_changes().await?;
@@ -332,6 +375,7 @@ impl ClientConfigs {
             change,
             files,
             new_client: details.new_client,
+            client_existed: details.client_existed,
         })
     }
 
@@ -343,11 +387,11 @@ impl ClientConfigs {
         self.0.store.client_changes().await
     }
 
-    /// Returns the latest change of a kind of client that was not undone, or of any import if
+    /// Returns the latest change that was not undone: of a kind of client, or the latest import if
     /// `kind` is `None`.
     ///
     /// # Errors
-    /// Returns an error if there is none.
+    /// Returns an error if there is no such change, or if the store cannot be read.
     pub async fn latest_change(&self, kind: Option<&str>) -> Result<ClientChangeRow, ConfigError> {
         let is_wanted = |change: &ClientChangeRow| match kind {
             Some(kind) => change.kind.as_deref() == Some(kind),
@@ -363,11 +407,12 @@ impl ClientConfigs {
             })
     }
 
-    /// Sets whether a managed entry is restored without a question.
+    /// Sets whether a managed entry is restored without a question if another program changes it.
     ///
     /// # Errors
     /// Returns an error if no entry of the file is managed, or if the store cannot be written.
     pub async fn set_restores(&self, path: &Path, restores: bool) -> Result<(), ConfigError> {
+        let _one_at_a_time = self.0.write_lock.lock().await;
         let mut row = self
             .managed(path)
             .ok_or_else(|| ConfigError::NotManaged(path_text(path)))?;
@@ -378,7 +423,7 @@ impl ClientConfigs {
         Ok(())
     }
 
-    /// Tells the screens that the state of managed files may have changed.
+    /// Notifies the front ends that the state of managed files may have changed.
     pub fn publish_change(&self) {
         self.0.events.publish(Event::ClientFilesChanged);
     }
@@ -405,7 +450,8 @@ impl ClientConfigs {
 }
 
 impl EntryTarget {
-    /// Returns the target of a managed entry, or nothing if this version does not know the client.
+    /// Returns the target of a managed entry, or `None` if this version does not know the kind of
+    /// client.
     pub fn of_row(row: &ClientFileRow, connection: Connection) -> Option<Self> {
         Some(Self {
             kind: find_client(&row.kind)?,
@@ -434,8 +480,9 @@ pub struct EntryState {
     pub problems: Vec<String>,
 }
 
-/// Returns the state of a file. `connection` is that of the hub, `row` the managed entry of the
-/// file, and `ask_once` what the entry should have if the client leaves approval to Drawbridge.
+/// Returns the state of Drawbridge's entry in a file. `connection` says how to reach the hub, `row`
+/// is the managed entry of the file, and `ask_once` has the settings that the file needs if the
+/// client leaves approval to Drawbridge.
 pub fn inspect(
     kind: &Client,
     file: &ConfigFile,
@@ -445,7 +492,7 @@ pub fn inspect(
 ) -> EntryState {
     let connection = Connection {
         client: row.map_or(kind.id, |row| row.client.as_str()).to_owned(),
-        // The token of an entry is not known.
+        // Drawbridge does not store the token that it wrote into the file.
         transport: match row.map(|row| row.transport) {
             Some(ClientTransport::Http) => Transport::Http { token: None },
             Some(ClientTransport::Bridge) | None => Transport::Bridge,
@@ -476,7 +523,7 @@ pub fn inspect(
     }
 }
 
-/// Returns the row of a file that was just written.
+/// Returns the row of a file that was just written, or `None` if its entry cannot be read.
 fn connected_row(target: &EntryTarget, restores: bool) -> Option<ClientFileRow> {
     Some(ClientFileRow {
         path: path_text(&target.file.path),
@@ -501,13 +548,67 @@ fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Reads or writes files on a thread that may block.
+/// Runs work that reads or writes files on a thread that may block.
 ///
 /// # Errors
-/// Returns an error if the thread has panicked.
+/// Returns an error if the work panicked.
 pub async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ConfigError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|_| ConfigError::TaskFailed)
+}
+
+#[cfg(test)]
+mod tests {
+    use drawbridge_model::ids::Timestamp;
+    use drawbridge_store::secrets::InMemory;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn choosing_to_restore_an_entry_keeps_a_change_that_is_made_at_the_same_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (store, _) = Store::open(&folder.path().join("test.db"))
+            .await
+            .expect("a store");
+        let configs = ClientConfigs::load(
+            store,
+            Secrets::new(InMemory::default()),
+            Events::new(),
+            folder.path().join("backups"),
+        )
+        .await
+        .expect("the managed entries");
+        let row = ClientFileRow {
+            path: "/a".into(),
+            kind: "cursor".into(),
+            client: ClientName::new("cursor"),
+            project: None,
+            transport: ClientTransport::Bridge,
+            asks_once: false,
+            restores: false,
+            entry_digest: "before".into(),
+            connected_at: Timestamp(0),
+        };
+        configs.set_rows(&[], vec![row.clone()]);
+        let change = configs.0.write_lock.lock().await;
+        let choosing = tokio::spawn({
+            let configs = configs.clone();
+            async move { configs.set_restores(Path::new("/a"), true).await }
+        });
+        tokio::task::yield_now().await;
+        let changed = ClientFileRow {
+            entry_digest: "after".into(),
+            ..row
+        };
+        configs.set_rows(&[], vec![changed.clone()]);
+        drop(change);
+        choosing.await.expect("the task ends").expect("stored");
+        let expected = ClientFileRow {
+            restores: true,
+            ..changed
+        };
+        assert_eq!(configs.managed(Path::new("/a")), Some(expected));
+    }
 }

@@ -3,15 +3,15 @@
 use drawbridge_client_config::find_client;
 use drawbridge_model::{ids::ClientName, names::MAX_TOOL_NAME};
 
-/// Drawbridge's own client, which puts nothing before a tool's name.
+/// The client name of Drawbridge's command line, which adds no prefix to a tool's name.
 const COMMAND_LINE: &str = "command-line";
 
-/// The client whose prefix a client of an unknown kind is expected to add. No known prefix is
-/// longer.
+/// The kind of client with the longest known prefix. A client of an unknown kind is assumed to add
+/// the same prefix.
 const LONGEST_PREFIX: &str = "claude-code";
 
-/// Returns the most bytes that a tool's name may have for a client, so that the name still has at
-/// most [`MAX_TOOL_NAME`] bytes after the client has put the name of Drawbridge before it.
+/// Returns the maximum length of a tool's name for a client, in bytes. With the prefix that the
+/// client adds, which contains Drawbridge's name, such a name has at most [`MAX_TOOL_NAME`] bytes.
 pub fn max_tool_name(client: &ClientName) -> usize {
     if client.as_str() == COMMAND_LINE {
         return MAX_TOOL_NAME;

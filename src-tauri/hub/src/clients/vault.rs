@@ -1,5 +1,5 @@
-//! Copies of clients' files as they were before a change. They may contain secrets, so they are
-//! encrypted, with a key in the keyring.
+//! Copies of clients' files as they were before a change. The copies may contain secrets, so they
+//! are encrypted. The key is in the secret store, or in a file on a machine without a keyring.
 
 use std::{
     fs, io,
@@ -16,30 +16,34 @@ use drawbridge_store::secrets::{BACKUP_KEY, Secret, SecretError, Secrets};
 
 const NONCE_BYTES: usize = 24;
 
-/// The reason why there is no key.
+/// The reason why the key of the copies cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     #[error("cannot keep a copy of the file: {error}. Nothing was changed. {}", .error.remedy())]
     Keyring { error: SecretError },
+    #[error(
+        "cannot keep a copy of the file: the secret '{BACKUP_KEY}' is not a key, although Drawbridge stored one. Nothing was changed. Restore the secret in the keyring; or delete it there, and earlier changes can no longer be undone"
+    )]
+    Unreadable,
     #[error("cannot keep a copy of the file: {0}. Nothing was changed")]
     File(io::Error),
 }
 
-/// The folder with the copies, and the keys.
+/// The folder with the copies, and the ciphers that encrypt and decrypt them.
 pub(super) struct Vault {
     folder: PathBuf,
-    /// The first one encrypts. All of them can decrypt, because a copy may be older than the
-    /// machine's keyring.
+    /// The first cipher encrypts. Each of them is tried to decrypt a copy, because the copy may
+    /// have been made with the key file before the machine had a keyring.
     ciphers: Vec<XChaCha20Poly1305>,
 }
 
 impl Vault {
-    /// Opens the folder. The key is made if there is none. On a machine without a keyring, the key
-    /// is a file in the folder.
+    /// Opens the folder, and creates the key if it does not exist yet. On a machine without a
+    /// keyring, the key is a file in the folder.
     ///
     /// # Errors
     /// Returns an error if the key cannot be read or written, for example because the keyring is
-    /// locked.
+    /// locked, or if the stored secret is not a key.
     pub(super) async fn open(folder: PathBuf, secrets: &Secrets) -> Result<Self, KeyError> {
         let key_file = folder.join("key");
         let keys = match read_key(secrets).await {
@@ -47,10 +51,10 @@ impl Vault {
                 vec![key, read_key_file(&key_file).map_err(KeyError::File)?]
             }
             Ok(key) => vec![key],
-            Err(SecretError::Unavailable(_)) => {
-                vec![read_key_file(&key_file).map_err(KeyError::File)?]
-            }
-            Err(error) => return Err(KeyError::Keyring { error }),
+            Err(KeyError::Keyring {
+                error: SecretError::Unavailable(_),
+            }) => vec![read_key_file(&key_file).map_err(KeyError::File)?],
+            Err(error) => return Err(error),
         };
         let ciphers = keys
             .into_iter()
@@ -61,7 +65,7 @@ impl Vault {
         })
     }
 
-    /// Writes a copy with this name.
+    /// Encrypts a copy, and writes it to a new file with this name.
     pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), BackupError> {
         let nonce: [u8; NONCE_BYTES] = random::bytes();
         let payload = Payload {
@@ -118,21 +122,23 @@ impl Backups for Vault {
             });
         opened.ok_or_else(|| {
             BackupError(format!(
-                "the copy {} cannot be decrypted: its key is no longer in the keyring, or the copy was changed",
+                "the copy {} cannot be decrypted: its key is no longer in the secret store, or the copy was changed",
                 path.display()
             ))
         })
     }
 }
 
-async fn read_key(secrets: &Secrets) -> Result<[u8; 32], SecretError> {
-    let stored = secrets.get(BACKUP_KEY).await?;
-    if let Some(key) = stored.and_then(|text| decode_key(text.expose())) {
-        return Ok(key);
+/// Returns the key in the secret store, and creates it if there is none. A secret that is not a key
+/// is not replaced, because all earlier copies would become unreadable.
+async fn read_key(secrets: &Secrets) -> Result<[u8; 32], KeyError> {
+    let keyring = |error| KeyError::Keyring { error };
+    if let Some(stored) = secrets.get(BACKUP_KEY).await.map_err(keyring)? {
+        return decode_key(stored.expose()).ok_or(KeyError::Unreadable);
     }
     let key: [u8; 32] = random::bytes();
     let value = Secret::new(hex::encode(key));
-    secrets.set(BACKUP_KEY, value).await?;
+    secrets.set(BACKUP_KEY, value).await.map_err(keyring)?;
     Ok(key)
 }
 
@@ -170,4 +176,38 @@ fn write_private(path: &Path, contents: &[u8]) -> io::Result<()> {
     let mut file = options.open(path)?;
     file.write_all(contents)?;
     file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use drawbridge_store::secrets::InMemory;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stored_secret_that_is_not_a_key_is_not_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let secrets = Secrets::new(InMemory::default());
+        secrets
+            .set(BACKUP_KEY, Secret::new("0123".into()))
+            .await
+            .expect("stored");
+        let opened = Vault::open(folder.path().to_owned(), &secrets).await;
+        assert!(matches!(opened, Err(KeyError::Unreadable)));
+        let stored = secrets.get(BACKUP_KEY).await.expect("read");
+        assert_eq!(stored.expect("a secret").expose(), "0123");
+    }
+
+    #[tokio::test]
+    async fn a_copy_can_be_read_after_the_vault_is_opened_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let secrets = Secrets::new(InMemory::default());
+        let open = async || {
+            Vault::open(folder.path().to_owned(), &secrets)
+                .await
+                .expect("a vault")
+        };
+        let name = open().await.save("a.json", b"{}").expect("saved");
+        assert_eq!(open().await.read(&name).expect("read"), b"{}");
+    }
 }

@@ -10,12 +10,12 @@ const NOTICE_URI: &str = "drawbridge://notice";
 
 /// Returns a flagged result with a notice that it is data of the server: as the first block of the
 /// content of a tool's result, as the first message of a prompt, and as the last of the contents of
-/// a resource, because clients take the first one for the resource itself. A result without any of
-/// these stays as it is, and so does one without flags.
+/// a resource, because clients take the first one for the resource itself. A result without flags,
+/// and a result without any of these members, stay as they are.
 ///
 /// # Errors
-/// Returns an error if the result has a key twice or a malformed key: a client may read it
-/// differently, so that it could miss the notice.
+/// Returns an error if the result has a key twice or a malformed key: a client could read such a
+/// result differently, and miss the notice.
 pub(crate) fn frame(
     server: &RegisteredServer,
     result: Json,
@@ -51,7 +51,8 @@ fn notice(server: &RegisteredServer, flags: &[ContentFlag]) -> String {
 /// Adds the notice wherever a client may look for the result: to a tool's content, to the messages
 /// of a prompt, to the contents of a resource, and to the result within the answer about a task.
 /// The server chooses which of these are present, and a client reads only one. Returns `None` if
-/// none is present.
+/// none is present. `may_nest` says whether the object can be an answer about a task, with the
+/// result in its member `result`.
 pub(super) fn add_notice(
     mut object: RawObject<'_>,
     text: &str,

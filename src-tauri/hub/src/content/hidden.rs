@@ -1,11 +1,12 @@
-//! Characters that a person does not see, or that show a person another text than a model reads.
+//! Finds characters that a person does not see, or that show a person another text than a model
+//! reads.
 
 use std::ops::Range;
 
 use drawbridge_model::invisible_chars::is_hidden;
 use unicode_normalization::UnicodeNormalization;
 
-/// The number of zero-width characters in a row that no script uses.
+/// The smallest number of zero-width characters in a row that no script uses.
 const MIN_RUN: usize = 4;
 
 /// The characters after a black flag that make it the flag of England, Scotland or Wales.
@@ -15,8 +16,9 @@ const FLAGS: [&str; 3] = [
     "\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}",
 ];
 
-/// Returns the range of the first hidden characters that ordinary text does not have. Emoji,
-/// right-to-left scripts and coloured output of programs have some, which are not reported.
+/// Returns the range of a hidden character or of a terminal control sequence that ordinary text
+/// does not have. Those that emoji, right-to-left scripts and the coloured output of programs need
+/// are not reported.
 pub(super) fn find(text: &str) -> Option<Range<usize>> {
     if text.is_ascii() {
         return find_control(text);
@@ -25,7 +27,7 @@ pub(super) fn find(text: &str) -> Option<Range<usize>> {
     let mut run = 0;
     let mut before = None;
     let mut chars = text.char_indices().peekable();
-    // Where the flag ends that began last.
+    // The end of the latest flag.
     let mut flag_end = 0;
     while let Some((at, c)) = chars.next() {
         let next = chars.peek().map(|(_, next)| *next);
@@ -42,7 +44,7 @@ pub(super) fn find(text: &str) -> Option<Range<usize>> {
         let is_between_letters = before.is_some_and(|b: char| b.is_ascii_alphanumeric())
             && next.is_some_and(|n| n.is_ascii_alphanumeric());
         let is_found = match c {
-            // Control characters, some of which begin a sequence for terminals.
+            // Control characters, some of which begin a terminal control sequence.
             '\u{80}'..='\u{9f}' => true,
             '\u{e0000}'..='\u{e007f}' => at >= flag_end,
             '\u{202d}' | '\u{202e}' => true,
@@ -59,8 +61,8 @@ pub(super) fn find(text: &str) -> Option<Range<usize>> {
     find_control(text)
 }
 
-/// Returns the range of a control character other than white space, or of a sequence for terminals
-/// other than a colour.
+/// Returns the range of a control character other than white space, or of a terminal control
+/// sequence that does more than set a colour.
 fn find_control(text: &str) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -82,9 +84,9 @@ fn find_control(text: &str) -> Option<Range<usize>> {
     None
 }
 
-/// Returns the length of the sequence that sets a colour, or that clears the rest of a line, as
-/// some programs do for colours, at the start of `bytes`: 0 if there is none, or if it conceals
-/// text.
+/// Returns the length of the terminal control sequence at the start of `bytes` if it sets a colour,
+/// or clears the rest of a line, as some programs do when they set a colour. Returns 0 if there is
+/// no such sequence, or if it conceals text.
 fn colour_length(bytes: &[u8]) -> usize {
     if bytes.get(1) != Some(&b'[') {
         return 0;
@@ -95,27 +97,39 @@ fn colour_length(bytes: &[u8]) -> usize {
         .take_while(|b| b.is_ascii_digit() || **b == b';')
         .count();
     let codes = &bytes[2..2 + params];
-    let is_colour = matches!(bytes.get(2 + params), Some(b'm' | b'K')) && !conceals_text(codes);
+    let is_colour = match bytes.get(2 + params) {
+        Some(b'm') => !conceals_text(codes),
+        // Other codes clear the beginning of the line, or all of it.
+        Some(b'K') => without_zeros(codes).is_empty(),
+        _ => false,
+    };
     if is_colour { params + 3 } else { 0 }
 }
 
-/// Returns whether codes of a colour, separated by semicolons, conceal the text after them.
+/// Returns whether the codes of a colour sequence, separated by semicolons, conceal the text after
+/// it.
 fn conceals_text(codes: &[u8]) -> bool {
-    let mut codes = codes.split(|b| *b == b';');
+    let mut codes = codes.split(|b| *b == b';').map(without_zeros);
     while let Some(code) = codes.next() {
         match code {
-            // The following codes are a colour: the number 5 and an index, or 2 and three parts.
+            // A colour follows: the code 5 and an index, or the code 2 and three components.
             b"38" | b"48" => {
                 let parts = if codes.next() == Some(b"2") { 3 } else { 1 };
                 for _ in 0..parts {
                     codes.next();
                 }
             }
-            b"8" | b"08" => return true,
+            b"8" => return true,
             _ => {}
         }
     }
     false
+}
+
+/// Returns a number without its leading zeros.
+fn without_zeros(code: &[u8]) -> &[u8] {
+    let zeros = code.iter().take_while(|b| **b == b'0').count();
+    &code[zeros..]
 }
 
 pub(super) fn floor_char_boundary(text: &str, mut at: usize) -> usize {
@@ -138,14 +152,14 @@ fn is_right_to_left(c: char) -> bool {
     matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
-/// Returns the text as a model may read it: without hidden characters, with plain letters instead
-/// of wide or ornamental ones, and of those that look like Latin letters. `None` if it is plain
-/// already.
-pub(super) fn unmask(text: &str) -> Option<String> {
+/// Returns the text as a model may read it: without hidden characters, and with plain Latin letters
+/// instead of tag characters, wide or ornamental letters, and letters that look like Latin ones.
+/// Returns `None` if the text is ASCII.
+pub(super) fn strip_disguise(text: &str) -> Option<String> {
     if text.is_ascii() {
         return None;
     }
-    // NFKC makes a text at most 11 times as long.
+    // NFKC makes a text at most 11 times as long, so memory stays bounded.
     let mut plain = String::with_capacity(text.len());
     for c in text.nfkc() {
         match c {
@@ -159,7 +173,8 @@ pub(super) fn unmask(text: &str) -> Option<String> {
     Some(plain)
 }
 
-/// Returns the Latin letter that a Cyrillic or Greek letter looks like.
+/// Returns the Latin letter that a Cyrillic or Greek letter looks like, and other characters
+/// unchanged.
 fn to_latin(c: char) -> char {
     match c {
         'а' | 'А' | 'α' | 'Α' => 'a',

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use drawbridge_model::content::FlagKind;
 use regex::{Regex, RegexSet};
 
-/// What is flagged, in any case of letters. Spaces stand for any white space. Each pattern has a
-/// bounded length, so that it does not connect words of different sentences.
+/// The patterns that are flagged, in any letter case. A space stands for any white space. The gaps
+/// within a pattern are bounded, so that it does not connect words that are far apart.
 const PATTERNS: &[(FlagKind, &str)] = &[
     (
         FlagKind::Instructions,
@@ -66,8 +66,8 @@ const PATTERNS: &[(FlagKind, &str)] = &[
     ),
 ];
 
-/// The patterns, compiled: all of them for one pass over a text, and each of them to find its
-/// place.
+/// The compiled patterns: all together, to find in one pass which ones match a text, and one by
+/// one, to find where each matches.
 pub(super) struct Patterns {
     set: RegexSet,
     each: Vec<(FlagKind, Regex)>,
@@ -77,7 +77,7 @@ pub(super) static COMPILED: LazyLock<Patterns> = LazyLock::new(|| {
     let texts: Vec<_> = PATTERNS
         .iter()
         .map(|(_, pattern)| {
-            // `\b` and `\w` in ASCII keep the automaton small.
+            // ASCII versions of `\b` and `\w` keep the automaton small.
             format!(
                 "(?i){}",
                 pattern

@@ -11,8 +11,8 @@ use serde_json::{Value, value::RawValue};
 
 use super::{MAX_CHECKED, MAX_EXCERPT, MAX_FLAGS, frame, scan};
 
-/// A scan has few, short and visible flags, and it does not depend on what surrounds the JSON or on
-/// how its characters are written.
+/// A scan returns a bounded number of short flags without hidden characters. The flags do not
+/// depend on what surrounds the JSON, or on how its characters are written.
 pub(crate) fn flags_do_not_depend_on_spelling(json: &str) {
     if serde_json::from_str::<&RawValue>(json).is_err() {
         return;
@@ -38,7 +38,8 @@ pub(crate) fn flags_do_not_depend_on_spelling(json: &str) {
     if is_complete(&flags) && is_complete(&wrapped) {
         assert_eq!(kinds(&flags), kinds(&wrapped), "{json}");
     }
-    // Parsing to a value loses all but the last of members with equal keys.
+    // `value` lacks all but the last of several members with the same key, so its own text is
+    // scanned in both spellings.
     let plain = value.to_string();
     let escaped = scan::scan(&escape_non_ascii(&plain), MAX_CHECKED);
     assert_eq!(scan::scan(&plain, MAX_CHECKED), escaped, "{json}");
@@ -57,7 +58,7 @@ pub(crate) fn a_notice_changes_nothing_else(result: &str) {
     let Ok(Some(framed)) = frame::add_notice(object, TEXT, true) else {
         return;
     };
-    // Some JSON has no value, such as half a character.
+    // A `Value` cannot represent all JSON, for example no lone surrogate.
     let Ok(before) = serde_json::from_str::<Value>(json.get()) else {
         return;
     };
@@ -70,7 +71,7 @@ pub(crate) fn a_notice_changes_nothing_else(result: &str) {
     assert_eq!(before, after);
 }
 
-/// Removes the notice from the members that have it, and members that consist of it.
+/// Removes the notice from the members that have it, and the members that were added for it.
 fn remove_notice(framed: &mut Value, original: &Value, text: &str) {
     let Some(framed) = framed.as_object_mut() else {
         return;

@@ -1,4 +1,4 @@
-//! Walks over the texts in JSON, in one pass.
+//! Walks over the texts in JSON in one pass, and checks each.
 
 use std::{borrow::Cow, fmt, ops::Range};
 
@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use super::{EXCERPT_MARGIN, MAX_EXCERPT, MAX_FLAGS, excerpt_of, hidden, patterns::COMPILED};
 
-/// The length from which a text without spaces may be data in base64, which is not checked.
+/// The shortest text, in bytes, that can count as data in base64 or hex, which is not checked.
 const MIN_DATA: usize = 1024;
 
 /// Returns what is suspicious in the texts of a JSON document, up to `limit` bytes of text.
@@ -29,8 +29,8 @@ pub(super) fn scan(json: &str, limit: usize) -> Vec<ContentFlag> {
     walk.flags
 }
 
-/// Replaces each escape of half a character, which programs write that cut a text between the two
-/// halves, with one of U+FFFD. The walk would end at it.
+/// Replaces each `\u` escape of a lone surrogate with `\ufffd`, because the walk would end there.
+/// Programs write such an escape if they cut a text within a character.
 fn replace_lone_surrogates(json: &str) -> Cow<'_, str> {
     let mut replaced = Cow::Borrowed(json);
     let mut at = 0;
@@ -57,13 +57,13 @@ fn replace_lone_surrogates(json: &str) -> Cow<'_, str> {
     replaced
 }
 
-/// Returns the unit of UTF-16 whose escape the text starts with.
+/// Returns the UTF-16 code unit of the `\u` escape at the start of the text, if there is one.
 fn utf16_escape(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     u16::from_str_radix(digits, 16).ok()
 }
 
-/// A step to a text.
+/// A step on the path to a text.
 enum Step {
     Member(String),
     Item(usize),
@@ -107,7 +107,7 @@ impl Walk {
             for (kind, range) in COMPILED.find(checked) {
                 self.report(kind, checked, range, is_key, first);
             }
-            if let Some(plain) = hidden::unmask(checked) {
+            if let Some(plain) = hidden::strip_disguise(checked) {
                 for (kind, range) in COMPILED.find(&plain) {
                     self.report(kind, &plain, range, is_key, first);
                 }
@@ -116,7 +116,7 @@ impl Walk {
     }
 
     /// Adds a flag, unless the current text, whose flags begin at `first`, has one of this kind
-    /// already. At most [`MAX_FLAGS`] places are ever written.
+    /// already. The place is written only for a flag that is added, because a path can be long.
     fn report(
         &mut self,
         kind: FlagKind,
@@ -130,10 +130,7 @@ impl Walk {
             return;
         }
         let place = self.place(is_key);
-        let start = range.start.saturating_sub(EXCERPT_MARGIN);
-        let start = hidden::floor_char_boundary(text, start);
-        let end = (range.end + EXCERPT_MARGIN).min(text.len());
-        let end = hidden::floor_char_boundary(text, end).max(range.end);
+        let (start, end) = excerpt_range(text, &range);
         let excerpt = excerpt_of(&text[start..end]);
         self.flags.push(ContentFlag {
             kind,
@@ -142,7 +139,8 @@ impl Walk {
         });
     }
 
-    /// Reports that a text is not checked to its end, even if there are many flags.
+    /// Reports that a text is not checked to its end. If there are [`MAX_FLAGS`] flags already,
+    /// this flag replaces the last one.
     fn report_unchecked(&mut self, excerpt: String) {
         self.flags.truncate(MAX_FLAGS - 1);
         self.flags.push(ContentFlag {
@@ -152,14 +150,15 @@ impl Walk {
         });
     }
 
-    /// Returns the place of the current text as a JSON pointer.
+    /// Returns the place of the current text as a JSON pointer. The place of a key is that of its
+    /// member, with `~` at the end.
     fn place(&self, is_key: bool) -> String {
         let mut place = String::new();
         for step in &self.path {
             place.push('/');
             match step {
                 Step::Member(key) => {
-                    // An excerpt has no use for more characters.
+                    // The excerpt of the key is not longer than this.
                     let key: String = key.chars().take(MAX_EXCERPT + 1).collect();
                     place.push_str(&excerpt_of(&key.replace('~', "~0").replace('/', "~1")));
                 }
@@ -173,7 +172,32 @@ impl Walk {
     }
 }
 
-/// Returns whether a long text is data in base64 or hex. A model reads no instructions from it.
+/// Returns the start and the end of a match with some text around it, in whole words, because part
+/// of a secret would not be recognized and masked.
+fn excerpt_range(text: &str, found: &Range<usize>) -> (usize, usize) {
+    let start = found.start.saturating_sub(EXCERPT_MARGIN);
+    let start = hidden::floor_char_boundary(text, start);
+    let is_cut = text[..start].ends_with(|c: char| !c.is_whitespace());
+    let before = &text[start..found.start];
+    let start = match before.find(char::is_whitespace) {
+        Some(length) if is_cut => start + length,
+        None if is_cut => found.start,
+        _ => start,
+    };
+    let end = (found.end + EXCERPT_MARGIN).min(text.len());
+    let end = hidden::floor_char_boundary(text, end).max(found.end);
+    let is_cut = text[end..].starts_with(|c: char| !c.is_whitespace());
+    let after = &text[found.end..end];
+    let end = match after.rfind(char::is_whitespace) {
+        Some(length) if is_cut => found.end + length,
+        None if is_cut => found.end,
+        _ => end,
+    };
+    (start, end)
+}
+
+/// Returns whether a text is long and consists of the characters of base64 or hex, as data does. A
+/// model is not expected to read instructions from it.
 fn is_data(text: &str) -> bool {
     text.len() >= MIN_DATA
         && text
@@ -181,7 +205,7 @@ fn is_data(text: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_'))
 }
 
-/// A value of JSON to be checked.
+/// A JSON value that is to be checked.
 struct Node<'a>(&'a mut Walk);
 
 impl<'de> DeserializeSeed<'de> for Node<'_> {

@@ -1,4 +1,4 @@
-//! Reads what a blocking hook answers.
+//! Reads the answers of blocking hooks.
 
 use drawbridge_jsonrpc::json::{self, Json, RawObject};
 use serde_json::value::RawValue;
@@ -41,7 +41,7 @@ pub(super) enum AnswerError {
 /// Parses the answer of a hook on `tool_requested`. An empty answer continues the call.
 ///
 /// # Errors
-/// Returns an error if it is not an answer to this event.
+/// Returns an error if the output is not a valid answer to this event.
 pub(super) fn parse_request_answer(output: &[u8]) -> Result<RequestAnswer, AnswerError> {
     let Some(text) = read_text(output)? else {
         return Ok(RequestAnswer::Continue);
@@ -67,8 +67,8 @@ pub(super) fn parse_request_answer(output: &[u8]) -> Result<RequestAnswer, Answe
 /// Parses the answer of a hook on `tool_executed`. An empty answer leaves the result as it is.
 ///
 /// # Errors
-/// Returns an error if it is not an answer to this event, or if its result is not one of
-/// `tools/call`.
+/// Returns an error if the output is not a valid answer to this event, or if its `result` is not a
+/// valid result of `tools/call`.
 pub(super) fn parse_result_answer(output: &[u8]) -> Result<ResultAnswer, AnswerError> {
     let Some(text) = read_text(output)? else {
         return Ok(ResultAnswer::Continue);
@@ -87,8 +87,9 @@ pub(super) fn parse_result_answer(output: &[u8]) -> Result<ResultAnswer, AnswerE
     }
 }
 
-/// Adds to a hook's result the members of the server's result that a hook need not know: all except
-/// the content, `isError` and `_meta`.
+/// Returns a hook's result, completed with the members of the server's result that the hook did not
+/// set. `content`, `structuredContent`, `isError` and `_meta` are not taken from the server's
+/// result.
 pub(super) fn complete_result(of_hook: &Json, of_server: &Json) -> Json {
     const REPLACED: [&str; 4] = ["content", "structuredContent", "isError", "_meta"];
     let (Ok(mut result), Ok(original)) = (RawObject::parse(of_hook), RawObject::parse(of_server))
@@ -120,13 +121,13 @@ fn parse_object(text: &Json) -> Result<RawObject<'_>, AnswerError> {
     RawObject::parse(text).map_err(malformed)
 }
 
-/// Returns the position of the fault, without the text, which may contain secrets.
+/// Returns an error with the position of the fault only, because the text may contain secrets.
 fn malformed(error: serde_json::Error) -> AnswerError {
     let (line, column) = (error.line(), error.column());
     AnswerError::Malformed(format!("line {line}, column {column}"))
 }
 
-/// Returns the action, which is `continue` if there is none.
+/// Returns the action of an answer, or `continue` if the answer names none.
 fn action(object: &RawObject<'_>) -> Result<String, AnswerError> {
     match object.get("action") {
         None => Ok("continue".to_owned()),

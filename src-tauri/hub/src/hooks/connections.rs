@@ -1,5 +1,5 @@
-//! Notifies hooks of new and ended connections. A new connection is reported after the server's
-//! lists are read, so that the counts in the payload are right.
+//! Notifies hooks of connections to servers that begin or end. A new connection is reported after
+//! the server's lists are read, so that the counts in the payload are right.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,25 +14,25 @@ impl Hooks {
     /// Follows the changes of connections until the hub ends.
     pub async fn follow_connections(self, catalog: Catalog) {
         let mut changes = self.shared.connection_changes.lock().await;
-        // The later changes of each server whose lists are being read.
-        let mut later: BTreeMap<ServerId, VecDeque<ConnectionChange>> = BTreeMap::new();
+        // For each server whose lists are being read: the changes that came after its connection.
+        let mut queued: BTreeMap<ServerId, VecDeque<ConnectionChange>> = BTreeMap::new();
         let mut reading: JoinSet<(ConnectionChange, ServerCopy)> = JoinSet::new();
         loop {
             tokio::select! {
                 change = changes.recv() => {
                     let Some(change) = change else { return };
-                    match later.get_mut(&change.server) {
-                        Some(later) => later.push_back(change),
-                        None => self.handle_change(change, &catalog, &mut reading, &mut later),
+                    match queued.get_mut(&change.server) {
+                        Some(changes) => changes.push_back(change),
+                        None => self.handle_change(change, &catalog, &mut reading, &mut queued),
                     }
                 }
                 Some(Ok((connected, copy))) = reading.join_next() => {
                     self.report_connected(&connected, &copy);
-                    let mut rest = later.remove(&connected.server).unwrap_or_default();
+                    let mut rest = queued.remove(&connected.server).unwrap_or_default();
                     while let Some(change) = rest.pop_front() {
-                        match later.get_mut(&change.server) {
-                            Some(later) => later.push_back(change),
-                            None => self.handle_change(change, &catalog, &mut reading, &mut later),
+                        match queued.get_mut(&change.server) {
+                            Some(changes) => changes.push_back(change),
+                            None => self.handle_change(change, &catalog, &mut reading, &mut queued),
                         }
                     }
                 }
@@ -45,12 +45,12 @@ impl Hooks {
         change: ConnectionChange,
         catalog: &Catalog,
         reading: &mut JoinSet<(ConnectionChange, ServerCopy)>,
-        later: &mut BTreeMap<ServerId, VecDeque<ConnectionChange>>,
+        queued: &mut BTreeMap<ServerId, VecDeque<ConnectionChange>>,
     ) {
         match change.kind {
             ConnectionChangeKind::Connected { .. } => {
                 if self.is_wanted(HookEvent::ServerConnected) {
-                    later.insert(change.server.clone(), VecDeque::new());
+                    queued.insert(change.server.clone(), VecDeque::new());
                     let catalog = catalog.clone();
                     reading.spawn(async move {
                         let copy = catalog.synced_copy(&change.server).await;

@@ -1,5 +1,5 @@
-//! The queues of observing hooks: each hook has one, and runs its events one after another, so that
-//! a slow hook holds up nobody else, and gets its events in order.
+//! The queues of observing hooks. Each hook has its own queue and runs on one event after another,
+//! so that it gets its events in order, and a slow hook delays nothing else.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ use super::{
     runner::{Occasion, PreparedHook, Runner},
 };
 
-/// The most events of one hook that may wait.
+/// The most events in the queue of one hook.
 const MAX_QUEUED: usize = 64;
-/// The most bytes of one hook's events that may wait.
+/// The most bytes of events in the queue of one hook, including the event on which it runs now.
 const MAX_QUEUED_BYTES: usize = 8 * 1024 * 1024;
 
 /// A hook with the queue of its events.
@@ -28,8 +28,9 @@ pub(super) struct LoadedHook {
     pub(super) prepared: Arc<PreparedHook>,
     runner: Arc<Runner>,
     queue: mpsc::Sender<Queued>,
+    /// The bytes that may still be queued.
     budget: Arc<Semaphore>,
-    /// Dropping it ends the run that is in progress.
+    /// The task that runs the queued events. Dropping it ends a run that is in progress.
     _worker: JoinSet<()>,
 }
 
@@ -39,7 +40,7 @@ enum Queued {
         input: String,
         _bytes: OwnedSemaphorePermit,
     },
-    /// Signals that everything before it has run.
+    /// Asks for a signal as soon as all events before this entry have run.
     Flush(oneshot::Sender<()>),
 }
 
@@ -59,7 +60,7 @@ impl LoadedHook {
         }
     }
 
-    /// Queues an event for the hook. If too much waits, the event is dropped and counted.
+    /// Queues an event for the hook. If the queue is full, the event is dropped and counted.
     pub(super) fn observe(&self, occasion: &Occasion, at: Timestamp, payload: &RawValue) {
         let input = Envelope::write(&self.prepared.hook, occasion.event, at, payload);
         let bytes = u32::try_from(input.len()).unwrap_or(u32::MAX);
@@ -85,7 +86,7 @@ impl LoadedHook {
         }
     }
 
-    /// Waits until the events that are queued now have run.
+    /// Waits until the hook has run on all events that are in its queue now.
     pub(super) async fn flush(&self) {
         let (flushed, wait) = oneshot::channel();
         if self.queue.send(Queued::Flush(flushed)).await.is_ok() {
@@ -106,7 +107,7 @@ async fn run_queued(
             } => {
                 let ignore = |_: &[u8]| Ok(());
                 let observed = |(): &()| (HookEffect::Continued, String::new());
-                // The runner has logged and counted a failure.
+                // The runner logs and counts a failure.
                 let _ = runner.run(&hook, &occasion, &input, ignore, observed).await;
             }
             Queued::Flush(flushed) => {

@@ -16,7 +16,7 @@ use crate::{catalog::ServerCopy, policy::GuardedRequest};
 /// The longest error message in a payload, in characters.
 const MAX_ERROR: usize = 2_000;
 
-/// The input of a hook: its name and mode, the event and its payload.
+/// The input of a hook: the hook's name and mode, and the event with its time and payload.
 #[derive(Serialize)]
 pub(super) struct Envelope<'a> {
     pub(super) hook: &'a str,
@@ -158,19 +158,21 @@ struct ResultMetadata<'a> {
     client: &'a str,
     exposed_name: &'a str,
     outcome: Outcome,
-    /// The hooks that changed the arguments, and those that have replaced the result so far.
+    /// The hooks that changed the arguments.
     arguments_changed_by: &'a [String],
+    /// The hooks that have replaced the result so far.
     result_changed_by: &'a [String],
     /// The `_meta` of the result.
     meta: &'a Value,
-    /// The result in the unified shape, and as the server sent it or a hook replaced it.
+    /// The result in the unified shape, which is the same for all servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<&'a ToolExecutionResult>,
+    /// The result as the server sent it, or as a hook replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     mcp_result: Option<&'a RawValue>,
 }
 
-/// A call that has ended, as hooks get it.
+/// A call that has ended, with everything that the payload of `tool_executed` contains.
 pub(super) struct Executed<'a> {
     pub(super) request: &'a GuardedRequest,
     pub(super) call: &'a Call,
@@ -179,6 +181,7 @@ pub(super) struct Executed<'a> {
     pub(super) result: &'a ToolExecutionResult,
     /// The result as the server sent it, or as a hook replaced it; `None` if there is none.
     pub(super) mcp_result: Option<&'a RawValue>,
+    /// The hooks that have replaced the result so far.
     pub(super) result_hooks: &'a [String],
 }
 

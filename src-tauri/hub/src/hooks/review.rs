@@ -1,5 +1,5 @@
-//! Blocking hooks: what they may do to a call before it is decided, and to its result. Each sees
-//! what the hooks before it made of the call.
+//! Lets blocking hooks change or deny a call before it is decided, and replace its result. Each
+//! hook sees the changes of the hooks before it.
 
 use std::sync::Arc;
 
@@ -31,8 +31,8 @@ use crate::policy::{GuardedRequest, Permitted, PermittedRequest, Refusal};
 /// The error of a call that has no answer, because its client cancelled it.
 const CANCELLED: &str = "the call was cancelled";
 
-/// Why a hook denied a call, for the record and the model. The reason for a hook's failure is only
-/// in its runs and in the log, because it may quote the hook's program.
+/// Why a hook denied a call, for the record and the model. If the hook failed, only its runs and
+/// the log say why, because the reason may quote what the hook's program wrote.
 #[derive(Debug, thiserror::Error)]
 pub enum Denial {
     #[error("the hook '{hook}' denied it{}", after_colon(.reason))]
@@ -41,8 +41,8 @@ pub enum Denial {
     Failed { hook: String },
 }
 
-/// A call that is sent to its server, for the hooks on `tool_executed`. If it is dropped without an
-/// end, the call was cancelled.
+/// Watches a call that is sent to its server, and notifies the hooks on `tool_executed` of its end.
+/// A watch that is dropped before it has reported an end reports the call as cancelled.
 pub struct WatchedCall {
     hooks: Hooks,
     permitted: PermittedRequest,
@@ -50,7 +50,7 @@ pub struct WatchedCall {
     is_reported: bool,
 }
 
-/// An answer as the hooks made it.
+/// A server's answer, or the result with which hooks replaced it.
 pub struct Reviewed {
     pub reply: Reply,
     /// The hooks that replaced the result, in order.
@@ -63,8 +63,8 @@ impl Hooks {
         self.wants(HookEvent::ToolRequested, request)
     }
 
-    /// Lets the blocking hooks change or deny a call, and notifies the observing hooks of the call
-    /// as changed.
+    /// Lets the blocking hooks change or deny a call, and then notifies the observing hooks of the
+    /// call with all changes.
     ///
     /// # Errors
     /// Returns an error if a hook denies the call, or if a hook fails and the person chose that
@@ -124,16 +124,16 @@ impl Hooks {
         }
     }
 
-    /// Returns a watch over a permitted call for the hooks on its end, or `None` if there are none.
+    /// Returns a watch over a permitted call, or `None` if no hook wants to know its end.
     pub fn watch(&self, permitted: &Permitted) -> Option<Box<WatchedCall>> {
         self.wants(HookEvent::ToolExecuted, permitted.request())
-            .then(|| self.watched(permitted.to_permitted_request()))
+            .then(|| self.start_watch(permitted.to_permitted_request()))
     }
 
-    /// Returns a watch over the end of a call that became a task, or `None` if no hook wants it.
+    /// Returns a watch over a call that became a task, or `None` if no hook wants to know its end.
     pub fn watch_task(&self, started_by: &PermittedRequest) -> Option<Box<WatchedCall>> {
         self.wants(HookEvent::ToolExecuted, &started_by.request)
-            .then(|| self.watched(started_by.clone()))
+            .then(|| self.start_watch(started_by.clone()))
     }
 
     /// Returns whether a blocking hook has to see the result of a call before the client gets it.
@@ -144,7 +144,7 @@ impl Hooks {
                 .is_some()
     }
 
-    fn watched(&self, permitted: PermittedRequest) -> Box<WatchedCall> {
+    fn start_watch(&self, permitted: PermittedRequest) -> Box<WatchedCall> {
         Box::new(WatchedCall {
             hooks: self.clone(),
             permitted,
@@ -163,11 +163,12 @@ impl Hooks {
 }
 
 impl WatchedCall {
-    /// Lets the blocking hooks replace the answer of the server, and notifies the observing hooks
-    /// of it. An answer that is not final stays as it is.
+    /// Lets the blocking hooks replace the server's answer, and then notifies the observing hooks
+    /// of the answer that the client gets. If the server's answer does not end the call, returns it
+    /// unchanged, and no hook sees it.
     ///
     /// # Errors
-    /// Returns an error if a hook fails and the person chose that results are withheld in this
+    /// Returns an error if a hook fails and the person chose that the result is withheld in this
     /// case.
     pub async fn review(mut self: Box<Self>, mut reply: Reply) -> Result<Reviewed, Refusal> {
         if let Reply::Result(result) = &reply
@@ -233,12 +234,12 @@ impl WatchedCall {
         })
     }
 
-    /// Notifies the hooks that the server did not answer the call.
+    /// Notifies the hooks that the server, which the call may have reached, did not answer.
     pub fn report_failure(mut self: Box<Self>, outcome: Outcome, error: &str) {
         self.report(outcome, error);
     }
 
-    /// Ends the watch over a call that did not reach its server.
+    /// Ends the watch without a report, because the call did not reach its server.
     pub fn discard(mut self: Box<Self>) {
         self.is_reported = true;
     }
@@ -263,8 +264,9 @@ impl WatchedCall {
         let hooks = self
             .hooks
             .matching_request(HookEvent::ToolExecuted, request);
-        // There is nothing to replace, so nobody waits for the blocking hooks either. If one of
-        // them withheld the result, they have already seen it.
+        // There is no result to replace, so the call does not wait for the blocking hooks either.
+        // A result that one of them withheld is not reported to the blocking hooks: those up to the
+        // one that failed have already seen it.
         let must_notify = |hook: &&Arc<LoadedHook>| {
             outcome != Outcome::Withheld || hook.prepared.hook.mode == HookMode::Observe
         };
@@ -349,8 +351,8 @@ fn convert(reply: &Reply, duration_ms: u32) -> ToolExecutionResult {
     }
 }
 
-/// Returns whether a result ends its call: it does not ask for input, and is no task that still
-/// runs.
+/// Returns whether a result ends its call: whether it neither asks for input nor describes a task
+/// that still runs.
 fn is_final(result: &Json) -> bool {
     if tasks::created_task_id(result).is_some() || tasks::is_status_only(result) {
         return false;

@@ -1,4 +1,4 @@
-//! Runs one hook, and remembers how its runs ended.
+//! Runs hooks, and remembers how their latest runs ended.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -37,7 +37,7 @@ use tokio::{
 
 use super::{answer::AnswerError, referenced_secrets};
 
-/// The most runs of one hook at the same time.
+/// The most runs of one hook at the same time. Further runs wait.
 const MAX_PARALLEL: usize = 8;
 /// How many runs of a hook are remembered.
 const MAX_RUNS: usize = 50;
@@ -71,18 +71,20 @@ pub(super) struct Occasion {
     pub(super) server: ServerId,
     /// Empty for an event of a server.
     pub(super) tool: String,
-    /// Whether a person tries the hook.
+    /// Whether this is a person's trial of the hook.
     pub(super) is_trial: bool,
 }
 
-/// Runs hooks.
+/// Runs hooks, and keeps the latest runs of each.
 pub(super) struct Runner {
     secrets: Secrets,
     logs: Logs,
     events: Events,
     guard: Guard,
+    /// The runs of the saved hooks, by their names.
     history: Mutex<BTreeMap<String, HookHistory>>,
-    /// Whether a front end has read the states since the last event about them.
+    /// Whether a front end has read states or runs since the last [`Event::HooksChanged`]. Without
+    /// a reader, no further event is needed.
     is_read: AtomicBool,
 }
 
@@ -120,10 +122,12 @@ impl Runner {
     }
 
     /// Runs a hook on its input, and interprets its output with `read`. Records the run with the
-    /// effect that `describe` returns. If the future is dropped, the program is ended.
+    /// effect and the reason that `describe` returns. If the future is dropped, the program is
+    /// ended, and the run is not recorded.
     ///
     /// # Errors
-    /// Returns an error if the run fails or its answer is invalid. The log has the reason.
+    /// Returns the reason, with secrets masked, if the run fails, if it takes longer than the
+    /// hook's timeout, or if its answer is invalid. The reason is also logged.
     pub(super) async fn run<T>(
         &self,
         hook: &PreparedHook,
@@ -175,7 +179,7 @@ impl Runner {
             .await
             .expect("the semaphore is never closed");
         let target = &hook.hook.target;
-        // The person who wrote the hook named the secrets that it gets.
+        // The hook may use every secret that it names, because a person wrote it.
         let scope = SecretScope::new(
             ServerId::new(format!("hook:{}", hook.hook.name)),
             referenced_secrets(target),
@@ -211,12 +215,12 @@ impl Runner {
         }
     }
 
-    /// Masks the secrets in a text.
-    pub(super) fn mask(&self, text: &str) -> String {
-        self.logs.mask_text(text)
+    /// Masks the secrets in a text of any length.
+    pub(super) fn redact(&self, text: &str) -> String {
+        self.logs.redactor(&[]).redact(text).into_owned()
     }
 
-    /// Returns how a hook has run.
+    /// Returns the counts and the last of a hook's runs.
     pub(super) fn state(&self, name: &str) -> HookState {
         self.is_read.store(true, Ordering::Relaxed);
         let history = self.history();
@@ -240,12 +244,16 @@ impl Runner {
         runs
     }
 
-    /// Deletes the runs of hooks that no longer exist.
-    pub(super) fn retain(&self, exists: impl Fn(&str) -> bool) {
-        self.history().retain(|name, _| exists(name));
+    /// Keeps the runs of these hooks from now on, and deletes the runs of all others.
+    pub(super) fn keep_runs_of<'a>(&self, names: impl Iterator<Item = &'a str>) {
+        let mut history = self.history();
+        let mut before = std::mem::take(&mut *history);
+        *history = names
+            .map(|name| (name.to_owned(), before.remove(name).unwrap_or_default()))
+            .collect();
     }
 
-    /// Counts an event that an observing hook missed. Returns how many it has missed.
+    /// Counts an event that an observing hook missed. Returns how many events it has missed.
     pub(super) fn count_dropped(&self, name: &str) -> u32 {
         let mut history = self.history();
         let state = &mut history.entry(name.to_owned()).or_default().state;
@@ -256,14 +264,19 @@ impl Runner {
         dropped
     }
 
+    /// Records a run. A trial is not counted. The runs of a hook that is not saved are not recorded.
     fn record(&self, run: HookRun) {
         let mut history = self.history();
-        let HookHistory { state, runs } = history.entry(run.hook.clone()).or_default();
-        state.runs = state.runs.saturating_add(1);
-        state.failures = state
-            .failures
-            .saturating_add((run.effect == HookEffect::Failed).into());
-        state.last = Some(run.clone());
+        let Some(HookHistory { state, runs }) = history.get_mut(&run.hook) else {
+            return;
+        };
+        if !run.is_trial {
+            state.runs = state.runs.saturating_add(1);
+            state.failures = state
+                .failures
+                .saturating_add((run.effect == HookEffect::Failed).into());
+            state.last = Some(run.clone());
+        }
         if runs.len() >= MAX_RUNS {
             runs.pop_front();
         }
@@ -272,8 +285,8 @@ impl Runner {
         self.publish();
     }
 
-    /// Publishes that the states have changed, if a front end has read them since the last such
-    /// event.
+    /// Publishes that the states have changed, if a front end has read them since the last
+    /// publication.
     fn publish(&self) {
         if self.is_read.swap(false, Ordering::Relaxed) {
             self.events.publish(Event::HooksChanged);

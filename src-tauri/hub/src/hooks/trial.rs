@@ -1,4 +1,4 @@
-//! Tries a hook on a payload that a person sees and may change. No call is affected.
+//! Runs a hook as a trial, on a payload that a person sees and may change. No call is affected.
 
 use drawbridge_jsonrpc::json::{self, RawObject};
 use drawbridge_model::{
@@ -18,7 +18,7 @@ use super::{
     runner::{Occasion, PreparedHook},
 };
 
-/// The most of an output that is shown, in bytes.
+/// The longest output that is shown, in bytes. The rest of a longer output is cut off.
 const MAX_SHOWN: usize = 64 * 1024;
 
 /// How a trial went.
@@ -26,17 +26,18 @@ const MAX_SHOWN: usize = 64 * 1024;
 pub struct Trial {
     /// The input of the hook, as JSON.
     pub input: String,
-    /// Its output, with secrets masked; empty if it failed.
+    /// The hook's output, with secrets masked; empty if the run failed before the output was read.
     pub output: String,
-    /// The effect that it would have on a call.
+    /// The effect that the hook would have on a call.
     pub effect: HookEffect,
-    /// The reason of a denial or of a failure; empty otherwise.
+    /// The reason of a denial or of a failure, with secrets masked; empty otherwise.
     pub reason: String,
     pub duration_ms: u32,
 }
 
 impl Hooks {
-    /// Runs a hook, which need not be saved, on an event. If `payload` is `None`, it gets a sample.
+    /// Runs a hook, which need not be saved, on an event. If `payload` is `None`, the hook gets
+    /// [`sample_payload`].
     ///
     /// # Errors
     /// Returns an error if the hook is invalid. The failure of a hook is a trial's result, not an
@@ -56,13 +57,16 @@ impl Hooks {
             is_trial: true,
         };
         let input = Envelope::write(&hook, event, clock::now(), &payload);
+        let arguments = RawObject::parse(&*payload)
+            .ok()
+            .and_then(|payload| payload.get("arguments").map(ToOwned::to_owned));
         let prepared = PreparedHook::new(hook);
         let mut output = String::new();
         let read = |bytes: &[u8]| {
-            let end = bytes.len().min(MAX_SHOWN);
-            output = String::from_utf8_lossy(&bytes[..end]).into_owned();
+            output = String::from_utf8_lossy(bytes).into_owned();
             match event {
-                HookEvent::ToolRequested => parse_request_answer(bytes).map(describe_request),
+                HookEvent::ToolRequested => parse_request_answer(bytes)
+                    .map(|answer| describe_request(answer, arguments.as_deref())),
                 HookEvent::ToolExecuted => parse_result_answer(bytes).map(describe_result),
                 HookEvent::ServerConnected | HookEvent::ServerDisconnected => {
                     Ok((HookEffect::Continued, String::new()))
@@ -76,21 +80,32 @@ impl Hooks {
             Ok(answer) => answer,
             Err(reason) => (HookEffect::Failed, reason),
         };
+        let duration_ms = u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX);
+        // A secret at the cut would be masked only if the whole output is searched for it.
+        let mut output = runner.redact(&output);
+        output.truncate(output.floor_char_boundary(MAX_SHOWN));
         Ok(Trial {
             input,
-            output: runner.mask(&output),
+            output,
             effect,
-            reason,
-            duration_ms: u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX),
+            reason: runner.redact(&reason),
+            duration_ms,
         })
     }
 }
 
-fn describe_request(answer: RequestAnswer) -> (HookEffect, String) {
+/// Describes what an answer does to a call with these arguments.
+fn describe_request(answer: RequestAnswer, before: Option<&RawValue>) -> (HookEffect, String) {
     match answer {
-        RequestAnswer::Continue => (HookEffect::Continued, String::new()),
         RequestAnswer::Deny { reason } => (HookEffect::Denied, reason),
-        RequestAnswer::Change { .. } => (HookEffect::ChangedArguments, String::new()),
+        RequestAnswer::Change { arguments }
+            if Some(arguments.get()) != before.map(RawValue::get) =>
+        {
+            (HookEffect::ChangedArguments, String::new())
+        }
+        RequestAnswer::Change { .. } | RequestAnswer::Continue => {
+            (HookEffect::Continued, String::new())
+        }
     }
 }
 
@@ -108,7 +123,7 @@ fn string_member(payload: &RawValue, key: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Returns a payload of an event with made-up values.
+/// Returns a payload for an event, with made-up values.
 pub fn sample_payload(event: HookEvent) -> Box<RawValue> {
     let result = json!({ "content": [{ "type": "text", "text": "Hello, world!" }] });
     let converted = ToolExecutionResult::from_result(&result, Some(12));

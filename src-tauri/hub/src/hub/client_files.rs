@@ -1,5 +1,6 @@
-//! Keeps the entries of Drawbridge in clients' files: updates at the start those that it would now
-//! write differently, and notices afterwards when another program changes or removes one.
+//! Keeps the entries of Drawbridge in clients' files up to date: rewrites an entry that Drawbridge
+//! would now write differently, and notices when another program changes or removes an entry.
+//! Restores such an entry if the user has chosen that.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -35,21 +36,21 @@ use crate::{
 /// Programs write a file in several steps. All events within this time count as one change.
 const DEBOUNCE: Duration = Duration::from_millis(300);
 
-/// An entry that was restored this often within [`RESTORE_PERIOD`] is not restored again: another
-/// program removes it each time.
+/// An entry that was restored this often within [`RESTORE_PERIOD`] is not restored again, because
+/// another program seems to remove it each time.
 const MAX_RESTORES: usize = 3;
 const RESTORE_PERIOD: Duration = Duration::from_secs(600);
 
 type FileWatch = Debouncer<RecommendedWatcher, RecommendedCache>;
 
-/// The states of the managed entries, and when each was restored, since the start.
+/// The last known states of the managed entries, and the times of their recent restorations.
 #[derive(Default)]
 struct EntryHistory {
     states: BTreeMap<String, ClientFileState>,
     restored_at: BTreeMap<String, Vec<Instant>>,
 }
 
-/// The files of a client after its token was replaced.
+/// Which files of a client got its new token.
 #[derive(Default)]
 pub(crate) struct WrittenToken {
     pub(crate) updated: Vec<String>,
@@ -58,8 +59,8 @@ pub(crate) struct WrittenToken {
 }
 
 impl Hub {
-    /// Keeps the entries in clients' files from now on. Writes nothing by itself unless
-    /// `may_write`.
+    /// Watches the entries in clients' files from now on. Updates and restores them only if
+    /// `may_write` is set.
     pub fn keep_client_files(self: &Arc<Self>, may_write: bool) {
         let task = keep(Arc::downgrade(self), may_write);
         self.background().tasks.spawn(task);
@@ -78,7 +79,7 @@ impl Hub {
             .append_audit(AuditKind::ClientFilesChanged, &note);
     }
 
-    /// Returns the settings that make a client leave approval to Drawbridge.
+    /// Returns the settings with which a client leaves approval to Drawbridge.
     pub(crate) fn ask_once(&self, client: &ClientName) -> AskOnce {
         let view = self.catalog.client_view(client, &ClientScope::ALL);
         let tools = view.entries(CapabilityKind::Tools).iter();
@@ -172,7 +173,8 @@ impl Hub {
     /// Writes a managed entry again.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read or written.
+    /// Returns an error if this version does not know the kind of client, if the user has no home
+    /// folder, or if the file cannot be read or written.
     async fn rewrite_entry(
         &self,
         row: &ClientFileRow,
@@ -181,12 +183,17 @@ impl Hub {
     ) -> Result<(), ApiError> {
         let connection = self.client_connection(&row.client, token);
         let ask_once = row.asks_once.then(|| self.ask_once(&row.client));
-        let (Some(target), Some(machine)) = (
-            EntryTarget::of_row(row, connection),
-            clients::machine(&BTreeMap::new()),
-        ) else {
-            return Ok(());
-        };
+        let target = EntryTarget::of_row(row, connection).ok_or_else(|| {
+            ApiError::unavailable(format!(
+                "this version of Drawbridge does not know the client '{}'",
+                row.kind
+            ))
+        })?;
+        let machine = clients::machine(&BTreeMap::new()).ok_or_else(|| {
+            ApiError::unavailable(
+                "the home folder is unknown; set HOME, and start Drawbridge again",
+            )
+        })?;
         let (plan, target) = run_blocking(move || {
             let EntryTarget {
                 kind,
@@ -220,7 +227,7 @@ impl Hub {
 }
 
 impl EntryHistory {
-    /// Returns whether an entry may be restored, or whether another program removes it each time.
+    /// Returns whether an entry may be restored, that is, whether it was not restored too often.
     fn may_restore(&mut self, path: &str) -> bool {
         let Some(times) = self.restored_at.get_mut(path) else {
             return true;
@@ -235,8 +242,8 @@ impl EntryHistory {
     }
 }
 
-/// Returns whether an entry is written without a question. The entry of a client with a token is
-/// not, because the token is not stored.
+/// Returns whether an entry is written without a question. An entry with a token is never written
+/// without one, because Drawbridge does not store the token.
 fn is_to_be_written(row: &ClientFileRow, state: ClientFileState) -> bool {
     row.transport == ClientTransport::Bridge
         && match state {
@@ -248,7 +255,8 @@ fn is_to_be_written(row: &ClientFileRow, state: ClientFileState) -> bool {
         }
 }
 
-/// Runs until the hub is gone.
+/// Checks the managed entries now and after each change. Runs until the hub aborts it or is
+/// dropped.
 async fn keep(hub: Weak<Hub>, may_write: bool) {
     let Some(mut managed) = hub
         .upgrade()
@@ -276,7 +284,7 @@ async fn keep(hub: Weak<Hub>, may_write: bool) {
     }
 }
 
-/// Returns the folders of managed files, with their links followed.
+/// Returns the folders of managed files and, if a file is a link, also the folder of its target.
 fn watched_folders(rows: &[ClientFileRow]) -> BTreeSet<PathBuf> {
     rows.iter()
         .flat_map(|row| {

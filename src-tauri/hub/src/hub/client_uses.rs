@@ -1,5 +1,5 @@
-//! Stores regularly when and by what program each client was last used, so that no request of a
-//! client waits for the database. Ends the sessions of clients whose token has expired.
+//! Stores regularly when and by which software each client was last used, so that no request of a
+//! client waits for the database. Also ends the sessions of clients whose token has expired.
 
 use std::{sync::Weak, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::access::Access;
 
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Runs until the hub aborts it.
+/// Runs until the hub aborts it or is dropped.
 pub(super) async fn store_regularly(hub: Weak<Hub>) {
     let mut ticks = interval(INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -26,15 +26,15 @@ pub(super) async fn store_regularly(hub: Weak<Hub>) {
     }
 }
 
-/// Ends the sessions of clients that had a token which ended in this time. A session of the client
-/// that needs no token can be opened again.
+/// Ends all sessions of each client that had a token which expired after `after` and not later than
+/// `until`. A client that also connects without a token can open a new session.
 pub(super) fn close_expired(hub: &Hub, after: Timestamp, until: Timestamp) {
     for name in hub.access.list_expired(after, until) {
         hub.sessions.close_client(&name);
     }
 }
 
-/// Stores what is not stored yet.
+/// Stores the last uses that are not stored yet.
 pub(super) async fn store_now(access: &Access) {
     if let Err(error) = access.store_uses().await {
         tracing::warn!("the last use of clients is not stored yet: {error}");

@@ -1,5 +1,5 @@
-//! Watches the free space on the disk of the data folder: if a decision cannot be written, the call
-//! is denied, so a person has to know before.
+//! Watches the free space on the disk of the data folder. If a decision cannot be written, the call
+//! is denied, so a person is warned before the disk is full.
 
 use std::{path::Path, sync::Weak, time::Duration};
 
@@ -9,14 +9,16 @@ use tokio::{task::spawn_blocking, time::sleep};
 use super::Hub;
 
 const MIB: u64 = 1 << 20;
-/// With less free space, the doctor warns.
+/// With less free space, the doctor reports a warning.
 pub(crate) const DOCTOR_WARNING_SPACE: u64 = 1024 * MIB;
 /// With less free space, a person is warned on every screen.
 const LOW_SPACE: u64 = 500 * MIB;
+/// With less free space, the doctor reports a failure.
 pub(crate) const NO_SPACE: u64 = 100 * MIB;
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// Tells the front ends, and the log, when the space becomes low and when it is sufficient again.
+/// Informs the front ends and the log when the free space becomes low, and when there is enough
+/// again.
 /// Runs until the hub is dropped.
 pub(super) async fn watch(hub: Weak<Hub>) {
     let mut was_low = false;
@@ -39,13 +41,13 @@ impl Hub {
     /// Returns a warning if the disk of the data folder is almost full.
     pub(crate) async fn low_space_warning(&self) -> Option<String> {
         let folder = self.data_dir().to_owned();
-        // A network disk may not answer.
+        // A network disk may not answer, and must not block the other tasks.
         let free = spawn_blocking(move || free_bytes(&folder)).await;
-        warn_of(free.ok().flatten()?)
+        low_space_text(free.ok().flatten()?)
     }
 }
 
-fn warn_of(free: u64) -> Option<String> {
+fn low_space_text(free: u64) -> Option<String> {
     (free < LOW_SPACE).then(|| {
         format!(
             "only {} MiB are free on the disk of the data folder; free some space, because calls are denied if their records cannot be written",
@@ -54,7 +56,7 @@ fn warn_of(free: u64) -> Option<String> {
     })
 }
 
-/// Returns the bytes that this user may still write.
+/// Returns how many bytes this user can still write, or `None` if the system does not say.
 #[cfg(unix)]
 pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
     let disk = nix::sys::statvfs::statvfs(folder).ok()?;
@@ -73,8 +75,8 @@ mod tests {
 
     #[test]
     fn a_person_is_warned_before_the_disk_is_full() {
-        assert_eq!(warn_of(LOW_SPACE), None);
-        let warning = warn_of(LOW_SPACE - 1).expect("a warning");
+        assert_eq!(low_space_text(LOW_SPACE), None);
+        let warning = low_space_text(LOW_SPACE - 1).expect("a warning");
         assert!(warning.starts_with("only 499 MiB are free"), "{warning}");
         const { assert!(LOW_SPACE > NO_SPACE) };
     }

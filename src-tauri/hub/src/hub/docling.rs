@@ -1,5 +1,5 @@
-//! The server `docling` behind the Docling tools: keeps its spec up to date, converts documents
-//! with it, and downloads its models.
+//! The server `docling`, which the built-in server `docling-tools` uses: keeps its spec up to date,
+//! converts documents with the server, and downloads the models that the server needs.
 
 mod conversion_log;
 
@@ -39,11 +39,13 @@ const CONVERT: &str = "convert_document_into_docling_document";
 const EXPORT: &str = "export_docling_document_to_markdown";
 const REMOVE: &str = "remove_document_from_local_cache";
 
-/// The file in the models' folder while they are downloaded.
+/// The name of a file in the models' folder. It exists from the start of a download until the
+/// download has succeeded.
 const INCOMPLETE: &str = ".incomplete";
 /// The most that `docling-tools` may print, in bytes.
 const MAX_TOOLS_OUTPUT: usize = 1024 * 1024;
-/// How long to wait for the log of a failed conversion, which another thread reads.
+/// How long to wait until the log has the reason for a failed conversion. The log of a server is
+/// written concurrently, so the reason may arrive after the server's answer.
 const LOG_WAIT: Duration = Duration::from_secs(1);
 const LOG_INTERVAL: Duration = Duration::from_millis(50);
 const MAX_LOG_LINES: usize = 500;
@@ -52,7 +54,7 @@ const MAX_LOG_LINES: usize = 500;
 pub(crate) struct Docling {
     folder: PathBuf,
     hub: OnceLock<Weak<Hub>>,
-    /// A conversion takes much memory, so the next one waits.
+    /// Allows one conversion at a time, because a conversion takes much memory.
     conversions: Semaphore,
     downloads: Semaphore,
 }
@@ -76,7 +78,7 @@ struct ContentText {
 }
 
 impl Docling {
-    /// `folder` is private to Drawbridge.
+    /// `folder` has the models and the documents that are being converted. Only Drawbridge uses it.
     pub(super) fn new(folder: PathBuf) -> Self {
         Self {
             folder,
@@ -86,7 +88,7 @@ impl Docling {
         }
     }
 
-    /// Sets the hub that owns this.
+    /// Sets the hub that owns this value.
     pub(super) fn attach(&self, hub: &Arc<Hub>) {
         let _ = self.hub.set(Arc::downgrade(hub));
     }
@@ -100,8 +102,8 @@ impl Docling {
         self.folder.join("models")
     }
 
-    /// Removes the documents that a crash left behind. If the Docling tools are enabled, adds the
-    /// server if it is missing, and raises the version of its package.
+    /// Removes the documents that a crash left behind. If `docling-tools` is enabled, adds the
+    /// server `docling` if it is missing, and raises an old version of its package.
     pub(super) async fn keep_up_to_date(&self) {
         if let Err(error) = fs::remove_dir_all(self.inbox())
             && error.kind() != io::ErrorKind::NotFound
@@ -109,16 +111,17 @@ impl Docling {
             tracing::warn!("cannot remove earlier documents of Docling: {error}");
         }
         let Ok(hub) = self.hub() else { return };
-        let tools = hub.registry.get_runnable(&BuiltIn::Docling.id());
-        if tools.is_ok()
+        let docling_tools = hub.registry.get_runnable(&BuiltIn::Docling.id());
+        if docling_tools.is_ok()
             && let Err(error) = self.update_spec(&hub, ChangedBy::Drawbridge).await
         {
             tracing::warn!("cannot keep the server 'docling' up to date: {error}");
         }
     }
 
-    /// Adds or enables the server, or disables it, together with the Docling tools. A server whose
-    /// command a person wrote stays as it is.
+    /// Enables or disables the server `docling` together with `docling-tools`. Adds the server if
+    /// `enabled` is true and the server is missing. Does not change a server that nobody has
+    /// accepted, or whose command a person wrote.
     ///
     /// # Errors
     /// Returns an error if the spec cannot be written.
@@ -137,7 +140,7 @@ impl Docling {
                 enabled,
                 ..server.spec.clone()
             };
-            write(&hub, ChangedBy::Person, &spec).await?;
+            write_spec(&hub, ChangedBy::Person, &spec).await?;
         }
         if hub.registry.get_runnable(&id).is_ok() && hub.has_endpoint() {
             hub.catalog.start_sync(id);
@@ -155,16 +158,17 @@ impl Docling {
             }
             // A spec that nobody has accepted stays as it is.
             Ok(_) => None,
-            Err(_) if broken_file(hub).is_some() => None,
+            Err(_) if find_broken_message(hub).is_some() => None,
             Err(_) => Some(docling_spec::new_spec(&self.own_models())),
         };
         match spec {
-            Some(spec) => write(hub, by, &spec).await,
+            Some(spec) => write_spec(hub, by, &spec).await,
             None => Ok(()),
         }
     }
 
-    /// Returns why the Docling tools cannot convert any document, if that is known now.
+    /// Returns why the Docling tools cannot convert any document, as far as that is known without a
+    /// conversion.
     pub(crate) fn find_problem(&self, hub: &Hub) -> Option<DoclingError> {
         let server = match find_server(hub) {
             Ok(server) => server,
@@ -177,7 +181,8 @@ impl Docling {
         failure.map(DoclingError::Server)
     }
 
-    /// Returns whether the models are missing in the folder that Drawbridge chose for them.
+    /// Returns whether the server uses the models' folder that Drawbridge chose, and that folder
+    /// lacks models.
     pub(crate) fn lacks_models(&self, hub: &Hub) -> bool {
         find_server(hub).is_ok_and(|server| self.lacks_models_of(&server.spec))
     }
@@ -207,12 +212,13 @@ impl Docling {
             return Err(DoclingError::NoModels);
         }
         let source = json!({ "source": file.to_string_lossy() });
-        let tools: &[&'static str] = match output {
-            DocumentOutput::Markdown => &[CONVERT, EXPORT, REMOVE],
-            DocumentOutput::DocumentKey => &[CONVERT],
-        };
-        for tool in tools {
-            check_permitted(&hub, client, &server, tool, &source)?;
+        check_permitted(&hub, client, &server, CONVERT, &source)?;
+        if output == DocumentOutput::Markdown {
+            // The key of the document is not known yet. This check avoids a conversion whose
+            // result the client could not get.
+            for tool in [EXPORT, REMOVE] {
+                check_permitted(&hub, client, &server, tool, &json!({}))?;
+            }
         }
         let session = hub.pool.session(&server, Some(client));
         let key = match call(&session, CONVERT, &source).await? {
@@ -226,9 +232,13 @@ impl Docling {
             DocumentOutput::DocumentKey => Ok(json!({ "document_key": key }).to_string()),
             DocumentOutput::Markdown => {
                 let document = json!({ "document_key": key });
-                let exported = call(&session, EXPORT, &document).await;
-                // The document belongs to one client, and other clients could list it if it were
-                // kept.
+                check_permitted(&hub, client, &server, REMOVE, &document)?;
+                let exported = match check_permitted(&hub, client, &server, EXPORT, &document) {
+                    Ok(()) => call(&session, EXPORT, &document).await,
+                    Err(denied) => Err(denied),
+                };
+                // The document belongs to one client. Other clients could list it if the server
+                // kept it.
                 let _ = call(&session, REMOVE, &document).await;
                 let exported = exported?.map_err(|failure| DoclingError::Conversion {
                     reason: failure.text,
@@ -269,7 +279,7 @@ impl Docling {
             .await?;
         launch.command = program;
         launch.args = args;
-        // The progress bars are written many times a second.
+        // Progress bars are written many times a second, and nobody reads them here.
         let without_bars = ("HF_HUB_DISABLE_PROGRESS_BARS".into(), "1".into());
         launch.env.extend([without_bars]);
         let limits = RunLimits {
@@ -316,14 +326,15 @@ impl DocumentConverter for Docling {
     }
 }
 
-/// A tool of docling-mcp that reported an error.
+/// An error that a tool of docling-mcp, or the server, answered to a call.
 struct ToolFailure {
+    /// When the call began.
     began: Timestamp,
     text: String,
 }
 
-/// Writes the spec as accepted, with the secrets that were granted before.
-async fn write(hub: &Hub, by: ChangedBy, spec: &ServerSpec) -> Result<(), RegistryError> {
+/// Writes the spec, and records it as accepted with the secrets that were granted before.
+async fn write_spec(hub: &Hub, by: ChangedBy, spec: &ServerSpec) -> Result<(), RegistryError> {
     let id = docling_spec::id();
     let granted = hub.registry.granted_secrets(&id);
     hub.write_spec_for(by, &id, spec, Some(granted.into()))
@@ -331,7 +342,9 @@ async fn write(hub: &Hub, by: ChangedBy, spec: &ServerSpec) -> Result<(), Regist
     Ok(())
 }
 
-fn broken_file(hub: &Hub) -> Option<String> {
+/// Returns why the spec file of the server `docling` cannot be read, or `None` if there is no such
+/// problem.
+fn find_broken_message(hub: &Hub) -> Option<String> {
     let id = docling_spec::id();
     let specs = hub.registry.specs();
     let is_its_file = |broken: &&BrokenFile| broken.id().is_some_and(|one| one == id);
@@ -339,10 +352,10 @@ fn broken_file(hub: &Hub) -> Option<String> {
     Some(broken.message.clone())
 }
 
-/// Returns the server `docling` if it may run.
+/// Returns the server `docling`, or an error that says why it may not run.
 fn find_server(hub: &Hub) -> Result<Arc<RegisteredServer>, DoclingError> {
     let Ok(server) = hub.registry.get(&docling_spec::id()) else {
-        return Err(broken_file(hub).map_or(DoclingError::NotAdded, DoclingError::Broken));
+        return Err(find_broken_message(hub).map_or(DoclingError::NotAdded, DoclingError::Broken));
     };
     if !server.spec.enabled {
         return Err(DoclingError::Disabled);
@@ -353,8 +366,8 @@ fn find_server(hub: &Hub) -> Result<Arc<RegisteredServer>, DoclingError> {
     }
 }
 
-/// Checks that no rule denies the client a tool of the server, and that its definition is accepted:
-/// the Docling tools must bypass neither.
+/// Checks that no rule denies the client this tool of the server, and that the tool's definition is
+/// accepted. `docling-tools` must not bypass either condition.
 fn check_permitted(
     hub: &Hub,
     client: &ClientName,
@@ -378,7 +391,8 @@ fn check_permitted(
     Ok(())
 }
 
-/// Calls a tool of docling-mcp.
+/// Calls a tool of docling-mcp. The inner error is one that the tool or the server answered. The
+/// outer error means that there is no usable answer.
 async fn call(
     session: &Arc<ServerSession>,
     tool: &str,
@@ -402,7 +416,7 @@ async fn call(
     Ok(Err(ToolFailure { began, text }))
 }
 
-/// Reads a member of a tool's result.
+/// Returns a string member of a tool's structured content, or else of the JSON in its first text.
 fn read_member(result: &ToolResult, name: &str) -> Result<String, DoclingError> {
     let from_text = || {
         let text = &result.content.first()?.text;
@@ -416,7 +430,7 @@ fn read_member(result: &ToolResult, name: &str) -> Result<String, DoclingError> 
 }
 
 /// Returns why a conversion failed. docling-mcp answers only that its tool failed, and writes the
-/// reason to its log.
+/// reason to its log. Returns `text`, the answer, if the log has no reason.
 async fn read_reason(hub: &Hub, began: Timestamp, text: String) -> String {
     let mut waited = Duration::ZERO;
     loop {

@@ -1,5 +1,5 @@
-//! The methods of MCP that a client can use: one row each, for both eras. A request whose method
-//! has no row is refused.
+//! The table of the MCP methods that a client can use, with one row for each method, whether one
+//! era or both have it. A request whose method has no row is refused.
 
 use std::sync::Arc;
 
@@ -31,16 +31,16 @@ pub struct Method {
 /// The decision that a request requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Required {
-    /// None: Drawbridge answers the request by itself.
+    /// No decision is required: Drawbridge answers the request by itself.
     Nothing,
     /// Calls must not be paused.
     NotPaused,
-    /// A rule, the default or a person must allow this very request, which is recorded with its
+    /// A rule, the default or a person must allow each request. The request is recorded with its
     /// decision and its outcome.
     Permission(GuardedMethod),
 }
 
-/// How a message is handled.
+/// What happens with a message of a client.
 enum Handler {
     Request(for<'a> fn(&'a Hub, ClientRequest<'a>) -> BoxFuture<'a, RpcResult>),
     Notification(fn(&Arc<Hub>, &ClientSession, Option<&RawValue>)),
@@ -103,7 +103,8 @@ const fn guarded(guarded: GuardedMethod, era: Option<Era>, handler: Handler) -> 
     method(guarded.name(), era, Permission(guarded), handler)
 }
 
-/// Returns whether a request opens a session. Its answer carries the id of the session.
+/// Returns whether a request with this method opens a session. The answer to such a request carries
+/// the id of the session.
 pub fn opens_session(name: &str) -> bool {
     find(name).is_some_and(|method| matches!(method.handler, OpensSession))
 }
@@ -134,8 +135,8 @@ impl Method {
         matches!(self.handler, OpensStream)
     }
 
-    /// Answers a request. Checks the pause for a method that requires nothing else; a handler gets
-    /// the permission that its method requires from the gate.
+    /// Answers a request. Refuses it if calls are paused and the method requires [`NotPaused`]. If
+    /// the method requires a permission, its handler asks the gate for it.
     pub(super) async fn answer(&'static self, hub: &Hub, request: ClientRequest<'_>) -> RpcResult {
         if self.decision == NotPaused && hub.drawbridge.is_paused() {
             return Err(RpcError::new(code::INTERNAL_ERROR, PAUSED));
@@ -150,10 +151,10 @@ impl Method {
     }
 }
 
-/// The error for requests that need no permission while all calls are paused.
+/// The error of a request that requires [`NotPaused`] while all calls are paused.
 const PAUSED: &str = "All calls are paused.";
 
-/// Handles a notification of a client. One without a row has no effect.
+/// Handles a notification of a client. A notification whose method has no row has no effect.
 pub(super) fn handle_notification(
     hub: &Arc<Hub>,
     session: &ClientSession,
@@ -203,7 +204,7 @@ impl Hub {
         protocol::handshake::discover_result(&servers).into()
     }
 
-    /// Answers a list request, in one page.
+    /// Answers a list request with one page that has all entries.
     async fn list(&self, kind: CapabilityKind, request: ClientRequest<'_>) -> RpcResult {
         protocol::reject_cursor(request.method, request.params)?;
         let session = request.handle.session();

@@ -1,4 +1,4 @@
-//! Pairing: what the hub adds to the request of an unknown client.
+//! Pairing: completes the request of an unknown client with facts that only the hub knows.
 
 use drawbridge_model::{ids::ClientName, pairing::PairingProgram};
 
@@ -9,8 +9,8 @@ impl Hub {
     /// Reserves a place for an unknown client that may ask to be paired.
     ///
     /// # Errors
-    /// Returns an error if a client with this token waits already or was denied, or if too many
-    /// clients ask.
+    /// Returns an error if a client with this token already waits or was denied within the last 10
+    /// minutes, or if too many clients ask.
     pub fn reserve_pairing(&self, token: Option<&str>) -> Result<PairingPlace, PairingRefusal> {
         self.pairings.reserve(token)
     }
@@ -18,7 +18,8 @@ impl Hub {
     /// Asks a person whether a client may be paired.
     ///
     /// # Errors
-    /// Returns an error if the client sent no token, and its program waits already or was denied.
+    /// Returns an error if the client sent no token, and a client of the same program already waits
+    /// or was denied within the last 10 minutes.
     pub fn ask_to_pair(
         &self,
         place: PairingPlace,

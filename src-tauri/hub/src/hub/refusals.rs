@@ -1,5 +1,6 @@
-//! Counts refused tokens that belong to no known client, and refused sign-in links, so that a flood
-//! of requests makes at most one entry of each kind a minute in the audit log.
+//! Counts refused tokens that belong to no known client, and refused codes with which browsers try
+//! to sign in to the web UI. Even a flood of requests adds at most one entry of each kind a minute
+//! to the audit log.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -12,8 +13,8 @@ use serde_json::json;
 
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// The refusals of one kind. The first one is recorded at once. Those of the following minute are
-/// recorded together at the end of that minute.
+/// The refusals of one kind. The first refusal is recorded at once. The refusals of the following
+/// minute are recorded together at its end.
 pub(super) struct Refusals {
     store: Store,
     kind: AuditKind,
@@ -37,7 +38,7 @@ impl Refusals {
         }
     }
 
-    /// Counts a refusal.
+    /// Counts a refusal, and records it at once if none was recorded within the last minute.
     pub(super) fn add(&self) {
         {
             let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,7 +47,7 @@ impl Refusals {
                 return;
             }
         }
-        self.append();
+        self.flush();
         let (window, store) = (Arc::downgrade(&self.window), self.store.clone());
         let kind = self.kind;
         tokio::spawn(async move {
@@ -69,7 +70,7 @@ impl Refusals {
     }
 
     /// Records the refusals that are in no entry yet.
-    pub(super) fn append(&self) {
+    pub(super) fn flush(&self) {
         let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
         if window.count > 0 {
             self.store

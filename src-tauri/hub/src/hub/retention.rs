@@ -1,11 +1,12 @@
 //! Deletes records that are older than the retention period: at the start, every hour, and when the
 //! user changes the period. Deletes the oldest records if all of them take too much of the disk.
 //!
-//! Deletion cannot be undone, so a single reading of the clock never causes it. A reading counts
-//! only after a reading that is at least a day later, and is dropped if the clock goes back. The
-//! time that counts moves by at most a week per day. If the clock is far ahead for one start,
-//! nothing is deleted; if it stays ahead, records are lost only week by week. In return, records
-//! are deleted a day or two late, and later if Drawbridge has not run for weeks.
+//! Deletion cannot be undone, so a single reading of the clock never causes it. A reading is
+//! confirmed only by a reading that is at least a day later, and is dropped if the clock goes back.
+//! The confirmed time, from which the age of records is counted, moves by at most a week per day.
+//! If the clock is far ahead for one start, nothing is deleted; if it stays ahead, records are lost
+//! only week by week. In return, records are deleted a day or two late, and later if Drawbridge has
+//! not run for weeks.
 
 use std::time::Duration;
 
@@ -20,14 +21,14 @@ const INTERVAL: Duration = Duration::from_secs(3600);
 /// How often the size of the records is measured.
 const SIZE_INTERVAL: Duration = Duration::from_secs(60);
 const DAY_MS: i64 = 24 * 3600 * 1_000;
-/// How far the confirmed time moves at once, at most.
+/// The most by which the confirmed time moves at once.
 const MAX_STEP_MS: i64 = 7 * DAY_MS;
 const SETTING: &str = "retention_clock";
 
-/// The time from which the age of records is counted, in milliseconds since 1970.
+/// The state of the clock by which records are deleted. Times are in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct RetentionClock {
-    /// The time that counts.
+    /// The time from which the age of records is counted.
     confirmed: i64,
     /// A later reading of the clock, which is not confirmed yet.
     candidate: i64,
@@ -53,7 +54,7 @@ impl RetentionClock {
     }
 }
 
-/// Runs until the hub aborts it.
+/// Deletes the records that are older than the retention period. Runs until the hub aborts it.
 pub(super) async fn prune_old_records(store: Store, settings: Settings) {
     let journal = store.journal();
     let mut changes = settings.changes();
@@ -71,8 +72,8 @@ pub(super) async fn prune_old_records(store: Store, settings: Settings) {
     }
 }
 
-/// Deletes the oldest records while all of them take more than the limit of the settings. Runs
-/// until the hub aborts it.
+/// Deletes the oldest records as long as all records together take more space than the settings
+/// allow. Runs until the hub aborts it.
 pub(super) async fn limit_records(store: Store, settings: Settings) {
     let journal = store.journal();
     let mut changes = settings.changes();
@@ -91,7 +92,8 @@ pub(super) async fn limit_records(store: Store, settings: Settings) {
     }
 }
 
-/// Deletes the oldest tenth of the records, again and again, until they take at most `max_bytes`.
+/// Deletes the oldest tenth of the records repeatedly, until the rest takes at most `max_bytes` or
+/// only few records are left.
 async fn prune_to_size(store: &Store, journal: &Journal, max_bytes: u64) -> Result<(), PruneError> {
     let mut before = None;
     while store.records_exceed(max_bytes).await? {
@@ -117,12 +119,12 @@ enum PruneError {
     Journal(#[from] JournalError),
 }
 
-/// Stores a reading of the clock. Returns the time that counts.
+/// Stores a reading of the clock. Returns the confirmed time.
 async fn confirm_time(store: &Store, now: Timestamp) -> Result<Timestamp, StoreError> {
     let stored = store.json_setting::<RetentionClock>(SETTING).await?;
     let before = match stored {
         Some(clock) => clock,
-        // Nothing is deleted yet, as if the records had begun just now.
+        // The confirmed time begins with the first record, so that nothing is old enough yet.
         None => RetentionClock {
             confirmed: store.audit_beginning().await?.unwrap_or(now).0,
             candidate: now.0,
@@ -144,7 +146,7 @@ async fn prune(journal: &Journal, now: Timestamp, days: u32) {
     }
 }
 
-/// Returns the moment from which on records are kept, or `None` if they are kept for ever.
+/// Returns the moment before which records are deleted, or `None` if records are kept for ever.
 fn retention_cutoff(now: Timestamp, days: u32) -> Option<Timestamp> {
     (days > 0).then(|| Timestamp(now.0 - i64::from(days) * DAY_MS))
 }
@@ -191,7 +193,7 @@ mod tests {
         assert_eq!(
             entries_after_runs((0..3).chain(200..203).chain(3..80)).await,
             4,
-            "nor does one that is ahead for three days"
+            "the clock was ahead for three days"
         );
     }
 
@@ -201,7 +203,7 @@ mod tests {
         assert_eq!(
             entries_after_runs(0..=93).await,
             1,
-            "one states the pruning"
+            "only the entry about the pruning is left"
         );
         assert_eq!(
             entries_after_runs((0..3).chain(300..320)).await,

@@ -1,5 +1,5 @@
-//! Records in the audit log which spec files were added, changed and removed, by a person or by
-//! another program, also while Drawbridge did not run.
+//! Records in the audit log which spec files were added, changed and removed by a person, by
+//! Drawbridge or by another program, even if Drawbridge did not run at the time.
 //!
 //! The store keeps a digest of each member of each spec as it was last recorded. The values are not
 //! kept, because a spec file may contain secrets.
@@ -26,9 +26,9 @@ const SETTING: &str = "recorded_specs";
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ChangedBy {
     Person,
-    /// Another program wrote the spec file.
+    /// Another program, such as an editor, wrote or removed the spec file.
     File,
-    /// Drawbridge raised the version of a package in a spec that it keeps up to date.
+    /// Drawbridge added a spec that it keeps up to date, or raised the version of its package.
     Drawbridge,
 }
 
@@ -39,8 +39,8 @@ type RecordedSpecs = BTreeMap<ServerId, Members>;
 /// The specs as they were last recorded.
 pub(crate) struct SpecRecord {
     store: Store,
-    /// Held from the change of a spec by a person until it is recorded, so that it is not recorded
-    /// as a change of the file.
+    /// Held from the change of a spec by a person or Drawbridge until the change is recorded, so
+    /// that the task that handles changed files does not record it as a change of the file.
     recorded: Mutex<RecordedSpecs>,
 }
 
@@ -63,7 +63,7 @@ impl SpecRecord {
         })
     }
 
-    /// Returns the right to change specs, as soon as no other task has it.
+    /// Waits until no other task has the right to change specs, and returns it.
     pub(crate) async fn writer(&self) -> SpecWriter<'_> {
         SpecWriter {
             store: &self.store,
@@ -96,7 +96,7 @@ impl SpecWriter<'_> {
     /// Appends an entry if the server's spec differs from the recorded one. Returns whether the
     /// spec differs.
     fn record(&mut self, id: &ServerId, specs: &Specs, by: ChangedBy) -> bool {
-        // A file that cannot be read has not been removed.
+        // A file that exists but cannot be read has not been removed.
         let is_broken = || {
             let mut files = specs
                 .broken

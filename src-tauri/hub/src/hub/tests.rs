@@ -1,4 +1,5 @@
 mod audit;
+mod client_files;
 mod fail_closed;
 
 use drawbridge_model::{
@@ -37,7 +38,7 @@ pub(super) async fn test_hub() -> TestHub {
 }
 
 impl TestHub {
-    /// Changes the database as another program could.
+    /// Changes the database with SQL, as another program could.
     fn tamper(&self, sql: &str) {
         let file = self.folder.path().join("drawbridge.db");
         rusqlite::Connection::open(file)
@@ -65,7 +66,7 @@ fn spec(text: &str) -> ServerSpec {
     serde_json::from_str(text).expect("a spec")
 }
 
-/// The negotiation result of a client without capabilities.
+/// Returns the data of a client without capabilities, as read from `initialize`.
 pub(super) fn client_info() -> ClientHello {
     let params = json::raw(r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#.into());
     protocol::handshake::read_initialize(Some(&params)).expect("a hello")
@@ -249,7 +250,7 @@ async fn a_renamed_secret_keeps_its_value_and_its_servers_stay_accepted() {
     assert_eq!(moved.expose(), "top-secret");
     assert!(secrets.get("a.KEY").await.expect("read").is_none());
 
-    // As if the rename had failed before the server and the old name.
+    // As if the rename had failed before it removed the old name.
     let value = || Secret::new("top-secret".to_owned());
     secrets.set("a.KEY", value()).await.expect("set");
     test_hub
@@ -792,7 +793,7 @@ async fn policy_changes_are_recorded_in_the_audit() {
     );
 }
 
-/// A future has the size of its largest branch and is moved when it is first polled. Rarely used
+/// A future has the size of its largest branch, and is moved before it is first polled. Rarely used
 /// branches are therefore boxed.
 #[tokio::test]
 async fn the_future_of_a_request_is_small() {

@@ -1,4 +1,5 @@
-//! Stores the tokens of calls regularly, so that the charts have them after a restart.
+//! Stores regularly how many model tokens the arguments and results of calls had, so that the
+//! charts show them after a restart.
 
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ pub(super) async fn store_regularly(store: Store, metrics: Metrics) {
     }
 }
 
-/// Stores the tokens that were counted since the last time.
+/// Stores the model tokens that were counted since the last time.
 pub(super) async fn store_now(store: &Store, metrics: &Metrics) {
     let rows = metrics.take_tokens();
     if rows.is_empty() {

@@ -1,4 +1,4 @@
-//! Tests of the bound on labels, and of the tokens that are stored.
+//! Tests that the number of series is bounded, and that counted tokens can be taken and returned.
 
 use drawbridge_model::{
     call::DecidedBy,

@@ -1,8 +1,8 @@
 use super::*;
 
-const OTHER: &str = "another token of at least 32 characters";
+const TOKEN: &str = "a token of at least 32 characters";
 
-/// Returns the pairings with their store, which needs the real time to open.
+/// Opens a store, for which the clock must not be paused, and returns the pairings with its folder.
 async fn pairings() -> (Pairings, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let (store, _) = Store::open(&folder.path().join("test.db"))
@@ -40,11 +40,11 @@ fn deny_first(pairings: &Pairings) {
 #[tokio::test]
 async fn each_token_and_each_program_without_one_asks_once_at_a_time() {
     let (pairings, _folder) = pairings().await;
-    let _first = ask(&pairings, Some(OTHER), "/a").expect("asked");
+    let _first = ask(&pairings, Some(TOKEN), "/a").expect("asked");
     let _second = ask(&pairings, None, "/a").expect("asked");
     let _third = ask(&pairings, None, "/b").expect("asked");
     let refused = [
-        ask(&pairings, Some(OTHER), "/c").err(),
+        ask(&pairings, Some(TOKEN), "/c").err(),
         ask(&pairings, None, "/a").err(),
     ];
     assert_eq!(refused, [Some(PairingRefusal::AlreadyWaiting); 2]);
@@ -58,12 +58,12 @@ async fn a_place_counts_before_its_program_is_known() {
         .map(|_| pairings.reserve(None).expect("a place"))
         .collect();
     assert_eq!(
-        pairings.reserve(Some(OTHER)).err(),
+        pairings.reserve(Some(TOKEN)).err(),
         Some(PairingRefusal::TooMany)
     );
     assert!(pairings.list().is_empty(), "nothing was asked");
     drop(places);
-    assert!(pairings.reserve(Some(OTHER)).is_ok());
+    assert!(pairings.reserve(Some(TOKEN)).is_ok());
     assert!(pairings.is_empty());
 }
 
@@ -88,7 +88,7 @@ async fn a_request_that_nobody_answers_disappears() {
     let (pairings, _folder) = pairings().await;
     tokio::time::pause();
     let mut events = pairings.events.subscribe();
-    let ticket = ask(&pairings, Some(OTHER), "/a").expect("asked");
+    let ticket = ask(&pairings, Some(TOKEN), "/a").expect("asked");
     assert!(matches!(ticket.wait().await, PairingAnswer::TimedOut));
     assert!(pairings.is_empty());
     let kinds = [events.recv().await, events.recv().await];
@@ -100,7 +100,7 @@ async fn a_request_that_nobody_answers_disappears() {
         ]
     ));
     assert!(
-        ask(&pairings, Some(OTHER), "/a").is_ok(),
+        ask(&pairings, Some(TOKEN), "/a").is_ok(),
         "it may ask again"
     );
 }
@@ -110,13 +110,13 @@ async fn clients_that_ask_again_and_again_are_refused() {
     let (pairings, _folder) = pairings().await;
     tokio::time::pause();
     for number in 0..MAX_ASKED {
-        let token = format!("{OTHER} {number}");
+        let token = format!("{TOKEN} {number}");
         drop(ask(&pairings, Some(&token), "/a").expect("asked"));
     }
     assert_eq!(
-        ask(&pairings, Some(OTHER), "/a").err(),
+        ask(&pairings, Some(TOKEN), "/a").err(),
         Some(PairingRefusal::TooMany)
     );
     tokio::time::advance(DENIAL_PERIOD).await;
-    assert!(ask(&pairings, Some(OTHER), "/a").is_ok());
+    assert!(ask(&pairings, Some(TOKEN), "/a").is_ok());
 }

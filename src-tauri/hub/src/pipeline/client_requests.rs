@@ -1,6 +1,6 @@
-//! The path of requests that servers send to clients: decide and record, send, answer. Drawbridge
-//! answers those that a client cannot: the sampling provider a sampling request, a person a request
-//! for input, and the settings a request for roots.
+//! The path of requests that servers send to clients: decide and record, send, answer. If the
+//! client cannot answer, Drawbridge does: the sampling provider answers sampling requests, a person
+//! answers requests for input, and the roots come from the project folder or the settings.
 
 use std::{sync::Arc, time::Duration};
 
@@ -37,10 +37,12 @@ use crate::{
 
 /// The interval of progress notifications to a client while the sampling provider works.
 const KEEPALIVE: Duration = Duration::from_secs(10);
-/// The number of the first of these notifications, which follow those of the approval.
+/// The count of the first of these notifications. It is higher than the counts of the notifications
+/// during the approval, because progress must increase.
 const FIRST_PROGRESS: u32 = 1_000;
 
-/// Carries requests from servers to clients, and answers those that clients cannot. Cheap to clone.
+/// Carries requests from servers to clients, and answers those that the client cannot answer. Cheap
+/// to clone.
 #[derive(Clone)]
 pub struct ClientRequests {
     gate: Gate,
@@ -59,7 +61,7 @@ impl ClientRequestGate for ClientRequests {
         let params = request.params.as_deref();
         let capabilities = &session.hello.capabilities;
         let is_client_able = capabilities.can_answer(&request.method, params);
-        let is_bridged = match to_client(&request.method)? {
+        let drawbridge_answers = match client_method(&request.method)? {
             GuardedMethod::CreateMessage if is_client_able => {
                 has_tools(params)
                     && capabilities.lacks_sampling_tools()
@@ -80,7 +82,7 @@ impl ClientRequestGate for ClientRequests {
             | GuardedMethod::GetTaskResult
             | GuardedMethod::ListTasks => false,
         };
-        match (is_bridged, is_client_able) {
+        match (drawbridge_answers, is_client_able) {
             (true, _) => Some(Respondent::Drawbridge),
             (false, true) => Some(Respondent::Client),
             (false, false) => None,
@@ -106,8 +108,8 @@ impl ClientRequestGate for ClientRequests {
         request: &'a InputRequest,
     ) -> BoxFuture<'a, Option<RpcResult>> {
         Box::pin(async move {
-            let is_for_roots = to_client(&request.method) == Some(GuardedMethod::ListRoots);
-            // A server may ask as soon as it is connected, before the client's request reaches it.
+            let is_for_roots = client_method(&request.method) == Some(GuardedMethod::ListRoots);
+            // A server may ask as soon as it is connected, before any client's request reaches it.
             let roots = is_for_roots
                 .then(|| self.roots.list_result(None))
                 .flatten()?;
@@ -139,8 +141,8 @@ impl ClientRequests {
         }
     }
 
-    /// Returns whether a front end is there on which a person can fill in a form. Without one, the
-    /// server gets an error at once.
+    /// Returns whether forms are switched on, and a front end is open on which a person can fill
+    /// one in. If not, the server gets an error at once.
     fn can_ask_person(&self) -> bool {
         self.settings.get().elicitation_forms && self.events.has_subscribers()
     }
@@ -197,7 +199,7 @@ impl ClientRequests {
         }
     }
 
-    /// Lets the sampling provider answer, after the user has agreed.
+    /// Lets the sampling provider answer, after a rule or a person has allowed the request.
     async fn create_message(&self, question: ServerQuestion<'_>) -> RpcResult {
         let mut guarded = guarded_request(GuardedMethod::CreateMessage, question);
         let provider = self.sampling.provider(&guarded.params);
@@ -421,12 +423,12 @@ fn build(
 }
 
 fn method_of(request: &InputRequest) -> Result<GuardedMethod, Refusal> {
-    to_client(&request.method).ok_or_else(|| Refusal::DeniedByHub {
+    client_method(&request.method).ok_or_else(|| Refusal::DeniedByHub {
         reason: format!("servers cannot send '{}' to clients", request.method),
     })
 }
 
-/// Returns the method if servers may send its requests to clients.
-fn to_client(name: &str) -> Option<GuardedMethod> {
+/// Returns the method with this name if servers may send its requests to clients.
+fn client_method(name: &str) -> Option<GuardedMethod> {
     GuardedMethod::from_name(name).filter(|method| method.is_sent_to_clients())
 }

@@ -1,4 +1,5 @@
-//! The path of guarded requests other than calls: find, decide and record, send, answer.
+//! The path of clients' guarded requests other than calls and requests about tasks: find, decide
+//! and record, send, answer.
 
 use drawbridge_jsonrpc::{
     json::{self, RawObject},
@@ -26,7 +27,7 @@ impl Pipeline {
     ///
     /// # Errors
     /// Returns an error if no server has the prompt (`-32602`), if the request is denied or the
-    /// server cannot be reached (`-32603`), and if the server answers with one.
+    /// server cannot be reached (`-32603`), and if the server answers with an error.
     pub async fn get_prompt(&self, request: ClientRequest<'_>) -> RpcResult {
         let (handle, trace) = (request.handle, request.trace);
         let mut params = request.params_object()?;
@@ -35,7 +36,7 @@ impl Pipeline {
         let name = prompt.definition.name.clone();
         params.set("name", json::raw(json::quote(&name)));
         let method = GuardedMethod::GetPrompt;
-        let named = Named {
+        let named = NamedTarget {
             target: prompt.into(),
             kind: method.kind(),
             name,
@@ -52,7 +53,7 @@ impl Pipeline {
     ///
     /// # Errors
     /// Returns an error if no server has the resource (`-32002`), if the request is denied or the
-    /// server cannot be reached (`-32603`), and if the server answers with one.
+    /// server cannot be reached (`-32603`), and if the server answers with an error.
     pub async fn read_resource(&self, request: ClientRequest<'_>) -> RpcResult {
         let (handle, trace) = (request.handle, request.trace);
         let params = request.params_object()?;
@@ -60,7 +61,7 @@ impl Pipeline {
         let target = self.router.find_resource(handle, &uri).await?;
         let request = build(
             GuardedMethod::ReadResource,
-            Named::resource(target, uri),
+            NamedTarget::resource(target, uri),
             params,
             (handle, trace),
         )?;
@@ -87,7 +88,7 @@ impl Pipeline {
     /// # Errors
     /// Returns an error if no server has the resource (`-32002`), if the request is denied, if the
     /// server is transient or cannot be reached, if the session has too many subscriptions
-    /// (`-32603`), and if the server answers with one.
+    /// (`-32603`), and if the server answers with an error.
     pub async fn subscribe(
         &self,
         handle: &ClientHandle,
@@ -99,7 +100,7 @@ impl Pipeline {
         params.set("uri", json::raw(json::quote(&uri)));
         let request = build(
             GuardedMethod::SubscribeToResource,
-            Named::resource(target, uri),
+            NamedTarget::resource(target, uri),
             params,
             (handle, trace),
         )?;
@@ -113,7 +114,7 @@ impl Pipeline {
     ///
     /// # Errors
     /// Returns an error if no server has the prompt or the resource (`-32602`), if the request is
-    /// denied or the server cannot be reached (`-32603`), and if the server answers with one.
+    /// denied or the server cannot be reached (`-32603`), and if the server answers with an error.
     pub async fn complete(&self, request: ClientRequest<'_>) -> RpcResult {
         let (handle, mut params) = (request.handle, request.params_object()?);
         let trace = request.trace;
@@ -130,7 +131,7 @@ impl Pipeline {
                 let prompt = self.router.find_prompt(handle, &exposed_name).await?;
                 let name = prompt.definition.name.clone();
                 reference.set("name", json::raw(json::quote(&name)));
-                Named {
+                NamedTarget {
                     target: prompt.into(),
                     kind: RequestKind::Prompts,
                     name,
@@ -140,7 +141,7 @@ impl Pipeline {
             Some("ref/resource") => {
                 let uri = string_member(&reference, "uri")?;
                 let target = self.router.find_completion_target(handle, &uri).await?;
-                Named::resource(target, uri)
+                NamedTarget::resource(target, uri)
             }
             _ => {
                 return Err(invalid(
@@ -157,8 +158,8 @@ impl Pipeline {
         .await
     }
 
-    /// Decides and records a request, sends it with the function `send`, and returns the released
-    /// result.
+    /// Counts a request, decides and records it, sends it with the function `send`, and returns the
+    /// released result.
     async fn carry_out(
         &self,
         request: GuardedRequest,
@@ -217,15 +218,16 @@ impl Pipeline {
 }
 
 /// The prompt, resource or template that a request names.
-struct Named {
+struct NamedTarget {
     target: Target,
     kind: RequestKind,
-    /// The server's own name, and the name as the client knows it.
+    /// The server's own name of the prompt, or the URI.
     name: String,
+    /// The name or URI as the client knows it.
     exposed_name: String,
 }
 
-impl Named {
+impl NamedTarget {
     fn resource(target: Target, uri: String) -> Self {
         Self {
             target,
@@ -238,7 +240,7 @@ impl Named {
 
 fn build(
     method: GuardedMethod,
-    named: Named,
+    named: NamedTarget,
     mut params: RawObject<'_>,
     (handle, trace): (&ClientHandle, Option<TraceContext>),
 ) -> Result<GuardedRequest, RpcError> {

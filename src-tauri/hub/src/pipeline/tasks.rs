@@ -30,7 +30,7 @@ impl Pipeline {
     /// # Errors
     /// Returns an error if the client has no such task (`-32602`), if a modern client does not
     /// support tasks (`-32021`), if the request is denied or the server cannot be reached
-    /// (`-32603`), and if the server answers with one.
+    /// (`-32603`), and if the server answers with an error.
     pub async fn forward_task_request(
         &self,
         method: GuardedMethod,
@@ -39,7 +39,7 @@ impl Pipeline {
         let handle = request.handle;
         tasks::check_allowed(&handle.session().hello)?;
         let mut params = request.params_object()?;
-        // Drawbridge asks for no progress of a task.
+        // The server is not asked for progress notifications about a task.
         let _ = ProgressToken::take_from(&mut params)?;
         let id = string_member(&params, "taskId")?;
         let started_by = self.router.find_task(&handle.session().client, &id);
@@ -50,17 +50,19 @@ impl Pipeline {
     }
 
     /// Lists the tasks of this client at all servers. Each task is requested by its id, because the
-    /// list of a shared server would contain tasks of other clients.
+    /// list of a shared server would contain tasks of other clients. Tasks whose request fails are
+    /// left out.
     ///
     /// # Errors
-    /// Returns an error (`-32602`) if the request continues at a cursor.
+    /// Returns an error if the request has a cursor (`-32602`), or if a modern client does not
+    /// support tasks (`-32021`).
     pub async fn list_tasks(&self, request: ClientRequest<'_>) -> RpcResult {
         let handle = request.handle;
         let client = &handle.session().client;
         tasks::check_allowed(&handle.session().hello)?;
         protocol::reject_cursor(request.method, request.params)?;
         let mut all = Vec::new();
-        for id in self.router.client_tasks(client) {
+        for id in self.router.client_task_ids(client) {
             let Some(started_by) = self.router.find_task(client, &id) else {
                 continue;
             };
@@ -197,7 +199,7 @@ impl Pipeline {
     }
 
     /// Forwards a server's notification about a resource or a task to the clients that it concerns,
-    /// except those for which a rule denies it.
+    /// unless a rule denies it to the client.
     pub fn forward_notification(&self, announced: &ServerNotification) {
         let ServerNotification {
             server,
@@ -227,7 +229,7 @@ impl Pipeline {
             return;
         };
         for (session, started_by) in self.router.task_sessions(server, &task) {
-            // The client gets a result that a hook has to see first only as an answer.
+            // If a hook has to see the result first, the client gets it only as an answer.
             if json::mentions(params, "result") && self.hooks.reviews_result(&started_by.request) {
                 continue;
             }

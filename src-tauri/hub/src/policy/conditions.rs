@@ -1,9 +1,9 @@
 //! Conditions on arguments, compiled once.
 //!
 //! Servers differ in how they read unusual input: duplicate keys or keys in another case, paths
-//! through links, URLs with user names. Many also read `"2"` as a number, or a string of JSON as
-//! its value. A condition therefore has two answers: whether it surely holds (for an allow), and
-//! whether it may hold (for a deny or an ask).
+//! through symbolic links, URLs with user names. Many also read `"2"` as a number, or a string that
+//! contains JSON as the value in it. A condition therefore has two answers: whether it surely holds
+//! (for an allow), and whether it may hold (for a deny or an ask).
 
 mod canonical;
 mod coercions;
@@ -98,10 +98,10 @@ impl MatchMode {
 /// The folders to which paths and conditions refer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Folders<'a> {
-    /// The working directory of the server, for relative paths, or `None` if the server runs
-    /// elsewhere.
+    /// The working directory of the server, for relative paths, or `None` if it is unknown, as for
+    /// a remote server.
     pub(super) cwd: Option<&'a Path>,
-    /// The project folder that `$project` stands for, or `None` if the client works in none.
+    /// The project folder that `$project` stands for, or `None` if the client works in no project.
     pub(super) project: Option<&'a Path>,
 }
 
@@ -265,7 +265,7 @@ impl CompiledPredicate {
             }
             Predicate::Matches(text) => {
                 let whole = format!(r"\A(?:{text})\z");
-                // Compiled on its own first, so that its brackets cannot close the surrounding
+                // Compiled on its own first, so that its parentheses cannot close the surrounding
                 // group.
                 Regex::new(text).map_err(ConditionFault::InvalidRegex)?;
                 let regex = RegexBuilder::new(&whole)
@@ -278,8 +278,8 @@ impl CompiledPredicate {
     }
 
     /// Returns whether the predicate holds for a value, with the certainty of `mode`. Predicates
-    /// other than `Equals` look at the entries of a list: all of them have to match with
-    /// [`MatchMode::Must`], one with [`MatchMode::May`].
+    /// other than `Equals` look at the entries of a list: with [`MatchMode::Must`] every entry has
+    /// to match, with [`MatchMode::May`] one entry.
     fn holds(&self, value: &RawValue, folders: Folders<'_>, mode: MatchMode) -> bool {
         let items = pointer::items(value).filter(|_| !matches!(self, Self::Equals(_)));
         let as_sent = match (items, mode) {
@@ -301,9 +301,9 @@ impl CompiledPredicate {
         self.holds_with_embedded(self.holds_for_one(item, folders, mode), item, folders, mode)
     }
 
-    /// Extends `as_sent` to the object or list that a string contains as JSON text. With
-    /// [`MatchMode::Must`] the condition has to hold for both, with [`MatchMode::May`] for one of
-    /// them.
+    /// Also tests the object or list that a string contains as JSON text. `as_sent` says whether
+    /// the predicate holds for the string itself. With [`MatchMode::Must`] it has to hold for both,
+    /// with [`MatchMode::May`] for one of them.
     fn holds_with_embedded(
         &self,
         as_sent: bool,
@@ -386,7 +386,7 @@ fn holds_for_text(value: &RawValue, mode: MatchMode, holds: impl Fn(&str) -> boo
 
 impl ExpectedValue {
     /// # Errors
-    /// Returns an error if the literal is no JSON, or has a duplicate key.
+    /// Returns an error if the literal is not valid JSON, or has a duplicate key.
     fn new(literal: &Literal) -> Result<Self, ConditionFault> {
         let wrong = || ConditionFault::InvalidValue(literal.clone());
         let value = RawValue::from_string(literal.0.clone()).map_err(|_| wrong())?;
@@ -437,7 +437,7 @@ fn is_host(text: &str, name: &str, is_wildcard: bool, mode: MatchMode) -> bool {
     }
 }
 
-/// Returns the line that names the cause. Errors of several lines have it last.
+/// Returns the last line, which names the cause if an error has several lines.
 fn last_line(text: &str) -> &str {
     text.lines()
         .last()
@@ -445,7 +445,8 @@ fn last_line(text: &str) -> &str {
         .trim_start_matches("error: ")
 }
 
-/// Returns the working directory of a local server, to which relative paths are relative.
+/// Returns the working directory of a local server, against which the server resolves relative
+/// paths. Returns `None` for a remote server.
 pub(super) fn working_dir(server: &RegisteredServer) -> Option<PathBuf> {
     server.spec.command.as_ref()?;
     let home = || directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());

@@ -1,12 +1,12 @@
-//! Deadlines for a person. Time in which the computer was suspended counts, because the client's
-//! own limit has passed meanwhile. The monotonic clocks of Linux and macOS stand still then. On
-//! Linux that time is added; on macOS a deadline is late by it.
+//! Deadlines for a person's decision. The time during which the computer is suspended counts,
+//! because the client's own time limit runs on. The monotonic clocks of Linux and macOS stop
+//! meanwhile. On Linux, the time of suspension is added; on macOS, a deadline is late by that time.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// How soon after the computer wakes up a deadline is noticed.
+/// The longest time after the computer wakes up until a deadline that has passed is noticed.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The moment until which a person may decide.

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 /// The most denied requests of a client in a minute whose arguments are stored.
 const MAX_STORED: u32 = 10;
 const MINUTE: Duration = Duration::from_secs(60);
-/// From this number of clients on, those without a recent denial are dropped.
+/// From this number of clients on, the entries of clients whose minute is over are dropped.
 const MAX_CLIENTS: usize = 100;
 
 /// Counts the denied requests of each client.
@@ -26,7 +26,7 @@ struct DeniedMinute {
 }
 
 impl DeniedArguments {
-    /// Counts a denied request of a client, and returns whether its arguments are stored.
+    /// Counts a denied request of a client. Returns whether the request's arguments may be stored.
     pub(super) fn count(&self, client: &ClientName) -> bool {
         let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if clients.len() >= MAX_CLIENTS {

@@ -16,7 +16,7 @@ pub struct Drawbridge {
     settings: Settings,
     events: Events,
     is_paused: Arc<watch::Sender<bool>>,
-    /// Held while a change is stored, so that the stored state is the last one.
+    /// Held while a change is stored, so that the stored state is the latest one.
     write_lock: Arc<tokio::sync::Mutex<()>>,
 }
 

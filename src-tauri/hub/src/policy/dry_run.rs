@@ -58,7 +58,7 @@ impl PolicyEditor {
         };
         self.store.journal().flush().await;
         let mut past = DryRun::default();
-        let mut hints = BTreeMap::new();
+        let mut read_only_tools = BTreeMap::new();
         for call in self.store.past_calls(&filter).await? {
             if !spec.covers(call.method.kind()) {
                 continue;
@@ -67,7 +67,7 @@ impl PolicyEditor {
             let server = self.registry.get(&call.server).ok();
             if spec.read_only {
                 let key = (call.client.clone(), call.server.clone(), call.tool.clone());
-                let is_read_only = *hints
+                let is_read_only = *read_only_tools
                     .entry(key)
                     .or_insert_with(|| self.is_read_only(&call.client, &call.server, &call.tool));
                 if !is_read_only {

@@ -23,7 +23,7 @@ use crate::{
     registry::{Registry, RegistryError},
 };
 
-/// Checks, previews and makes changes of the policy. Cheap to clone.
+/// Checks, previews and makes changes to the policy. Cheap to clone.
 #[derive(Clone)]
 pub struct PolicyEditor {
     pub(super) rules: Rules,
@@ -139,12 +139,13 @@ impl PolicyEditor {
         serde_json::to_string_pretty(&document).expect("a policy is plain data")
     }
 
-    /// Adds the rules of a policy file, or replaces all present rules and the defaults with them.
-    /// Returns the number of rules in the file.
+    /// Adds the rules of a policy file. If `replace` is set, they replace all present rules, and
+    /// the file's defaults replace the present ones, if the file has any. Returns the number of
+    /// rules in the file.
     ///
     /// # Errors
     /// Returns an error if the file or one of its rules is invalid, or the store fails. The
-    /// previous policy then stays in force as with [`Rules::replace_all`].
+    /// previous policy then stays in force until the rules are read again.
     pub async fn import(&self, text: &str, replace: bool) -> Result<u32, PolicyError> {
         let document: PolicyDocument = serde_json::from_str(text).map_err(PolicyError::File)?;
         for (index, spec) in document.rules.iter().enumerate() {
@@ -153,8 +154,7 @@ impl PolicyEditor {
         }
         let count = u32::try_from(document.rules.len()).unwrap_or(u32::MAX);
         let new = self.bind_all(document.rules);
-        // A scope has at most one plain rule, so that the file's plain rule replaces the present
-        // one.
+        // A scope has at most one plain rule, so a plain rule in the file replaces the present one.
         let is_retained = |old: &Rule| {
             !replace
                 && !new
@@ -171,14 +171,14 @@ impl PolicyEditor {
         Ok(count)
     }
 
-    /// Sets the default for calls of tools and the rules for whole servers. Removes the other
-    /// allows and asks for whole servers, unless they are limited to a client, a user, a kind or
-    /// conditions. All other rules stay, except a deny of a server that the preset asks about,
-    /// which is replaced.
+    /// Sets the default for calls of tools, and adds the rules of the preset. Removes the other
+    /// allows and asks for all tools of a server or of all servers, unless they are limited to a
+    /// client, a user, a kind or conditions, or concern results. Also removes a plain deny of a
+    /// server that the preset asks about. All other rules stay.
     ///
     /// # Errors
     /// Returns an error if a server does not exist, or the store fails. The previous policy then
-    /// stays in force as with [`Rules::replace_all`].
+    /// stays in force until the rules are read again.
     pub async fn apply_preset(&self, preset: PolicyPreset) -> Result<(), PolicyError> {
         let note = json!({ "preset": preset });
         let (tools, specs) = preset.into_rules();
@@ -205,7 +205,8 @@ impl PolicyEditor {
         Ok(self.rules.set_default(kind, effect).await?)
     }
 
-    /// Returns whether the rule is an allow whose server or tool has changed since.
+    /// Returns whether the rule is an allow whose server or tool has changed since the rule was
+    /// bound to them.
     pub fn is_suspended(&self, rule: &Rule) -> bool {
         let scope = &rule.spec.scope;
         let server = scope.server.as_ref();
@@ -221,9 +222,9 @@ impl PolicyEditor {
     }
 
     /// Binds rules to the definitions of tools that a person has accepted, given by name and
-    /// digest. Allow rules that were suspended by the change match again. A rule stays as it is if
-    /// its client still gets the definition to which the rule is bound, or does not get the
-    /// accepted one.
+    /// digest. Allow rules that were suspended because the definition had changed match again. A
+    /// rule stays as it is if its client still gets the definition to which the rule is bound, or
+    /// does not get the accepted one.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -288,7 +289,7 @@ impl PolicyEditor {
         }
     }
 
-    /// Returns the versions of the scope's tool that the scope's clients were given.
+    /// Returns the versions of the scope's tool that the clients in the scope get from the server.
     fn tool_versions(&self, scope: &Scope) -> Vec<Arc<Definition>> {
         let (Some(server), Some(name)) = (&scope.server, &scope.tool) else {
             return Vec::new();

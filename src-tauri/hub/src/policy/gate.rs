@@ -40,7 +40,7 @@ use super::{
     drawbridge::Drawbridge,
     guarded_request::GuardedRequest,
     permitted::{Permitted, PermittedRequest},
-    queue::{About, Queue, QueueError, Subject, TakenRequest, Ticket, WaitingRequest},
+    queue::{Queue, QueueError, RequestTarget, Subject, TakenRequest, Ticket, WaitingRequest},
     record::{PendingRecord, Recorder, elapsed_ms, mask_flag},
     refusal::{Refusal, Undecided, WithheldReason},
     rules::{RuleWriter, Rules, Ruling},
@@ -49,10 +49,11 @@ use super::{
 
 /// The largest params, or the largest result, that a person is asked about, in bytes.
 const MAX_SHOWN: usize = 1024 * 1024;
-/// The part of the client's wait that is left for the call itself after a person's time to decide.
+/// The time that is reserved for the call itself: a person's time to decide ends this long before
+/// the client stops waiting.
 const CALL_TIME: Duration = Duration::from_secs(30);
-/// How long a person has at least to fill in a form, if the client gets progress notifications
-/// meanwhile. A server's request waits 300 s at most.
+/// The least time that a person has to fill in a form, if the client can get progress notifications
+/// meanwhile. A request from a server waits for its answer for 300 s at most.
 const FORM_TIME: Duration = Duration::from_secs(280);
 /// The interval of progress notifications to a client while its call waits for a person. Some
 /// clients give up after a minute of silence.
@@ -111,8 +112,8 @@ impl Gate {
         }
     }
 
-    /// Returns how long a person has to decide: the time of the settings, or longer if the client's
-    /// files tell it to wait.
+    /// Returns how long a person has to decide: the timeout in the settings, or longer if the
+    /// client's configuration files tell the client to wait longer.
     fn approval_timeout(&self, client: &ClientName) -> Duration {
         let timeout = self.settings.get().approval_timeout;
         let raised = self.client_configs.ask_once_wait(client);
@@ -148,7 +149,7 @@ impl Gate {
     }
 
     /// Decides a request by a rule or by asking a person, and records the decision. A person may
-    /// edit the arguments of a call. The permitted call then has the edited ones.
+    /// edit the arguments of a call. The permitted call then has the edited arguments.
     ///
     /// # Errors
     /// Returns an error if the request is denied, if nobody decides in time, or if the decision
@@ -232,9 +233,11 @@ impl Gate {
     ) -> Result<(Arc<CallRow>, Result<Permitted, Refusal>), JournalError> {
         let (row, open) = record.write(rule).await?;
         let answer = match open {
-            // All calls were paused after the decision. Dropping the record marks the request as
-            // cancelled.
-            Some(_) if self.drawbridge.is_paused() => Err(Refusal::Paused),
+            Some(open) if self.drawbridge.is_paused() => {
+                let why = "all calls were paused before it was sent";
+                Permitted::new(request, open).record_outcome(Outcome::NotSent, why.into());
+                Err(Refusal::Paused)
+            }
             Some(open) => Ok(Permitted::new(request, open)),
             None => Err(Refusal::from_call(
                 &row.call,
@@ -244,10 +247,10 @@ impl Gate {
         Ok((row, answer))
     }
 
-    /// Returns the ruling of the rules. Some requests are never allowed without a person: an allow
-    /// becomes an ask, and no call is counted. These are calls of a tool that has changed since a
-    /// person accepted it, and requests that a person fills in. A request to the sampling provider
-    /// may cost the user money, so only a rule allows it, and not the default.
+    /// Returns the ruling of the rules. Two kinds of requests are never allowed without a person:
+    /// calls of a tool that has changed since a person accepted it, and requests that a person
+    /// fills in. For these, an allow becomes an ask, and no call is counted. A request to the
+    /// sampling provider may cost the user money, so a rule can allow it, but the default cannot.
     fn ruling(&self, request: &GuardedRequest) -> Ruling {
         let is_changed = request.kind == RequestKind::Tools
             && request
@@ -300,11 +303,11 @@ impl Gate {
             self.is_first(&request).await,
             self.find_suspended_allow(&request).await,
         );
-        let waiting = Waiting::new(&request, handle);
+        let waiting = WaitingClient::new(&request, handle);
         let span = self.tracer.begin_approval(request.trace, &request.name);
         record.mark_asked();
         let (answer, answered) = oneshot::channel();
-        let about = about(&request);
+        let target = target_of(&request);
         let subject = Subject::Request(Box::new(WaitingRequest {
             request,
             record,
@@ -312,7 +315,7 @@ impl Gate {
         }));
         // The client may disconnect from here on. The request then leaves the queue undecided, and
         // is recorded as abandoned.
-        let unanswered = match self.queue.enqueue(approval, about, timeout, subject) {
+        let unanswered = match self.queue.enqueue(approval, target, timeout, subject) {
             Ok(ticket) => match self.wait_for_answer(&ticket, answered, waiting).await {
                 Ok(answer) => {
                     end_span(span, decision_of(&answer));
@@ -346,7 +349,7 @@ impl Gate {
         &self,
         ticket: &Ticket,
         mut answered: oneshot::Receiver<T>,
-        waiting: Waiting<'_>,
+        waiting: WaitingClient<'_>,
     ) -> Result<T, Unanswered> {
         let mut keepalive = interval_at(Instant::now() + KEEPALIVE, KEEPALIVE);
         keepalive.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -384,9 +387,9 @@ impl Gate {
     /// makes. Returns the call as it is recorded. The first decision wins.
     ///
     /// # Errors
-    /// Returns an error if the request no longer waits, if it is not the one with this
-    /// digest, if the verdict cannot be applied to it (it keeps waiting), or if the decision cannot
-    /// be recorded (the call is denied).
+    /// Returns an error if the request no longer waits, if its digest differs from `digest`, if the
+    /// verdict cannot be applied to it (it keeps waiting), or if the decision cannot be recorded
+    /// (the call is denied).
     pub async fn decide(
         &self,
         id: &CallId,
@@ -425,7 +428,8 @@ impl Gate {
             Subject::Request(waiting) if waiting.answer.is_closed() => Err(gone.into()),
             Subject::Request(waiting) => {
                 let gate = self.clone();
-                // In a task of its own, so that a decision that has begun is completed.
+                // In a task of its own, so that a decision that has begun is completed even if the
+                // caller is dropped.
                 let decision =
                     tokio::spawn(
                         async move { gate.decide_request(request, *waiting, verdict).await },
@@ -456,8 +460,8 @@ impl Gate {
         let is_dismissed = matches!(verdict, Verdict::Dismiss);
         let is_approved = self.apply_verdict(&mut request, &mut record, verdict, rule.as_ref());
         let new_rule = writer.as_ref().zip(rule.as_ref()).filter(|_| is_approved);
-        // The rule is in force before the client has its answer, because its next call may arrive
-        // right after that.
+        // The rule is in force before the client gets its answer, because the client's next call
+        // may follow at once.
         match self.write_decision(request, record, new_rule).await {
             Ok((row, permitted)) => {
                 let _ = answer.send(if is_dismissed {
@@ -516,7 +520,7 @@ impl Gate {
             }
             record.mark_edited(request);
         }
-        if let Some(Err(error)) = rule.map(Rules::check) {
+        if let Some(Err(error)) = rule.map(Rules::check_conditions) {
             record.decide(Decision::Denied, DecidedBy::Hub, error.to_string());
             return false;
         }
@@ -546,7 +550,7 @@ impl Gate {
     }
 
     /// Returns whether the client names this tool, prompt or resource for the first time. Returns
-    /// `false` if the history cannot be read, so that the prompt claims nothing that is unknown.
+    /// `false` if the history cannot be read, so that no unknown fact is shown to the person.
     async fn is_first(&self, request: &GuardedRequest) -> bool {
         self.store
             .has_called(&request.client, &request.server.id, &request.name)
@@ -558,7 +562,8 @@ impl Gate {
         let rule = self.rules.find_suspended_allow(&request.match_input())?;
         let server = &request.server;
         let current = request.definition()?;
-        // The request shows changes since the acceptance separately.
+        // The approval request shows a change since the acceptance in `changed`, so it is left out
+        // here.
         let earlier_digest = rule
             .definition
             .as_ref()
@@ -584,8 +589,8 @@ impl Gate {
     }
 
     /// Returns the result of a permitted request: unchanged, masked, or held until a person has
-    /// approved it. `call` is the record of the request, and `flags` is what is suspicious in the
-    /// result.
+    /// approved it. `call` is the record of the request, and `flags` lists what is suspicious in
+    /// the result.
     ///
     /// # Errors
     /// Returns an error if the result was held and is withheld.
@@ -623,7 +628,7 @@ impl Gate {
             .iter()
             .map(|flag| mask_flag(&self.recorder.logs, flag))
             .collect();
-        let waiting = Waiting::new(request, handle);
+        let waiting = WaitingClient::new(request, handle);
         let (verdict, decided) = oneshot::channel();
         let subject = Subject::Result {
             call: Box::new(call.clone()),
@@ -631,7 +636,7 @@ impl Gate {
         };
         let ticket = match self
             .queue
-            .enqueue(approval, about(request), timeout, subject)
+            .enqueue(approval, target_of(request), timeout, subject)
         {
             Ok(ticket) => ticket,
             Err((full, _)) => return Err(withheld(Undecided::from(full).into())),
@@ -756,13 +761,13 @@ impl Unanswered {
     }
 }
 
-/// A client's request that waits for a person.
-struct Waiting<'a> {
+/// The client whose request waits for a person.
+struct WaitingClient<'a> {
     handle: Option<&'a ClientHandle>,
     progress_token: Option<ProgressToken>,
 }
 
-impl<'a> Waiting<'a> {
+impl<'a> WaitingClient<'a> {
     fn new(request: &GuardedRequest, handle: Option<&'a ClientHandle>) -> Self {
         Self {
             handle,
@@ -770,7 +775,7 @@ impl<'a> Waiting<'a> {
         }
     }
 
-    /// Notifies the client that its call still waits.
+    /// Sends the client a progress notification, if it asked for progress notifications.
     fn notify(&self, count: u32) {
         let Some(handle) = self.handle else { return };
         let Some(token) = handle
@@ -784,15 +789,15 @@ impl<'a> Waiting<'a> {
     }
 }
 
-fn about(request: &GuardedRequest) -> About {
-    About {
+fn target_of(request: &GuardedRequest) -> RequestTarget {
+    RequestTarget {
         server: request.server.clone(),
         entry: request.entry.clone(),
     }
 }
 
-/// Returns what is suspicious in the tool's definition or, for a server's own request, in its
-/// params.
+/// Returns what is suspicious in the params of a sampling or elicitation request, or in the
+/// definition that any other request is about.
 fn flags_of(request: &GuardedRequest) -> Vec<ContentFlag> {
     let server = &request.server;
     match request.kind {

@@ -71,7 +71,7 @@ pub struct HookedArguments {
 pub enum StandIn {
     /// The sampling provider: its model and its host.
     Provider(String),
-    /// A person, with the values that the person has entered. They are never recorded.
+    /// A person, with the values that the person has entered. The values are never recorded.
     Person(Option<FormContent>),
     /// Drawbridge, from its settings.
     Settings,
@@ -179,7 +179,7 @@ impl GuardedRequest {
         hooked.hooks.push(hook);
     }
 
-    /// Replaces the arguments, also in the params. Returns those before.
+    /// Replaces the arguments, also in the params. Returns the previous arguments.
     fn replace_arguments(&mut self, arguments: Box<RawValue>) -> Box<RawValue> {
         let mut params =
             RawObject::parse(&self.params).expect("the params were written from a RawObject");
@@ -189,11 +189,11 @@ impl GuardedRequest {
         std::mem::replace(&mut self.arguments, arguments)
     }
 
-    /// Takes the values that a person has entered. Returns the names of their fields as the reason
-    /// for the record.
+    /// Takes the values that a person has entered, or `None` if the person has opened the URL.
+    /// Returns the reason for the record, which names the fields.
     ///
     /// # Errors
-    /// Returns an error if the values do not fit. The request is unchanged then.
+    /// Returns an error if the values do not fit the request. The request is unchanged then.
     pub(super) fn fill_in(&mut self, content: Option<FormContent>) -> Result<String, FillInError> {
         let elicitation = Elicitation::read(&self.params)?;
         let fields = elicitation.check(content.as_ref().map(FormContent::expose))?;
@@ -209,7 +209,8 @@ impl GuardedRequest {
     /// Replaces the client's arguments with a person's.
     ///
     /// # Errors
-    /// Returns an error as [`check_edited_arguments`] does. The call is unchanged then.
+    /// Returns an error if the text is not valid JSON, and as [`check_edited_arguments`] does. The
+    /// call is unchanged then.
     pub(super) fn edit_arguments(
         &mut self,
         rules: &Rules,
@@ -256,7 +257,8 @@ pub enum EditError {
 /// rule denies them.
 ///
 /// # Errors
-/// Returns an error if they are malformed, do not match the schema, or are denied.
+/// Returns an error if the request is no call of a tool, or if the arguments are malformed, do not
+/// match the schema, or are denied.
 pub(super) fn check_edited_arguments(
     rules: &Rules,
     input: &MatchInput<'_>,

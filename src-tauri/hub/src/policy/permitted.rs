@@ -58,10 +58,10 @@ impl Permitted {
         self.record.flags = flags;
     }
 
-    /// Counts the tokens of the call's arguments and of its result, which has this many bytes.
-    pub fn count_tokens(&self, result: usize) {
+    /// Counts the tokens of the call's arguments and of its result.
+    pub fn count_tokens(&self, result_bytes: usize) {
         let arguments = self.request.arguments.get().len();
-        self.record.count_tokens(arguments, result);
+        self.record.count_tokens(arguments, result_bytes);
     }
 
     /// Records the outcome of the request.

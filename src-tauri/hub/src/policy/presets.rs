@@ -22,7 +22,7 @@ pub enum PolicyPreset {
 impl PolicyPreset {
     /// Returns the default for calls of tools and the rules of the preset.
     pub(super) fn into_rules(self) -> (Effect, Vec<RuleSpec>) {
-        let of = |server: ServerId| Scope {
+        let scope_of = |server: ServerId| Scope {
             server: Some(server),
             ..Scope::default()
         };
@@ -30,7 +30,7 @@ impl PolicyPreset {
             Self::AskAll => (Effect::Ask, Vec::new()),
             Self::AskWrites { trusted } => {
                 let rule = |server| RuleSpec {
-                    scope: of(server),
+                    scope: scope_of(server),
                     read_only: true,
                     effect: Some(Effect::Allow),
                     ..RuleSpec::default()
@@ -39,7 +39,7 @@ impl PolicyPreset {
             }
             Self::AskListed { listed } => {
                 let rule = |server| RuleSpec {
-                    scope: of(server),
+                    scope: scope_of(server),
                     effect: Some(Effect::Ask),
                     ..RuleSpec::default()
                 };

@@ -1,7 +1,7 @@
 //! The queue of approvals: calls that wait for a person. The first decision wins.
 //!
-//! A call that nobody decides in time is denied and remembered for a while. A later approval of it
-//! allows only an identical retry, and never runs a call by itself.
+//! A call that nobody decides in time is denied and remembered for a while. If a person approves it
+//! later, an identical retry is allowed; the approval itself runs no call.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
@@ -50,16 +50,17 @@ struct Inner {
 
 struct Waiting {
     request: ApprovalRequest,
-    about: About,
+    target: RequestTarget,
     deadline: Deadline,
-    /// A person could have decided the call: a front end received the event or read the queue.
+    /// Whether a person could have decided the call: a front end received the event or read the
+    /// queue.
     is_seen: bool,
     subject: Subject,
 }
 
 /// The server that a waiting request is about, and the tool, prompt or resource.
 #[derive(Clone)]
-pub(super) struct About {
+pub(super) struct RequestTarget {
     pub(super) server: Arc<RegisteredServer>,
     pub(super) entry: Option<Arc<CatalogEntry>>,
 }
@@ -82,10 +83,10 @@ pub(crate) struct WaitingRequest {
     pub(super) answer: oneshot::Sender<Result<Permitted, Refusal>>,
 }
 
-/// A waiting request, and what it is about.
+/// A waiting request and its target.
 pub(super) struct WaitingView {
     pub(super) request: ApprovalRequest,
-    pub(super) about: About,
+    pub(super) target: RequestTarget,
 }
 
 /// A missed call: nobody decided it in time.
@@ -127,12 +128,13 @@ impl Queue {
         }
     }
 
-    /// Returns the number of requests that wait. They do not count as seen.
+    /// Returns the number of requests that wait. This call does not mark them as seen.
     pub fn count(&self) -> usize {
         self.lock().waiting.len()
     }
 
-    /// Returns whether no request waits. Unlike [`Self::list`], this does not count as seeing them.
+    /// Returns whether no request waits. Unlike [`Self::list`], this call does not mark them as
+    /// seen.
     pub fn is_empty(&self) -> bool {
         self.lock().waiting.is_empty()
     }
@@ -153,7 +155,7 @@ impl Queue {
         self.lock().waiting.get_mut(id).map(Waiting::view)
     }
 
-    /// Returns a waiting request with what it is about.
+    /// Returns a waiting request with its target.
     ///
     /// # Errors
     /// Returns an error if the request no longer waits.
@@ -163,7 +165,7 @@ impl Queue {
         let waiting = waiting.ok_or_else(|| QueueError::Gone(id.clone()))?;
         Ok(WaitingView {
             request: waiting.view(),
-            about: waiting.about.clone(),
+            target: waiting.target.clone(),
         })
     }
 
@@ -249,12 +251,12 @@ impl Queue {
     /// is dropped.
     ///
     /// # Errors
-    /// Returns an error, and the subject, if too many calls of the client wait, or if its last ones
-    /// were missed.
+    /// Returns an error, and the subject, if too many calls of the client wait, or if its last
+    /// calls were missed.
     pub(super) fn enqueue(
         &self,
         request: ApprovalRequest,
-        about: About,
+        target: RequestTarget,
         timeout: Duration,
         subject: Subject,
     ) -> Result<Ticket, (QueueFull, Subject)> {
@@ -267,7 +269,7 @@ impl Queue {
         let is_seen = self.events.has_subscribers();
         let waiting = Waiting {
             request: request.clone(),
-            about,
+            target,
             deadline,
             is_seen,
             subject,
@@ -331,7 +333,8 @@ impl Inner {
             last: Instant::now(),
         };
         self.remove_expired();
-        // No retry can follow: a held result is gone, and a request for input has its answer.
+        // A held result and a request for input cannot be retried: the result is gone, and the
+        // server has got its answer.
         if request.result.is_none() && !request.is_form {
             if self.missed.len() == MAX_MISSED {
                 self.missed.pop_front();
@@ -369,7 +372,7 @@ fn to_ms(time: Duration) -> u32 {
     u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
 }
 
-/// A request's place in the queue.
+/// A request's place in the queue. If it is dropped, the request leaves the queue.
 pub(super) struct Ticket {
     queue: Queue,
     id: CallId,

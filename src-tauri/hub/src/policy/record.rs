@@ -42,7 +42,8 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Counts a decision after which the request is not sent.
+    /// Counts the decision in the metrics if a person was asked, and the end of the call if it is
+    /// not sent.
     fn count(&self, call: &Call, was_asked: bool) {
         if was_asked {
             self.metrics
@@ -59,16 +60,16 @@ impl Recorder {
         });
     }
 
-    /// Returns arguments, or other params, as they are stored with the call, or `None` if they are
-    /// too long.
+    /// Returns arguments or other params as they are stored with the call: with secrets masked, or
+    /// `None` if they are too long.
     fn stored(&self, params: &RawValue) -> Option<String> {
         (params.get().len() <= MAX_STORED_ARGUMENTS)
             .then(|| self.logs.redact_json(params.get()).into_owned())
     }
 }
 
-/// The record of a call that is not decided yet. If it is dropped before it is written, the call is
-/// recorded as it would have ended at that moment.
+/// The record of a call that is not decided yet. If it is dropped before it is written or
+/// discarded, the call is recorded as abandoned.
 pub struct PendingRecord {
     recorder: Arc<Recorder>,
     started: Instant,
@@ -80,7 +81,6 @@ pub struct PendingRecord {
 }
 
 impl PendingRecord {
-    /// Begins a record. If it is dropped, the call is recorded as abandoned.
     pub(super) fn new(recorder: &Arc<Recorder>, request: &GuardedRequest) -> Self {
         let row = CallRow {
             call: Call {
@@ -156,7 +156,7 @@ impl PendingRecord {
         self.decide(decision, ruling.decided_by, ruling.reason);
     }
 
-    /// Stores the arguments of a call that a person has edited, beside those of the client.
+    /// Stores the arguments that a person has edited, besides those that the client sent.
     pub(super) fn mark_edited(&mut self, request: &GuardedRequest) {
         let arguments = self.recorder.stored(&request.arguments);
         let row = self.row_mut();
@@ -182,7 +182,8 @@ impl PendingRecord {
             _ => (Outcome::NotSent, reason),
         };
         let client = &self.row.as_ref().expect(ROW_PRESENT).call.client;
-        let may_store = decision != Decision::Denied
+        // A missed call keeps its arguments, so that a person can allow a retry.
+        let may_store = matches!(decision, Decision::Allowed | Decision::TimedOut)
             || by == DecidedBy::Person
             || self.recorder.denied.count(client);
         let row = self.row_mut();
@@ -241,7 +242,7 @@ impl Drop for PendingRecord {
         let Some(mut row) = self.row.take() else {
             return;
         };
-        // The client disconnected before the decision was written, possibly after it was made.
+        // The client disconnected before a decision was written.
         row.call.waited_ms = elapsed_ms(self.started);
         row.call.decision = Decision::Abandoned;
         row.call.outcome = Outcome::NotSent;
@@ -258,8 +259,8 @@ impl Drop for PendingRecord {
     }
 }
 
-/// The record of a running call. If it is dropped without an outcome, the client has cancelled the
-/// call.
+/// The record of a running call. If it is dropped without an outcome, the call is recorded as
+/// cancelled by its client.
 pub(super) struct OpenRecord {
     recorder: Arc<Recorder>,
     started: Instant,
@@ -335,7 +336,8 @@ impl Drop for OpenRecord {
 pub(super) fn elapsed_ms(since: Instant) -> u32 {
     u32::try_from(since.elapsed().as_millis()).unwrap_or(u32::MAX)
 }
-/// Masks the secrets in a flag, which has text of a server.
+
+/// Masks the secrets in a flag, which quotes text of a server.
 pub(super) fn mask_flag(logs: &Logs, flag: &ContentFlag) -> ContentFlag {
     ContentFlag {
         kind: flag.kind,

@@ -97,7 +97,7 @@ impl Refusal {
         }
     }
 
-    /// Returns the refusal of a call with this decision, which is not `Allowed`.
+    /// Returns the refusal of a recorded call whose decision is not `Allowed`.
     pub(super) fn from_call(call: &Call, timeout_s: u64) -> Self {
         let reason = call.reason.clone();
         match (call.decision, call.decided_by) {
@@ -134,7 +134,7 @@ pub enum WithheldReason {
 pub enum Undecided {
     #[error("all calls are paused")]
     Paused,
-    #[error("nobody looked at it in time")]
+    #[error("nobody decided it in time")]
     TimedOut,
     #[error("the Drawbridge app was not open to show it")]
     NoScreen,

@@ -17,10 +17,10 @@ pub enum InvalidRule {
     #[error("'tool' requires 'server', because tools of different servers can have the same name")]
     ToolWithoutServer,
     #[error(
-        "'tool' cannot be together with 'kind'; to cover a prompt or a resource, use a condition on '/name' or '/uri'"
+        "'tool' cannot be combined with 'kind'; to cover a prompt or a resource, use a condition on '/name' or '/uri'"
     )]
     ToolWithKind,
-    #[error("'read_only' covers tools, so it cannot be together with another 'kind'")]
+    #[error("'read_only' covers tools, so it cannot be combined with another 'kind'")]
     ReadOnlyKind,
     #[error("a rule needs 'effect' (allow, deny, ask) or 'result' (mask, hold)")]
     NoEffect,
@@ -36,7 +36,7 @@ pub enum InvalidRule {
     SessionRule,
 }
 
-/// Checks everything about a rule but its conditions, which are checked when they are compiled.
+/// Checks everything about a rule except its conditions, which are checked when they are compiled.
 pub(super) fn check_rule(spec: &RuleSpec) -> Result<(), InvalidRule> {
     check_scope(&spec.scope)?;
     if spec.effect.is_none() && spec.result.is_none() {

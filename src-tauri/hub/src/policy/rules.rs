@@ -1,5 +1,6 @@
-//! Rules: decisions without a person. Deny beats allow beats ask; if no rule matches, the default
-//! applies. Rules are compiled once and indexed by server.
+//! Rules: each allows or denies requests, has a person asked about them, or masks or holds results.
+//! Deny beats allow beats ask; if no rule matches, the default applies. Rules are compiled once and
+//! indexed by server.
 
 mod compiled;
 
@@ -49,8 +50,9 @@ pub struct MatchInput<'a> {
 }
 
 impl<'a> MatchInput<'a> {
-    /// Returns an input for a call of a tool that Drawbridge makes for a client. Rules that depend
-    /// on the session, the project or the tool's definition do not match it.
+    /// Returns an input for a call of a tool that Drawbridge makes for a client. It is not matched
+    /// by rules that depend on the session, the project or a read-only tool, or by allow rules that
+    /// are bound to a definition.
     pub fn of_tool(
         client: &'a ClientName,
         server: &'a RegisteredServer,
@@ -88,9 +90,9 @@ pub struct Ruling {
     pub decided_by: DecidedBy,
     /// The rule that decided, if one did.
     pub rule: Option<RuleId>,
-    /// The rule in words, or that no rule matches.
+    /// The rule in words, or the statement that no rule matches.
     pub reason: String,
-    /// Whether the rule is limited to a number of calls, so that this call counts.
+    /// Whether the rule is limited to a number of calls, and this call counts towards the limit.
     pub is_counted: bool,
 }
 
@@ -100,7 +102,7 @@ pub struct Rules {
     store: Store,
     settings: Settings,
     events: Events,
-    /// Has the user to whom each client belongs.
+    /// Finds the user to whom a client belongs.
     access: Arc<Access>,
     rules: Arc<ArcSwap<RuleSet>>,
     /// Held from writing a change to publishing the new rules, so that older rules never replace
@@ -108,7 +110,7 @@ pub struct Rules {
     write_lock: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// The reason why a rule was not saved.
+/// The reason why the rules could not be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
     #[error(transparent)]
@@ -214,8 +216,8 @@ impl Rules {
             .map(|(effect, rule)| (effect, rule.reason.clone()))
     }
 
-    /// Returns the allow rule that would match if its server and its tool had not changed since it
-    /// was made.
+    /// Returns the allow rule that would match if its server and its tool had not changed since the
+    /// rule was made.
     pub fn find_suspended_allow(&self, input: &MatchInput<'_>) -> Option<Arc<Rule>> {
         let rules = self.rules.load();
         let context = self.context(&rules, input);
@@ -225,7 +227,8 @@ impl Rules {
             .map(|rule| rule.current())
     }
 
-    /// Returns what a request is matched with. The user is looked up only if a rule needs it.
+    /// Adds the client's user and the time to an input. The user is looked up only if a rule needs
+    /// it.
     fn context<'a>(&self, rules: &RuleSet, input: &'a MatchInput<'a>) -> MatchContext<'a> {
         let client = input.client.filter(|_| rules.needs_user);
         MatchContext {
@@ -271,7 +274,7 @@ impl Rules {
     /// in force until the rules are read again.
     pub async fn save_rule(&self, rule: Rule) -> Result<(), RuleError> {
         let writer = self.writer().await;
-        Self::check(&rule)?;
+        Self::check_conditions(&rule)?;
         let new_rule = writer.prepare(&rule);
         self.store.journal().save_rule(new_rule).await?;
         Ok(writer.reload().await?)
@@ -289,7 +292,7 @@ impl Rules {
     ///
     /// # Errors
     /// Returns an error if a condition is invalid.
-    pub(super) fn check(rule: &Rule) -> Result<(), ConditionError> {
+    pub(super) fn check_conditions(rule: &Rule) -> Result<(), ConditionError> {
         CompiledRule::new(Arc::new(rule.clone())).map(drop)
     }
 
@@ -308,7 +311,7 @@ impl Rules {
     ) -> Result<(), RuleError> {
         let _guard = self.write_lock.lock().await;
         for rule in &rules {
-            Self::check(rule)?;
+            Self::check_conditions(rule)?;
         }
         let change = defaults.map_or_else(SettingsChange::default, SettingsChange::default_effects);
         let current = self.rules.load();
@@ -398,7 +401,7 @@ impl Rules {
     }
 
     /// Binds the rules of a server to the identity that a person has accepted. Allow rules that
-    /// were suspended by the change match again.
+    /// were suspended because the identity had changed match again.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -496,7 +499,7 @@ fn to_note(note: &impl Serialize) -> String {
     serde_json::to_string(note).expect("notes are plain data")
 }
 
-/// Changes the rules. No other task changes them while this value exists.
+/// The exclusive right to change the rules: no other task changes them while this value exists.
 pub(super) struct RuleWriter<'a> {
     rules: &'a Rules,
     _lock: tokio::sync::MutexGuard<'a, ()>,

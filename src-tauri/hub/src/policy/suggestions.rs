@@ -24,9 +24,9 @@ use super::{
 };
 
 const DAY_MS: i64 = 24 * 3600 * 1_000;
-/// The most calls that are examined.
+/// The most calls that are examined; the newest are preferred.
 const MAX_CALLS: u32 = 5_000;
-/// How many approvals, without a denial or an edit, suggest a rule.
+/// The fewest approvals that suggest a rule, if no call was denied or edited.
 const MIN_APPROVALS: usize = 4;
 const MAX_SUGGESTIONS: usize = 10;
 const MAX_DAYS: u32 = 90;
@@ -61,13 +61,13 @@ pub struct Suggestion {
     pub words: String,
     /// How many of the person's approvals the rule would have saved.
     pub approved: u32,
-    /// How many past calls the rule would have matched in total.
+    /// How many past calls the rule would have matched: of the newest 1,000 of its scope.
     pub matched: u32,
 }
 
 impl PolicyEditor {
-    /// Returns stats about the calls of the last days (at most 90), and the rules that they
-    /// suggest.
+    /// Returns stats about the requests of the last days (at most 90) that a person was asked
+    /// about, and the rules that these suggest.
     ///
     /// # Errors
     /// Returns an error if the calls cannot be read.
@@ -137,11 +137,11 @@ impl PolicyEditor {
                 .iter()
                 .map(|call| serde_json::from_str(call.arguments.as_deref()?).ok())
                 .collect();
-            let when = arguments
+            let conditions = arguments
                 .map(|all| common_conditions(&all))
                 .unwrap_or_default();
             // A rule for a tool that is not marked read-only needs a condition on the arguments.
-            if when.is_empty() && !self.is_read_only(client, server, tool) {
+            if conditions.is_empty() && !self.is_read_only(client, server, tool) {
                 continue;
             }
             let scope = Scope {
@@ -153,7 +153,7 @@ impl PolicyEditor {
             };
             let rule = RuleSpec {
                 scope,
-                conditions: when,
+                conditions,
                 effect: Some(Effect::Allow),
                 ..RuleSpec::default()
             };

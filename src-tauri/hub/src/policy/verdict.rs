@@ -1,4 +1,4 @@
-//! A person's verdict on a waiting request: whether it can be applied, and the rule that it makes.
+//! A person's verdict on a waiting request: whether it can be applied, and the rule that it adds.
 
 use std::path::Path;
 
@@ -117,7 +117,7 @@ pub(super) fn check(
         client: Some(&request.client),
         session: Some(&request.session),
         project: request.project.as_deref().map(Path::new),
-        server: &waiting.about.server,
+        server: &waiting.target.server,
         tool: if request.kind == RequestKind::Tools {
             &request.tool
         } else {
@@ -135,7 +135,7 @@ pub(super) fn check(
         return Ok(check_edited_arguments(
             rules,
             &input,
-            waiting.about.entry.as_deref(),
+            waiting.target.entry.as_deref(),
             &edited,
         )?);
     }
@@ -153,7 +153,7 @@ pub(super) fn check(
     if Conditions::compile(&rule.conditions)?.matches(
         rule.effect,
         &arguments,
-        &waiting.about.server,
+        &waiting.target.server,
         request.project.as_deref().map(Path::new),
     ) {
         return Ok(());
@@ -161,8 +161,12 @@ pub(super) fn check(
     Err(VerdictError::NoMatch)
 }
 
-/// Returns the rule that a verdict makes beyond its one request: an allow for this client and this
-/// tool, prompt or resource, or `None` if the verdict concerns this request only.
+/// Returns the rule that a verdict adds, or `None` if the verdict concerns this request only.
+///
+/// For a call, the rule allows this client to call this tool. For another request, the rule allows
+/// requests of this kind between this client and this server. In both cases, the requests must meet
+/// the verdict's conditions. If there are none, and the request names a prompt or resource, the
+/// rule covers only that prompt or resource.
 pub(super) fn rule_from(request: &ApprovalRequest, verdict: &Verdict) -> Option<RuleSpec> {
     let (lifetime, conditions): (Lifetime, &[Condition]) = match verdict {
         Verdict::ApproveOnce { .. }
@@ -208,8 +212,8 @@ pub(super) fn rule_from(request: &ApprovalRequest, verdict: &Verdict) -> Option<
     })
 }
 
-/// Returns the condition that the params name the same prompt or resource as this request, or
-/// `None` if the request names neither.
+/// Returns a condition that matches only requests for the same prompt or resource, or `None` if the
+/// request names neither.
 fn name_condition(request: &ApprovalRequest) -> Option<Condition> {
     let pointer = match request.method {
         GuardedMethod::GetPrompt => "/name",
@@ -232,8 +236,8 @@ fn name_condition(request: &ApprovalRequest) -> Option<Condition> {
     })
 }
 
-/// Returns the rule with an id, bound to the server's identity and the tool's definition that the
-/// person saw.
+/// Returns the rule with a new id. Binds it to the server's identity and, for a tool, to the
+/// definition that the person saw, so that the rule does not apply after either changes.
 pub(super) fn bind_rule(request: &ApprovalRequest, spec: RuleSpec) -> Rule {
     Rule {
         id: RuleId::new(random::id()),

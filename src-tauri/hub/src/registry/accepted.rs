@@ -22,9 +22,9 @@ use super::import;
 pub struct Grant {
     /// The foreign secrets that the server may use.
     pub secrets: BTreeSet<String>,
-    /// Whether the accepted program is kept, because the spec only refers to secrets in another
-    /// way. Otherwise a spec that does not start the same command as before is accepted with the
-    /// program that it starts now.
+    /// Whether the accepted program is kept in any case, because the new spec differs only in how
+    /// it refers to secrets. Otherwise, a spec that does not start the same command as before is
+    /// accepted together with the program that it starts now.
     pub keeps_program: bool,
 }
 
@@ -41,13 +41,15 @@ impl From<BTreeSet<String>> for Grant {
 #[derive(Debug, Clone)]
 pub(super) struct Accepted {
     pub(super) identity: String,
-    /// The accepted spec, without literal secrets. `None` if it is not known: the server has to be
-    /// accepted again.
+    /// The accepted spec, without literal secrets. If it is not known (`None`), the server has to
+    /// be accepted again.
     pub(super) spec: Option<ServerSpec>,
-    /// The accepted program of a local server. `None` if it is not known: the first one that starts
-    /// is taken.
+    /// The accepted program of a local server. If it is not known (`None`), the first program that
+    /// starts becomes the accepted one.
     pub(super) program: Option<Program>,
-    /// Why the program that was about to start is not the accepted one.
+    /// Whether the store does not have the program yet, because it could not be written.
+    pub(super) is_program_unsaved: bool,
+    /// Why the server's program does not count as the accepted one.
     pub(super) program_change: Option<ProgramChange>,
     pub(super) granted_secrets: BTreeSet<String>,
     /// When the server was first accepted, whatever its spec was then.
@@ -65,13 +67,15 @@ impl Accepted {
             identity: server.identity.clone(),
             spec: Some(without_literal_secrets(&server.spec)),
             program,
+            is_program_unsaved: false,
             program_change: None,
             granted_secrets,
             since,
         }
     }
 
-    /// Returns what the store holds about a server, or `None` if nobody has accepted it.
+    /// Returns the accepted state that the store holds, or `None` if nobody has accepted the
+    /// server.
     pub(super) fn from_row(row: ServerRow) -> Option<Self> {
         let spec = row.accepted_spec.as_deref().map(serde_json::from_str);
         let program = row.accepted_program.as_deref().map(serde_json::from_str);
@@ -81,6 +85,7 @@ impl Accepted {
             identity: row.accepted_identity?,
             spec: spec.and_then(Result::ok),
             program: program.and_then(Result::ok),
+            is_program_unsaved: false,
             program_change,
             granted_secrets: granted.and_then(Result::ok).unwrap_or_default(),
             since: row.accepted_at.unwrap_or(Timestamp(0)),
@@ -133,9 +138,10 @@ impl Accepted {
     }
 }
 
-/// Returns the spec for the store and for its comparison. The store never holds the value of a
-/// secret, so a literal value that is likely to be one is replaced by its digest. Unknown members
-/// are removed: otherwise they would count as accepted once a later version knows them.
+/// Returns the spec for the store and for comparison with a stored spec. The store never holds the
+/// value of a secret, so a literal value that is likely to be a secret is replaced by its digest.
+/// Unknown members are removed: otherwise they would count as accepted once a later version of
+/// Drawbridge knows them.
 pub(super) fn without_literal_secrets(spec: &ServerSpec) -> ServerSpec {
     let mut spec = spec.clone();
     for name in import::likely_secrets(&spec) {

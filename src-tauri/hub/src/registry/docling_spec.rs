@@ -1,9 +1,9 @@
-//! The spec of the server `docling`, which Drawbridge adds while the Docling tools are enabled, and
-//! whose version it raises.
+//! The spec of the server `docling`. While the Docling tools are enabled, Drawbridge adds the
+//! server and keeps the version of its package up to date.
 //!
-//! The command is that of the preset, so each version of Drawbridge pins one version of the
-//! package. Everything else in the spec file is the person's: Drawbridge changes the version in the
-//! command that it wrote itself, and nothing else.
+//! The command is the one of the preset, so each version of Drawbridge pins one version of the
+//! package. Everything else in the spec file belongs to the user: Drawbridge changes only the
+//! version, and only if the user has not changed the command.
 
 use std::{
     collections::BTreeMap,
@@ -34,7 +34,7 @@ pub fn id() -> ServerId {
     ServerId::new(ID)
 }
 
-/// Returns the spec with which Drawbridge adds the server. Its models are in this folder.
+/// Returns the spec with which Drawbridge adds the server, with the folder of Docling's models.
 pub fn new_spec(models: &Path) -> ServerSpec {
     let preset = presets::get(ID).expect("there is a preset for docling");
     let none = BTreeMap::new();
@@ -48,7 +48,7 @@ pub fn new_spec(models: &Path) -> ServerSpec {
     spec
 }
 
-/// Returns whether the command is the one that Drawbridge writes, in any version of the package.
+/// Returns whether the command is the one that Drawbridge writes, with any version of the package.
 pub fn is_own_command(spec: &ServerSpec) -> bool {
     package_version(spec).is_some()
 }
@@ -57,15 +57,15 @@ pub fn is_own_command(spec: &ServerSpec) -> bool {
 /// `None` if the spec has that version or a later one, or if a person changed the command.
 pub fn raise_version(spec: &ServerSpec) -> Option<ServerSpec> {
     let pinned = new_spec(Path::new(""));
-    let (is, should_be) = (package_version(spec)?, package_version(&pinned)?);
-    (is < should_be).then(|| ServerSpec {
+    let (current, wanted) = (package_version(spec)?, package_version(&pinned)?);
+    (current < wanted).then(|| ServerSpec {
         args: pinned.args,
         ..spec.clone()
     })
 }
 
-/// Returns the version of the package in a command that differs from Drawbridge's own in nothing
-/// else.
+/// Returns the version of the package, or `None` if the command differs from Drawbridge's own in
+/// anything else.
 fn package_version(spec: &ServerSpec) -> Option<Vec<u32>> {
     let pinned = new_spec(Path::new(""));
     if spec.command != pinned.command || spec.args.len() != pinned.args.len() {
@@ -85,7 +85,7 @@ fn package_version(spec: &ServerSpec) -> Option<Vec<u32>> {
 }
 
 /// Returns the program and the arguments that start `docling-tools` of the same package, or `None`
-/// if the command does not say where it is.
+/// if the command does not show where `docling-tools` is.
 pub fn tools_command(spec: &ServerSpec) -> Option<(String, Vec<String>)> {
     let command = spec.command.as_deref()?;
     if let Some(at) = spec.args.iter().position(|arg| arg == SERVER_PROGRAM) {

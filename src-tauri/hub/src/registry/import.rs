@@ -9,11 +9,11 @@ use drawbridge_model::{ids::ServerId, spec::ServerSpec};
 
 use super::manifest::{self, FillError, FilledSpec, ManifestError};
 
-/// An entry of the text, with its spec or the reason why it cannot be a server.
+/// An entry of a pasted text, with its spec or the reason why it cannot be a server.
 #[derive(Debug)]
 pub struct ImportedServer {
     pub name: String,
-    /// A value of `env` or `headers` that the person still has to give is empty.
+    /// The spec. A value of `env` or `headers` that the person still has to give is empty.
     pub spec: Result<ServerSpec, EntryError>,
     /// Names in `env` and `headers` whose values are likely to be secrets, or have to be given.
     pub likely_secrets: Vec<String>,
@@ -25,7 +25,7 @@ pub struct ImportedServer {
 #[derive(Debug)]
 pub struct ImportedServers {
     pub servers: Vec<ImportedServer>,
-    /// The entries that are no servers, with the reason.
+    /// The entries that were skipped, with the reasons.
     pub skipped: Vec<SkippedEntry>,
 }
 
@@ -62,10 +62,10 @@ pub enum EntryError {
     },
 }
 
-/// Reads the servers of a text. An entry with the URL of Drawbridge's own endpoint is skipped.
+/// Reads the servers of a text. An entry that connects to Drawbridge itself is skipped.
 ///
 /// # Errors
-/// Returns an error if the text contains no entry of a server.
+/// Returns an error if no server can be read from the text, or if the home folder is unknown.
 pub fn read_specs(text: &str, endpoint_url: &str) -> Result<ImportedServers, ImportError> {
     if manifest::is_registration(text) {
         return read_registration(text);
@@ -146,8 +146,8 @@ fn to_imported(found: FoundServer) -> ImportedServer {
     }
 }
 
-/// Returns the spec with empty values for inputs, which the form asks for. The form can ask for
-/// whole values of variables and headers only.
+/// Returns the spec with empty values in the place of inputs, so that the form asks for them. The
+/// form can ask only for whole values of variables and headers.
 fn blank_inputs(found: FoundServer) -> Result<ServerSpec, EntryError> {
     let mut spec = found.spec?;
     for input in found.inputs {

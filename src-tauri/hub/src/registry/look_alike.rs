@@ -4,15 +4,15 @@ use drawbridge_model::invisible_chars::is_hidden;
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
 
-/// Returns whether two names can be taken for each other: they differ at most in case, width,
-/// spaces and hyphens, hidden characters, or letters that look the same.
+/// Returns whether two names can be mistaken for each other: they differ at most in case, width,
+/// separators (spaces, hyphens and underscores), hidden characters, or letters that look the same.
 pub(super) fn look_alike(one: &str, other: &str) -> bool {
     let (one, other) = (fold(one), fold(other));
     lowercase_skeleton(&one) == lowercase_skeleton(&other)
         || skeleton_of_lowercase(&one) == skeleton_of_lowercase(&other)
 }
 
-/// Removes the differences in width, spaces and hidden characters.
+/// Removes differences in width, separators and hidden characters.
 fn fold(name: &str) -> String {
     let visible: String = name.nfkc().filter(|c| !is_hidden(*c)).collect();
     let words: Vec<_> = visible
@@ -22,12 +22,13 @@ fn fold(name: &str) -> String {
     words.join("-")
 }
 
-/// An upper-case I looks like a lower-case L only before the case is folded.
+/// Returns the skeleton in lower case. An upper-case I looks like a lower-case L only before the
+/// case is folded.
 fn lowercase_skeleton(name: &str) -> String {
     skeleton(name).collect::<String>().to_lowercase()
 }
 
-/// Other letters look alike only in lower case.
+/// Returns the skeleton of the lower-case name. Some letters look alike only in lower case.
 fn skeleton_of_lowercase(name: &str) -> String {
     skeleton(&name.to_lowercase()).collect()
 }
@@ -37,7 +38,7 @@ mod tests {
     use super::look_alike;
 
     #[test]
-    fn names_that_a_person_takes_for_each_other_look_alike() {
+    fn names_that_a_person_can_mistake_for_each_other_look_alike() {
         for other in [
             "GitHub",
             " github ",

@@ -1,6 +1,6 @@
 //! Manifests: an author's description of how to start a server and which values it needs. Each
-//! format has its own file in [`manifest/`](self). All become the same [`Choice`]s, which a
-//! person's values turn into a spec.
+//! format has its own file in [`manifest/`](self). Manifests of all formats become [`Choice`]s. A
+//! choice and a person's values make a spec.
 //!
 //! This module starts and downloads nothing. A manifest is untrusted text: its command is shown
 //! first, and started only after the user has accepted it.
@@ -151,13 +151,13 @@ fn parse(text: &str, folder: Option<&Path>) -> Result<Manifest, ManifestError> {
     }
 }
 
-/// Returns the members of a manifest.
+/// Returns the members of a manifest, without the wrapper of the registry's API.
 fn read_members(text: &str) -> Result<Map<String, Value>, ManifestError> {
     if text.len() as u64 > MAX_MANIFEST {
         return Err(ManifestError::TooLong);
     }
     let mut value: Map<String, Value> = serde_json::from_str(text.trim_start_matches('\u{feff}'))?;
-    // The registry's API wraps the manifest in a `server` member.
+    // The official registry's API wraps the manifest in a `server` member.
     if let Some(Value::Object(server)) = value.remove("server") {
         value = server;
     }

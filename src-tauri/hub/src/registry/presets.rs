@@ -1,6 +1,6 @@
 //! Well-known servers, ready to be added: manifests that are part of Drawbridge, in `presets.json`.
-//! The name and the version of each package are verified in its registry, and its arguments are
-//! verified in that version.
+//! Whoever adds a preset checks the package's name and version in the package registry, and the
+//! arguments with that version.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -34,7 +34,7 @@ struct SandboxProfile {
     writes: Vec<String>,
 }
 
-/// A preset in the file: a manifest with a profile.
+/// A preset as `presets.json` has it: a manifest with a sandbox profile.
 #[derive(Deserialize)]
 struct WrittenPreset {
     #[serde(flatten)]
@@ -44,8 +44,8 @@ struct WrittenPreset {
 }
 
 impl ServerPreset {
-    /// Returns the sandbox for the values of the inputs; `None` if the preset has none, or if this
-    /// system has no sandboxes. A person may choose another one.
+    /// Returns the sandbox for these values of the inputs, or `None` if the preset has no sandbox
+    /// or this system does not support sandboxes. A person may choose another sandbox.
     pub fn sandbox(&self, values: &BTreeMap<String, String>) -> Option<Sandbox> {
         let mut sandbox = self.profile.sandbox.clone()?;
         let folders = self

@@ -21,8 +21,9 @@ const MAX_FILE: u64 = 1024 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenFile {
     pub file: PathBuf,
-    /// Counted from 1. 0 if the fault has no position.
+    /// The line of the fault, counted from 1, or 0 if the fault has no position.
     pub line: usize,
+    /// The column of the fault, counted like the line.
     pub column: usize,
     pub message: String,
 }
@@ -93,8 +94,8 @@ pub(super) fn read_folder(folder: &Path, old: &Specs) -> Specs {
     specs
 }
 
-/// Returns true if the file is a spec. Temporary files of Drawbridge and of many editors begin with
-/// a dot.
+/// Returns true if a file's name is that of a spec file. The names of temporary files of Drawbridge
+/// and of many editors begin with a dot.
 fn is_spec_file(file: &Path) -> bool {
     let hidden = file
         .file_name()

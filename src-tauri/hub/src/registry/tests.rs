@@ -21,7 +21,7 @@ async fn fixture() -> Fixture {
     let registry = open(&folder, store, changes.clone())
         .await
         .expect("a registry");
-    // The built-in servers are new to a registry that is opened.
+    // Opening a registry reports the built-in servers as changes.
     changes.wait().await;
     changes.take();
     Fixture {
@@ -111,9 +111,9 @@ async fn a_broken_file_reports_its_position_and_affects_no_other_file() {
     fs::write(fixture.folder.join("Bad Name.json"), "{}").expect("write");
     fixture.registry.reload();
     let specs = fixture.registry.specs();
-    let of_files = |id: &&ServerId| BuiltIn::ALL.iter().all(|built_in| built_in.id() != **id);
+    let has_file = |id: &&ServerId| BuiltIn::ALL.iter().all(|built_in| built_in.id() != **id);
     assert_eq!(
-        specs.servers.keys().filter(of_files).collect::<Vec<_>>(),
+        specs.servers.keys().filter(has_file).collect::<Vec<_>>(),
         [&ServerId::new("good")]
     );
     let places: Vec<_> = specs
@@ -174,7 +174,7 @@ async fn a_broken_file_keeps_the_previous_spec() {
     );
 }
 
-/// Writes a spec file as another program would, and returns the server.
+/// Writes the spec file of the server `a` as another program would, and returns the server.
 fn edit(fixture: &Fixture, text: &serde_json::Value) -> Arc<RegisteredServer> {
     fs::write(fixture.folder.join("a.json"), text.to_string()).expect("write");
     fixture.registry.reload();
@@ -266,7 +266,7 @@ async fn a_file_does_not_enable_a_server_that_a_person_disabled() {
 }
 
 #[tokio::test]
-async fn what_was_accepted_outlives_the_registry() {
+async fn an_acceptance_and_its_grants_survive_a_restart() {
     let fixture = fixture().await;
     let server = edit(
         &fixture,
@@ -307,7 +307,7 @@ async fn a_server_that_was_accepted_by_its_identity_alone_stays_accepted() {
         .accept(&server, None, ["b.KEY".to_owned()].into())
         .await
         .expect("accepted");
-    // As the previous version left it.
+    // An earlier version of Drawbridge stored only the identity.
     rusqlite::Connection::open(fixture.temp.path().join("test.db"))
         .and_then(|database| {
             database.execute_batch("UPDATE server SET accepted_spec = NULL, granted_secrets = NULL")
@@ -345,7 +345,7 @@ async fn a_secret_of_another_server_needs_a_grant_of_its_own() {
     assert_eq!(fixture.registry.acceptance(&server), AcceptanceState::New);
     let scope = fixture.registry.secret_scope(&server.id);
     assert!(scope.check("github.TOKEN").is_err());
-    // Nobody has accepted what would get the secret.
+    // A server that is not accepted does not even get its own secrets.
     assert!(scope.check("a.KEY").is_err());
     let other = BTreeSet::from(["github.TOKEN".to_owned(), "slack.TOKEN".to_owned()]);
     let refused = fixture.registry.accept(&server, None, other).await;
@@ -361,7 +361,7 @@ async fn a_secret_of_another_server_needs_a_grant_of_its_own() {
     let scope = fixture.registry.secret_scope(&server.id);
     assert!(scope.check("github.TOKEN").is_ok());
     assert!(scope.check("a.KEY").is_ok());
-    // The accepted spec does not refer to it.
+    // The accepted spec does not refer to this secret.
     assert!(scope.check("a.OTHER").is_err());
     let server = edit(
         &fixture,
@@ -402,7 +402,7 @@ async fn a_name_that_looks_like_another_servers_is_not_accepted() {
         Err(RegistryError::LookAlike { .. })
     ));
     assert_eq!(fixture.registry.acceptance(&server), AcceptanceState::New);
-    // A server may change everything else, and have a name of its own.
+    // A server's name may look like its own id, and the name of another server may be new or empty.
     write(id("github"), named("GitHub")).await.expect("written");
     write(id("gitlab"), named("")).await.expect("written");
 }
@@ -421,18 +421,25 @@ async fn a_replaced_program_is_not_started_until_it_is_accepted() {
     write("one");
     let server = edit(&fixture, &json!({"command": file}));
     let registry = &fixture.registry;
-    let now = async || program::identify(&server.spec).await.expect("a program");
+    let identify_program = async || program::identify(&server.spec).await.expect("a program");
     registry
-        .accept(&server, Some(now().await), BTreeSet::new())
+        .accept(&server, Some(identify_program().await), BTreeSet::new())
         .await
         .expect("accepted");
-    assert_eq!(registry.check_program(&server, now().await).await, Ok(()));
-    let shown = Registry::offered_identity(&server, Some(&now().await));
+    assert_eq!(
+        registry
+            .check_program(&server, identify_program().await)
+            .await,
+        Ok(())
+    );
+    let accepted_identity = Registry::offered_identity(&server, Some(&identify_program().await));
 
     write("two");
     let path = file.display().to_string();
     assert_eq!(
-        registry.check_program(&server, now().await).await,
+        registry
+            .check_program(&server, identify_program().await)
+            .await,
         Err(ProgramChange::Replaced { path: path.clone() })
     );
     assert!(!registry.may_run(&server));
@@ -443,8 +450,8 @@ async fn a_replaced_program_is_not_started_until_it_is_accepted() {
         Some(format!("{path} was replaced since you accepted it"))
     );
     assert_ne!(
-        Registry::offered_identity(&server, Some(&now().await)),
-        shown
+        Registry::offered_identity(&server, Some(&identify_program().await)),
+        accepted_identity
     );
 
     // A person who changes something else has not accepted the program.
@@ -459,16 +466,21 @@ async fn a_replaced_program_is_not_started_until_it_is_accepted() {
     assert!(!registry.may_run(&server));
 
     registry
-        .accept(&server, Some(now().await), BTreeSet::new())
+        .accept(&server, Some(identify_program().await), BTreeSet::new())
         .await
         .expect("accepted");
     assert!(registry.may_run(&server));
-    assert_eq!(registry.check_program(&server, now().await).await, Ok(()));
+    assert_eq!(
+        registry
+            .check_program(&server, identify_program().await)
+            .await,
+        Ok(())
+    );
 }
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_program_that_was_replaced_is_not_accepted_with_another_place_of_a_secret() {
+async fn moving_a_secret_in_a_spec_does_not_accept_a_replaced_program() {
     use std::os::unix::fs::PermissionsExt;
 
     let fixture = fixture().await;
@@ -480,14 +492,14 @@ async fn a_program_that_was_replaced_is_not_accepted_with_another_place_of_a_sec
     };
     write("accepted");
     let server = edit(&fixture, &json!({"command": file, "args": ["--key", "k"]}));
-    let now = async || program::identify(&server.spec).await.expect("a program");
-    let accepted = now().await;
+    let identify_program = async || program::identify(&server.spec).await.expect("a program");
+    let accepted = identify_program().await;
     registry
         .accept(&server, Some(accepted.clone()), BTreeSet::new())
         .await
         .expect("accepted");
 
-    // Nobody has noticed yet that the file is another one.
+    // The hub has not checked the program since this change.
     write("replaced");
     let moved = ServerSpec {
         args: vec!["--key".to_owned(), "${keyring:a.key}".to_owned()],
@@ -504,7 +516,9 @@ async fn a_program_that_was_replaced_is_not_accepted_with_another_place_of_a_sec
 
     assert_eq!(registry.acceptance(&server), AcceptanceState::Accepted);
     assert_eq!(registry.program(&server), Some(accepted));
-    let refused = registry.check_program(&server, now().await).await;
+    let refused = registry
+        .check_program(&server, identify_program().await)
+        .await;
     assert!(
         matches!(refused, Err(ProgramChange::Replaced { .. })),
         "{refused:?}"
@@ -512,7 +526,7 @@ async fn a_program_that_was_replaced_is_not_accepted_with_another_place_of_a_sec
 }
 
 #[tokio::test]
-async fn the_first_program_of_a_server_that_was_accepted_without_one_is_taken() {
+async fn a_server_that_was_accepted_without_a_program_is_bound_to_the_first_one() {
     let fixture = fixture().await;
     let server = edit(&fixture, &json!({"command": "x"}));
     let registry = &fixture.registry;
@@ -533,6 +547,44 @@ async fn the_first_program_of_a_server_that_was_accepted_without_one_is_taken() 
             .await
             .is_err()
     );
+}
+
+#[tokio::test]
+async fn a_first_program_that_cannot_be_stored_is_stored_at_the_next_start() {
+    let fixture = fixture().await;
+    let server = edit(&fixture, &json!({"command": "x"}));
+    let registry = &fixture.registry;
+    registry
+        .accept(&server, None, BTreeSet::new())
+        .await
+        .expect("accepted");
+    let change_database = |sql: &str| {
+        rusqlite::Connection::open(fixture.temp.path().join("test.db"))
+            .and_then(|database| database.execute_batch(sql))
+            .expect("change the database");
+    };
+    let program = Program {
+        path: Some("/a".into()),
+        link_target: None,
+        files: Vec::new(),
+    };
+    change_database(
+        "CREATE TRIGGER refuse BEFORE UPDATE ON server BEGIN SELECT RAISE(ABORT, 'refused'); END",
+    );
+    assert_eq!(
+        registry.check_program(&server, program.clone()).await,
+        Ok(())
+    );
+    change_database("DROP TRIGGER refuse");
+    assert_eq!(
+        registry.check_program(&server, program.clone()).await,
+        Ok(())
+    );
+    let reopened = open(&fixture.folder, registry.store.clone(), DirtySet::default())
+        .await
+        .expect("a registry");
+    let server = reopened.get(&server.id).expect("registered");
+    assert_eq!(reopened.program(&server), Some(program));
 }
 
 #[tokio::test]
@@ -598,18 +650,18 @@ async fn no_file_and_no_person_replaces_a_built_in_server() {
 }
 
 #[tokio::test]
-async fn the_switch_of_a_built_in_server_survives_a_restart() {
+async fn a_disabled_built_in_server_stays_disabled_after_a_restart() {
     let fixture = fixture().await;
     let memory = BuiltIn::Memory.id();
     assert!(
         fixture.registry.get_runnable(&memory).is_ok(),
         "on by default"
     );
-    let switched = fixture
+    let disabled = fixture
         .registry
         .enable_built_in(BuiltIn::Memory, false)
         .await;
-    assert!(switched.is_ok_and(|(has_changed, _)| has_changed));
+    assert!(disabled.is_ok_and(|(has_changed, _)| has_changed));
     let (store, _) = Store::open(&fixture.temp.path().join("test.db"))
         .await
         .expect("a store");

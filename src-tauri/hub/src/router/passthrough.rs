@@ -1,4 +1,4 @@
-//! Finds the servers of requests other than `tools/call`, and sends the permitted ones.
+//! Finds the servers for requests other than `tools/call`, and sends the permitted requests.
 
 use drawbridge_model::{
     capability::CapabilityKind,
@@ -19,7 +19,8 @@ use futures_util::future::join_all;
 use super::{ForwardError, Router, result_cache};
 use crate::{catalog::CatalogEntry, metrics::Cache, policy::Permitted};
 
-/// The server and the entry that a request for a resource or a prompt is sent to.
+/// The server to which a request about a resource or a prompt is sent, and the catalog entry of the
+/// resource or prompt.
 pub struct Target {
     pub server: Arc<RegisteredServer>,
     /// `None` if no list and no template contains the resource, but the server may have it.
@@ -39,7 +40,8 @@ impl Router {
     /// Returns the prompt that has this exposed name.
     ///
     /// # Errors
-    /// Returns an error (`-32602`) if no server has the prompt.
+    /// Returns an error (`-32602`) if no server has the prompt, or if the prompt waits for
+    /// acceptance.
     pub async fn find_prompt(
         &self,
         handle: &ClientHandle,
@@ -74,7 +76,7 @@ impl Router {
     /// Returns the server that completes this URI, which names either a template or a resource.
     ///
     /// # Errors
-    /// Returns an error (`-32602`) if no server has it.
+    /// Returns an error (`-32602`) if no server has the template or resource.
     pub async fn find_completion_target(
         &self,
         handle: &ClientHandle,
@@ -93,9 +95,9 @@ impl Router {
     /// Returns the server for a URI, the first of these that exists:
     ///
     /// 1. the server that lists the URI;
-    /// 2. of two servers the one that was accepted first: the server with a matching template, and
-    ///    the server at which the session is subscribed to the URI or, if there is none, the one
-    ///    that named the URI in this session;
+    /// 2. the server with a matching template, or the server at which the session is subscribed to
+    ///    the URI or, without a subscription, the server that named the URI in this session. If
+    ///    both exist, the one that was accepted first;
     /// 3. the only server that can have the URI.
     async fn find_target(&self, session: &Arc<ClientSession>, uri: &str) -> Option<Target> {
         if let Some(target) = self.find_known_target(session, uri) {
@@ -121,7 +123,8 @@ impl Router {
         let is_listed = view.find(CapabilityKind::Resources, uri).is_some();
         match (named_by, found) {
             (Some(server), None) => self.unlisted_target(&server),
-            // No template of that server matches: an earlier server's would have been found first.
+            // `server` has no matching template: it was accepted earlier, so its template would
+            // have been found.
             (Some(server), Some(template))
                 if !is_listed && view.was_accepted_before(&server, &template.server.id) =>
             {
@@ -156,7 +159,7 @@ impl Router {
         result_cache::CacheKey::for_resource(&request.client, entry, &request.params)
     }
 
-    /// Sends a permitted `resources/read`, and keeps the result in the cache.
+    /// Sends a permitted `resources/read`, and caches the result if it may be cached.
     ///
     /// # Errors
     /// Returns an error as [`Router::send`] does.
@@ -252,11 +255,12 @@ impl Router {
         Ok(reply)
     }
 
-    /// Answers `resources/unsubscribe`. It needs no decision, because it only ends something.
+    /// Answers `resources/unsubscribe`. No decision is needed, because the request only ends a
+    /// subscription.
     ///
     /// # Errors
     /// Returns an error if no server has the resource, if the server cannot be reached, and if the
-    /// server answers with one.
+    /// server answers with an error.
     pub async fn unsubscribe_from_resource(&self, request: ClientRequest<'_>) -> RpcResult {
         let handle = request.handle;
         let uri = string_member(&request.params_object()?, "uri")?;
@@ -275,7 +279,7 @@ impl Router {
         server: &ServerId,
         uri: &str,
     ) -> RpcResult {
-        // The server has one subscription for all clients, which stays while another client needs
+        // The server has one subscription for all sessions, which stays while another session needs
         // it.
         if self.subscriptions.remove(server, uri, handle.session()) {
             return Ok(Json::new("{}"));
@@ -319,7 +323,7 @@ pub fn server_error(server: &RegisteredServer, why: &impl std::fmt::Display) -> 
 /// Returns a member of the params that must be a string.
 ///
 /// # Errors
-/// Returns an error (`-32602`) if it is missing or no string.
+/// Returns an error (`-32602`) if it is missing or not a string.
 pub fn string_member(request: &RawObject<'_>, member: &str) -> Result<String, RpcError> {
     let missing = || {
         RpcError::new(

@@ -1,9 +1,9 @@
-//! The cache of results, which the user can turn on for a server: results of resources, and of
-//! tools that the server marks read-only and idempotent.
+//! The cache of results, which the user can turn on for a server. It holds the results of
+//! `resources/read`, and of calls of tools that the server marks read-only and idempotent.
 //!
-//! Each client has a cache of its own, so that no client receives a result of another. A request
-//! that carries more than a name and arguments, or a URI, bypasses the cache. This also excludes
-//! retries with answers to `input_required`.
+//! Each cached result belongs to one client, and no other client receives it. A request bypasses
+//! the cache if its params contain anything besides a name and arguments, or a URI: for example the
+//! answers to an `input_required` result.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -21,7 +21,8 @@ use tokio::time::Instant;
 
 use crate::{catalog::CatalogEntry, policy::canonical_text};
 
-/// The largest size of the cache, in bytes. If it is exceeded, the oldest results are deleted.
+/// The maximum size of all cached results together, in bytes. If they exceed it, the oldest are
+/// deleted.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 /// The largest result that is cached, in bytes.
 const MAX_RESULT: usize = 4 * 1024 * 1024;
@@ -67,9 +68,11 @@ impl CacheKey {
         extra: Option<&RawValue>,
     ) -> Option<Self> {
         let hints = &tool.definition.annotations;
-        let may =
+        let is_cacheable =
             hints.read_only == Some(true) && hints.idempotent == Some(true) && extra.is_none();
-        may.then(|| Self::new(client, tool, arguments)).flatten()
+        is_cacheable
+            .then(|| Self::new(client, tool, arguments))
+            .flatten()
     }
 
     /// Returns the key of a `resources/read`, or `None` if its result must not be cached.
@@ -126,11 +129,12 @@ impl ResultCache {
         is_fresh.then(|| json.clone())
     }
 
-    /// Caches a result, for no longer than its server's `ttlMs`.
+    /// Caches a result for the key's TTL, or for the result's `ttlMs` if that is shorter. Does
+    /// nothing if the result must not be cached.
     pub(super) fn put(&self, key: CacheKey, result: &Json) {
         let Some(ttl) = max_ttl(result)
             .map(|limit| key.ttl.min(limit))
-            .filter(|life| !life.is_zero())
+            .filter(|ttl| !ttl.is_zero())
         else {
             return;
         };
@@ -138,7 +142,7 @@ impl ResultCache {
         cache.remove(&key.digest);
         cache.bytes += result.get().len();
         cache.order.push_back(key.digest.clone());
-        // Copied, because the original may keep a larger text of the server alive.
+        // Copied, because the original may share the buffer of a larger message.
         let json = Json::new(result.get());
         let (expires_at, cached_at) = (Instant::now() + ttl, clock::now());
         cache.by_key.insert(
@@ -196,8 +200,8 @@ impl CacheState {
     }
 }
 
-/// Returns how long a result may be cached at most, or `None` if it is too large, not final or an
-/// error.
+/// Returns the longest time for which a result may be cached, or `None` if it must not be cached
+/// because it is too large, not final, or an error.
 fn max_ttl(result: &Json) -> Option<Duration> {
     if result.get().len() > MAX_RESULT {
         return None;

@@ -16,14 +16,14 @@ type SubscriptionKey = (ServerId, String);
 /// The most resources to which one session may be subscribed.
 const MAX_PER_SESSION: usize = 1_000;
 
-/// Subscriptions by server and URI. Those of dropped sessions are ignored. Cheap to clone.
+/// Subscriptions by server and URI. Subscriptions of dropped sessions are ignored. Cheap to clone.
 #[derive(Clone, Default)]
 pub(super) struct Subscriptions(Arc<Mutex<SubscriptionTable>>);
 
 #[derive(Default)]
 struct SubscriptionTable {
     subscribers: HashMap<SubscriptionKey, HashMap<SessionId, Weak<ClientSession>>>,
-    /// The subscriptions of each session. Each session in this map has a task that waits for its
+    /// The subscriptions of each session. For each session in this map, a Tokio task waits for its
     /// end.
     by_session: HashMap<SessionId, HashSet<SubscriptionKey>>,
 }

@@ -21,10 +21,11 @@ use drawbridge_upstream::{RequestTimeouts, ServerRequest, ServerSession};
 use super::{ForwardError, Router};
 use crate::policy::{Permitted, PermittedRequest};
 
-/// The most tasks that are remembered. If the limit is reached, tasks of ended sessions are
-/// deleted, and then the oldest tenth.
+/// The most tasks that are remembered. If this limit or [`MAX_SIZE`] is reached, the tasks of ended
+/// sessions are removed. If that does not help, the oldest tenth is removed, repeatedly if
+/// necessary.
 const MAX_TASKS: usize = 10_000;
-/// The most bytes of the calls that started the remembered tasks.
+/// The most bytes that the calls that started these tasks may take; see [`Task::size`].
 const MAX_SIZE: usize = 64 * 1024 * 1024;
 /// The timeout of `tasks/result`, which a server answers only when the task ends.
 const RESULT_TIMEOUT: Duration = Duration::from_secs(3_600);
@@ -36,7 +37,7 @@ pub(super) struct Tasks(Arc<Mutex<TaskTable>>);
 #[derive(Default)]
 struct TaskTable {
     tasks: HashMap<TaskKey, Task>,
-    /// The bytes of all tasks; see [`Task::size`].
+    /// The sum of [`Task::size`] of all tasks.
     size: usize,
     /// The number of the newest task.
     last_number: u64,
@@ -58,7 +59,7 @@ impl Task {
         &self.started_by.request.server.id
     }
 
-    /// Returns the bytes that the task keeps in memory, without its fixed part.
+    /// Returns how many bytes of params, arguments and other members the task keeps in memory.
     fn size(&self) -> usize {
         let request = &self.started_by.request;
         let extra = request.extra.as_ref().map_or(0, |extra| extra.get().len());
@@ -141,7 +142,7 @@ impl Tasks {
             .map(|task| task.started_by.clone())
     }
 
-    fn of_client(&self, client: &ClientName) -> Vec<String> {
+    fn client_task_ids(&self, client: &ClientName) -> Vec<String> {
         let all = self.lock();
         let keys = all.tasks.keys().filter(|(owner, _)| owner == client);
         keys.map(|(_, id)| id.clone()).collect()
@@ -176,8 +177,8 @@ impl Router {
     }
 
     /// Returns the ids of a client's tasks.
-    pub fn client_tasks(&self, client: &ClientName) -> Vec<String> {
-        self.tasks.of_client(client)
+    pub fn client_task_ids(&self, client: &ClientName) -> Vec<String> {
+        self.tasks.client_task_ids(client)
     }
 
     /// Sends a permitted request about a task to the task's server. The answer to `tasks/result`

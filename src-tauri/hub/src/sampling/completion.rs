@@ -14,8 +14,9 @@ use super::SamplingError;
 
 /// The longest answer, in bytes.
 const MAX_ANSWER: usize = 4 * 1024 * 1024;
-/// The longest error body that is read, and the most characters of its text that are quoted.
+/// The longest body of an error that is read, in bytes.
 const MAX_ERROR: usize = 64 * 1024;
+/// The most characters of a provider's error that are quoted.
 const MAX_QUOTED: usize = 300;
 const MAX_TOOL_CALLS: usize = 128;
 
@@ -33,7 +34,7 @@ pub(super) struct Completion {
 
 #[derive(Debug, Default)]
 pub(super) struct ChatToolCall {
-    /// The place of the call in a streamed answer.
+    /// The number that the pieces of this call have in common in a streamed answer.
     index: Option<u64>,
     pub(super) id: String,
     pub(super) name: String,
@@ -41,7 +42,7 @@ pub(super) struct ChatToolCall {
     pub(super) arguments: String,
 }
 
-/// A completion, or one piece of it: a piece has `delta` in place of `message`.
+/// A whole completion, or one piece of a stream. A piece has `delta` in place of `message`.
 #[derive(Deserialize)]
 struct Piece {
     #[serde(default)]
@@ -95,12 +96,12 @@ struct Usage {
 }
 
 impl Completion {
-    /// Reads the provider's response. `max_silence` is how long the provider may
-    /// send nothing.
+    /// Reads the provider's response. `max_silence` is the longest time between two parts of a
+    /// stream, and the longest time for the whole body of any other response.
     ///
     /// # Errors
-    /// Returns an error if the status is not a success, or if the body is malformed, too long or
-    /// ends early.
+    /// Returns an error if the status is not a success, if the provider takes longer than
+    /// `max_silence`, or if the body is malformed, too long or ends early.
     pub(super) async fn read(
         mut response: HttpResponse,
         max_silence: Duration,
@@ -179,7 +180,7 @@ impl Completion {
         {
             self.tokens = Some(tokens);
         }
-        // There is one choice, because the request asks for no more.
+        // There is at most one choice, because the request asks for no more.
         let Some(choice) = piece.choices.into_iter().flatten().next() else {
             return Ok(());
         };
@@ -196,8 +197,8 @@ impl Completion {
             .try_for_each(|call| self.add_tool_call(call))
     }
 
-    /// Adds a tool call, or the continuation of one. A piece without an index continues the last
-    /// call if it has no id of its own.
+    /// Adds a tool call, or a further piece of one. A piece with neither an index nor an id belongs
+    /// to the last call.
     fn add_tool_call(&mut self, piece: ToolCallPiece) -> Result<(), SamplingError> {
         let position = match (piece.index, &piece.id) {
             (Some(index), _) => self
@@ -230,7 +231,11 @@ impl Completion {
         Ok(())
     }
 
-    /// Returns the whole answer. `is_done` says that the provider has marked its end.
+    /// Returns the whole answer. `is_done` says whether the provider has marked the end with
+    /// `[DONE]`.
+    ///
+    /// # Errors
+    /// Returns an error if the answer is empty, or if it is not complete.
     fn finish(self, is_done: bool) -> Result<Self, SamplingError> {
         if self.finish_reason.is_none() && self.text.is_empty() && self.tool_calls.is_empty() {
             return Err(SamplingError::Garbage("it has no message"));
@@ -251,7 +256,7 @@ impl Completion {
     }
 }
 
-/// Returns the provider's own words from the body of an error.
+/// Returns the provider's message from the body of an error, shortened.
 fn error_text(body: &[u8]) -> String {
     let body: Option<Value> = serde_json::from_slice(body).ok();
     quote(&message_of(
@@ -259,7 +264,7 @@ fn error_text(body: &[u8]) -> String {
     ))
 }
 
-/// Returns the message of an error, which most providers put into an object.
+/// Returns the message of an error, which is an object at most providers, and a string at others.
 fn message_of(error: &Option<Value>) -> String {
     match error {
         Some(Value::String(text)) => text.clone(),

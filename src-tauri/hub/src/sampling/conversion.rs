@@ -1,8 +1,8 @@
-//! Converts sampling requests to chat completions, and completions to results.
+//! Converts sampling requests to requests of the chat completions API, and completions to results.
 //!
-//! Content that the provider cannot get becomes a text in brackets: images if the model does not
-//! see them, audio, and resources. Not passed on are `includeContext`, the priorities among the
-//! model preferences, and `metadata`.
+//! Content that the provider cannot get becomes a text in brackets: audio, resources, and images,
+//! except those in a user's message if the model sees images. The provider does not get
+//! `includeContext`, `metadata`, and the priorities among the model preferences.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ enum Block {
         mime_type: String,
     },
     Resource {
-        resource: Named,
+        resource: EmbeddedResource,
     },
     ResourceLink {
         uri: String,
@@ -99,7 +99,7 @@ enum Block {
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct EmbeddedResource {
     uri: String,
 }
 
@@ -138,17 +138,17 @@ pub(super) struct ChatRequest {
     model: String,
 }
 
-/// The names of tools as functions of the API, which allows fewer names than MCP.
+/// Maps the names of tools to names of functions and back. The API allows fewer names than MCP.
 #[derive(Default)]
 struct FunctionNames {
     by_function: BTreeMap<String, String>,
     by_tool: BTreeMap<String, String>,
-    /// The tools of the request. Others occur only in earlier messages.
+    /// The tools that the request offers to the model. Other tools occur only in earlier messages.
     offered: Vec<String>,
 }
 
-/// Returns the first allowed model that one of the server's hints names. A hint names each model
-/// whose name contains the hint.
+/// Returns the first allowed model that matches a hint of the server. Earlier hints take
+/// precedence. A hint matches each model whose name contains the hint.
 pub(super) fn suggested_model<'a>(params: &RawValue, allowed: &'a [String]) -> Option<&'a String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -172,7 +172,7 @@ pub(super) fn suggested_model<'a>(params: &RawValue, allowed: &'a [String]) -> O
     hints.find_map(|hint| allowed.iter().find(|model| model.contains(&hint.name)))
 }
 
-/// Returns the tiny request with which a person tries the provider.
+/// Returns the tiny request with which a person tests the provider.
 pub(super) fn check_request(provider: &Provider) -> ChatRequest {
     let mut body = base_body(provider);
     body["messages"] = json!([{ "role": "user", "content": "Answer with the word OK." }]);
@@ -195,7 +195,7 @@ impl SamplingRequest {
     /// Reads the params of a request.
     ///
     /// # Errors
-    /// Returns an error if they are malformed.
+    /// Returns an error if the params are malformed.
     pub(super) fn read(params: &RawValue) -> Result<Self, SamplingError> {
         Ok(serde_json::from_str(params.get())?)
     }
@@ -203,8 +203,8 @@ impl SamplingRequest {
     /// Converts the request for a provider.
     ///
     /// # Errors
-    /// Returns an error if the request has tools and the provider gets none, and if a tool is
-    /// required and there is none.
+    /// Returns an error if the request has tools but the user does not let the provider get tools,
+    /// or if the request requires a tool call but has no tools.
     pub(super) fn to_chat(&self, provider: &Provider) -> Result<ChatRequest, SamplingError> {
         let tools = self.tools.as_deref().unwrap_or_default();
         let mode = self
@@ -265,8 +265,8 @@ impl ToolMode {
 }
 
 impl SamplingMessage {
-    /// Adds the message to those of the API. The results of tools are messages of their own there,
-    /// which follow the assistant's calls at once.
+    /// Adds the message to `messages` in the form of the API. There, each result of a tool is a
+    /// message of its own, which must directly follow the assistant's message with the call.
     fn add_to(&self, messages: &mut Vec<Value>, names: &mut FunctionNames, sees_images: bool) {
         let blocks = match &self.content {
             Content::Many(blocks) => blocks.as_slice(),
@@ -337,7 +337,7 @@ impl Block {
             Self::Image { mime_type, .. } => format!("[image of type {mime_type}, left out]"),
             Self::Audio { mime_type } => format!("[audio of type {mime_type}, left out]"),
             Self::Resource {
-                resource: Named { uri },
+                resource: EmbeddedResource { uri },
             }
             | Self::ResourceLink { uri } => format!("[resource {uri}, left out]"),
             Self::ToolUse { name, .. } => format!("[call of the tool {name}, left out]"),
@@ -347,7 +347,7 @@ impl Block {
     }
 }
 
-/// Returns a tool's result as text: its content or, if it has none, its structured content.
+/// Returns a tool's result as text: its content or, if that is empty, its structured content.
 fn result_text(content: &[Block], structured: Option<&Value>, is_error: Option<bool>) -> String {
     let mut text = content
         .iter()
@@ -363,7 +363,7 @@ fn result_text(content: &[Block], structured: Option<&Value>, is_error: Option<b
     }
 }
 
-/// Returns the parts as a plain text if they are only text, which every provider understands.
+/// Returns the parts as one string, which every provider understands, if all of them are texts.
 fn simplify(parts: Vec<Value>) -> Value {
     if parts.iter().all(|part| part["type"] == "text") {
         joined_text(&parts).into()
@@ -378,6 +378,7 @@ fn joined_text(parts: &[Value]) -> String {
 }
 
 impl FunctionNames {
+    /// Adds a tool that the request offers. Returns its function in the form of the API.
     fn offer(&mut self, tool: &SamplingTool) -> Value {
         self.offered.push(tool.name.clone());
         let mut function = json!({ "name": self.function_of(&tool.name) });
@@ -395,7 +396,8 @@ impl FunctionNames {
         json!({ "type": "function", "function": function })
     }
 
-    /// Returns the name of a tool's function. It is the tool's own name if the API allows it.
+    /// Returns the name of a tool's function, which is the tool's own name if the API allows it and
+    /// no other tool has the function of this name.
     fn function_of(&mut self, tool: &str) -> String {
         if let Some(known) = self.by_tool.get(tool) {
             return known.clone();
@@ -434,8 +436,8 @@ impl ChatRequest {
     /// Converts the provider's answer to the result of the sampling request.
     ///
     /// # Errors
-    /// Returns an error if a tool call is required and there is none, and if a tool call is
-    /// unusable.
+    /// Returns an error if a tool call is required and there is none, or if a tool call names a
+    /// tool that was not offered or has arguments that are not a JSON object.
     pub(super) fn to_result(&self, completion: Completion) -> Result<Json, SamplingError> {
         let Completion {
             model,
@@ -464,7 +466,7 @@ impl ChatRequest {
         if !text.is_empty() || blocks.is_empty() {
             blocks.insert(0, json!({ "type": "text", "text": text }));
         }
-        // Servers that use no tools expect a single block.
+        // A server that does not know arrays of content, which came with tools, expects one block.
         let content = match blocks.len() {
             1 => blocks.remove(0),
             _ => blocks.into(),

@@ -1,4 +1,4 @@
-//! Why a sampling request has no result, as MCP error data.
+//! Why a sampling request has no result, and the JSON-RPC error that the server gets.
 
 use drawbridge_jsonrpc::{
     json,
@@ -56,7 +56,8 @@ pub enum SamplingError {
 }
 
 impl SamplingError {
-    /// Returns the error with the provider's words changed, for instance to mask secrets.
+    /// Returns the error with `change` applied to the texts of the provider and of the connection,
+    /// for instance to mask secrets.
     #[must_use]
     pub(super) fn map_text(self, change: MapText<'_>) -> Self {
         match self {
@@ -86,7 +87,7 @@ impl SamplingError {
         }
     }
 
-    /// Returns the error for the server. Its data name the kind of failure for programs.
+    /// Returns the error for the server. Its `data` names the kind of failure, for programs.
     pub fn to_rpc_error(&self) -> RpcError {
         let is_invalid = matches!(self, Self::Params(_) | Self::NoTools | Self::ToolsOff);
         let code = if is_invalid {

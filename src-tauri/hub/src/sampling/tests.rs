@@ -287,8 +287,13 @@ fn a_budget_is_spent_at_its_first_limit_and_shortens_the_last_answer() {
     };
     assert!(!unlimited.is_spent());
     let mut body = json!({"max_tokens": 80});
-    budget(0, 50).limit_tokens(&mut body);
+    budget(0, 50).limit_tokens(&mut body, "max_tokens");
     assert_eq!(body, json!({"max_tokens": 50}));
+    let mut body = json!({});
+    assert_eq!(unlimited.limit_tokens(&mut body, "max_tokens"), 0);
+    assert_eq!(body, json!({}));
+    assert_eq!(budget(0, 60).limit_tokens(&mut body, "max_tokens"), 40);
+    assert_eq!(body, json!({"max_tokens": 40}), "no answer exceeds the day");
     let error = SamplingError::BudgetSpent(budget(2, 7))
         .to_rpc_error()
         .message;
@@ -296,4 +301,31 @@ fn a_budget_is_spent_at_its_first_limit_and_shortens_the_last_answer() {
         error.contains("2 of 2 requests, 7 of 100 tokens"),
         "{error}"
     );
+}
+
+#[test]
+fn an_unusable_answer_costs_what_was_reserved() {
+    let charged = |answer| charged_tokens(&answer, 400, 150);
+    let counted = Completion {
+        tokens: Some(7),
+        ..Completion::default()
+    };
+    assert_eq!(charged(Ok(counted)), 7);
+    assert_eq!(charged(Ok(Completion::default())), 100);
+    assert_eq!(charged(Err(SamplingError::Silent(60))), 100);
+    for unusable in [
+        SamplingError::AnswerTooLarge(9),
+        SamplingError::Garbage("it ends early"),
+        SamplingError::Failed("overloaded".into()),
+    ] {
+        assert_eq!(charged(Err(unusable)), 150);
+    }
+    let unsent = SamplingError::Unreachable("no route".into());
+    assert_eq!(charged(Err(unsent)), 0);
+}
+
+#[test]
+fn a_model_with_control_characters_is_refused_with_a_reason() {
+    let error = check_models(&["small\nlarge".to_owned()]).expect_err("refused");
+    assert!(error.to_string().contains("control characters"), "{error}");
 }

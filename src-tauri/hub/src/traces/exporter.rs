@@ -1,9 +1,12 @@
-//! Sends spans to a collector in batches. Nothing waits for it: if the collector is slow or away,
-//! spans are dropped and counted.
+//! Sends spans to a collector in batches. No request waits for the collector: if it is slow or
+//! unreachable, spans are dropped and counted.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Mutex,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -34,14 +37,14 @@ use crate::metrics::Metrics;
 
 /// The most spans that wait for the collector.
 const MAX_QUEUED: usize = 2_048;
-/// The most spans of one request to the collector.
+/// The most spans in one request to the collector.
 const MAX_BATCH: usize = 512;
-/// How long a span waits for others, to be sent together.
+/// How long a span waits for others, so that they are sent together.
 const BATCH_INTERVAL: Duration = Duration::from_secs(2);
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the hub waits at its end for spans to be sent.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
-/// How often dropped spans are logged at most.
+/// The shortest time between two lines in the log about spans that could not be sent.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 /// The largest answer of a collector that is read, in bytes.
 const MAX_ANSWER: usize = 64 * 1024;
@@ -49,11 +52,11 @@ const MAX_ANSWER: usize = 64 * 1024;
 /// The prefix of the names of secrets that the headers may contain.
 pub(crate) const SECRET_PREFIX: &str = "otlp";
 
-/// Where the spans go.
+/// The address of a collector, and how to send spans to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Collector {
     pub(super) url: String,
-    /// May refer to secrets.
+    /// The headers of each request. Their values may refer to secrets.
     headers: BTreeMap<String, String>,
     includes_content: bool,
 }
@@ -79,6 +82,8 @@ impl Collector {
 /// The queue of spans, and the task that sends them.
 pub(super) struct Exporter {
     spans: mpsc::Sender<Span>,
+    /// The number of spans that are neither sent nor dropped yet.
+    waiting: Arc<AtomicUsize>,
     includes_content: bool,
     metrics: Metrics,
     stopping: CancellationToken,
@@ -93,6 +98,7 @@ impl Exporter {
         metrics: Metrics,
     ) -> Self {
         let (spans, queue) = mpsc::channel(MAX_QUEUED);
+        let waiting = Arc::new(AtomicUsize::new(0));
         let stopping = CancellationToken::new();
         let includes_content = collector.includes_content;
         let sender = Sender {
@@ -101,12 +107,14 @@ impl Exporter {
             secrets,
             logs,
             metrics: metrics.clone(),
+            waiting: waiting.clone(),
             unlogged: 0,
             logged_at: None,
         };
         let task = tokio::spawn(sender.run(queue, stopping.clone()));
         Self {
             spans,
+            waiting,
             includes_content,
             metrics,
             stopping,
@@ -120,12 +128,15 @@ impl Exporter {
 
     /// Queues a span. If the queue is full, the span is dropped.
     pub(super) fn queue(&self, span: Span) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
         if self.spans.try_send(span).is_err() {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
             self.metrics.count_spans(1, false);
         }
     }
 
-    /// Sends the spans that wait, for [`CLOSE_TIMEOUT`] at most.
+    /// Sends the queued spans, for [`CLOSE_TIMEOUT`] at most. Spans that are not sent by then are
+    /// dropped.
     pub(super) async fn close(&self) {
         self.stopping.cancel();
         let task = self.task.lock().ok().and_then(|mut task| task.take());
@@ -133,7 +144,13 @@ impl Exporter {
             && timeout(CLOSE_TIMEOUT, &mut task).await.is_err()
         {
             task.abort();
-            tracing::warn!("the last spans did not reach the collector in time");
+            // The task may end by itself before it is aborted.
+            let _ = task.await;
+            let dropped = self.waiting.swap(0, Ordering::Relaxed);
+            self.metrics.count_spans(dropped, false);
+            tracing::warn!(
+                "{dropped} spans were dropped, because they did not reach the collector in time"
+            );
         }
     }
 }
@@ -151,7 +168,10 @@ struct Sender {
     secrets: Secrets,
     logs: Logs,
     metrics: Metrics,
-    /// The spans that were dropped since the last line in the log.
+    /// The number of spans that are neither sent nor dropped yet.
+    waiting: Arc<AtomicUsize>,
+    /// The spans that could not be sent since the last line in the log. Spans for which the queue
+    /// had no room are not among them.
     unlogged: usize,
     logged_at: Option<Instant>,
 }
@@ -197,6 +217,7 @@ impl Sender {
             Err(_) => Some(format!("no answer in {} s", EXPORT_TIMEOUT.as_secs())),
         };
         self.metrics.count_spans(count, failure.is_none());
+        self.waiting.fetch_sub(count, Ordering::Relaxed);
         if let Some(why) = failure {
             self.log_dropped(count, &why);
         }
@@ -226,7 +247,7 @@ impl Sender {
         if !status.is_success() {
             return Err(ExportError::Status(status));
         }
-        // Read to the end, so that the connection can be used again.
+        // The answer is read to its end, so that the connection can be used again.
         let _ = answer.bytes(MAX_ANSWER).await;
         Ok(())
     }
@@ -289,3 +310,6 @@ fn request_with(spans: Vec<Span>) -> ExportTraceServiceRequest {
         }],
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -137,7 +137,7 @@ fn an_answer_is_distinguished_from_a_request_with_the_same_id() {
 }
 
 #[test]
-fn an_escaped_method_is_its_text() {
+fn a_method_is_unescaped() {
     assert_eq!(
         parse_request(r#"{"jsonrpc":"2.0","id":1,"method":"p\u0069ng"}"#).1,
         "ping"
@@ -256,7 +256,7 @@ fn nesting_is_bounded_without_recursion() {
 }
 
 #[test]
-fn data_that_is_null_is_data() {
+fn an_error_keeps_data_that_is_null() {
     let error: &RawValue =
         serde_json::from_str(r#"{"code":1,"message":"m","data":null}"#).expect("JSON");
     let Ok(Reply::Error(error)) = read_reply(Err(error)) else {
@@ -266,7 +266,7 @@ fn data_that_is_null_is_data() {
 }
 
 #[test]
-fn a_clients_error_keeps_all_its_members_and_one_that_cannot_be_read_is_passed_on_whole() {
+fn a_clients_error_keeps_unknown_members_and_a_malformed_error_is_passed_on_whole() {
     let parse_error_reply = |text: &str| {
         let error: &RawValue = serde_json::from_str(text).expect("JSON");
         read_reply(Err(error))
@@ -342,7 +342,7 @@ proptest! {
     }
 
     #[test]
-    fn a_key_that_is_there_twice_however_it_is_spelled_is_refused(bytes: Vec<u8>, index: prop::sample::Index) {
+    fn a_key_that_occurs_twice_in_any_spelling_is_refused(bytes: Vec<u8>, index: prop::sample::Index) {
         let mut choices = Choices::new(&bytes);
         let mut members = members(&mut choices);
         let key = members[index.index(members.len())].0.clone();

@@ -4,8 +4,8 @@ use serde_json::value::RawValue;
 
 use super::{RawObject, fold_key};
 
-/// An object that is written and read again has the same keys and values in the same order, and
-/// writing it again changes nothing.
+/// Checks that an object has the same keys and values in the same order after it is written and
+/// read again, and that a second round trip changes nothing.
 pub(crate) fn rewritten_is_the_same(text: &str) {
     let Ok(raw) = serde_json::from_str::<&RawValue>(text) else {
         return;
@@ -24,7 +24,7 @@ pub(crate) fn rewritten_is_the_same(text: &str) {
             .get(key)
             .expect("the object contains each of its keys")
             .get();
-        assert!(text.contains(value), "{value} does not stand in {text}");
+        assert!(text.contains(value), "{value} does not occur in {text}");
         assert_eq!(
             Some(value),
             read_again.get(key).map(RawValue::get),
@@ -34,7 +34,8 @@ pub(crate) fn rewritten_is_the_same(text: &str) {
     assert_eq!(read_again.to_raw().get(), written.get());
 }
 
-/// Two keys that fold to different texts are different for every reader that ignores case.
+/// Checks that a key folds to the same text as its variants in upper and lower case. Two keys that
+/// fold to different texts are therefore different for every reader that ignores case.
 pub(crate) fn a_key_folds_like_its_variants(key: &str) {
     let folded = fold_key(key);
     for variant in [key.to_uppercase(), key.to_lowercase(), folded.clone()] {

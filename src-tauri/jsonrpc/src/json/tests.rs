@@ -94,7 +94,7 @@ proptest! {
 }
 
 #[test]
-fn an_escaped_key_may_be_the_one_that_is_looked_for() {
+fn a_value_with_a_unicode_escape_may_mention_any_text() {
     let mentions = |text: &str| mentions(&raw(text.to_owned()), "result");
     assert!(mentions(r#"{"result":1}"#));
     assert!(mentions(r#"{"re\u0073ult":1}"#));

@@ -10,12 +10,12 @@ fn an_error_keeps_all_members() {
     let text = r#"{"code":-32000,"message":"m","data":{"a" : 1.0},"retryable":true,"x":[1e400]}"#;
     let error = read(text).expect("readable");
     assert_eq!(json::to_raw(&error).get(), text);
-    let moved = RpcError {
+    let with_other_code = RpcError {
         code: -32602,
         ..error
     };
     assert_eq!(
-        json::to_raw(&moved).get(),
+        json::to_raw(&with_other_code).get(),
         text.replace("-32000", "-32602"),
         "a translated code changes nothing else"
     );

@@ -9,8 +9,8 @@ use crate::{
     rpc::{Reply, RpcError},
 };
 
-/// Checks that each part of a message occurs in its text, and stays the same if it is written and
-/// read again.
+/// Checks that each part of a message occurs in the message's text, and that the part stays the
+/// same if it is written and read again.
 pub(crate) fn read_is_what_was_sent(text: &[u8]) {
     let Ok(text) = Json::from_utf8(text.to_vec()) else {
         return;
@@ -18,7 +18,7 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
     let Some(message) = parse(&text) else { return };
     let text = text.get();
     let assert_in_text =
-        |raw: &RawValue| assert!(text.contains(raw.get()), "{raw} does not stand in {text}");
+        |raw: &RawValue| assert!(text.contains(raw.get()), "{raw} does not occur in {text}");
     match message {
         ServerMessage::Answer { id, reply } => {
             if let Reply::Result(result) = &reply {
@@ -52,7 +52,8 @@ pub(super) fn read(bytes: Vec<u8>) -> Option<ServerMessage> {
     parse(&Json::from_utf8(bytes).expect("Drawbridge writes text"))
 }
 
-/// Checks that the messages that Drawbridge writes are read without a change.
+/// Checks that the messages that Drawbridge writes are read without a change, except that the
+/// params `null` are read as missing params. `text` is the method, and the message of an error.
 pub(crate) fn written_is_read(id: u64, text: &str, value: Option<&RawValue>) {
     let params = value
         .filter(|value| value.get() != "null")
@@ -69,7 +70,7 @@ pub(crate) fn written_is_read(id: u64, text: &str, value: Option<&RawValue>) {
                 (id.to_string().as_str(), text)
             );
             assert_eq!(get(&sent).as_deref(), params);
-            error_is_read(&read, id, text, value);
+            answer_is_read(&read, id, text, value);
         }
         other => panic!("a request is read as {other:?}"),
     }
@@ -85,7 +86,7 @@ pub(crate) fn written_is_read(id: u64, text: &str, value: Option<&RawValue>) {
 }
 
 /// Checks that an answer that Drawbridge wrote, a result or an error, is read without a change.
-fn error_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValue>) {
+fn answer_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValue>) {
     if let Some(value) = value {
         match read(encode_reply(raw_id.get(), &Ok(value.to_owned().into())).to_vec()) {
             Some(ServerMessage::Answer {

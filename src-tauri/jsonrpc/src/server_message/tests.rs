@@ -22,7 +22,7 @@ fn a_result_is_kept_as_it_was_written() {
 }
 
 #[test]
-fn an_errors_data_is_kept_and_a_missing_code_is_forgiven() {
+fn the_data_of_an_error_is_kept_and_a_missing_code_becomes_0() {
     let Some(ServerMessage::Answer {
         reply: Reply::Error(error),
         ..
@@ -59,7 +59,7 @@ fn an_error_keeps_unknown_members_and_a_malformed_error_is_passed_on_whole() {
 }
 
 #[test]
-fn an_answer_to_no_request_is_an_answer_without_id() {
+fn an_error_with_a_null_id_is_an_answer_without_id() {
     assert!(matches!(
         parse(&Json::new(
             r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#
@@ -133,7 +133,7 @@ fn a_result_that_is_null_is_a_result() {
 }
 
 #[test]
-fn data_that_is_null_is_data() {
+fn an_error_keeps_data_that_is_null() {
     let text =
         Json::new(r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":null}}"#);
     let Some(ServerMessage::Answer {

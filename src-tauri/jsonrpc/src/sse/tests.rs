@@ -16,7 +16,7 @@ fn events(parts: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn an_event_is_its_data_lines() {
+fn the_data_of_an_event_is_its_data_lines() {
     assert_eq!(
         events(&["event: message\nid: 1\ndata: one\ndata:two\n\n: comment\n\ndata: three\n\n"]),
         ["one\ntwo", "three"]
@@ -24,7 +24,7 @@ fn an_event_is_its_data_lines() {
 }
 
 #[test]
-fn an_event_has_its_name_and_only_its_own() {
+fn a_name_applies_to_one_event_only() {
     let found = SseParser::new(1_000)
         .push(b"event: endpoint\ndata: /m\n\ndata: x\n\nevent: ping\n\ndata: y\n\n");
     let found: Vec<_> = found
@@ -40,7 +40,7 @@ fn an_event_has_its_name_and_only_its_own() {
 }
 
 #[test]
-fn line_ends_of_every_kind_and_cuts_at_any_byte_are_the_same() {
+fn the_kind_of_line_end_and_a_cut_at_any_byte_make_no_difference() {
     let text = "data: a\r\n\r\ndata: b\r\rdata: c\n\n";
     let bytes: Vec<String> = text.chars().map(String::from).collect();
     let parts: Vec<&str> = bytes.iter().map(String::as_str).collect();
@@ -49,7 +49,7 @@ fn line_ends_of_every_kind_and_cuts_at_any_byte_are_the_same() {
 }
 
 #[test]
-fn an_empty_event_is_ignored() {
+fn an_event_without_data_or_with_blank_data_is_ignored() {
     assert!(events(&["data:\n\ndata: \n\nevent: x\n\n"]).is_empty());
 }
 
@@ -104,7 +104,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_in_any_pieces_are_the_same_events(body in body(), sizes: Vec<u8>, max in 1_usize..200) {
+    fn the_events_do_not_depend_on_how_the_bytes_are_cut(body in body(), sizes: Vec<u8>, max in 1_usize..200) {
         properties::events_do_not_depend_on_cuts(&arbitrary_json::split_bytes(&body, &sizes), max);
     }
 

@@ -40,6 +40,23 @@ fn a_default_port_may_be_omitted_with_its_own_scheme_only() {
 }
 
 #[test]
+fn every_spelling_of_the_unspecified_address_is_refused() {
+    for text in [
+        "0.0.0.0",
+        "0.0.0.0:80",
+        "[::]",
+        "[::0]:80",
+        "[0:0:0:0:0:0:0:0]",
+    ] {
+        let refused = text.parse::<AllowedHost>();
+        assert!(
+            matches!(refused, Err(AllowedHostError::Unspecified(_))),
+            "{text}: {refused:?}"
+        );
+    }
+}
+
+#[test]
 fn only_exact_hosts_are_accepted() {
     for text in [
         "",

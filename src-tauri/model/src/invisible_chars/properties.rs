@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::{escape, escape_json, escape_lines, is_hidden};
 
-/// Escaped text has no hidden characters, text without them stays as it is, and escaping it once
-/// more changes nothing.
+/// Checks that escaped text has no hidden characters, that text without hidden characters stays as
+/// it is, and that escaping a second time changes nothing.
 pub(crate) fn escaped_text_is_visible(text: &str) {
     let escaped = escape(text);
     assert!(!escaped.contains(is_hidden), "{text:?} became {escaped:?}");
@@ -21,8 +21,8 @@ pub(crate) fn escaped_text_is_visible(text: &str) {
     );
 }
 
-/// Escaped JSON has no hidden characters outside of the space between its tokens, and has the same
-/// value.
+/// Checks that escaped JSON has the same value, and no hidden characters if there is no white space
+/// between its tokens.
 pub(crate) fn escaped_json_has_the_same_value(json: &str) {
     let Ok(value) = serde_json::from_str::<Value>(json) else {
         return;

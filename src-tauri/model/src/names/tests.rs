@@ -17,7 +17,7 @@ fn a_path_is_not_a_valid_id() {
 }
 
 #[test]
-fn a_plain_name_is_server_and_tool() {
+fn a_plain_name_consists_of_the_server_and_the_tool() {
     assert_eq!(exposed_name("fs", &ServerId::new("fs"), "read"), "fs__read");
 }
 
@@ -59,7 +59,7 @@ fn names_of_built_in_tools_and_lookalikes_are_reserved() {
 }
 
 #[test]
-fn a_prefix_splits_a_name_in_one_way_only() {
+fn a_prefix_is_short_plain_and_splits_a_name_in_one_way_only() {
     for prefix in ["", "fs", "my-files_2"] {
         assert!(is_valid_prefix(prefix), "{prefix}");
     }

@@ -35,11 +35,11 @@ struct Sampling {
 pub struct OwnCapabilities {
     /// Whether a provider answers sampling requests.
     pub sampling: bool,
-    /// Whether the provider gets the tools of a sampling request.
+    /// Whether the provider also answers sampling requests with tools.
     pub sampling_tools: bool,
-    /// Whether a person can be asked for input on screen.
+    /// Whether Drawbridge can ask a person for input on a screen.
     pub elicitation: bool,
-    /// Whether there are roots to give.
+    /// Whether Drawbridge has roots to name.
     pub roots: bool,
 }
 
@@ -127,8 +127,8 @@ impl ClientCapabilities {
         all.to_raw()
     }
 
-    /// Returns whether the client answers such a request of a server. A client that supports
-    /// sampling without tools gets requests with tools only if nobody else can answer them.
+    /// Returns whether the client answers such a request of a server. Ignores whether a sampling
+    /// request has tools; see [`Self::lacks_sampling_tools`].
     pub fn can_answer(&self, method: &str, params: Option<&RawValue>) -> bool {
         match method {
             "ping" => true,
@@ -136,7 +136,7 @@ impl ClientCapabilities {
             "elicitation/create" => self
                 .elicitation
                 .as_ref()
-                .is_some_and(|ways| ways.supports_mode(params)),
+                .is_some_and(|elicitation| elicitation.supports_mode(params)),
             "roots/list" => self.roots,
             _ => false,
         }
@@ -150,7 +150,7 @@ impl ClientCapabilities {
     }
 }
 
-/// Returns an object with these members, which are empty objects if they are missing.
+/// Returns the object with an empty object for each of these members that is missing or null.
 fn with_members(object: Option<&RawValue>, members: &[&'static str]) -> Box<RawValue> {
     let mut object = object
         .and_then(|object| RawObject::parse(object).ok())
@@ -173,9 +173,9 @@ impl Elicitation {
     }
 }
 
-/// Returns the capabilities that Drawbridge declares to legacy servers: all, because one of its
-/// clients may have them, and the extensions of these clients. A legacy server reads them once, its
-/// session is shared by clients that come and go, and its tools may depend on them.
+/// Returns the capabilities that Drawbridge declares to a legacy server: all capabilities, and the
+/// extensions of its clients. The server reads the capabilities once, and its tools may depend on
+/// them, but clients that come and go share its session, and any of them may have a capability.
 pub(super) fn declared_to_servers(extensions: &Extensions) -> serde_json::Value {
     let mut all = serde_json::json!({
         "sampling": { "context": {}, "tools": {} },
@@ -209,7 +209,7 @@ pub(super) fn declared_to_clients(revision: &str, extensions: &Extensions) -> se
     all
 }
 
-/// The capabilities of a server that Drawbridge needs to know.
+/// The parts of a server's capabilities that Drawbridge needs.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct ServerCapabilities {
     #[serde(default)]
@@ -244,7 +244,8 @@ impl ServerCapabilities {
     }
 }
 
-/// The levels of log messages, least severe first. A client receives messages from its level on.
+/// The levels of log messages, least severe first. A client receives the messages of its level and
+/// of all more severe levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
@@ -262,7 +263,7 @@ impl LogLevel {
     /// Reads the level at `member` of an object.
     ///
     /// # Errors
-    /// Returns an error (`-32602`) if it is not a level.
+    /// Returns an error (`-32602`) if the member is missing or is not a level.
     pub fn from_member(object: &RawObject<'_>, member: &str) -> Result<Self, RpcError> {
         let level = object
             .get(member)

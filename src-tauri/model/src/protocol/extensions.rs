@@ -1,6 +1,6 @@
 //! Extensions of the protocol that clients and servers declare in their capabilities, such as
-//! `io.modelcontextprotocol/ui`. Drawbridge passes the entries on between the eras, and acts on
-//! none of them but the one for tasks.
+//! `io.modelcontextprotocol/ui`. Drawbridge passes the extensions on between the eras, and acts
+//! only on the extension for tasks.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,11 @@ use serde_json::Value;
 /// The name of the extension for tasks, which Drawbridge declares itself and translates.
 pub(super) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// The most extensions of one peer that count, and the longest name and settings of one, in bytes.
+/// The most extensions that are read from one peer, or merged.
 const MAX_EXTENSIONS: usize = 32;
+/// The longest name of an extension, in bytes.
 const MAX_NAME: usize = 128;
+/// The longest settings of an extension, in bytes of JSON.
 const MAX_SETTINGS: usize = 4 * 1024;
 
 /// The settings of each extension, by its name, without the extension for tasks.
@@ -20,7 +22,8 @@ const MAX_SETTINGS: usize = 4 * 1024;
 pub struct Extensions(BTreeMap<String, Value>);
 
 impl Extensions {
-    /// Reads extensions that [`Extensions::to_json`] wrote. A text that cannot be read has none.
+    /// Reads extensions that [`Extensions::to_json`] wrote. Returns no extensions if the text
+    /// cannot be read.
     pub fn from_json(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_default()
     }
@@ -38,8 +41,8 @@ impl Extensions {
         self.0.is_empty()
     }
 
-    /// Adds the extensions of another peer. If both have an extension, lists in its settings are
-    /// joined, and of two other values the one that was there first stays.
+    /// Adds the extensions of another peer, up to 32 in all. If both peers have an
+    /// extension, its settings are merged: lists are joined, and any other value stays as it is.
     pub fn merge(&mut self, other: &Self) {
         for (name, settings) in &other.0 {
             if let Some(merged) = self.0.get_mut(name) {
@@ -131,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_or_is_translated_is_left_out() {
+    fn extensions_that_are_malformed_too_long_too_many_or_translated_are_dropped() {
         let long = "x".repeat(MAX_SETTINGS);
         let extensions = read(&json!({
             TASKS_EXTENSION: {}, "com.example/list": [], "com.example/long": {"text": long}, "com.example/kept": {},

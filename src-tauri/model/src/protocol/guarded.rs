@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy::RequestKind;
 
-/// A method whose requests the policy decides. Every request has a record.
+/// A method whose requests the policy decides. Every such request has a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub enum GuardedMethod {
@@ -80,8 +80,8 @@ impl GuardedMethod {
         }
     }
 
-    /// Returns what a request is about, in one column of a list: the tool of a call, or else the
-    /// method and the name.
+    /// Returns a short text that says what a request is about, for a column of a list: the tool of
+    /// a call, or else the method and the name.
     pub fn subject(self, name: &str) -> String {
         if self == Self::CallTool {
             name.to_owned()
@@ -95,7 +95,7 @@ impl GuardedMethod {
         self.sentence_with("wants", client, server, name)
     }
 
-    /// Returns a sentence like [`Self::sentence`] for a request that is over.
+    /// Returns a sentence like [`Self::sentence`] for a request that no longer waits.
     pub fn past_sentence(self, client: &str, server: &str, name: &str) -> String {
         self.sentence_with("wanted", client, server, name)
     }
@@ -107,11 +107,11 @@ impl GuardedMethod {
             Self::ReadResource => format!("{client} {wants} to read {name} of {server}"),
             Self::SubscribeToResource => format!("{client} {wants} to watch {name} of {server}"),
             Self::Complete => format!("{client} {wants} completions for {name} of {server}"),
-            Self::GetTask
-            | Self::UpdateTask
-            | Self::CancelTask
-            | Self::GetTaskResult
-            | Self::ListTasks => format!("{client} {wants} to follow a task of {name} of {server}"),
+            Self::GetTask | Self::GetTaskResult | Self::ListTasks => {
+                format!("{client} {wants} to follow a task of {name} of {server}")
+            }
+            Self::UpdateTask => format!("{client} {wants} to answer a task of {name} of {server}"),
+            Self::CancelTask => format!("{client} {wants} to cancel a task of {name} of {server}"),
             Self::CreateMessage => format!("{server} {wants} a message from {client}'s model"),
             Self::Elicit => format!("{server} {wants} to ask you for input in {client}"),
             Self::ListRoots => format!("{server} {wants} to know the folders of {client}"),
@@ -119,7 +119,8 @@ impl GuardedMethod {
     }
 
     /// Returns a sentence like [`Self::sentence`] for a request of a server that Drawbridge answers
-    /// in the client's place: `answered_by` is the model and the provider.
+    /// in the client's place. `answered_by` is the model and the provider that answer a sampling
+    /// request.
     pub fn bridged_sentence(self, client: &str, server: &str, answered_by: &str) -> String {
         match self {
             Self::CreateMessage => {
@@ -158,8 +159,9 @@ impl GuardedMethod {
         }
     }
 
-    /// Returns the kind by which rules decide a request of this method. A completion is decided by
-    /// the kind of what it completes: a prompt, or else a resource.
+    /// Returns the kind by which rules decide a request of this method. For a completion, this is
+    /// the kind of a completion of a resource template; the kind of a completion of a prompt's
+    /// argument is [`RequestKind::Prompts`].
     pub fn kind(self) -> RequestKind {
         match self {
             Self::CallTool

@@ -17,8 +17,8 @@ use super::{
 };
 use crate::cause::{Cause, MapText};
 
-/// Reads a client's `initialize`. Keeps the client's revision if it is a known legacy one, and
-/// otherwise takes the newest legacy revision.
+/// Reads a client's `initialize`. Keeps the client's revision if it is a known legacy revision, and
+/// otherwise uses the newest legacy revision.
 ///
 /// # Errors
 /// Returns an error (`-32602`) if the params are not those of `initialize`, or are longer than 64
@@ -101,7 +101,7 @@ pub fn initialize_params(revision: Option<&str>, extensions: &Extensions) -> Box
     }))
 }
 
-/// Why a server's answer to `initialize` is of no use.
+/// Why a server's answer to `initialize` cannot be used.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum InitializeError {
     #[error("The server's answer to initialize cannot be read: {source}")]

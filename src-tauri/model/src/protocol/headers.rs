@@ -31,7 +31,8 @@ pub struct HeaderParam {
     pub path: Vec<String>,
 }
 
-/// Returns the member of the params that `Mcp-Name` repeats, or `None` if the method has none.
+/// Returns the member of the params that `Mcp-Name` repeats, or `None` if requests of the method
+/// have no such header.
 pub fn name_member(method: &str) -> Option<&'static str> {
     match method {
         "tools/call" | "prompts/get" => Some("name"),
@@ -41,8 +42,8 @@ pub fn name_member(method: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the headers that every modern request has: the revision, the method, and the name if the
-/// method has one.
+/// Returns the headers of a modern request that do not depend on a tool's schema: the revision, the
+/// method, and the name if the method has one.
 pub fn standard_headers(method: &str, params: &RawObject<'_>) -> Vec<(String, String)> {
     let mut all = vec![
         (VERSION.to_owned(), revision::MODERN.to_owned()),
@@ -68,7 +69,7 @@ pub fn encode(value: &str) -> String {
     }
 }
 
-/// Decodes the value of a header. Returns `None` if it is malformed.
+/// Decodes the value of a header. Returns `None` if the value is malformed.
 pub fn decode(value: &str) -> Option<String> {
     if !value.bytes().all(|b| matches!(b, 0x20..=0x7e | b'\t')) {
         return None;
@@ -117,6 +118,8 @@ pub fn header_params(input_schema: &Value) -> Result<Vec<HeaderParam>, HeaderPar
     }
 }
 
+/// Adds the marked arguments of a schema to `found`. `path` are the keys that lead to the schema.
+/// `reachable` is whether only `properties` lead to it, and not, for example, `anyOf` or `items`.
 fn collect_params(
     schema: &Value,
     path: &mut Vec<String>,
@@ -173,8 +176,8 @@ fn header_name(name: &Value) -> Result<String, HeaderParamError> {
     Ok(format!("{PARAM_PREFIX}{}", name.to_ascii_lowercase()))
 }
 
-/// Returns the value of a mirrored argument in a call, or `None` if it is absent, null, a list or
-/// an object.
+/// Returns the value of an argument that a header repeats, or `None` if the value is absent, null,
+/// a list or an object.
 pub fn param_value(arguments: &RawValue, param: &HeaderParam) -> Option<String> {
     let mut value = arguments.to_owned();
     for key in &param.path {
@@ -189,8 +192,8 @@ pub fn param_value(arguments: &RawValue, param: &HeaderParam) -> Option<String> 
     }
 }
 
-/// Returns whether a header has the same value as the body. Safe integers are compared as numbers,
-/// so `42` equals `42.0`.
+/// Returns whether a header has the same value as the body. Integers below 2^53 are
+/// compared as numbers, so `42` equals `42.0`.
 pub fn values_match(header: &str, body: &str) -> bool {
     let integer = |text: &str| {
         let number = text.parse::<f64>().ok()?;

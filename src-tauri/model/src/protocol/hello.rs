@@ -9,7 +9,8 @@ use super::{
     revision::{self, Era},
 };
 
-/// The longest introduction of a client, in bytes. It is kept as long as the client's session.
+/// The longest introduction of a client, in bytes. Drawbridge keeps the introduction as long as the
+/// client's session.
 const MAX_CLIENT_BYTES: usize = 64 * 1024;
 
 /// A client's introduction: sent once with `initialize` (legacy), or with each request (modern).
@@ -60,7 +61,8 @@ impl ClientHello {
         }
     }
 
-    /// Returns the client's name and version, such as `claude-code 2.1.329`.
+    /// Returns the client's name and version, such as `claude-code 2.1.329`, or `None` if the
+    /// client sent no readable `clientInfo`.
     pub fn software(&self) -> Option<String> {
         let info: Implementation = serde_json::from_str(self.info.as_ref()?.get()).ok()?;
         Some(format!("{} {}", info.name, info.version).trim().to_owned())

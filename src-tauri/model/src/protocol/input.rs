@@ -26,7 +26,7 @@ pub struct InputRequest {
 }
 
 impl InputRequired {
-    /// Reads a result. Returns `None` if it is not a valid `input_required` result.
+    /// Reads a result. Returns `None` if the result is not a valid `input_required` result.
     pub fn read(result: &Json) -> Option<Self> {
         if !json::mentions(result, "input_required") {
             return None;
@@ -121,7 +121,7 @@ impl RetryInput {
     /// Moves the members that belong to a retry out of the params.
     ///
     /// # Errors
-    /// Returns an error (`-32602`) if one of them has the wrong type.
+    /// Returns an error (`-32602`) if one of these members has the wrong type.
     pub fn take_from(params: &mut RawObject<'_>) -> Result<Self, RpcError> {
         let invalid = |member: &str, expected: &str| {
             RpcError::new(

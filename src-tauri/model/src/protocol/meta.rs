@@ -1,7 +1,7 @@
 //! The `_meta` of modern messages: the client, its revision and its capabilities.
 //!
-//! The hub takes these members out of the params of an incoming request, and adds them to a request
-//! that it sends to a modern server. A decision about a call therefore does not depend on the
+//! The hub takes these members out of the params of a client's request, and adds them to a request
+//! that the hub sends to a modern server. A decision about a call therefore does not depend on the
 //! client's revision.
 
 use std::{borrow::Cow, sync::LazyLock};
@@ -60,7 +60,7 @@ pub fn names_modern_revision(error: &RpcError) -> bool {
 #[derive(Debug, Clone)]
 pub struct RequestMeta {
     pub hello: ClientHello,
-    /// The lowest level of log messages that the client wants; `None` if it wants none.
+    /// The lowest level of log messages that the client wants; `None` if it wants no messages.
     pub log_level: Option<LogLevel>,
 }
 
@@ -72,7 +72,8 @@ pub fn named_revision(params: Option<&RawValue>) -> Option<String> {
     Some(serde_json::from_str(version.get()).unwrap_or_else(|_| version.get().to_owned()))
 }
 
-/// Takes the client's introduction out of the params. Returns it with the remaining params.
+/// Takes the client's introduction out of the params. Returns the introduction and the remaining
+/// params.
 ///
 /// # Errors
 /// Returns an error (`-32602`) if a required member is missing or a member has the wrong type, or
@@ -137,14 +138,14 @@ pub fn unsupported_revision(requested: &str) -> RpcError {
 /// The members that Drawbridge adds to the `_meta` of a request to a server.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OutgoingMeta<'a> {
-    /// Whether the server is a modern one, which needs the client's introduction with each request.
+    /// Whether the server is modern, so that it needs the client's introduction with each request.
     pub modern: bool,
     /// The client that the request is sent for; `None` for Drawbridge itself.
     pub client: Option<&'a ClientHello>,
-    /// The extensions that Drawbridge declares in a request of its own: those of its clients.
+    /// The extensions of Drawbridge's clients, for a request of Drawbridge itself.
     pub own_extensions: Option<&'a Extensions>,
-    /// The capabilities to declare: those of the client with those of Drawbridge. `None` for those
-    /// of the client alone.
+    /// The capabilities to declare, if they are not those of the client alone: those of the client
+    /// together with those of Drawbridge.
     pub capabilities: Option<&'a RawValue>,
     pub log_level: Option<LogLevel>,
     /// Drawbridge's own progress token; `None` if no progress is wanted.
@@ -154,7 +155,7 @@ pub struct OutgoingMeta<'a> {
     pub trace: Option<TraceContext>,
 }
 
-/// Returns the params with these members in their `_meta`, as JSON text.
+/// Returns the params with the members of `outgoing` in their `_meta`, as JSON text.
 ///
 /// # Errors
 /// Returns an error if the params are not a JSON object that can be read.
@@ -191,7 +192,8 @@ pub fn add_meta(
     Ok(text)
 }
 
-/// Returns the params of a request of Drawbridge's own to a modern server that has no other params.
+/// Returns the params of a request that Drawbridge itself sends to a modern server, with nothing
+/// but `_meta`.
 pub fn own_params(extensions: &Extensions) -> String {
     add_meta(
         None,
@@ -207,7 +209,7 @@ pub fn own_params(extensions: &Extensions) -> String {
 fn merge_meta(params: &str, outgoing: &OutgoingMeta<'_>) -> Result<String, serde_json::Error> {
     let mut params: RawObject<'_> = serde_json::from_str(params)?;
     update_meta(&mut params, |meta| {
-        // A legacy client may have set this key. The server must not take it for Drawbridge's.
+        // A legacy client may have set this member. The server must not take it for Drawbridge's.
         if outgoing.modern {
             meta.remove(LOG_LEVEL);
         }
@@ -279,7 +281,7 @@ pub fn without_subscription_id(params: &RawValue) -> Box<RawValue> {
     object.to_raw()
 }
 
-/// Returns the result of a subscription that ends because Drawbridge ends.
+/// Returns the result of a subscription that ends because Drawbridge shuts down.
 pub fn subscription_ended_result(id: &RawValue) -> Box<RawValue> {
     json::raw(format!(
         r#"{{"resultType":"complete","_meta":{{"{SUBSCRIPTION}":{}}}}}"#,
@@ -287,7 +289,7 @@ pub fn subscription_ended_result(id: &RawValue) -> Box<RawValue> {
     ))
 }
 
-/// Changes `_meta`, which begins empty if it is missing or cannot be read.
+/// Changes `_meta`. If it is missing or cannot be read, an empty object is changed instead.
 fn update_meta(params: &mut RawObject<'_>, change: impl FnOnce(&mut RawObject<'_>)) {
     let meta = params
         .get("_meta")

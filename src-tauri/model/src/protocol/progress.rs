@@ -1,4 +1,4 @@
-//! The token under which a request gets progress.
+//! Progress tokens, which say to which request a progress notification belongs.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -22,8 +22,9 @@ static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 pub struct ProgressToken(Arc<RawValue>);
 
 impl ProgressToken {
-    /// Returns the token under which Drawbridge asks a server for progress: the id of the request,
-    /// with a hash that only this process can make, so that no other request can name it.
+    /// Returns the token of Drawbridge's request with this id to a server. It contains the id, and
+    /// a hash that only this process can make, so that a server cannot guess the token of another
+    /// request.
     pub fn for_request(id: u64) -> Self {
         let hash = KEY.hash_one(id);
         Self(json::raw(format!(r#""{id}-{hash:016x}""#)).into())
@@ -64,7 +65,7 @@ impl ProgressToken {
     }
 
     /// Returns the id of Drawbridge's request to which the params of a server's
-    /// `notifications/progress` belong.
+    /// `notifications/progress` belong, or `None` if the token is not one of Drawbridge's.
     pub fn read_request_id(progress: &RawObject<'_>) -> Option<u64> {
         let token = progress.get(MEMBER)?;
         let (id, _) = token.get().strip_prefix('"')?.split_once('-')?;
@@ -78,8 +79,8 @@ impl ProgressToken {
     }
 
     /// Returns the params of Drawbridge's own `notifications/progress` for a request that is not
-    /// sent yet. Progress must increase, so each value is 1e-6 higher than the one before, and
-    /// leaves room for the server's own progress.
+    /// sent yet. The progress is `count` times 1e-6, because it must increase, and must stay below
+    /// the server's own progress, which follows.
     pub fn early_progress(&self, count: u32, message: &str) -> Box<RawValue> {
         json::raw(format!(
             r#"{{"progressToken":{},"progress":{},"message":{}}}"#,

@@ -25,8 +25,9 @@ pub fn check_allowed(client: &ClientHello) -> Result<(), RpcError> {
     })
 }
 
-/// Returns whether a call may become a task: if a modern client named the extension, or if the
-/// params of a legacy call (`extra`, without name and arguments) mention `task`.
+/// Returns whether a call may become a task. A modern client must have named the extension. The
+/// params of a legacy call must mention `task`; `extra` are these params without name and
+/// arguments.
 pub fn may_become_task(client: &ClientHello, extra: Option<&RawValue>) -> bool {
     if client.era.is_modern() {
         names_extension(client)
@@ -90,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_status_is_a_status() {
+    fn an_answer_with_more_than_a_status_is_not_only_a_status() {
         for (text, expected) in [
             (
                 r#"{"task":{"taskId":"a","status":"working","ttl":null}}"#,
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_created_task_is_found_in_both_formats_only() {
+    fn a_created_task_is_found_in_the_formats_of_both_eras() {
         for (text, id) in [
             (r#"{"task":{"taskId":"a","status":"working"}}"#, Some("a")),
             (

@@ -1,5 +1,6 @@
 //! Translates results, errors and requests between the two eras. All functions are pure. Messages
-//! between peers of the same era stay unchanged.
+//! between peers of the same era stay unchanged, except that a modern client's result gets the
+//! required members that its server omitted.
 
 use drawbridge_jsonrpc::{
     json::{self, Json, RawObject},
@@ -20,7 +21,7 @@ const URL_ELICITATION_REQUIRED: i64 = -32042;
 /// The beginning of most modern results. A result that begins like this need not be parsed.
 const COMPLETE_PREFIX: &str = r#"{"resultType":"complete","#;
 
-/// Returns whether results of this method state how long they may be cached.
+/// Returns whether modern results of this method state how long they may be cached.
 fn is_cacheable(method: &str) -> bool {
     matches!(
         method,
@@ -69,6 +70,8 @@ fn result_for_legacy_client(method: &str, result: Json) -> Json {
     Json::new(text)
 }
 
+/// Returns the result without the members that only modern results have, or `None` if it cannot be
+/// read or is not final.
 fn without_modern_members(method: &str, result: &Json) -> Option<Json> {
     let mut object = RawObject::parse(result).ok()?;
     if object
@@ -131,8 +134,8 @@ fn requires_url(method: &str, error: &RpcError) -> bool {
     error.code == URL_ELICITATION_REQUIRED && supports_input_required(method)
 }
 
-/// Returns the URLs that a person has to visit before a server of the legacy era processes a
-/// request, or `None` if the error is another one.
+/// Returns requests for the URLs that a person has to visit before a legacy server processes a
+/// request, or `None` if the error says something else.
 pub fn required_urls(method: &str, error: &RpcError) -> Option<InputRequired> {
     let result = requires_url(method, error).then(|| url_input_required(error))?;
     InputRequired::read(&result?)
@@ -209,11 +212,13 @@ pub fn translate_result(client: Era, server: Era, method: &str, result: Json) ->
 /// Returns the input that a modern server requires from a legacy client, or `None` if the result
 /// can be passed on. A legacy client does not understand `input_required`, so the hub has to send
 /// it requests instead.
-pub fn needs_client_input(client: Era, server: Era, result: &Json) -> Option<InputRequired> {
-    let may_be = client == Era::Legacy
+pub fn required_client_input(client: Era, server: Era, result: &Json) -> Option<InputRequired> {
+    let may_require_input = client == Era::Legacy
         && server == Era::Modern
         && !result.get().starts_with(COMPLETE_PREFIX);
-    may_be.then(|| InputRequired::read(result)).flatten()
+    may_require_input
+        .then(|| InputRequired::read(result))
+        .flatten()
 }
 
 #[cfg(test)]

@@ -21,10 +21,11 @@ pub struct SpecChange {
     pub after: Option<Value>,
 }
 
-/// Returns whether a person has to accept `offered` again, given that `accepted` was accepted and
-/// that both have the same identity. A spec file may only narrow what a server can do.
+/// Returns whether a person has to accept `offered`, given that `accepted` was accepted and that
+/// both have the same identity. Without a person, a change of the file may only narrow what a
+/// server can do.
 pub fn needs_acceptance(accepted: &ServerSpec, offered: &ServerSpec) -> bool {
-    // Each field is named, so that a new one does not compile without a decision.
+    // Each field is named, so that a new field does not compile until it has a place here.
     let ServerSpec {
         // Part of the identity.
         command: _,
@@ -38,23 +39,23 @@ pub fn needs_acceptance(accepted: &ServerSpec, offered: &ServerSpec) -> bool {
         transport: _,
         sandbox: _,
         builtin: _,
-        // How long Drawbridge waits, how often it tries and how it speaks to the server: they let
-        // the server do nothing that it could not do before.
+        // How long Drawbridge waits, how often it tries and how it speaks to the server. These
+        // fields let the server do nothing that it could not do before.
         protocol_version: _,
         timeouts: _,
         retries: _,
         cache_ttl_ms: _,
-        // What the server needs to be started at all.
+        // The variables that the server needs to start.
         required_env: _,
         // Without effect.
         other: _,
-        // The names that people and clients see, and the program that is said to start the server.
+        // The names that people and clients see, and the runtime that the spec claims.
         name,
         prefix,
         runtime_hint,
         // Whether the accepted program may be replaced.
         program_changes,
-        // Fields that a file may narrow without a person.
+        // Fields that the file may narrow without a person.
         enabled,
         lifecycle,
         isolation,
@@ -82,7 +83,7 @@ pub fn needs_acceptance(accepted: &ServerSpec, offered: &ServerSpec) -> bool {
         || *cache_results_ms > accepted.cache_results_ms
 }
 
-/// Returns the fields in which two specs differ, sorted by name.
+/// Returns the fields in which two specs differ, sorted by their JSON pointers.
 pub fn list_changes(accepted: &ServerSpec, offered: &ServerSpec) -> Vec<SpecChange> {
     let (accepted, offered) = (fields(accepted), fields(offered));
     let mut names: Vec<_> = accepted.keys().chain(offered.keys()).collect();
@@ -119,7 +120,8 @@ fn fields(spec: &ServerSpec) -> serde_json::Map<String, Value> {
     fields
 }
 
-/// Clients share more state if a process outlives a call.
+/// Returns a higher number for a lifecycle that allows more: clients share more state if a process
+/// outlives a call.
 fn lifecycle_rank(lifecycle: Lifecycle) -> u8 {
     match lifecycle {
         Lifecycle::Transient => 0,
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn any_change_of_the_appearance_needs_acceptance() {
+    fn a_change_that_neither_narrows_nor_widens_needs_acceptance_in_both_directions() {
         let pairs = [
             (json!({"name": "a"}), json!({"name": "b"})),
             (json!({}), json!({"prefix": ""})),

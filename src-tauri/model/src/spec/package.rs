@@ -12,15 +12,15 @@ pub struct Package<'a> {
     pub name: &'a str,
     /// The command that runs the package, such as `npx`.
     pub program: &'a str,
-    /// The arguments of the program before the package or the first other argument: subcommands and
-    /// options.
+    /// The subcommands and options of the program: all arguments before the first argument that is
+    /// neither.
     pub options: &'a [String],
-    /// Whether an argument of `options` names the package, as in `--from name`.
+    /// Whether one of `options` names the package, as in `--from name`.
     pub is_option: bool,
     /// The index of the argument that contains `text`.
-    arg: usize,
-    /// The number of bytes of the argument after `text`.
-    after: usize,
+    arg_index: usize,
+    /// The number of bytes that follow `text` in that argument.
+    bytes_after: usize,
 }
 
 /// Where a package comes from, and which program runs it.
@@ -38,10 +38,10 @@ pub enum PackageKind {
     Image,
 }
 
-/// A program that runs packages: the subcommands that do so, and the options that matter.
+/// One way in which a program runs packages: the subcommand, and the options that matter.
 struct Launcher {
     kind: PackageKind,
-    /// The first arguments; empty if the program does nothing else.
+    /// The first arguments; empty if the program does nothing but run packages.
     subcommand: &'static [&'static str],
     /// The options that name the package to run. The next argument after the options is then a
     /// program of the package.
@@ -50,7 +50,8 @@ struct Launcher {
     with: &'static [&'static str],
     /// The other options that are followed by a value.
     valued: &'static [&'static str],
-    /// Whether the first argument that is no option names a package, unless one of `from` does.
+    /// Whether the first argument that is no option names a package, unless an option of `from`
+    /// does.
     runs_first: bool,
 }
 
@@ -204,7 +205,8 @@ fn launchers(program: &str) -> Vec<Launcher> {
     }
 }
 
-/// Returns the packages and images without an exact version: another one may run at the next start.
+/// Returns the packages and images whose version is not fixed, so that another version may run at
+/// the next start.
 pub fn floating_packages(spec: &ServerSpec) -> Vec<Package<'_>> {
     let mut packages = list_packages(spec);
     packages.retain(|package| !package.is_fixed());
@@ -237,7 +239,7 @@ fn list_packages(spec: &ServerSpec) -> Vec<Package<'_>> {
         .unwrap_or_default()
 }
 
-/// Returns the name of a program without its folder and ending.
+/// Returns the name of a program in lower case, without its folder and ending.
 fn program_name(command: &str) -> String {
     let name = command.rsplit(['/', '\\']).next().unwrap_or(command);
     let name = name.to_lowercase();
@@ -249,7 +251,8 @@ fn program_name(command: &str) -> String {
 }
 
 impl Launcher {
-    /// Reads the arguments of a program, which begin at the index `first`.
+    /// Returns the packages that the arguments of a program name. The arguments begin at the index
+    /// `first`.
     fn read_packages<'a>(
         &self,
         program: &'a str,
@@ -274,7 +277,7 @@ impl Launcher {
                     value
                         .into_iter()
                         .flat_map(split_list)
-                        .map(|(text, after)| (text, index, after, true)),
+                        .map(|(text, bytes_after)| (text, index, bytes_after, true)),
                 );
             } else if self.valued.contains(&option) {
                 index += usize::from(has_value);
@@ -290,21 +293,22 @@ impl Launcher {
         }
         let packages = named
             .into_iter()
-            .map(|(text, arg, after, is_option)| Package {
+            .map(|(text, arg_index, bytes_after, is_option)| Package {
                 kind: self.kind,
                 text,
                 name: name_of(self.kind, text),
                 program,
                 options: &args[first..end],
                 is_option,
-                arg,
-                after,
+                arg_index,
+                bytes_after,
             });
         packages.filter(|package| !package.is_local()).collect()
     }
 }
 
-/// Splits a list such as `a,b>=1,<2` into its packages, each with the number of bytes that follow.
+/// Splits a list such as `a,b>=1,<2` into its packages, each with the number of bytes that follow
+/// it.
 fn split_list(list: &str) -> Vec<(&str, usize)> {
     let mut packages = Vec::new();
     let mut start = 0;
@@ -346,11 +350,11 @@ fn name_of(kind: PackageKind, text: &str) -> &str {
 }
 
 impl Package<'_> {
-    /// Returns whether the same package runs at each start.
+    /// Returns whether the text fixes the version, so that the same package runs at each start.
     fn is_fixed(&self) -> bool {
         let version = &self.text[self.name.len()..];
         if self.is_address() {
-            // A commit of a repository is fixed; nothing else at an address is.
+            // Of all addresses, only a commit of a repository is fixed.
             return self
                 .text
                 .rsplit(['@', '#'])
@@ -396,8 +400,8 @@ impl Package<'_> {
                 || self.text.get(1..3) == Some(":\\"))
     }
 
-    /// Returns the package with an exact version, or an image with its digest, as the spec has to
-    /// name it. `None` for an address, to which no version can be added.
+    /// Returns the text with which a spec names this version of the package. The version of an
+    /// image is its digest. Returns `None` for an address, to which no version can be added.
     pub fn with_version(&self, version: &str) -> Option<String> {
         if self.is_address() {
             return None;
@@ -413,17 +417,17 @@ impl Package<'_> {
         Some(format!("{name}{separator}{version}"))
     }
 
-    /// Returns the spec's arguments with `pinned` instead of this package. Several packages have to
-    /// be replaced in their order.
+    /// Returns the spec's arguments with `pinned` instead of this package. If an argument contains
+    /// several packages, the caller has to replace them in their order.
     pub fn replace_in(&self, args: &[String], pinned: &str) -> Vec<String> {
         let mut args = args.to_vec();
-        let arg = &mut args[self.arg];
-        let end = arg.len() - self.after;
+        let arg = &mut args[self.arg_index];
+        let end = arg.len() - self.bytes_after;
         arg.replace_range(end - self.text.len()..end, pinned);
         args
     }
 
-    /// Returns the name in its index, without extras such as `[cli]`.
+    /// Returns the name of the package in its package index, without extras such as `[cli]`.
     pub fn index_name(&self) -> &str {
         self.name.split('[').next().unwrap_or(self.name)
     }
@@ -512,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pinned_package_floats_no_more() {
+    fn a_package_with_an_added_version_no_longer_floats() {
         let digest = format!("sha256:{}", "00112233".repeat(8));
         for (line, version, pinned) in [
             (

@@ -6,7 +6,9 @@ use super::{
     package::floating_packages,
 };
 
-/// A spec that is read, written and read again is the same spec, and has the same identity.
+/// Checks that a spec that is read, written and read again is the same spec and has the same
+/// identity. Checks that a version can be added to its packages, and that checking the spec does
+/// not panic.
 pub(crate) fn written_is_read(text: &str) {
     let Ok(spec) = serde_json::from_str::<ServerSpec>(text) else {
         return;
@@ -23,7 +25,8 @@ pub(crate) fn written_is_read(text: &str) {
     let _ = crate::protocol::check_spec(&spec);
 }
 
-/// A spec has no changes against itself. What waits for acceptance is listed among the changes.
+/// Checks that a spec does not differ from itself, and that a difference that needs acceptance is
+/// listed among the changes.
 pub(crate) fn equal_specs_have_no_changes(one: &str, other: &str) {
     let read = |text| serde_json::from_str::<ServerSpec>(text);
     let (Ok(one), Ok(other)) = (read(one), read(other)) else {

@@ -5,7 +5,7 @@ fn spec(text: &str) -> ServerSpec {
 }
 
 #[test]
-fn contradicting_fields_are_reported() {
+fn invalid_and_contradicting_fields_are_reported() {
     for (text, error) in [
         ("{}", SpecError::NoCommandOrUrl),
         (
@@ -123,7 +123,7 @@ fn contradicting_fields_are_reported() {
 }
 
 #[test]
-fn only_what_would_run_affects_the_identity() {
+fn the_command_arguments_and_environment_affect_the_identity_and_the_name_does_not() {
     let base = spec(r#"{"name":"a","command":"x","args":["1"]}"#);
     assert_eq!(
         base.identity(),

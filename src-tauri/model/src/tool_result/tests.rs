@@ -1,4 +1,4 @@
-//! Tests of the one shape of results.
+//! Tests of the conversion of results.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -71,7 +71,7 @@ fn members_without_a_place_of_their_own_are_kept() {
 }
 
 #[test]
-fn the_history_is_the_first_of_content_items_structure_and_error() {
+fn the_history_is_the_first_part_that_is_not_empty() {
     let table = [
         (
             json!({"content":[{"type":"text","text":"a"},{"type":"image","data":"AA==","mimeType":"image/png"},
@@ -107,7 +107,7 @@ fn the_history_is_the_first_of_content_items_structure_and_error() {
 }
 
 #[test]
-fn a_failed_tool_says_what_went_wrong() {
+fn the_content_of_a_failed_call_is_its_error_message() {
     let failed = convert(&json!({
         "content": [{ "type": "text", "text": "no such file" }], "isError": true, "_meta": { "a": 1 }
     }));

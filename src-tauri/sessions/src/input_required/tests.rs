@@ -1,4 +1,4 @@
-//! Tests of requests whose client is asked a question and does not answer.
+//! Tests of requests whose client is asked a question.
 
 use drawbridge_model::{
     event::Events,
@@ -8,7 +8,7 @@ use drawbridge_model::{
 use super::*;
 use crate::{ClientScope, ClientSessions, message_stream};
 
-/// A modern client and its waiting requests.
+/// A modern client and its parked requests.
 struct Fixture {
     pending_inputs: PendingInputs,
     sessions: ClientSessions,
@@ -52,7 +52,7 @@ impl Fixture {
     {
         let reply = self
             .pending_inputs
-            .start_or_resume(self.attempt("{}"), |back, _, _| answer(back))
+            .start_or_resume(self.attempt("{}"), |client, _, _| answer(client))
             .await
             .expect("a result");
         RawObject::parse(&reply)
@@ -65,9 +65,9 @@ impl Fixture {
         let params = format!(
             r#"{{"requestState":"{state}","inputResponses":{{"input-1":{{"action":"accept"}}}}}}"#
         );
-        let begin = |_, _, _| async { panic!("it begins anew") };
+        let start = |_, _, _| async { panic!("the retry started a new request") };
         self.pending_inputs
-            .start_or_resume(self.attempt(&params), begin)
+            .start_or_resume(self.attempt(&params), start)
             .await
     }
 
@@ -76,12 +76,14 @@ impl Fixture {
     }
 }
 
-async fn request_input(back: &ClientHandle) -> RpcResult {
+async fn request_input(client: &ClientHandle) -> RpcResult {
     let question = InputRequest {
         method: "elicitation/create".into(),
         params: None,
     };
-    back.send_request(&question, Duration::from_secs(600)).await
+    client
+        .send_request(&question, Duration::from_secs(600))
+        .await
 }
 
 fn text(reply: RpcResult) -> String {
@@ -92,7 +94,7 @@ fn text(reply: RpcResult) -> String {
 async fn a_retry_resumes_its_request() {
     let fixture = fixture();
     let state = fixture
-        .start(|back| async move { request_input(&back).await })
+        .start(|client| async move { request_input(&client).await })
         .await;
     assert_eq!(text(fixture.retry(&state).await), r#"{"action":"accept"}"#);
     assert_eq!(fixture.count_parked(), 0);
@@ -111,15 +113,15 @@ async fn a_reply_without_the_client_is_kept_for_the_retry() {
     let fixture = fixture();
     let (ended, has_ended) = oneshot::channel();
     let state = fixture
-        .start(|back| async move {
-            let _ = tokio::time::timeout(Duration::from_secs(20), request_input(&back)).await;
+        .start(|client| async move {
+            let _ = tokio::time::timeout(Duration::from_secs(20), request_input(&client)).await;
             let _ = ended.send(());
             Ok(json::Json::new(r#"{"nobody":"answered"}"#))
         })
         .await;
     has_ended
         .await
-        .expect("it ends although its client does not ask again");
+        .expect("the request ends although its client does not retry");
     assert_eq!(
         text(fixture.retry(&state).await),
         r#"{"nobody":"answered"}"#
@@ -129,16 +131,16 @@ async fn a_reply_without_the_client_is_kept_for_the_retry() {
 #[tokio::test(start_paused = true)]
 async fn a_withdrawn_question_is_not_asked_again() {
     let fixture = fixture();
-    let (taken_back, is_taken_back) = oneshot::channel();
+    let (withdraw, withdrawn) = oneshot::channel();
     let state = fixture
-        .start(|back| async move {
-            let _ = tokio::time::timeout(Duration::from_secs(5), request_input(&back)).await;
-            let _ = taken_back.send(());
+        .start(|client| async move {
+            let _ = tokio::time::timeout(Duration::from_secs(5), request_input(&client)).await;
+            let _ = withdraw.send(());
             sleep(Duration::from_secs(60)).await;
             Ok(json::Json::new("{}"))
         })
         .await;
-    is_taken_back
+    withdrawn
         .await
         .expect("the server has withdrawn its question");
     assert_eq!(
@@ -151,26 +153,26 @@ async fn a_withdrawn_question_is_not_asked_again() {
 #[tokio::test(start_paused = true)]
 async fn a_request_ends_if_its_client_does_not_retry_in_time_or_is_revoked() {
     let fixture = fixture();
-    for shut_out in [false, true] {
+    for is_revoked in [false, true] {
         let (running, mut ended) = oneshot::channel::<()>();
         let begun = tokio::time::Instant::now();
         let state = fixture
-            .start(|back| async move {
+            .start(|client| async move {
                 let _running = running;
-                request_input(&back).await
+                request_input(&client).await
             })
             .await;
         assert_eq!(fixture.count_parked(), 1);
-        if shut_out {
+        if is_revoked {
             fixture.sessions.close_client(&fixture.session.client);
         }
         let _ = (&mut ended).await;
-        let patience = if shut_out {
+        let expected = if is_revoked {
             Duration::ZERO
         } else {
             RETRY_TIMEOUT
         };
-        assert_eq!(begun.elapsed().as_secs(), patience.as_secs());
+        assert_eq!(begun.elapsed().as_secs(), expected.as_secs());
         tokio::task::yield_now().await;
         assert_eq!(fixture.count_parked(), 0);
         assert!(fixture.retry(&state).await.is_err());
@@ -183,8 +185,8 @@ async fn unclaimed_replies_are_kept_up_to_a_limit() {
     let large = || json::Json::new(format!("\"{}\"", "x".repeat(MAX_REPLY_BYTES / 4)));
     let mut states = Vec::new();
     for _ in 0..6 {
-        let answer = |back: ClientHandle| async move {
-            let _ = tokio::time::timeout(Duration::from_secs(1), request_input(&back)).await;
+        let answer = |client: ClientHandle| async move {
+            let _ = tokio::time::timeout(Duration::from_secs(1), request_input(&client)).await;
             Ok(large())
         };
         states.push(fixture.start(answer).await);

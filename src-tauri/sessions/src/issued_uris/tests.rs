@@ -13,7 +13,7 @@ fn issuer(issued: &IssuedUris, uri: &str) -> Option<String> {
 }
 
 #[test]
-fn only_uris_of_resource_links_and_embedded_resources_and_contents_are_found() {
+fn only_members_named_uri_with_a_string_are_found() {
     let result = r#"{"content":[
         {"type":"resource_link","name":"a","uri":"x://link"},
         {"type":"resource","resource":{"uri" : "x://embedded \"quoted\" \u00e9","text":"t"}},

@@ -30,7 +30,7 @@ async fn a_reader_gets_every_message_in_order_however_long() {
 }
 
 #[tokio::test]
-async fn a_burst_beyond_the_limit_is_missed_and_a_reader_that_goes_on_keeps_its_stream() {
+async fn a_reader_that_keeps_reading_misses_only_messages_beyond_the_limit() {
     let (sender, mut reader) = message_stream();
     for _ in 0..100 {
         let delivered = (0..40).filter(|_| sender.send(message(2 * KIB)).is_ok());
@@ -45,11 +45,15 @@ async fn a_burst_beyond_the_limit_is_missed_and_a_reader_that_goes_on_keeps_its_
 async fn a_stream_that_nobody_reads_ends_and_frees_its_messages() {
     for bytes in [100, 8 * KIB * KIB] {
         let (sender, mut reader) = message_stream();
-        let most = MAX_WAITING_BYTES.max(bytes);
+        let max_bytes = MAX_WAITING_BYTES.max(bytes);
         for _ in 0..10_000 {
             let _ = sender.send(message(bytes));
             let state = sender.0.lock();
-            assert!(state.message_bytes <= most, "{} bytes", state.message_bytes);
+            assert!(
+                state.message_bytes <= max_bytes,
+                "{} bytes",
+                state.message_bytes
+            );
         }
         assert!(sender.is_abandoned());
         assert_eq!(sender.0.lock().message_bytes, 0);
@@ -59,7 +63,7 @@ async fn a_stream_that_nobody_reads_ends_and_frees_its_messages() {
 }
 
 #[tokio::test]
-async fn answers_wait_longer_than_other_messages() {
+async fn answers_wait_up_to_32_mib_and_more_end_the_stream() {
     let (sender, mut reader) = message_stream();
     let answer = || message(MAX_WAITING_ANSWER_BYTES / 4);
     for _ in 0..4 {
@@ -71,7 +75,7 @@ async fn answers_wait_longer_than_other_messages() {
 }
 
 #[test]
-fn a_message_after_the_end_of_its_stream_comes_back() {
+fn a_message_to_an_ended_stream_is_returned_to_its_sender() {
     let (sender, mut reader) = message_stream();
     sender.send("one".into()).expect("it fits");
     assert_eq!(reader.close(), ["one"]);
@@ -85,16 +89,18 @@ fn a_message_after_the_end_of_its_stream_comes_back() {
 }
 
 #[tokio::test]
-async fn a_session_keeps_its_latest_messages_until_somebody_reads() {
+async fn an_outbox_keeps_its_latest_messages_until_somebody_reads() {
     let queue = Arc::new(MessageQueue::new(Lifetime::Session));
     for number in 0..1_000 {
         let text = format!("{number:>1024}");
-        queue.push(text.into()).expect("the oldest makes room");
+        queue
+            .push(text.into())
+            .expect("the oldest messages make room");
     }
     assert_eq!(
         queue.push(message(MAX_WAITING_BYTES + 1)),
         Err(Undelivered::TooSlow),
-        "a long message waits only for a reader"
+        "a message beyond the limit waits only if somebody reads"
     );
     let mut reader = queue.attach_reader();
     let oldest = 1_000 - MAX_WAITING_BYTES / KIB;

@@ -1,4 +1,4 @@
-//! The faults of the audit log, in words for people.
+//! The faults of the audit log, and their messages for people.
 
 use drawbridge_model::random;
 

@@ -1,4 +1,4 @@
-//! The head file: the end of the chain, also kept outside the database. The file shows if the
+//! The head file: a copy of the end of the chain outside the database. The file reveals that the
 //! database was replaced by an older copy, or lost the commits that were only in its write-ahead
 //! log.
 //!
@@ -13,21 +13,21 @@ use super::{AuditFault, AuditKey, Hash, Tip, rows};
 
 pub(crate) const FILE_NAME: &str = "audit.head";
 
-/// The setting that is present once the file has been written. Without the file, such a database
-/// counts as damaged.
+/// The setting that records that the head file has been written. If a database has this setting but
+/// no head file, its audit log counts as broken.
 const WRITTEN: &str = "audit_head_file";
 
 /// The content of the head file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeadFile {
     Missing,
-    /// The file was not written with this key.
+    /// The file is malformed, or was not written with this key.
     Invalid,
-    /// An earlier end of the chain.
+    /// The end of the chain when the file was written.
     Tip(Tip),
 }
 
-/// Reads the head file of that folder.
+/// Reads the head file in `folder`.
 ///
 /// # Errors
 /// Returns an error if the file exists and cannot be read.
@@ -52,7 +52,7 @@ fn parse(text: &str) -> Option<(Tip, Hash)> {
     words.next().is_none().then_some((Tip { seq, hash }, mac))
 }
 
-/// Replaces the head file of that folder. The entry that it names must be on the disk.
+/// Replaces the head file in `folder`. The entry that `tip` names must already be on the disk.
 ///
 /// # Errors
 /// Returns an error if the file cannot be written. The previous file then stays.
@@ -82,7 +82,7 @@ fn file_mac(tip: Tip, key: &AuditKey) -> Hash {
     parts.hash()
 }
 
-/// Notes in the database that the head file has been written.
+/// Records in the database that the head file has been written.
 pub(crate) fn note_written(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection
         .execute(
@@ -92,8 +92,8 @@ pub(crate) fn note_written(connection: &Connection) -> Result<(), rusqlite::Erro
         .map(drop)
 }
 
-/// Returns why the chain that ends with `last` does not continue the one that the head file names,
-/// with the number of the first entry concerned, or `None` if it does.
+/// Checks that the chain that ends with `last` continues the one whose end is in the head file. If
+/// not, returns the number of the first entry concerned, and the fault.
 pub(super) fn find_replacement(
     connection: &Connection,
     last: Tip,

@@ -25,7 +25,7 @@ pub(crate) struct AuditKey {
 }
 
 impl AuditKey {
-    /// Loads the key from that folder, or creates one.
+    /// Loads the key from `folder`, or creates one.
     ///
     /// # Errors
     /// Returns an error if the key can be neither read nor created.
@@ -40,7 +40,7 @@ impl AuditKey {
         let key = hex::decode(hex.trim()).ok().filter(|key| key.len() == 32);
         let key = key.ok_or_else(|| {
             let message = format!(
-                "{} is not a valid key: restore the file, or move it away to start a new audit",
+                "{} is not a valid key: restore the file, or move it away to start a new audit log",
                 file.display()
             );
             io::Error::new(io::ErrorKind::InvalidData, message)
@@ -57,7 +57,7 @@ impl AuditKey {
         self.is_new.load(Ordering::Relaxed)
     }
 
-    /// Gives a new key its final name. Call this after entries were committed with it.
+    /// Gives a new key its final name. Call this after entries with this key were committed.
     pub(crate) fn finalize(&self) {
         if !self.is_new() {
             return;
@@ -68,9 +68,10 @@ impl AuditKey {
         }
     }
 
-    pub(super) fn start_mac(&self, what: &str) -> MacBuilder {
+    /// Starts an HMAC. The label keeps HMACs for different purposes apart.
+    pub(super) fn start_mac(&self, label: &str) -> MacBuilder {
         let mut parts = MacBuilder(self.mac.clone());
-        parts.bytes(what.as_bytes());
+        parts.bytes(label.as_bytes());
         parts
     }
 }

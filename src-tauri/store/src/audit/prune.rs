@@ -1,6 +1,6 @@
-//! Deletes old entries from the beginning of the chain up to a moment without a call in flight, so
-//! that the rest can be verified on its own. The anchor is an entry at the end that states how the
-//! chain begins now.
+//! Deletes old entries and their calls from the beginning of the chain up to a moment without a
+//! call in flight, so that the rest can be verified on its own. Appends an anchor: an entry that
+//! states how the chain begins now.
 
 use std::collections::HashSet;
 
@@ -11,16 +11,17 @@ use serde_json::json;
 use super::rows;
 use super::{Chain, Sealed};
 
-/// The most entries that are deleted at once, so that no call waits long.
+/// The most entries that are deleted at once, so that no call waits long. More are deleted only if
+/// there is no earlier moment without a call in flight.
 const MAX_ENTRIES: usize = 500;
 
-/// The first stored entries and calls, all of them old.
+/// The oldest entries and calls, which one transaction deletes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Segment {
-    /// The last entry of the segment, or `None` if no entry is old enough.
+    /// The number of the last entry of the segment, or `None` if no entry can be deleted.
     through: Option<i64>,
-    /// The last of the calls from before the audit log existed, or `None` if there are none to
-    /// delete.
+    /// The id of the last call to delete among those from before the audit log existed, or `None`
+    /// if there is none.
     calls_through: Option<i64>,
 }
 
@@ -30,18 +31,21 @@ impl Segment {
     }
 }
 
-/// Finds the next segment among the entries and calls from before that time.
+/// Finds the next segment among the entries and calls from before `before`.
 pub(crate) fn find_segment(
     connection: &Connection,
     before: i64,
 ) -> Result<Segment, rusqlite::Error> {
     Ok(Segment {
-        through: old_entries(connection, before)?,
-        calls_through: old_calls(connection, before)?,
+        through: find_last_old_entry(connection, before)?,
+        calls_through: find_last_old_call(connection, before)?,
     })
 }
 
-fn old_entries(connection: &Connection, before: i64) -> Result<Option<i64>, rusqlite::Error> {
+fn find_last_old_entry(
+    connection: &Connection,
+    before: i64,
+) -> Result<Option<i64>, rusqlite::Error> {
     let mut statement = connection.prepare_cached(
         "SELECT a.seq, a.at, a.kind, a.call, c.decision FROM audit a LEFT JOIN call c ON c.id = a.call ORDER BY a.seq",
     )?;
@@ -69,7 +73,10 @@ fn old_entries(connection: &Connection, before: i64) -> Result<Option<i64>, rusq
     Ok(through)
 }
 
-fn old_calls(connection: &Connection, before: i64) -> Result<Option<i64>, rusqlite::Error> {
+fn find_last_old_call(
+    connection: &Connection,
+    before: i64,
+) -> Result<Option<i64>, rusqlite::Error> {
     let mut statement =
         connection.prepare_cached("SELECT id, at, seq FROM call ORDER BY id LIMIT ?")?;
     let mut rows = statement.query([MAX_ENTRIES as i64])?;
@@ -83,7 +90,7 @@ fn old_calls(connection: &Connection, before: i64) -> Result<Option<i64>, rusqli
     Ok(through)
 }
 
-/// Deletes a segment, within a transaction.
+/// Deletes a segment, and appends the anchor if it deleted entries.
 pub(crate) fn prune(
     segment: &Segment,
     connection: &Connection,

@@ -1,5 +1,5 @@
-//! `audit` and `audit_head`: the entries of the audit log, and its recorded end. Only the journal
-//! writes them.
+//! The tables `audit` and `audit_head`: the entries of the audit log, and its recorded end. Only
+//! the journal writes them.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -51,7 +51,7 @@ pub(super) fn read_head(connection: &Connection) -> Result<Option<AuditHead>, ru
         .optional()
 }
 
-/// Returns the last entry.
+/// Returns the number and the hash of the last entry.
 pub(super) fn read_last_tip(connection: &Connection) -> Result<Option<Tip>, rusqlite::Error> {
     connection
         .query_row(
@@ -62,7 +62,7 @@ pub(super) fn read_last_tip(connection: &Connection) -> Result<Option<Tip>, rusq
         .optional()
 }
 
-/// Returns the entry with that number.
+/// Returns the number and the hash of the entry with the number `seq`.
 pub(super) fn read_tip_at(seq: i64, connection: &Connection) -> Result<Tip, rusqlite::Error> {
     connection.query_row(
         "SELECT seq, hash FROM audit WHERE seq = ?",
@@ -71,7 +71,8 @@ pub(super) fn read_tip_at(seq: i64, connection: &Connection) -> Result<Tip, rusq
     )
 }
 
-/// Reads number and hash. If the hash has a wrong length, it becomes zero, which matches no entry.
+/// Reads a number and a hash. If the hash has a wrong length, it becomes zero, which matches no
+/// entry.
 fn tip_from_row(row: &Row<'_>) -> Result<Tip, rusqlite::Error> {
     let hash: Vec<u8> = row.get(1)?;
     Ok(Tip {
@@ -80,8 +81,7 @@ fn tip_from_row(row: &Row<'_>) -> Result<Tip, rusqlite::Error> {
     })
 }
 
-/// Returns the number of calls, and the last id. Used when the audit log begins, for the calls
-/// before it.
+/// Returns the number of calls and the highest id, which the first entry of the audit log records.
 pub(super) fn count_calls(connection: &Connection) -> Result<(i64, i64), rusqlite::Error> {
     connection.query_row(
         "SELECT count(*), coalesce(max(id), 0) FROM call",
@@ -95,16 +95,16 @@ pub(super) struct StoredEntry<'a> {
     pub(super) entry: AuditEntry<'a>,
     pub(super) hash: &'a [u8],
     /// `None` if the entry has no call, or the call is gone.
-    pub(super) call: Option<CallColumns<'a>>,
+    pub(super) call: Option<StoredCall<'a>>,
 }
 
-pub(super) struct CallColumns<'a> {
+pub(super) struct StoredCall<'a> {
     pub(super) seq: Option<i64>,
     pub(super) decided: DecisionColumns<'a>,
     pub(super) ending: OutcomeColumns<'a>,
 }
 
-/// All entries in order, each with its call.
+/// Selects all entries in order, each with its call.
 pub(super) const SELECT_ENTRIES: &str = "SELECT a.seq, a.at, a.kind, a.call, a.body, a.hash,
     c.id, c.seq, c.at, c.client, c.server, c.tool, c.exposed_name, c.definition_digest, c.arguments_digest, c.arguments,
     c.decision, c.decided_by, c.reason, c.waited_ms, c.outcome, c.error, c.duration_ms, c.rule, c.is_edited,
@@ -157,7 +157,7 @@ pub(super) fn entry_from_row<'a>(row: &'a Row<'_>) -> Option<StoredEntry<'a>> {
                 request_hooks: row.get_ref(28).ok()?.as_bytes_or_null().ok()?,
                 end: (decision != b"allowed").then_some(ending),
             };
-            Some(CallColumns {
+            Some(StoredCall {
                 seq: maybe_number(7)?,
                 decided,
                 ending,

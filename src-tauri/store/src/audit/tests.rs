@@ -1,5 +1,5 @@
-//! Tests that `verify` finds every change to the file, and names its place. The files are real, and
-//! SQLite itself changes them.
+//! Tests that `verify` finds every change to the database, and names its place. The tests change
+//! real files with SQLite.
 
 use std::{path::Path, sync::Arc};
 
@@ -19,7 +19,7 @@ use crate::{
 };
 
 const DATABASE: &str = "drawbridge.db";
-const LOG: &str = "drawbridge.db-wal";
+const WRITE_AHEAD_LOG: &str = "drawbridge.db-wal";
 
 struct AuditFixture {
     folder: TempDir,
@@ -59,7 +59,7 @@ impl AuditFixture {
         id
     }
 
-    /// Ends the hub and starts another one on the same file.
+    /// Closes the store and opens it again, as when the hub restarts.
     async fn restart(&mut self) {
         self.stop().await;
         self.start().await;
@@ -79,7 +79,8 @@ impl AuditFixture {
         self.journal.recover().await.expect("recover the journal");
     }
 
-    /// Returns what a hub finds that starts on a copy of these files, as after `kill -9`.
+    /// Opens a store on a copy of these files, as a hub does after `kill -9`, and returns what
+    /// `verify` finds.
     async fn verify_after_crash(&self, files: &[&str]) -> Option<AuditBreak> {
         let folder = tempfile::tempdir().expect("make a folder");
         for file in files {
@@ -121,7 +122,7 @@ impl AuditFixture {
             .unwrap_or_else(|e| panic!("{sql}: {e}"));
     }
 
-    /// Returns what `verify` finds in a changed copy.
+    /// Runs `sql` on a copy of the database, and returns what `verify` finds there.
     fn verify_tampered_copy(&self, sql: &str) -> Option<AuditBreak> {
         verify_tampered_copy(self.folder.path(), sql)
     }
@@ -156,7 +157,7 @@ fn row(decision: Decision) -> Arc<CallRow> {
         decided_by: DecidedBy::Rule,
         rule: None,
         is_edited: false,
-        // Every reason is different, so that an exchange of two calls is visible.
+        // Every reason is different, so that swapping two calls is detected.
         reason: format!("rule {}", random::id()),
         outcome: if is_allowed {
             Outcome::Running
@@ -746,7 +747,7 @@ async fn a_lost_write_ahead_log_is_detected_and_a_crash_is_no_loss() {
     let head = head_file::FILE_NAME;
     assert_eq!(
         fixture
-            .verify_after_crash(&[DATABASE, LOG, KEY_FILE, head])
+            .verify_after_crash(&[DATABASE, WRITE_AHEAD_LOG, KEY_FILE, head])
             .await,
         None
     );
@@ -760,7 +761,7 @@ async fn a_lost_write_ahead_log_is_detected_and_a_crash_is_no_loss() {
     std::fs::write(fixture.folder.path().join(head), saved_before).expect("restore the file");
     assert_eq!(
         fixture
-            .verify_after_crash(&[DATABASE, LOG, KEY_FILE, head])
+            .verify_after_crash(&[DATABASE, WRITE_AHEAD_LOG, KEY_FILE, head])
             .await,
         None,
         "the file may lag behind the database"

@@ -37,8 +37,8 @@ struct Broken {
     why: String,
 }
 
-/// Verifies the whole audit, in one read transaction. `head_file` must be read before this call, or
-/// else it may name an entry that the transaction does not see.
+/// Verifies the whole audit log in one read transaction. `head_file` must be read before this call,
+/// or else it may name an entry that the transaction does not see.
 pub(crate) fn verify(
     connection: &mut Connection,
     key: &AuditKey,
@@ -55,7 +55,7 @@ pub(crate) fn verify(
         })?;
     let (entries, from, to) = bounds;
     let found = match walk_chain(&transaction, key, head_file)? {
-        Walk::Complete(rest) => find_unsealed_call(&transaction, rest)?,
+        Walk::Complete(summary) => find_unsealed_call(&transaction, summary)?,
         Walk::Broken(found) => Some(found),
     };
     let broken = found.map(|found| AuditBreak {
@@ -70,7 +70,7 @@ pub(crate) fn verify(
     })
 }
 
-/// The parts of the result that single entries do not contain.
+/// The result of a walk along an intact chain.
 struct WalkSummary {
     /// The end of the chain.
     last: Tip,
@@ -84,7 +84,7 @@ enum Walk {
     Broken(ChainBreak),
 }
 
-/// Walks along the chain.
+/// Checks every entry, and the end of the chain.
 fn walk_chain(
     connection: &Connection,
     key: &AuditKey,
@@ -135,7 +135,7 @@ fn walk_chain(
         };
     }
     let head = rows::read_head(connection)?;
-    // The entry itself is valid; the head may not match it.
+    // The last entry is valid, but the head may not match it.
     let found = match end_mismatch(before, head.as_ref(), key) {
         Some(fault) => Some((before.seq + 1, fault)),
         None => head_file::find_replacement(connection, before, head_file)?,
@@ -160,7 +160,7 @@ fn predecessor_of_first(connection: &Connection) -> Result<Tip, rusqlite::Error>
     let anchor = body.and_then(|body| serde_json::from_str::<Anchor>(&body).ok());
     Ok(anchor.map_or_else(Tip::default, |anchor| {
         let mut hash = Hash::default();
-        // An invalid hash stays zero and matches no entry.
+        // If the hash is invalid, the result matches no entry.
         let _ = hex::decode_to_slice(&anchor.hash, &mut hash);
         Tip {
             seq: anchor.through,
@@ -182,7 +182,7 @@ fn check_entry(read: &StoredEntry<'_>, before: Tip, key: &AuditKey) -> Result<()
             AuditFault::BeforeStart(entry.seq)
         });
     }
-    let fixed = match (entry.kind, &read.call) {
+    let sealed = match (entry.kind, &read.call) {
         ("decided", Some(columns)) if columns.seq == Some(entry.seq) => {
             Sealed::Decision(&columns.decided)
         }
@@ -191,10 +191,10 @@ fn check_entry(read: &StoredEntry<'_>, before: Tip, key: &AuditKey) -> Result<()
         ("decided" | "ended", None) => return Err(AuditFault::CallMissing(entry.call)),
         _ => Sealed::Nothing,
     };
-    if entry.hash(&before.hash, &fixed, key) == read.hash {
+    if entry.hash(&before.hash, &sealed, key) == read.hash {
         return Ok(());
     }
-    Err(match fixed {
+    Err(match sealed {
         Sealed::Nothing => AuditFault::EntryChanged {
             kind: entry.kind.to_owned(),
         },
@@ -205,10 +205,11 @@ fn check_entry(read: &StoredEntry<'_>, before: Tip, key: &AuditKey) -> Result<()
     })
 }
 
-/// Finds calls without a `decided` entry, and ended calls without an `ended` entry.
+/// Finds the first call without a `decided` entry, or else the first allowed call that has ended
+/// without an `ended` entry.
 fn find_unsealed_call(
     connection: &Connection,
-    rest: WalkSummary,
+    summary: WalkSummary,
 ) -> Result<Option<ChainBreak>, rusqlite::Error> {
     const ENDED_WITHOUT_ENTRY: &str = "SELECT c.seq, c.id FROM call c WHERE c.decision = 'allowed' AND c.seq IS NOT NULL
         AND (c.outcome <> 'running' OR c.error <> '' OR c.duration_ms IS NOT NULL OR c.result_hooks IS NOT NULL
@@ -219,11 +220,11 @@ fn find_unsealed_call(
         "SELECT c.id FROM call c LEFT JOIN audit a ON a.seq = c.seq AND a.call = c.id AND a.kind = 'decided'
         WHERE a.seq IS NULL AND (c.seq IS NOT NULL OR c.id > ?) ORDER BY c.id LIMIT 1";
     let added = connection
-        .query_row(ADDED_CALLS, [rest.calls_before], |row| row.get(0))
+        .query_row(ADDED_CALLS, [summary.calls_before], |row| row.get(0))
         .optional()?;
     if let Some(id) = added {
         return Ok(Some(ChainBreak {
-            seq: rest.last.seq + 1,
+            seq: summary.last.seq + 1,
             fault: AuditFault::CallAdded(id),
         }));
     }

@@ -2,7 +2,7 @@ use std::io::Cursor;
 
 use super::*;
 
-/// A data folder with a client, a spec and an audit.
+/// Makes a data folder with a setting, a spec and an audit log.
 async fn make_data_dir() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("make a folder");
     let (store, _) = Store::open(&folder.path().join(DATABASE))
@@ -107,7 +107,7 @@ async fn restored_files_are_only_for_this_user() {
 }
 
 #[tokio::test]
-async fn what_a_backup_replaces_is_kept() {
+async fn a_restore_keeps_the_replaced_files() {
     let folder = make_data_dir().await;
     let archive = back_up(folder.path());
     let (store, _) = Store::open(&folder.path().join(DATABASE))
@@ -126,7 +126,7 @@ async fn what_a_backup_replaces_is_kept() {
     assert_eq!(marker(&previous).await.as_deref(), Some("later"));
 }
 
-/// Writes an archive with these files and a manifest that fits them.
+/// Returns an archive with these files, and a manifest of them to which `change` was applied.
 fn pack(files: &[(&str, &[u8])], change: impl FnOnce(&mut BackupManifest)) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     let mut manifest = BackupManifest {
@@ -160,7 +160,7 @@ async fn a_backup_that_is_damaged_hostile_or_newer_changes_nothing() {
     let cases: [(&str, Vec<u8>, &str); 8] = [
         ("no archive", b"hello".to_vec(), "not a backup"),
         (
-            "half of it",
+            "half of an archive",
             good[..good.len() / 2].to_vec(),
             "not a backup",
         ),
@@ -184,7 +184,7 @@ async fn a_backup_that_is_damaged_hostile_or_newer_changes_nothing() {
             "damaged",
         ),
         (
-            "a database that is none",
+            "a database that is not SQLite",
             pack(&[(DATABASE, b"not a database, but long enough")], |_| ()),
             "damaged",
         ),
@@ -270,11 +270,11 @@ async fn the_copy_of_a_backup_that_was_killed_is_deleted_by_the_next_one() {
 }
 
 #[test]
-fn a_manifest_that_is_too_long_is_named() {
+fn a_manifest_that_is_too_long_is_refused() {
     let archive = pack(&[(DATABASE, b"")], |manifest| {
         manifest.version = "9".repeat(usize::try_from(MAX_MANIFEST_BYTES).expect("a length"));
     });
-    let error = read_manifest(Cursor::new(archive)).expect_err("it is read");
+    let error = read_manifest(Cursor::new(archive)).expect_err("the manifest is read");
     assert!(
         error.to_string().contains("its manifest is too long"),
         "{error}"

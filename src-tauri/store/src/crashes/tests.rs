@@ -1,4 +1,4 @@
-//! The hook is tried in a child process, because it is one for the whole process.
+//! The panic hook is tested in a child process, because it applies to the whole process.
 
 use std::process::Command;
 
@@ -8,17 +8,18 @@ use super::*;
 use crate::secrets::Secret;
 
 const SECRET: &str = "correct-horse-battery-staple";
-const DATA_DIR: &str = "DRAWBRIDGE_CRASH_TEST_DATA_DIR";
+const DATA_DIR_VARIABLE: &str = "DRAWBRIDGE_CRASH_TEST_DATA_DIR";
 
-/// The child process: panics with a known secret, and one that has a well-known format.
+/// Runs in the child process: panics with a known secret and a token of a well-known format in the
+/// message.
 #[test]
 fn panics_if_it_is_told_to() {
-    let Some(data_dir) = std::env::var_os(DATA_DIR).map(PathBuf::from) else {
+    let Some(data_dir) = std::env::var_os(DATA_DIR_VARIABLE).map(PathBuf::from) else {
         return;
     };
     let logs = Logs::open(&data_dir.join("logs"), Events::new()).expect("open the log");
     logs.add_secret(&Secret::new(SECRET.to_owned()));
-    install("drawbridge");
+    install_panic_hook("drawbridge");
     set_destination(&data_dir, &logs);
     let panicking = thread::Builder::new().name("worker".into()).spawn(|| {
         panic!("cannot use {SECRET} or ghp_0123456789abcdefghijklmnopqrstuvwxyz at 5");
@@ -39,7 +40,7 @@ fn a_panic_is_reported_without_secrets_and_leaves_no_core_dump() {
             "crashes::tests::panics_if_it_is_told_to",
             "--nocapture",
         ])
-        .env(DATA_DIR, folder.path())
+        .env(DATA_DIR_VARIABLE, folder.path())
         .env_remove("RUST_BACKTRACE")
         .output()
         .expect("run the child process");
@@ -63,7 +64,7 @@ fn a_panic_is_reported_without_secrets_and_leaves_no_core_dump() {
     assert!(printed.contains(&file.display().to_string()), "{printed}");
     assert!(
         report.contains("panics_if_it_is_told_to"),
-        "it has a backtrace: {report}"
+        "the report has a backtrace: {report}"
     );
     #[cfg(unix)]
     {

@@ -1,13 +1,12 @@
-//! Replaces the contents of the data folder in steps, of which any process can do those that
-//! another one left undone.
+//! Replaces the contents of the data folder in steps. If a process ends after step 2, the next one
+//! completes the remaining steps.
 //!
-//! 1. The new contents are prepared in `new` in the folder [`STAGED`]. Until they are complete,
-//!    nothing else happens.
-//! 2. The folder gets the name [`COMMITTED`]. From here on, the contents will be replaced.
-//! 3. The current contents move to `old` in this folder, and `new` gets the name `ready`. If a file
-//!    cannot be moved, the contents move back, and the folder gets its first name again.
+//! 1. The new contents are prepared in the folder `new` in [`STAGED`].
+//! 2. [`STAGED`] is renamed to [`COMMITTED`]. From here on, the contents will be replaced.
+//! 3. The current contents move to `old` in [`COMMITTED`], and `new` is renamed to `ready`. If a
+//!    file cannot be moved, the contents move back, and [`COMMITTED`] is renamed to [`STAGED`].
 //! 4. The contents of `ready` move to their places.
-//! 5. `old` becomes a folder with a name of its own, which stays.
+//! 5. `old` is renamed to `before-restore-<time>` in the data folder, where it stays.
 
 use std::{
     fs, io,
@@ -19,7 +18,7 @@ use drawbridge_model::clock;
 use super::{CLIENT_BACKUPS, DATABASE, SERVERS, restrict_to_user};
 use crate::audit;
 
-/// The data folder may be any folder, so these names must not be those of anything else.
+// The user may choose any folder as the data folder, so nothing else in it may have these names.
 const STAGED: &str = ".drawbridge-restore.tmp";
 const COMMITTED: &str = ".drawbridge-restore";
 
@@ -34,7 +33,7 @@ pub enum ReplaceError {
     Incomplete(#[source] io::Error),
 }
 
-/// The files and folders that are replaced.
+/// Returns the names of the files and folders that are replaced.
 fn replaced_names() -> [String; 7] {
     [
         DATABASE.to_owned(),
@@ -47,15 +46,15 @@ fn replaced_names() -> [String; 7] {
     ]
 }
 
-/// The folders of a replacement after step 2.
-struct Work {
+/// The paths of the folders of a replacement after step 2.
+struct CommittedFolders {
     folder: PathBuf,
     new: PathBuf,
     ready: PathBuf,
     old: PathBuf,
 }
 
-impl Work {
+impl CommittedFolders {
     fn new(data_dir: &Path) -> Self {
         let folder = data_dir.join(COMMITTED);
         Self {
@@ -84,7 +83,7 @@ pub(super) fn create_staging_dir(data_dir: &Path) -> io::Result<PathBuf> {
     Ok(new)
 }
 
-/// Deletes what step 1 made.
+/// Undoes step 1: deletes the staging folder.
 pub(super) fn discard_staged(data_dir: &Path) -> io::Result<()> {
     match fs::remove_dir_all(data_dir.join(STAGED)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -92,7 +91,7 @@ pub(super) fn discard_staged(data_dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Step 2.
+/// Step 2: commits to the replacement.
 pub(super) fn commit(data_dir: &Path) -> Result<(), ReplaceError> {
     let staging = data_dir.join(STAGED);
     let new = staging.join("new");
@@ -105,86 +104,87 @@ pub(super) fn commit(data_dir: &Path) -> Result<(), ReplaceError> {
     sync_dir(data_dir).map_err(ReplaceError::Incomplete)
 }
 
-/// Returns whether steps of a replacement are left after step 2.
+/// Returns whether step 2 of a replacement is done, and later steps are not.
 pub(super) fn is_incomplete(data_dir: &Path) -> bool {
-    Work::new(data_dir).is_incomplete()
+    CommittedFolders::new(data_dir).is_incomplete()
 }
 
-/// Steps 3 to 5, or those that are left. Returns the folder with what was replaced.
+/// Performs those of the steps 3 to 5 that are not done. Returns the folder with the old contents.
 pub(super) fn complete(data_dir: &Path) -> Result<Option<PathBuf>, ReplaceError> {
-    let work = Work::new(data_dir);
-    if !work.is_incomplete() {
-        // A process may have ended just before it removed the folder, which is empty then.
-        let _ = fs::remove_dir(&work.folder);
+    let committed = CommittedFolders::new(data_dir);
+    if !committed.is_incomplete() {
+        // A process may have ended just before it removed the folder, which was empty by then.
+        let _ = fs::remove_dir(&committed.folder);
         return Ok(None);
     }
-    if work.new.exists()
-        && let Err(error) = move_away(data_dir, &work)
+    if committed.new.exists()
+        && let Err(error) = move_away(data_dir, &committed)
     {
-        return Err(match roll_back(data_dir, &work) {
+        return Err(match roll_back(data_dir, &committed) {
             Ok(()) => ReplaceError::RolledBack(error),
             Err(_) => ReplaceError::Incomplete(error),
         });
     }
-    put_in_place(data_dir, &work).map_err(ReplaceError::Incomplete)
+    put_in_place(data_dir, &committed).map_err(ReplaceError::Incomplete)
 }
 
-/// Step 3.
-fn move_away(data_dir: &Path, work: &Work) -> io::Result<()> {
-    fs::create_dir_all(&work.old)?;
-    move_contents(data_dir, &work.old)?;
-    sync_dir(&work.old)?;
+/// Step 3: moves the old contents away.
+fn move_away(data_dir: &Path, committed: &CommittedFolders) -> io::Result<()> {
+    fs::create_dir_all(&committed.old)?;
+    move_contents(data_dir, &committed.old)?;
+    sync_dir(&committed.old)?;
     sync_dir(data_dir)?;
-    fs::rename(&work.new, &work.ready)?;
-    sync_dir(&work.folder)
+    fs::rename(&committed.new, &committed.ready)?;
+    sync_dir(&committed.folder)
 }
 
-/// Undoes step 3 and step 2, unless the new contents are ready.
-fn roll_back(data_dir: &Path, work: &Work) -> io::Result<()> {
-    if !work.new.exists() {
+/// Undoes steps 3 and 2. Fails if `new` was already renamed to `ready`.
+fn roll_back(data_dir: &Path, committed: &CommittedFolders) -> io::Result<()> {
+    if !committed.new.exists() {
         return Err(io::Error::other("the new contents are ready"));
     }
     for name in replaced_names() {
-        let (source, target) = (work.old.join(&name), data_dir.join(&name));
+        let (source, target) = (committed.old.join(&name), data_dir.join(&name));
         // The files that could not be moved away are still there.
         if source.exists() && !target.exists() {
             fs::rename(source, target)?;
         }
     }
-    keep_old(data_dir, work)?;
+    keep_old(data_dir, committed)?;
     sync_dir(data_dir)?;
-    fs::rename(&work.folder, data_dir.join(STAGED))?;
+    fs::rename(&committed.folder, data_dir.join(STAGED))?;
     sync_dir(data_dir)
 }
 
-/// Steps 4 and 5.
-fn put_in_place(data_dir: &Path, work: &Work) -> io::Result<Option<PathBuf>> {
-    if work.ready.exists() {
-        move_contents(&work.ready, data_dir)?;
+/// Steps 4 and 5: moves the new contents to their places, and keeps the old ones.
+fn put_in_place(data_dir: &Path, committed: &CommittedFolders) -> io::Result<Option<PathBuf>> {
+    if committed.ready.exists() {
+        move_contents(&committed.ready, data_dir)?;
         sync_dir(data_dir)?;
-        fs::remove_dir(&work.ready)?;
+        fs::remove_dir(&committed.ready)?;
     }
-    let kept = keep_old(data_dir, work)?;
-    fs::remove_dir(&work.folder)?;
+    let kept = keep_old(data_dir, committed)?;
+    fs::remove_dir(&committed.folder)?;
     sync_dir(data_dir)?;
     Ok(kept)
 }
 
-/// Gives `old` a name of its own, or removes it if it is empty.
-fn keep_old(data_dir: &Path, work: &Work) -> io::Result<Option<PathBuf>> {
-    if !work.old.exists() {
+/// Renames `old` to a lasting name and returns the new path, or removes `old` if it is empty.
+fn keep_old(data_dir: &Path, committed: &CommittedFolders) -> io::Result<Option<PathBuf>> {
+    if !committed.old.exists() {
         return Ok(None);
     }
-    if fs::read_dir(&work.old)?.next().is_none() {
-        fs::remove_dir(&work.old)?;
+    if fs::read_dir(&committed.old)?.next().is_none() {
+        fs::remove_dir(&committed.old)?;
         return Ok(None);
     }
     let kept = data_dir.join(format!("before-restore-{}", clock::now().0));
-    fs::rename(&work.old, &kept)?;
+    fs::rename(&committed.old, &kept)?;
     Ok(Some(kept))
 }
 
-/// Moves those of the contents that are in one folder to another one, where they do not exist.
+/// Moves the files and folders of [`replaced_names`] that exist in `from` to `to`. Fails if a moved
+/// folder exists in `to` and is not empty.
 fn move_contents(from: &Path, to: &Path) -> io::Result<()> {
     for name in replaced_names() {
         let source = from.join(&name);
@@ -202,8 +202,8 @@ fn move_contents(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the renames in a folder durable, if there is one. Does nothing on platforms other than
-/// Unix.
+/// Makes the renames in a folder durable. Does nothing if the folder does not exist, or on
+/// platforms other than Unix.
 fn sync_dir(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     match fs::File::open(folder) {

@@ -13,7 +13,8 @@ use crate::{
     table::{call::CallFilter, hook::HookRow},
 };
 
-/// Creates a database as a version of Drawbridge with this many migrations left it.
+/// Creates a database like that of an older version of Drawbridge, with the first `migrations`
+/// migrations.
 async fn create_older_database(file: &Path, migrations: usize) -> SqliteConnection {
     let options = SqliteConnectOptions::new()
         .filename(file)
@@ -132,7 +133,7 @@ async fn the_rules_of_an_older_database_keep_their_lifetimes() {
     assert_eq!(stored, ["until_deleted", "calls"]);
 }
 
-/// Limits the pages of the file, or removes the limit, for each connection of the pool.
+/// Sets the maximum number of pages of the file for each connection of the pool.
 async fn limit_pages(store: &Store, pages: u32) {
     let mut connections = Vec::new();
     for _ in 0..store.pool.options().get_max_connections() {
@@ -174,7 +175,10 @@ async fn after_a_full_disk_no_connection_blocks_the_others() {
             .expect("write a setting");
     }
 
-    store.check_writable().await.expect("nobody has the lock");
+    store
+        .check_writable()
+        .await
+        .expect("no connection holds the lock");
     store.put_hooks(&[hook(9)]).await.expect("write a hook");
     let journal = store.journal();
     journal.recover().await.expect("write the audit log");
@@ -182,7 +186,7 @@ async fn after_a_full_disk_no_connection_blocks_the_others() {
 }
 
 #[tokio::test]
-async fn an_older_database_gets_the_reports_of_servers() {
+async fn a_migrated_database_stores_the_latest_access_report_of_a_server() {
     let folder = tempfile::tempdir().expect("make a folder");
     let file = folder.path().join("drawbridge.db");
     let older = create_older_database(&file, MIGRATIONS.len() - 1).await;

@@ -136,7 +136,7 @@ async fn a_decision_waits_for_another_writer_and_is_not_lost() {
         let journal = journal.clone();
         tokio::spawn(async move { journal.record_decision(row(decided_by)).await })
     };
-    // A person's decision is committed only by the thread, which has the writer while it waits.
+    // A person's decision is committed only by the thread, which locks the writer while it waits.
     let waiting = decide(DecidedBy::Person);
     while journal.writer.try_lock().is_ok() {
         tokio::task::yield_now().await;
@@ -209,7 +209,7 @@ async fn decisions_are_refused_until_the_file_can_be_opened() {
         folder.path().join("drawbridge.db"),
         folder.path().join("away.db"),
     );
-    std::fs::rename(&file, &away).expect("take it away");
+    std::fs::rename(&file, &away).expect("move the file away");
     for _ in 0..3 {
         assert!(journal.record_decision(row(DecidedBy::Rule)).await.is_err());
     }

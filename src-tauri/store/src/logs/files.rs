@@ -20,12 +20,12 @@ use drawbridge_model::{
 const HUB_FILES_KEPT: usize = 7;
 /// The largest file of the hub. Further lines of the day go to another file.
 const MAX_HUB_BYTES: u64 = 10 * 1024 * 1024;
-/// The largest file of a server. It is then kept as `.1.log` until the next one is full.
+/// The largest file of a server. A full file is kept as `.1.log` until the next one is full.
 const MAX_SERVER_BYTES: u64 = 2 * 1024 * 1024;
 /// How long the files of a server without a spec are kept, in milliseconds.
 const KEPT_WITHOUT_SPEC_MS: i64 = 7 * DAY_MS;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-/// How many files may be open at once.
+/// How many files of servers may be open at once.
 const MAX_OPEN: usize = 64;
 
 const HUB_PREFIX: &str = "drawbridge.";
@@ -52,8 +52,8 @@ struct OpenFile {
 }
 
 impl LogFiles {
-    /// Prepares the folder: creates it for this user only, and makes the files that an older
-    /// version wrote private.
+    /// Prepares the folder: creates it for this user only, and makes the hub's files private,
+    /// because an older version may have written them.
     pub(super) fn new(folder: &Path) -> io::Result<Self> {
         create_private_folder(folder)?;
         create_private_folder(&folder.join(SERVERS))?;
@@ -121,7 +121,7 @@ impl LogFiles {
     }
 
     fn append_to_server(&mut self, server: &ServerId, text: &[u8]) -> io::Result<()> {
-        if !names_a_file(server) {
+        if !is_file_name(server) {
             return Ok(());
         }
         let has_room = self
@@ -222,8 +222,8 @@ pub(super) fn remove_stale_servers(folder: &Path, has_spec: impl Fn(&ServerId) -
     }
 }
 
-/// Reads the last bytes of files, of which the newest is the first. Skips lines that were cut, or
-/// written in another format.
+/// Reads the last `max_bytes` of the files together. Skips lines that were cut, or that have
+/// another format.
 fn read_tail(newest_first: &[PathBuf], max_bytes: u64) -> Tail {
     let mut remaining = max_bytes;
     let mut parts = Vec::new();
@@ -245,7 +245,7 @@ fn read_tail(newest_first: &[PathBuf], max_bytes: u64) -> Tail {
     Tail { lines, is_cut }
 }
 
-/// Returns the last bytes of a file, and whether they are all of it.
+/// Returns the last bytes of a file, and whether they are the whole file.
 fn read_end(file: &Path, max_bytes: u64) -> io::Result<(Vec<u8>, bool)> {
     let mut file = File::open(file)?;
     let length = file.metadata()?.len();
@@ -280,8 +280,9 @@ fn list_hub_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Removes the files to which nothing was written for the longest time. The names do not show that,
-/// because a clock that was ahead for a while left files of later days.
+/// Removes the surplus files that were modified least recently. The names do not show this order,
+/// because a clock that was ahead for a while left files of later days. A file that was modified in
+/// the future counts as the oldest.
 fn remove_oldest(folder: &Path) {
     let mut files = list_hub_files(folder);
     let tomorrow = UNIX_EPOCH + Duration::from_millis((clock::now().0 + DAY_MS).unsigned_abs());
@@ -299,8 +300,8 @@ fn server_file(folder: &Path, server: &ServerId, extension: &str) -> PathBuf {
     folder.join(SERVERS).join(format!("{server}{extension}"))
 }
 
-/// Returns whether the id is one of a spec file, and therefore the name of a file.
-fn names_a_file(server: &ServerId) -> bool {
+/// Returns whether the id can be that of a spec file, and can therefore name a log file.
+fn is_file_name(server: &ServerId) -> bool {
     let id = server.as_str();
     !id.is_empty()
         && id.len() <= 128

@@ -14,12 +14,12 @@ use tracing_subscriber::{
 
 use super::Logs;
 
-/// `DRAWBRIDGE_LOG` sets the level of each area, for instance
+/// The environment variable that sets the level of each area, for instance to
 /// `info,drawbridge_upstream=debug`.
-const FILTER: &str = "DRAWBRIDGE_LOG";
+const FILTER_VARIABLE: &str = "DRAWBRIDGE_LOG";
 
 pub(super) fn install(logs: Logs) {
-    let filter = EnvFilter::try_from_env(FILTER)
+    let filter = EnvFilter::try_from_env(FILTER_VARIABLE)
         .unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn,zbus=warn"));
     let subscriber = tracing_subscriber::registry()
         .with(filter)
@@ -56,7 +56,7 @@ fn level(level: &tracing::Level) -> Level {
     }
 }
 
-/// The message, then the fields.
+/// Collects the text of an event: the message, and then the fields.
 #[derive(Default)]
 struct MessageVisitor(String);
 

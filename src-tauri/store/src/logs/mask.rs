@@ -14,8 +14,8 @@ use tokio::time::Instant;
 
 use crate::redact::MASK;
 
-/// A shorter value is not masked: it is hardly a secret, and masking it would make the log
-/// unreadable.
+/// The minimum length of a form of a value that is masked. A shorter text is hardly a secret, and
+/// masking it would make the log unreadable.
 const MIN_SECRET_LEN: usize = 6;
 /// The minimum length of a line that is masked by itself if the value has several lines, as a
 /// private key has.
@@ -23,7 +23,7 @@ const MIN_LINE_LEN: usize = 16;
 /// How long a replaced value is still masked: a server may mention a token that it has just
 /// replaced.
 const FORMER_VALUE_TIME: Duration = Duration::from_secs(3600);
-/// The most former values of one name, however often it is replaced.
+/// The most former values of one name that are still masked.
 const MAX_FORMER_VALUES: usize = 8;
 
 /// The characters that are encoded: all but the unreserved ones of RFC 3986 (`UNRESERVED`), or all
@@ -44,7 +44,7 @@ const COMPONENT: &AsciiSet = &UNRESERVED
 #[derive(Clone, Default)]
 pub(super) struct Masks {
     values: Vec<MaskedValue>,
-    /// Finds every form of the values. Built when it is needed, after a change.
+    /// Finds every form of the values. Built at its first use after a change.
     matcher: OnceLock<Option<AhoCorasick>>,
 }
 
@@ -52,9 +52,9 @@ pub(super) struct Masks {
 #[derive(Clone)]
 struct MaskedValue {
     value: String,
-    /// The name that has this value, if the value is one that is replaced.
+    /// The name that has or had this value, or `None` if the value is masked for good.
     name: Option<String>,
-    /// When another value took its name.
+    /// When the name got another value.
     replaced_at: Option<Instant>,
     forms: Vec<String>,
 }
@@ -75,15 +75,15 @@ impl Masks {
         let is_current = |known: &MaskedValue| {
             known.name.as_deref() == Some(name) && known.replaced_at.is_none()
         };
-        if self
-            .values
-            .iter()
-            .any(|known| known.value == value && (known.name.is_none() || is_current(known)))
-        {
+        if (self.values.iter()).any(|known| known.value == value && is_current(known)) {
             return;
         }
         for former in self.values.iter_mut().filter(|known| is_current(known)) {
             former.replaced_at = Some(now);
+        }
+        // The value may be masked for good already.
+        if (self.values.iter()).any(|known| known.value == value && known.name.is_none()) {
+            return;
         }
         let is_of_name = |known: &MaskedValue| known.name.as_deref() == Some(name);
         let former = self.values.iter().filter(|known| is_of_name(known)).count();
@@ -197,7 +197,7 @@ fn unquote(quoted: &str) -> String {
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// Escapes a JSON text as some languages do, with the escapes in lower case.
+/// Escapes the characters of a JSON text that are not ASCII, as some languages do, in lower case.
 fn escape_non_ascii(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -228,8 +228,8 @@ fn lower_escapes(text: &str) -> String {
         .collect()
 }
 
-/// Returns the characters that stand for a value within a text in Base64 and in its form for URLs,
-/// if the value begins `offset` bytes after a multiple of three.
+/// Returns the characters that stand for a value within a longer text, in Base64 and in the Base64
+/// for URLs, if the value begins `offset` bytes after a multiple of three.
 fn encode_base64_at(value: &[u8], offset: usize) -> [String; 2] {
     let text = [&[0; 2][..offset], value].concat();
     // Only the characters whose bits all belong to the value are the same in each text.
@@ -238,7 +238,8 @@ fn encode_base64_at(value: &[u8], offset: usize) -> [String; 2] {
         .map(|encoded| encoded.get(begin..end).unwrap_or_default().to_owned())
 }
 
-/// Returns one line without control characters, cut at `max` characters.
+/// Returns the text as one line, cut at `max` characters, with escapes in place of control and
+/// invisible characters.
 pub(super) fn to_printable(text: &str, max: usize) -> String {
     let mut line = String::with_capacity(text.len().min(max));
     for (count, c) in text.trim_end().chars().enumerate() {

@@ -42,7 +42,8 @@ impl LogWriter {
         let _ = self.messages.try_send(Message::Line(line));
     }
 
-    /// Deletes the files of a server, after the lines that wait.
+    /// Deletes the files of a server after the waiting lines are written. Does nothing if too many
+    /// messages wait.
     pub(super) fn remove_server(&self, server: ServerId) {
         let _ = self.messages.try_send(Message::RemoveServer(server));
     }

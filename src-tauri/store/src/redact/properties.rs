@@ -7,7 +7,7 @@ use super::{MASK, redact_json};
 /// A secret that no well-known format or name reveals.
 const SECRET: &str = "plain/Value+9";
 
-/// What is left of a text needs no further redaction, and JSON stays JSON.
+/// Redacting a redacted text again changes nothing, and JSON stays JSON.
 pub(crate) fn redacted_text_is_stable(text: &str) {
     let once = redact_json(text, &|_| None);
     assert_eq!(redact_json(&once, &|_| None), once, "{text} became {once}");
@@ -17,7 +17,7 @@ pub(crate) fn redacted_text_is_stable(text: &str) {
 }
 
 /// A secret that the caller knows is in no name, string or number of the result, however the text
-/// writes it.
+/// escapes it.
 pub(crate) fn a_known_secret_is_masked(text: &str) {
     let replace = |text: &str| {
         let masked = text.replace(SECRET, MASK);

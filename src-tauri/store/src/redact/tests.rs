@@ -4,7 +4,7 @@ use serde_json::Value;
 use super::*;
 
 /// Redacts JSON without any known secrets.
-fn json(text: &str) -> Cow<'_, str> {
+fn redact(text: &str) -> Cow<'_, str> {
     redact_json(text, &|_| None)
 }
 
@@ -54,7 +54,7 @@ fn a_value_with_a_secret_name_is_masked() {
         ] {
             let text = format!(r#"{{"before":1.0, "{name}" : {value} ,"after":"x"}}"#);
             let hidden = format!(r#"{{"before":1.0, "{name}" : "•••" ,"after":"x"}}"#);
-            assert_eq!(json(&text), hidden);
+            assert_eq!(redact(&text), hidden);
         }
     }
 }
@@ -73,7 +73,7 @@ fn values_that_are_no_secrets_are_unchanged() {
         "no json, no secret",
         "{",
     ] {
-        assert_eq!(json(text), text);
+        assert_eq!(redact(text), text);
     }
 }
 
@@ -93,31 +93,31 @@ fn a_token_format_is_masked_anywhere() {
         "sk-ant-api03-abcdefghijklmnop",
     ] {
         assert_eq!(
-            json(&format!(r#"{{"text":"{secret}"}}"#)),
+            redact(&format!(r#"{{"text":"{secret}"}}"#)),
             r#"{"text":"•••"}"#
         );
         assert_eq!(
-            json(&format!(r#"["one", "{secret}"]"#)),
+            redact(&format!(r#"["one", "{secret}"]"#)),
             r#"["one", "•••"]"#
         );
         assert!(
-            json(&format!(r#"{{"{secret}":1}}"#)).starts_with(r#"{"•••":"#),
+            redact(&format!(r#"{{"{secret}":1}}"#)).starts_with(r#"{"•••":"#),
             "a secret in a member's name is masked"
         );
     }
     let header =
         format!(r#"{{"curl":"-H 'Authorization: Bearer 0123456789abcdef0123' -d {GITHUB} x"}}"#);
     assert_eq!(
-        json(&header),
+        redact(&header),
         r#"{"curl":"-H 'Authorization: Bearer •••' -d ••• x"}"#
     );
     let escaped = format!(r#"{{"text":"\u0067{}"}}"#, &GITHUB[1..]);
     assert_eq!(
-        json(&escaped),
+        redact(&escaped),
         r#"{"text":"•••"}"#,
         "a secret with escapes is masked"
     );
-    assert_eq!(json(&format!("no json: {GITHUB}.")), "no json: •••.");
+    assert_eq!(redact(&format!("no json: {GITHUB}.")), "no json: •••.");
 }
 
 #[test]
@@ -128,9 +128,9 @@ fn json_inside_a_string_is_redacted() {
         r#"{{"body":{}, "n":1.0}}"#,
         json::quote(r#"{"user":"u","password":"•••"}"#)
     );
-    assert_eq!(json(&text), hidden);
+    assert_eq!(redact(&text), hidden);
     let twice = format!("[{}]", json::quote(&text));
-    assert!(!json(&twice).contains("hunter2"), "{}", json(&twice));
+    assert!(!redact(&twice).contains("hunter2"), "{}", redact(&twice));
 }
 
 #[test]
@@ -217,12 +217,12 @@ fn a_known_secret_is_masked_in_any_escaping() {
 proptest! {
     #[test]
     fn redacted_json_is_valid_and_stable(text in texts()) {
-        let hidden = json(&text);
+        let hidden = redact(&text);
         prop_assert!(serde_json::from_str::<serde::de::IgnoredAny>(&hidden).is_ok(), "{text} became {hidden}");
         for secret in [GITHUB, JWT, "hunter2"] {
             prop_assert!(!hidden.contains(secret), "{text} became {hidden}");
         }
-        prop_assert_eq!(json(&hidden), hidden.clone());
+        prop_assert_eq!(redact(&hidden), hidden.clone());
         let mut texts = Vec::new();
         if let Ok(value) = serde_json::from_str(&hidden) {
             collect_texts(&value, &mut texts);
@@ -232,7 +232,13 @@ proptest! {
 
     #[test]
     fn no_text_causes_a_panic(text in "(?s).{0,200}") {
-        let _ = json(&text);
+        let _ = redact(&text);
         let _ = redact_json(&text, &|_| Some(MASK.to_owned()));
     }
+}
+
+#[test]
+fn a_personal_access_token_is_masked_within_a_string_too() {
+    let nested = r#"{"body":"{\"pat\":\"some value\"}"}"#;
+    assert_eq!(redact(nested), r#"{"body":"{\"pat\":\"•••\"}"}"#);
 }

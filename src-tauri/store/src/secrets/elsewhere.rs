@@ -9,24 +9,24 @@ use tokio::sync::Mutex;
 
 use super::{Secret, SecretError};
 
-/// The beginning of the names of Drawbridge's own variables. One of them is the admin token.
-const RESERVED_VARIABLES: &str = "DRAWBRIDGE_";
+/// The prefix of the names of Drawbridge's own variables. One of them contains the admin token.
+const RESERVED_PREFIX: &str = "DRAWBRIDGE_";
 
 /// Runs the commands that print secrets.
 pub trait SecretCommands: Send + Sync {
-    /// Runs a command, and returns what it prints without the line break at its end.
+    /// Runs a command, and returns its output without the final line break.
     fn run<'a>(&'a self, command: &'a str) -> BoxFuture<'a, Result<Secret, SecretError>>;
 }
 
-/// Returns the value of a variable of this process.
+/// Returns the value of an environment variable of this process.
 ///
 /// # Errors
-/// Returns an error if the variable is not set, is empty, or is Drawbridge's own.
+/// Returns an error if the variable is not set, is empty, is not Unicode, or is Drawbridge's own.
 pub(super) fn read_variable(name: &str) -> Result<Secret, SecretError> {
-    if name.to_ascii_uppercase().starts_with(RESERVED_VARIABLES) {
+    if name.to_ascii_uppercase().starts_with(RESERVED_PREFIX) {
         return Err(SecretError::ReservedVariable(name.to_owned()));
     }
-    // A name that no variable can have.
+    // No variable can have another name.
     let is_valid = !name.is_empty() && !name.contains(['=', '\0']);
     let value = is_valid.then(|| env::var(name).ok()).flatten();
     value
@@ -35,7 +35,7 @@ pub(super) fn read_variable(name: &str) -> Result<Secret, SecretError> {
         .ok_or_else(|| SecretError::MissingVariable(name.to_owned()))
 }
 
-/// Runs nothing, where no process may be started.
+/// Fails for every command, because no process may be started.
 pub(super) struct NoCommands;
 
 impl SecretCommands for NoCommands {

@@ -91,7 +91,8 @@ impl FileError {
 /// The encrypted file of a data folder.
 pub struct EncryptedFile {
     path: PathBuf,
-    /// The source of the key that the environment names. Without one, the file names it.
+    /// The source of the key that the environment names. If it names none, the encrypted file may
+    /// name one.
     source: Option<KeySource>,
     /// The key, once it is known.
     key: Mutex<Option<Identity>>,
@@ -127,8 +128,8 @@ impl EncryptedFile {
         })
     }
 
-    /// Writes the file with these values and a new key, and reads it back. `replaces` says whether
-    /// it replaces an existing one.
+    /// Checks that these values can be decrypted with a new key, and writes them to the file.
+    /// `replaces` says whether an existing file may be replaced.
     ///
     /// # Errors
     /// Returns an error if the key cannot be used or the file cannot be written. An existing file
@@ -156,7 +157,7 @@ impl EncryptedFile {
             source,
         } = key;
         let sealed = SealedFile::seal(&values, &identity, sealed_identity, source);
-        // What cannot be read back would be lost.
+        // Values that cannot be decrypted would be lost.
         if sealed.open(&identity, &file.path)? != values {
             return Err(FileError::Damaged { path: file.path }.into());
         }
@@ -172,9 +173,11 @@ impl EncryptedFile {
     pub(super) fn delete(path: &Path) -> Result<(), SecretError> {
         let file = Self::new(path.to_owned(), None);
         let _lock = file.lock()?;
-        fs::remove_file(path)
-            .and_then(|()| sync_folder(path))
-            .map_err(FileError::io(path))?;
+        fs::remove_file(path).map_err(FileError::io(path))?;
+        // The file is gone. At worst it is there again after a power failure.
+        if let Err(error) = sync_folder(path) {
+            tracing::warn!("cannot write that {} was deleted: {error}", path.display());
+        }
         Ok(())
     }
 
@@ -199,7 +202,7 @@ impl EncryptedFile {
         Ok((sealed, values))
     }
 
-    /// Changes the values, unless another process does so at the moment: then waits.
+    /// Changes the values. Waits while another process changes them.
     fn change(&self, change: impl FnOnce(&mut Values)) -> Result<(), SecretError> {
         let _lock = self.lock()?;
         let (mut sealed, mut values) = self.read()?;
@@ -210,7 +213,7 @@ impl EncryptedFile {
         Ok(self.replace(&sealed)?)
     }
 
-    /// Takes the lock of the file, which ends with the returned value.
+    /// Locks the file until the returned value is dropped.
     fn lock(&self) -> Result<File, FileError> {
         let path = self.path.with_extension("lock");
         let mut options = fs::OpenOptions::new();
@@ -265,14 +268,14 @@ impl SecretStore for EncryptedFile {
     }
 }
 
-/// Checks that no other user can read or change a file. `owner_may_be_root` allows the group of a
-/// file that belongs to root to read it, as containers and services get their secrets.
-fn check_private(path: &Path, opened: &File, owner_may_be_root: bool) -> Result<(), FileError> {
+/// Checks that no other user can read or change a file. If `root_group_may_read` is set, the group
+/// of a file that belongs to root may read it: containers and services get their secrets this way.
+fn check_private(path: &Path, opened: &File, root_group_may_read: bool) -> Result<(), FileError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
         let metadata = opened.metadata().map_err(FileError::io(path))?;
-        let allowed = if owner_may_be_root && metadata.uid() == 0 {
+        let allowed = if root_group_may_read && metadata.uid() == 0 {
             0o740
         } else {
             0o700
@@ -283,11 +286,11 @@ fn check_private(path: &Path, opened: &File, owner_may_be_root: bool) -> Result<
             });
         }
     }
-    let _ = (path, opened, owner_may_be_root);
+    let _ = (path, opened, root_group_may_read);
     Ok(())
 }
 
-/// Writes a new file that only its owner can read, down to the disk.
+/// Writes a new file that only its owner can read, and syncs it to the disk.
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);

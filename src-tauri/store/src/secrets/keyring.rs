@@ -9,8 +9,8 @@ use super::{KeyringFailure, Secret, SecretError, SecretStore};
 
 const SERVICE: &str = "drawbridge";
 
-/// The pauses before a request is retried that failed although the keyring is not locked. Another
-/// program may have changed the item between two steps of the answer, or the keyring may still be
+/// The pauses before the retries of a request that failed although the keyring is not locked.
+/// Another program may have changed the item during the request, or the keyring may still be
 /// starting.
 const RETRY_PAUSES: [Duration; 5] = [
     Duration::from_millis(20),
@@ -65,7 +65,7 @@ fn with_entry<T>(
         let error = match Entry::new(SERVICE, name).and_then(|entry| ask(&entry)) {
             Ok(answer) => return Ok(Some(answer)),
             // A locked Secret Service may report that an item is missing instead of an error.
-            Err(Error::NoEntry) if !platform::hides_items() => return Ok(None),
+            Err(Error::NoEntry) if !platform::may_hide_items() => return Ok(None),
             Err(error) => error,
         };
         if platform::is_locked_error(&error) {
@@ -105,7 +105,7 @@ mod platform {
         }
     }
 
-    pub(super) fn hides_items() -> bool {
+    pub(super) fn may_hide_items() -> bool {
         status() != KeyringStatus::Ready
     }
 
@@ -130,7 +130,7 @@ mod platform {
         }
     }
 
-    pub(super) fn hides_items() -> bool {
+    pub(super) fn may_hide_items() -> bool {
         false
     }
 

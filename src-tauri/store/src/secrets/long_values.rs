@@ -3,12 +3,12 @@
 
 use super::{Secret, SecretError, SecretStore, Secrets};
 
-/// The characters of a part. 600 characters fit even if each takes two UTF-16 units.
+/// The most characters of a part. 600 characters fit even if each takes two UTF-16 units.
 const MAX_PART_CHARS: usize = 600;
 const MAX_PARTS: usize = 100;
 
 impl Secrets {
-    /// Returns a value that [`Secrets::set_long`] stored.
+    /// Returns a value that [`Secrets::set_long`] stored, or `None` if one of its parts is missing.
     ///
     /// # Errors
     /// Returns an error if the keyring cannot be used.
@@ -53,7 +53,7 @@ fn get(store: &dyn SecretStore, name: &str) -> Result<Option<Secret>, SecretErro
     Ok(Some(Secret::new(whole)))
 }
 
-/// Writes the first part last, because it names the others.
+/// Writes the first part last, because it states the number of parts.
 fn set(store: &dyn SecretStore, name: &str, value: &Secret) -> Result<(), SecretError> {
     let before = store
         .get(name)?
@@ -70,6 +70,10 @@ fn set(store: &dyn SecretStore, name: &str, value: &Secret) -> Result<(), Secret
         return Err(SecretError::TooLong {
             max: MAX_PART_CHARS * MAX_PARTS,
         });
+    }
+    if before > 1 {
+        // If writing fails below, parts of two values must not be taken for one.
+        store.remove(name)?;
     }
     for (index, text) in parts.iter().enumerate().skip(1) {
         store.set(&part_name(name, index), &Secret::new(text.clone()))?;
@@ -107,7 +111,7 @@ mod tests {
     use crate::secrets::InMemory;
 
     #[test]
-    fn a_value_that_could_not_be_read_back_is_refused_and_keeps_the_old_one() {
+    fn a_value_that_is_too_long_is_refused_and_the_old_one_stays() {
         let store = InMemory::default();
         let longest = "a".repeat(MAX_PART_CHARS * MAX_PARTS);
         set(&store, "n", &Secret::new(longest.clone())).expect("set the longest value");

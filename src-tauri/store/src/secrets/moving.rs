@@ -1,5 +1,5 @@
-//! Moving the secrets from the keyring to the encrypted file, back, or to a file with another key.
-//! Nothing is removed before everything is written and was read back.
+//! Moves the secrets from the keyring to the encrypted file, back, or to a file with another key.
+//! Nothing is removed before everything is written and known to be readable.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -11,7 +11,7 @@ use super::{
     long_values::{parse_first_part, part_name},
 };
 
-/// The name of a secret that something may have stored.
+/// The name of a secret that may exist in the store.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StoredName {
     pub name: String,
@@ -19,13 +19,13 @@ pub struct StoredName {
     pub is_long: bool,
 }
 
-/// What became of the secrets.
+/// The result of moving the secrets.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct MovedSecrets {
     pub moved: Vec<String>,
-    /// Those that were left behind, because there is no keyring to read them from.
+    /// The secrets that may have been left behind, because no keyring is running.
     pub unread: Vec<String>,
-    /// Those that were moved, and could not be removed from their old place.
+    /// The secrets that were moved but could not be removed from their old place.
     pub not_removed: Vec<String>,
 }
 
@@ -69,13 +69,13 @@ impl MoveError {
 }
 
 impl Secrets {
-    /// Moves the secrets to the encrypted file, or gives the file another key. Without a key, the
-    /// one that the environment names is used. `names` are the secrets that may be in the keyring,
-    /// which does not list its own.
+    /// Moves the secrets to the encrypted file, or gives the file another key. If `key` is `None`,
+    /// uses the one that the environment names. `names` are the secrets that may be in the keyring,
+    /// which cannot list its secrets.
     ///
     /// # Errors
-    /// Returns an error if a secret cannot be read, or if the file cannot be written. A keyring
-    /// that does not run is no error, because nothing can be read from it.
+    /// Returns an error if a secret cannot be read, or if the file cannot be written. If no keyring
+    /// is running, this is no error, and no secret is moved.
     pub async fn use_file(
         &self,
         key: Option<NewKey>,
@@ -118,7 +118,8 @@ impl Secrets {
     /// Moves the secrets from the encrypted file to the keyring, and deletes the file.
     ///
     /// # Errors
-    /// Returns an error if a secret cannot be read or written. What was written is removed then.
+    /// Returns an error if a secret cannot be read or written, or if the file cannot be deleted.
+    /// The keyring then has the secrets that it had before.
     pub async fn use_keyring(&self) -> Result<MovedSecrets, MoveError> {
         let path = self.file_path()?;
         if self.kind() == SecretStoreKind::Keyring {
@@ -129,6 +130,12 @@ impl Secrets {
         let keyring = StoreThreads::new(Keyring);
         keyring.check().await?;
         let moved: Vec<_> = values.iter().map(|(name, _)| name.clone()).collect();
+        let mut replaced = Vec::new();
+        for name in &moved {
+            let found = name.clone();
+            let before = keyring.run_with_deadline(move |store| store.get(&found));
+            replaced.push((name.clone(), before.await?));
+        }
         let mut failures = Vec::new();
         for (name, value) in values {
             let stored = name.clone();
@@ -144,10 +151,12 @@ impl Secrets {
             Err(MoveError::NotWritten(failures))
         };
         if let Err(error) = deleted {
-            for name in moved {
-                let _ = keyring
-                    .run_with_deadline(move |store| store.remove(&name))
-                    .await;
+            for (name, before) in replaced {
+                let restored = keyring.run_with_deadline(move |store| match before {
+                    Some(before) => store.set(&name, &before),
+                    None => store.remove(&name),
+                });
+                let _ = restored.await;
             }
             return Err(error);
         }
@@ -192,7 +201,8 @@ impl Secrets {
         self.read_named(&names).await
     }
 
-    /// Returns those of the secrets that exist, with all parts of the long ones.
+    /// Returns the secrets that exist among those with these names, with all parts of the long
+    /// ones.
     async fn read_named(&self, names: &[StoredName]) -> Result<Vec<(String, Secret)>, MoveError> {
         let mut values = Vec::new();
         for StoredName { name, is_long } in names {

@@ -10,9 +10,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::SecretError;
 
-/// Encodes every character that could end a part of a URL. Leaves others as they are, because a
-/// server may compare a parameter undecoded.
-const IN_URL: &AsciiSet = &NON_ALPHANUMERIC
+/// The characters that are encoded in a URL: all that could end a part of it. Others stay as they
+/// are, because a server may compare a parameter without decoding it.
+const ENCODED_IN_URL: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
@@ -25,9 +25,9 @@ const IN_URL: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'(')
     .remove(b')');
 
-/// Returns a secret as a part of a URL.
+/// Percent-encodes a secret so that it stays one part of a URL.
 pub(super) fn encode_for_url(secret: &str) -> String {
-    utf8_percent_encode(secret, IN_URL).to_string()
+    utf8_percent_encode(secret, ENCODED_IN_URL).to_string()
 }
 
 /// Returns the reference to the secret with this name.
@@ -48,7 +48,7 @@ pub fn referenced_names(text: &str) -> Vec<String> {
 /// Returns the references of a text to secrets that Drawbridge does not store, as they are written.
 pub fn references_elsewhere(text: &str) -> Vec<String> {
     list_references(text)
-        .filter(|(reference, _)| reference.is_elsewhere())
+        .filter(|(reference, _)| reference.is_external())
         .map(|(_, whole)| whole.to_owned())
         .collect()
 }
@@ -71,8 +71,8 @@ pub struct SecretScope {
 }
 
 impl SecretScope {
-    /// Returns the scope of the server's own secrets, the granted ones and those elsewhere, for
-    /// what a person wrote or runs.
+    /// Returns the scope of a spec that a person wrote or runs: the server's own secrets, the
+    /// granted ones, and all secrets elsewhere.
     pub fn new(server: ServerId, granted: BTreeSet<String>) -> Self {
         Self {
             server,
@@ -82,8 +82,8 @@ impl SecretScope {
         }
     }
 
-    /// Returns the scope of these secrets and references alone, which the accepted spec has. It is
-    /// empty for a server that nobody has accepted as it is.
+    /// Returns the scope of exactly these secrets and references, which the accepted spec has. Both
+    /// sets are empty if nobody has accepted the server as it is.
     pub fn exactly(
         server: ServerId,
         granted: BTreeSet<String>,
@@ -100,7 +100,7 @@ impl SecretScope {
     /// Checks that the server may use the secret of a reference, which is written as `whole`.
     ///
     /// # Errors
-    /// Returns an error if nobody granted or accepted it.
+    /// Returns an error if nobody granted the secret or accepted the reference.
     pub(super) fn check_reference(
         &self,
         reference: Reference<'_>,

@@ -109,7 +109,7 @@ async fn a_missing_variable_is_an_error_and_drawbridges_own_are_never_given_away
 }
 
 #[tokio::test]
-async fn a_secret_in_a_url_is_used_in_the_form_that_is_sent_too() {
+async fn the_encoded_form_of_a_secret_in_a_url_counts_as_a_secret_too() {
     let secrets = Secrets::new(InMemory::default());
     let value = Secret::new("key=a/b".to_owned());
     secrets.set("s.KEY", value).await.expect("set the secret");

@@ -132,7 +132,7 @@ pub struct CallFilter {
     /// other params. ASCII letters match in any case.
     pub text: Option<String>,
     pub decision: Option<Decision>,
-    /// Only calls after this one in the list, which are older.
+    /// Only calls that are older than this one.
     pub before: Option<CallId>,
     /// Only calls at or after `since`, and before `until`.
     pub since: Option<Timestamp>,
@@ -154,15 +154,15 @@ pub struct PastCallFilter {
     pub limit: u32,
 }
 
-/// The calls of a client that it abandoned before a decision.
+/// The number of calls that a client abandoned before a decision, and its longest wait for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AbandonedCalls {
     pub count: u32,
     pub longest_wait_ms: u32,
 }
 
-/// The calls about which a person was asked, including those that nobody decided. Drawbridge
-/// answers others itself, such as calls of unknown tools.
+/// The SQL condition for calls about which a person was to be asked, including those that nobody
+/// decided. Rules, defaults and Drawbridge itself decide the others.
 pub(super) const WAS_ASKED: &str =
     "(decided_by = 'person' OR decision IN ('timed_out', 'no_screen', 'queue_full', 'abandoned'))";
 
@@ -251,7 +251,7 @@ impl Store {
             .context("cannot read a call")
     }
 
-    /// Returns, for each client, its calls since then that it abandoned before a decision.
+    /// Returns, for each client, the calls since `since` that it abandoned before a decision.
     pub async fn abandoned_calls(
         &self,
         since: Timestamp,
@@ -424,7 +424,7 @@ fn split_names(names: Option<Cow<'_, str>>) -> Vec<String> {
 }
 
 impl<'a> CallColumns<'a> {
-    /// `seq` is the number of the audit log's entry that seals the row.
+    /// Returns the columns of a call. `seq` is the number of the audit entry that seals them.
     fn new(row: &'a CallRow, seq: i64) -> Result<Self, rusqlite::Error> {
         let call = &row.call;
         Ok(Self {
@@ -456,7 +456,7 @@ impl<'a> CallColumns<'a> {
         })
     }
 
-    /// Returns the columns that the audit log's entry of the decision seals.
+    /// Returns the columns that the `decided` entry of the audit log seals.
     fn sealed(&self, decision: Decision) -> DecisionColumns<'_> {
         DecisionColumns {
             at: self.at,

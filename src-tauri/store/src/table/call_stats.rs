@@ -13,14 +13,17 @@ use sqlx::{Row, sqlite::SqliteRow};
 use super::call::WAS_ASKED;
 use crate::{Store, StoreContext, StoreError};
 
-/// The most calls of which the stats are made: the newest ones. Their durations have to be sorted.
+/// The most calls that are counted, the newest first. They are limited because their durations have
+/// to be sorted.
 pub const MAX_COUNTED_CALLS: u32 = 200_000;
-/// The bits of a call's number, which is made of the microseconds since 1970.
+/// The number of bits of a call's number, which consists of the lowest bits of the microseconds
+/// since 1970.
 const NUMBER_BITS: u32 = 50;
 
 /// Which calls to count.
 #[derive(Debug, Clone)]
 pub struct CallStatsFilter {
+    /// Only calls at or after `since`, and before `until`.
     pub since: Timestamp,
     pub until: Timestamp,
     pub client: Option<ClientName>,
@@ -87,7 +90,7 @@ impl Store {
         group: CallGroup,
     ) -> Result<Vec<SqliteRow>, sqlx::Error> {
         let key = group.key();
-        // The number of a call tells its time, so that the primary key leads to the newest calls.
+        // The number of a call states its time, so the primary key leads to the newest calls.
         let sql = format!(
             "WITH recent AS (
                  SELECT {key} AS key, decision, outcome, duration_ms, {WAS_ASKED} AS was_asked
@@ -147,8 +150,8 @@ impl Store {
     }
 }
 
-/// Returns the smallest number of a call that began at or after `since`. Returns 0 if the numbers,
-/// which begin again every 35 years, began again in between.
+/// Returns the smallest number of a call that began at or after `since`. The numbers begin again at
+/// 0 every 35 years. Returns 0 if they did so between `since` and `now`.
 fn first_number(since: Timestamp, now: Timestamp) -> i64 {
     let number = |at: Timestamp| at.0.saturating_mul(1_000) & ((1 << NUMBER_BITS) - 1);
     let first = number(since);

@@ -39,7 +39,7 @@ impl Store {
     }
 
     /// Records a sync: the server, the definitions that replace its earlier ones, and the versions
-    /// of what a person accepts.
+    /// of the definitions that need acceptance.
     pub async fn record_sync(
         &self,
         server: &ServerRow,

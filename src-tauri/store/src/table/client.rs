@@ -16,8 +16,8 @@ pub struct ClientRow {
     pub token_issued_at: Option<Timestamp>,
     /// When the token ends; never if it is `None`.
     pub token_expires_at: Option<Timestamp>,
-    /// The token before the last rotation, which is valid until the new one is used, and at most
-    /// until `old_token_until`.
+    /// HMAC-SHA-256 of the token before the last rotation. That token is valid until the new one is
+    /// used, and at most until `old_token_until`.
     pub old_token_hmac: Option<Vec<u8>>,
     pub old_token_until: Option<Timestamp>,
     /// The `User-Agent` of the request that used the token last.
@@ -63,8 +63,9 @@ impl Store {
             .context("cannot write a client")
     }
 
-    /// Writes when and by what program the client was last used. If a program used the new token of
-    /// the client, the old one is deleted.
+    /// Writes when and by what program the client was last used, and the old token, which `row`
+    /// lacks after the new one was used. Does nothing if the client has got another token
+    /// meanwhile.
     pub async fn put_client_use(&self, row: &ClientRow) -> Result<(), StoreError> {
         sqlx::query("UPDATE client SET last_seen_at = ?, software = ?, user_agent = ?, old_token_hmac = ?, old_token_until = ? WHERE name = ? AND token_hmac IS ?")
             .bind(row.last_seen_at.map(|t| t.0))

@@ -38,7 +38,7 @@ impl Store {
             .context("cannot read the clients' lists")
     }
 
-    /// Records a client's copy, and the versions of what a person accepts.
+    /// Records a client's copy, and the versions of the definitions that need acceptance.
     pub async fn record_client_copy(
         &self,
         row: &ClientCopyRow,

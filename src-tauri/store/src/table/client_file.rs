@@ -11,7 +11,7 @@ use sqlx::{Row, sqlite::SqliteRow};
 use super::{from_enum_text, to_enum_text};
 use crate::{Store, StoreContext, StoreError};
 
-/// An entry of Drawbridge in a client's file, which is kept up to date.
+/// An entry in a client's file that Drawbridge wrote and keeps up to date.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientFileRow {
     pub path: String,
@@ -31,7 +31,7 @@ pub struct ClientFileRow {
     pub connected_at: Timestamp,
 }
 
-/// A change of clients' files.
+/// A change that Drawbridge made to clients' files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientChangeRow {
     pub id: String,
@@ -54,7 +54,7 @@ impl Store {
             .context("cannot read the files of clients")
     }
 
-    /// Replaces the rows of these paths: removes those in `removed`, and then writes `written`.
+    /// Removes the rows of the paths in `removed`, and then writes `written`, in one transaction.
     pub async fn replace_client_files(
         &self,
         removed: &[String],

@@ -11,9 +11,9 @@ use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
 use super::{from_enum_text, to_enum_text};
 use crate::{Store, StoreContext, StoreError};
 
-/// The limits for versions that no person has accepted and that the server does not offer now: of
-/// one definition, and of all definitions of a server. Versions that wait, and versions that the
-/// spec trusts, are counted separately. The oldest are deleted first.
+/// The most versions of one definition, and of all definitions of a server, that are kept although
+/// no person has accepted them and the server does not offer them now. Versions that wait for a
+/// person, and versions that the spec trusts, are counted separately. The oldest are deleted first.
 const MAX_VERSIONS: u32 = 20;
 const MAX_VERSIONS_OF_SERVER: u32 = 2_000;
 
@@ -44,7 +44,7 @@ pub struct OfferedDefinition {
 pub enum AcceptedBy {
     /// A person accepted the definition, or its server.
     Person,
-    /// The server's spec trusts the server.
+    /// The server's spec trusts the definitions of the server.
     Trust,
 }
 
@@ -128,7 +128,7 @@ impl Store {
             .context("cannot write the acceptance of definitions")
     }
 
-    /// Records definitions that a server offers, without a sync.
+    /// Records definitions that a server offers, outside a sync.
     pub async fn record_definitions(
         &self,
         server: &ServerId,
@@ -145,7 +145,7 @@ impl Store {
     }
 }
 
-/// Records the offered definitions, in the transaction of a sync.
+/// Records the offered definitions within a transaction, and deletes surplus versions.
 pub(super) async fn write_offered(
     server: &ServerId,
     offered: &[OfferedDefinition],

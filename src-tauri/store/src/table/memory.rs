@@ -89,7 +89,7 @@ impl Store {
         } else {
             query.push(" ORDER BY memory.id DESC");
         }
-        // One more, to find out whether there is another page.
+        // One more entry than `limit` shows whether there is another page.
         query
             .push(" LIMIT ")
             .push_bind(limit.saturating_add(1))
@@ -125,8 +125,8 @@ impl Store {
             .context("cannot read the memory")
     }
 
-    /// Replaces the content and the labels of an entry. Returns the entry as it is now, or `None`
-    /// if it does not exist.
+    /// Replaces the content, the category and the tags of an entry. Returns the entry as it is now,
+    /// or `None` if it does not exist.
     pub async fn update_memory(
         &self,
         id: u32,

@@ -9,7 +9,7 @@ use crate::{Store, StoreContext, StoreError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileRow {
     pub name: String,
-    /// For each server its tools, as JSON.
+    /// The tools of each server, as JSON.
     pub servers: String,
     /// The project folder to which the profile belongs.
     pub folder: Option<String>,
@@ -45,8 +45,7 @@ impl Store {
         .context("cannot write a profile")
     }
 
-    /// Removes a profile. Its clients then have none, and see nothing. Returns whether there was
-    /// one.
+    /// Removes a profile. Its clients then see nothing. Returns whether the profile existed.
     pub async fn remove_profile(&self, name: &str) -> Result<bool, StoreError> {
         let removed = sqlx::query("DELETE FROM profile WHERE name = ?")
             .bind(name)

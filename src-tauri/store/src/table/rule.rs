@@ -38,8 +38,8 @@ pub enum RuleChange {
     DeleteInScope(Scope),
     DeleteForServer(ServerId),
     DeleteForClient(ClientName),
-    /// Deletes the rules that have expired by now, have used up their calls, or apply to a client
-    /// session: no session outlives the hub.
+    /// Deletes the rules that have expired by this time, have used up their calls, or apply to a
+    /// client session: no session outlives the hub.
     DeleteEnded(Timestamp),
     /// Binds the rules of a server to this identity, if they were bound to an earlier one.
     BindToIdentity {
@@ -77,11 +77,11 @@ impl<'a> RuleNote<'a> {
     }
 }
 
-/// A rule to add, or to replace the rule with its id.
+/// A rule to add. It replaces the rule with its id, if there is one.
 #[derive(Debug, Clone)]
 pub struct NewRule {
     pub rule: Rule,
-    /// The other rules that it replaces.
+    /// The other rules that the rule replaces.
     pub replaced: Vec<RuleId>,
 }
 
@@ -96,7 +96,7 @@ impl Journal {
     }
 
     /// Replaces all rules, and writes these settings, together with an entry in the audit log.
-    /// `note` is its body, a JSON object.
+    /// `note` is the body of the entry, a JSON object.
     ///
     /// # Errors
     /// Returns an error if the rules cannot be written. Nothing is changed then.

@@ -4,7 +4,7 @@ use sqlx::Row;
 
 use crate::{Store, StoreContext, StoreError};
 
-/// The number of days that are kept.
+/// The number of days before the current one that are kept.
 const KEPT_DAYS: i64 = 31;
 
 /// The use of the sampling provider in a day.
@@ -15,7 +15,7 @@ pub struct SamplingUsage {
 }
 
 impl Store {
-    /// Returns the use in a day, in days since 1970-01-01.
+    /// Returns the use on one day. `day` is the number of days since 1970-01-01.
     pub async fn sampling_usage(&self, day: i64) -> Result<SamplingUsage, StoreError> {
         let row = sqlx::query("SELECT requests, tokens FROM sampling_usage WHERE day = ?")
             .bind(day)
@@ -32,11 +32,11 @@ impl Store {
             .context("cannot read the use of the sampling provider")
     }
 
-    /// Counts one more request and the tokens that it may cost, if the day's use is still `used`.
-    /// Returns whether it is; if not, another request was counted meanwhile.
+    /// Adds a request and the tokens that it may cost to a day's use, if the use is still `used`.
+    /// Returns false and adds nothing if the use has changed since `used` was read.
     ///
     /// # Errors
-    /// Returns an error if the request cannot be counted. It must not be sent then.
+    /// Returns an error if the request cannot be counted. The caller must then not send it.
     pub async fn reserve_sampling(
         &self,
         day: i64,
@@ -59,8 +59,8 @@ impl Store {
             .context("cannot count a request to the sampling provider")
     }
 
-    /// Replaces the tokens that were reserved for a request by those that it cost, and deletes days
-    /// that are long over.
+    /// Replaces the tokens that were reserved for a request with those that it cost. Deletes the
+    /// days that are more than 31 days ago.
     pub async fn settle_sampling_tokens(
         &self,
         day: i64,
@@ -110,7 +110,7 @@ mod tests {
         assert!(reserve(1, used, 40).await);
         assert!(
             reserve(2, nothing, 5).await,
-            "the next day has requests of its own"
+            "each day is counted separately"
         );
         store
             .settle_sampling_tokens(1, 60, 10)

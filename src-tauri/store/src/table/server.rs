@@ -19,7 +19,7 @@ pub struct ServerRow {
     pub id: ServerId,
     /// The identity that the user accepted: the digest of what the spec starts or connects to.
     pub accepted_identity: Option<String>,
-    /// The accepted spec as JSON. `None` if it was accepted before this column existed.
+    /// The accepted spec as JSON. `None` if no spec was accepted since this column exists.
     pub accepted_spec: Option<String>,
     /// The accepted program as JSON. `None` if it is not known yet.
     pub accepted_program: Option<String>,
@@ -119,7 +119,7 @@ impl Store {
         .context("cannot write the acceptance of a server")
     }
 
-    /// Deletes a server and the catalog's copy of it.
+    /// Deletes a server, the catalog's copy of it, and the versions of its definitions.
     pub async fn remove_server(&self, id: &ServerId) -> Result<(), StoreError> {
         sqlx::query("DELETE FROM server WHERE id = ?")
             .bind(id.as_str())

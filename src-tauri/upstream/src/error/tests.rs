@@ -23,7 +23,7 @@ fn refusal(status: StatusCode) -> HttpRefusal {
     }
 }
 
-/// Returns an error of each kind that can contain a server's words, or a part of a spec.
+/// Returns an error of each kind that can contain text from a server, or a part of a spec.
 fn errors_with_secrets() -> Vec<UpstreamError> {
     let interrupted = || RemoteError::Interrupted {
         url: DisplayUrl::new(&words()),

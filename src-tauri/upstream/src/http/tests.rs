@@ -8,7 +8,8 @@ use tokio::{
 
 use super::*;
 
-/// Starts a server that sends these bytes to each client and then closes. Returns its URL.
+/// Starts a server that sends these bytes to each client and then closes the connection. Returns
+/// its URL.
 async fn server(response: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));

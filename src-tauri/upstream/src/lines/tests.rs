@@ -21,7 +21,7 @@ async fn lines_are_read_without_line_breaks_and_bom() {
 }
 
 #[tokio::test]
-async fn an_endless_line_is_dropped_and_the_next_one_is_found() {
+async fn a_too_long_line_does_not_affect_the_next_one() {
     let mut text = vec![b'x'; 10_000];
     text.extend_from_slice(b"\ngood\n");
     let found = lines(&text, 100).await;

@@ -22,27 +22,30 @@ use super::{
     signed_in_servers::SignedIn,
 };
 
-/// A server and a client. Servers with the same URL and the same client share one account.
+/// The tokens of one server for one OAuth client. Servers with the same URL and the same client
+/// share one account.
 pub(super) struct Account {
     pub(super) key: AccountKey,
     /// The client that a person registered, as in the accepted spec, and the secrets that the
     /// spec's server may use.
     spec_client: Mutex<Option<(OauthClient, SecretScope)>>,
     challenge: Mutex<Option<Challenge>>,
-    /// As in the [`Grant`].
+    /// A copy of the field of the same name of the [`Grant`], which can be read while `state` is
+    /// locked.
     signed_in_scopes: Mutex<BTreeSet<String>>,
     state: tokio::sync::Mutex<AccountState>,
 }
 
-/// The server's latest refusal. It is kept until a person signs in or a request succeeds.
+/// The server's latest refusal. It is kept until a person signs in or out. If the server refused
+/// every request, it is kept only until a request succeeds.
 #[derive(Debug, Clone)]
 pub(super) struct Challenge {
     /// The `WWW-Authenticate` header.
     pub(super) header: Option<String>,
-    /// True if the server refuses every request, false if it refuses only those that need more
-    /// rights.
+    /// Whether the server refuses every request, and not only those that need more rights.
     pub(super) refuses_all: bool,
-    /// The scopes that the server demands. If it names none, the only entry is an empty text.
+    /// The scopes that the server demands. If the server names none, the only entry is an empty
+    /// text.
     pub(super) scopes: BTreeSet<String>,
 }
 
@@ -78,10 +81,10 @@ pub(super) fn describe_scopes(scopes: &BTreeSet<String>) -> String {
 
 #[derive(Default)]
 struct AccountState {
-    /// True if the grant was read from the keyring.
+    /// Whether the keyring was read. `grant` is `None` until then.
     is_loaded: bool,
     grant: Option<Grant>,
-    /// The client of the grant's authorization server, if it was discovered already.
+    /// rmcp's manager for the grant's authorization server, if that server was discovered already.
     manager: Option<AuthorizationManager>,
 }
 
@@ -143,15 +146,15 @@ impl Account {
         lock(&self.challenge).clone()
     }
 
-    /// Sets or clears the challenge. Returns true if the reason to sign in has changed.
+    /// Sets or clears the challenge. Returns whether the reason to sign in has changed.
     pub(super) fn set_challenge(&self, challenge: Option<Challenge>) -> bool {
         let reason = |challenge: &Option<Challenge>| challenge.as_ref().map(Challenge::reason);
         let new_reason = reason(&challenge);
         reason(&std::mem::replace(&mut *lock(&self.challenge), challenge)) != new_reason
     }
 
-    /// Returns a token that is not due for a refresh, if that is known without I/O. The inner
-    /// `None` means that nobody has signed in.
+    /// Returns the token if it is in memory and not due for a refresh. The outer `None` means that
+    /// [`Account::token`] has to be called, the inner one that nobody has signed in.
     pub(super) fn cached_token(&self) -> Option<Option<Secret>> {
         let state = self.state.try_lock().ok().filter(|state| state.is_loaded)?;
         let Some(grant) = &state.grant else {
@@ -189,8 +192,8 @@ impl Account {
         }
     }
 
-    /// Returns another token than the one that the server refused: a newer one, or a refreshed one.
-    /// Returns `None` if there is none.
+    /// Returns another token than the one that the server refused: one that was refreshed
+    /// meanwhile, or else one that this call refreshes. Returns `None` if a person has to sign in.
     pub(super) async fn replace_token(
         &self,
         authorizer: &Authorizer,
@@ -262,8 +265,8 @@ impl Account {
 }
 
 impl AccountState {
-    /// Returns the grant, and reads it from the keyring at the first call. If the keyring no
-    /// longer holds it, its record is removed too.
+    /// Returns the grant, and reads it from the keyring at the first call. If the keyring no longer
+    /// holds the grant, the record of the sign-in is removed.
     async fn load_grant(
         &mut self,
         account: &Account,
@@ -396,7 +399,7 @@ impl AccountState {
     }
 }
 
-/// Returns the client of the grant's authorization server, or `None` if the server has another
+/// Returns rmcp's manager for the grant's authorization server, or `None` if the server has another
 /// authorization server now.
 async fn discover_manager(
     account: &Account,
@@ -443,7 +446,7 @@ async fn store_grant(
     Ok(())
 }
 
-/// Masks the tokens of a grant in the log, in place of those that they replace.
+/// Has the logs mask the secrets of a grant instead of those of the account's previous grant.
 fn mask_secrets(account: &Account, authorizer: &Authorizer, grant: &Grant) {
     let client_secret = grant.client.client_secret.clone().map(Secret::new);
     for (kind, secret) in [

@@ -28,7 +28,7 @@ use super::{
     grant::{Grant, Registration},
 };
 
-/// The longest time that a person may take.
+/// The longest time that a person may take to sign in.
 const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(300);
 /// The longest time for discovery of the authorization server, which takes several requests.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(45);
@@ -57,12 +57,17 @@ impl Attempt {
         self.task.abort();
         let mut attempt = self.snapshot();
         if !attempt.state.has_ended() {
-            attempt.state = SignInState::Failed {
-                reason: "The sign-in was cancelled".into(),
-            };
+            attempt.state = cancelled();
             delete_registration(authorizer, self.registration_issuer);
             emit_changed(authorizer, &self.server, &attempt);
         }
+    }
+}
+
+/// Returns the state of an attempt that was cancelled.
+pub(super) fn cancelled() -> SignInState {
+    SignInState::Failed {
+        reason: "The sign-in was cancelled".into(),
     }
 }
 
@@ -120,8 +125,8 @@ impl SignInError {
             | Self::NoState
             | Self::NoPort { .. }
             | Self::TimedOut { .. }
-            | Self::NoToken
-            | Self::NotStored(_) => self,
+            | Self::NoToken => self,
+            Self::NotStored(error) => Self::NotStored(error.map_text(change)),
         }
     }
 }
@@ -134,7 +139,7 @@ impl From<AuthError> for SignInError {
     }
 }
 
-/// The state that the task of an attempt owns.
+/// The data that the task of a running attempt owns.
 struct Running {
     authorizer: Authorizer,
     id: ServerId,
@@ -142,7 +147,7 @@ struct Running {
     manager: AuthorizationManager,
     issuer: String,
     client: Registration,
-    /// As in the [`Grant`].
+    /// The field of the same name of the [`Grant`] that the attempt obtains.
     signed_in_scopes: BTreeSet<String>,
     callback: Callback,
     /// The `state` parameter of the authorization request.
@@ -247,9 +252,9 @@ pub(super) async fn begin(
 }
 
 /// Returns the client to use at the authorization server, and the listener for its redirect URI.
-/// The client is the first of these: the one that a person registered; the URL of the metadata
-/// document, if the user has set one and the authorization server supports it; an earlier
-/// registration at this authorization server; or a new registration.
+/// The client is the first of these that is available: the one that a person registered; the URL of
+/// a client metadata document, if the user has set one and the authorization server supports it; an
+/// earlier registration at this authorization server; or a new registration.
 async fn obtain_client(
     authorizer: &Authorizer,
     account: &Account,
@@ -265,7 +270,7 @@ async fn obtain_client(
             source: Cause::new(error),
         })
     };
-    // Read the keyring first, so that nobody is sent to a browser for tokens that cannot be stored.
+    // Read the keyring first, so that nobody has to sign in for tokens that cannot be stored.
     let stored = authorizer.0.tokens.load_registration(&found.issuer).await?;
     if let Some(spec_client) = account.spec_client() {
         let callback = listen(spec_client.callback_port).await.map_err(no_port)?;
@@ -355,7 +360,7 @@ impl Running {
                     json!({ "server": id, "url": account.key.shown_url(), "issuer": issuer });
                 authorizer.0.store.append_audit(AuditKind::SignedIn, &note);
                 show(SignInState::Done);
-                authorizer.0.signed_in.insert(account.key.server.clone());
+                authorizer.0.new_sign_ins.insert(account.key.server.clone());
             }
             Err(error) => {
                 let reason = error

@@ -21,11 +21,11 @@ use super::{
 };
 use crate::http::{HttpClient, HttpError, HttpRequest, HttpResponse};
 
-/// The number of scopes of one challenge that are recorded. Further ones are ignored.
+/// The most scopes of one challenge that are recorded. Further ones are ignored.
 const MAX_SCOPES: usize = 100;
 
-/// The reason why a request has no usable answer. Except after [`BearerError::Http`], the server
-/// has not carried it out.
+/// Why a request has no usable answer. Unless this is [`BearerError::Http`], the server has not
+/// carried out the request.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BearerError {
     #[error(transparent)]
@@ -67,7 +67,8 @@ impl TokenError {
             Self::Protocol { source } => Self::Protocol {
                 source: source.map_text(change),
             },
-            Self::Secret(_) | Self::Aborted { .. } => self,
+            Self::Secret(error) => Self::Secret(error.map_text(change)),
+            Self::Aborted { .. } => self,
         }
     }
 }
@@ -147,8 +148,8 @@ impl Bearer {
     }
 
     /// Sends a request with the server's token, if there is one. If the server refuses the token,
-    /// it is refreshed and the request is sent once more. This is safe, because a server answers
-    /// 401 before it carries out a request.
+    /// the request is sent once more with a newer one. This is safe, because a server answers 401
+    /// before it carries out a request.
     ///
     /// # Errors
     /// Returns an error if the HTTP exchange fails, and if the request was not carried out because
@@ -164,8 +165,8 @@ impl Bearer {
             Some(token) => token,
             None => Box::pin(self.token()).await?,
         };
-        // A token is sent only to the server that it was issued for.
-        let Some(token) = token.filter(|_| self.is_for_its_server(&request)) else {
+        // A token is sent only to the origin of the server that it was issued for.
+        let Some(token) = token.filter(|_| self.has_server_origin(&request)) else {
             return self.check_response(http.send(request).await?);
         };
         let retry = request.clone();
@@ -178,7 +179,7 @@ impl Bearer {
         self.check_response(response)
     }
 
-    fn is_for_its_server(&self, request: &HttpRequest) -> bool {
+    fn has_server_origin(&self, request: &HttpRequest) -> bool {
         Url::parse(&request.uri().to_string())
             .is_ok_and(|url| url.origin() == self.account.key.server.origin())
     }
@@ -193,7 +194,8 @@ impl Bearer {
         run_to_completion(async move { account.replace_token(&authorizer, &refused).await }).await
     }
 
-    /// Checks whether the answer demands that a person signs in.
+    /// Returns the response, or an error if the server demands that a person signs in. Records or
+    /// clears the account's challenge accordingly.
     fn check_response(&self, response: HttpResponse) -> Result<HttpResponse, BearerError> {
         let status = response.status();
         if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {

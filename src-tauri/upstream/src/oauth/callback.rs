@@ -20,12 +20,13 @@ use tokio::{
 use url::form_urlencoded;
 
 const PATH: &str = "/callback";
-/// The longest time for one connection. Browsers open connections in advance that they never use.
+/// The longest time for one connection. Browsers open connections in advance, and never use some of
+/// them.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_CONNECTIONS: usize = 16;
 const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-/// A listener that waits for its answer.
+/// A listener that waits for the answer of the authorization server.
 pub(super) struct Callback {
     listener: TcpListener,
     authority: String,
@@ -46,10 +47,10 @@ pub(super) enum AuthorizationResult {
 }
 
 impl Callback {
-    /// Listens on the given port, or on any free one.
+    /// Listens on the given port of loopback, or on any free one.
     ///
     /// # Errors
-    /// Returns an error if the port is taken.
+    /// Returns an error if the port is in use, or if no port is free.
     pub(super) async fn bind(port: Option<u16>) -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0))).await?;
         let authority = listener.local_addr()?.to_string();
@@ -68,7 +69,7 @@ impl Callback {
         format!("http://{}{PATH}", self.authority)
     }
 
-    /// Waits for the one answer that has this state. All other requests are rejected and change
+    /// Waits for the first answer that has this state. All other requests are rejected and change
     /// nothing.
     pub(super) async fn wait(self, state: &str) -> AuthorizationResponse {
         let Self {
@@ -76,7 +77,7 @@ impl Callback {
             authority,
         } = self;
         let (found, mut answers) = mpsc::channel(1);
-        let expected = Arc::new(Expected {
+        let handler = Arc::new(RequestHandler {
             authority,
             state: state.to_owned(),
             found,
@@ -92,13 +93,13 @@ impl Callback {
                     tokio::time::sleep(ACCEPT_RETRY_PAUSE).await;
                     continue;
                 };
-                // Frees the connections that have ended.
+                // Remove the tasks of connections that have ended.
                 while connections.try_join_next().is_some() {}
-                let expected = expected.clone();
+                let handler = handler.clone();
                 connections.spawn(async move {
                     let _place = place;
                     let answer = service_fn(move |request| {
-                        let page = expected.respond(&request);
+                        let page = handler.respond(&request);
                         async move { Ok::<_, Infallible>(page) }
                     });
                     let served = http1::Builder::new()
@@ -112,20 +113,21 @@ impl Callback {
             Some(answer) = answers.recv() => answer,
             () = accepted => unreachable!("connections are accepted for ever"),
         };
-        // The connections finish in a task of their own, because the page is still being sent to
-        // the browser.
+        // The connections finish in a separate task, because the page is still being sent to the
+        // browser.
         tokio::spawn(async move { while connections.join_next().await.is_some() {} });
         answer
     }
 }
 
-struct Expected {
+/// Responds to the browser's requests, and passes on the answer that has the expected state.
+struct RequestHandler {
     authority: String,
     state: String,
     found: mpsc::Sender<AuthorizationResponse>,
 }
 
-impl Expected {
+impl RequestHandler {
     fn respond(&self, request: &Request<Incoming>) -> Response<String> {
         let host = request
             .headers()
@@ -162,7 +164,8 @@ impl Expected {
     }
 }
 
-/// Returns the answer in a query, or `None` if it is no answer, is ambiguous, or has another state.
+/// Returns the answer in a query, or `None` if the query is not an answer, is ambiguous, or has
+/// another state.
 fn parse_query(query: &str, state: &str) -> Option<AuthorizationResponse> {
     let mut found: [Option<String>; 5] = Default::default();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {

@@ -9,7 +9,7 @@ use url::{Host, Url};
 
 const MAX_URL_BYTES: usize = 8 * 1024;
 
-/// The addresses that the sign-in to one server may connect to.
+/// The addresses that the sign-in to one server, or the requests to one webhook, may connect to.
 #[derive(Debug, Clone)]
 pub(crate) struct DialPolicy {
     host: String,
@@ -50,7 +50,7 @@ impl DialError {
     }
 }
 
-/// The reason why a URL is not opened in a browser.
+/// Why a URL is not opened in a browser.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{url}' is not opened in a browser: {reason}")]
 pub struct BrowserUrlError {
@@ -101,8 +101,9 @@ impl DialPolicy {
         })
     }
 
-    /// Checks whether a URL from the metadata may be used: https, or http if both the URL and the
-    /// server are on loopback.
+    /// Checks whether a URL from the metadata may be used. The URL has to use https, or http if
+    /// both the URL and the server are on loopback. It must not contain a user name, or name an
+    /// address that [`Self::allows`] rejects.
     ///
     /// # Errors
     /// Returns the reason if the URL may not be used.
@@ -125,7 +126,7 @@ impl DialPolicy {
         Err(DialError::PrivateAddress { url: shown() })
     }
 
-    /// Returns true if `host` may be dialled at `address`. The HTTP client calls this with the
+    /// Returns whether `host` may be dialled at `address`. The HTTP client calls this with the
     /// resolved address when it connects, so that a DNS answer cannot change after the check.
     pub(super) fn allows(&self, host: &str, address: IpAddr) -> bool {
         match AddressClass::of(address) {
@@ -175,8 +176,8 @@ pub fn check_browser_url(text: &str) -> Result<Url, BrowserUrlError> {
     Ok(url)
 }
 
-/// Returns the first 300 characters of a server's text, without control characters that a terminal
-/// would interpret.
+/// Returns the first 300 characters of a server's text. Spaces replace control characters, which a
+/// terminal would interpret.
 pub(super) fn printable_excerpt(text: &str) -> String {
     text.chars()
         .take(300)
@@ -212,7 +213,8 @@ enum AddressClass {
     Loopback,
     /// An address of a private network (RFC 1918, RFC 6598, RFC 4193).
     Private,
-    /// A link-local address (clouds serve credentials on one), multicast, or reserved.
+    /// A link-local address (cloud providers serve credentials at such an address), a multicast
+    /// address, or a reserved one.
     Reserved,
 }
 
@@ -261,7 +263,7 @@ impl AddressClass {
     }
 }
 
-/// Returns the IPv4 address that an IPv6 address embeds: mapped, compatible, NAT64 and 6to4.
+/// Returns the IPv4 address that a mapped, compatible, NAT64 or 6to4 address embeds.
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let from = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));

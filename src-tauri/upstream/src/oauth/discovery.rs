@@ -1,5 +1,5 @@
 //! Discovery of a server's authorization server. rmcp implements RFC 9728, RFC 8414 and OpenID
-//! Connect discovery; this module checks everything that rmcp found before it is used.
+//! Connect discovery. This module checks all endpoints that rmcp finds before any of them is used.
 
 use std::{error::Error, sync::Arc};
 
@@ -20,11 +20,12 @@ pub(super) struct Discovered {
     pub(super) manager: AuthorizationManager,
     pub(super) metadata: AuthorizationMetadata,
     pub(super) dial_policy: DialPolicy,
-    /// The key of its tokens: the issuer, or the server's origin if an old server has no metadata.
+    /// The issuer, under which the tokens are stored, or the server's origin if the metadata names
+    /// no issuer.
     pub(super) issuer: String,
 }
 
-/// Why the authorization server of a server is not known, or not used.
+/// Why the authorization server of a server was not found, or is not used.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DiscoveryError {
     #[error(transparent)]
@@ -104,7 +105,7 @@ fn is_connection_failure(error: &(dyn Error + 'static)) -> bool {
 }
 
 /// Discovers the authorization server of `server`. `challenge` is the `WWW-Authenticate` header
-/// with which the server refused a request.
+/// with which the server refused a request, if it refused one.
 ///
 /// # Errors
 /// Returns an error if the metadata cannot be read, or if it names a URL that is not allowed.
@@ -157,6 +158,7 @@ pub(super) async fn discover(
 }
 
 impl Discovered {
+    /// Returns whether this member of the metadata is `true`.
     pub(super) fn supports(&self, member: &str) -> bool {
         self.metadata
             .additional_fields

@@ -1,5 +1,6 @@
-//! The result of a sign-in, stored only in the keyring: tokens by issuer and server, and this
-//! program's registration by issuer. Tokens of one authorization server never go to another.
+//! The result of a sign-in, stored only in the keyring: tokens by issuer, server and registered
+//! client, and this program's registration by issuer. Tokens of one authorization server never go
+//! to another.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +35,8 @@ pub(super) struct Grant {
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Registration {
     pub(super) client_id: String,
-    /// Also `None` if a person registered the client, because the spec holds its secret.
+    /// `None` if the client has no secret, and if a person registered the client, because the spec
+    /// holds its secret.
     pub(super) client_secret: Option<String>,
     pub(super) redirect_uri: String,
     /// The scopes that the client was registered with, which are all that it may request. `None` if
@@ -44,7 +46,7 @@ pub(super) struct Registration {
 }
 
 impl Registration {
-    /// Returns a client that is registered without scopes.
+    /// Returns a client that may request any scope.
     pub(super) fn new(
         client_id: String,
         client_secret: Option<String>,
@@ -93,7 +95,7 @@ impl Grant {
         received_at.checked_add(lifetime_ms).map(Timestamp)
     }
 
-    /// Returns true if it is time to refresh the token.
+    /// Returns whether it is time to refresh the token.
     pub(super) fn is_refresh_due(&self, now: Timestamp) -> bool {
         let (Some(expires_at), Some(received_at)) =
             (self.expires_at(), self.credentials.token_received_at)
@@ -174,8 +176,9 @@ impl TokenStore {
     }
 }
 
-/// Returns the names of the tokens of an account and of the registration at their issuer.
-pub(super) fn names(issuer: &str, account: &AccountKey) -> [String; 2] {
+/// Returns the names under which the keyring stores the tokens of an account and the registration
+/// at their issuer.
+pub(super) fn keyring_names(issuer: &str, account: &AccountKey) -> [String; 2] {
     [grant_name(issuer, account), registration_name(issuer)]
 }
 

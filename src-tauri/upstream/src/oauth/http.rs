@@ -103,8 +103,8 @@ impl OAuthHttpClient for SignInHttpClient {
     }
 }
 
-/// Returns a client without redirects that connects only to addresses that `dial_policy` allows. It
-/// has no timeout for a whole request.
+/// Returns a client without redirects that connects only to addresses that `dial_policy` allows,
+/// and to the user's proxies. The client has no timeout for a whole request.
 ///
 /// # Errors
 /// Returns an error if TLS is not available.
@@ -124,12 +124,12 @@ fn filtered_client(dial_policy: &DialPolicy, resolver: Arc<dyn Resolve>) -> Clie
         }))
 }
 
-/// A resolver that returns only addresses that may be reached.
+/// A resolver that returns only addresses that the dial policy allows, and those of proxies.
 struct FilteringResolver {
     dial_policy: DialPolicy,
     resolver: Arc<dyn Resolve>,
-    /// Hosts of proxies. The user has set these, and they resolve the names of the servers behind
-    /// them.
+    /// The hosts of the proxies that the user has set. They may have any address, and a proxy
+    /// resolves the names of the hosts that are reached through it.
     proxies: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The driver of the state machine: starts and ends the server, keeps the pauses, and counts
+//! The driver of the state machine: starts and ends the server, waits out the pauses, and counts
 //! crashes.
 
 use std::{
@@ -28,10 +28,10 @@ use crate::{
     state::{BREAKER_PAUSE, CRASH_WINDOW, MAX_CRASHES, State, StateEffect, StateEvent},
 };
 
-/// How long a server may take to answer a ping. If a server misses two in a row, its connection is
-/// closed.
+/// How long a server may take to answer a ping. If a server misses two pings in a row, its
+/// connection is closed.
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
-/// Why a session is idle after a time without requests.
+/// The reason that is shown for a session whose connection was closed after the idle timeout.
 const IDLE_REASON: &str = "Stopped: no client used it";
 /// How often a client that waits for a start receives progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
@@ -53,8 +53,8 @@ impl ServerSession {
 
     /// Returns the live connection for a request, and makes one if there is none. A client's
     /// request waits for a start no longer than for an answer, unless the client asked for
-    /// progress. In that case the client is notified that the server is being started. The start
-    /// continues in either case.
+    /// progress. In that case, the request waits until the start ends, and the client receives
+    /// progress meanwhile. A start continues even if the request no longer waits for it.
     pub(super) async fn connect_for(
         self: &Arc<Self>,
         outgoing: &ServerRequest<'_>,
@@ -215,7 +215,7 @@ impl ServerSession {
             connection.close().await;
             return Err(UpstreamError::stopped());
         }
-        self.report_transition(State::Active, connected_reason(&connection.hello));
+        self.report_transition(State::Active, connected_reason(&connection.hello), false);
         tokio::spawn(self.clone().end_when_idle(connection.clone()));
         tokio::spawn(self.clone().end_when_unresponsive(connection.clone()));
         Ok(connection)
@@ -233,13 +233,15 @@ impl ServerSession {
             retries: self.server.spec.retries,
             crashes,
         };
-        let effect = self.step(
-            event,
-            failure_reason(crashes, failure),
-            Some(failure.clone()),
-        );
+        let reason = failure_reason(crashes, failure);
+        let effect = self.step_with(event, reason, Some(failure.clone()), |inner, effect| {
+            // Before another start, the caller itself waits.
+            if inner.state == State::BreakerOpen {
+                inner.set_pause(effect);
+            }
+        });
         if self.inner().state == State::BreakerOpen {
-            self.begin_pause(effect);
+            self.report_pause();
         }
         effect
     }
@@ -251,24 +253,25 @@ impl ServerSession {
             if inner.state != State::Active {
                 return;
             }
-            // The caller may be one of the connection's tasks, so they end only with the next
-            // connection.
+            // The caller may be one of the connection's tasks. They are therefore not aborted here,
+            // but when the next connection replaces them.
             inner.release_connection();
             inner.count_crash(true)
         };
         let failure = UpstreamError::Lost(LostReason::Ended(reason))
             .map_text(&|text| self.connector.logs().mask_text(text));
         tracing::warn!("server {}: {failure}", self.server.id);
-        let effect = self.step(
+        self.step_with(
             StateEvent::Ended { crashes },
             failure_reason(crashes, &failure),
             Some(failure),
+            Inner::set_pause,
         );
-        self.begin_pause(effect);
+        self.report_pause();
     }
 
-    /// Ends a connection whose server should be told of more extensions, unless it is in use. The
-    /// next request makes a new one.
+    /// Ends a connection whose server should be told of more extensions, unless a request uses the
+    /// connection. The next request makes a new one.
     pub(super) async fn end_outdated_connection(self: &Arc<Self>) {
         let Some(connection) = self
             .live_connection()
@@ -281,7 +284,7 @@ impl ServerSession {
             .await;
     }
 
-    /// Ends a connection that is of no use. The next request makes a new one.
+    /// Ends a connection, even if requests use it. The next request makes a new one.
     pub(super) async fn end_connection(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
@@ -308,7 +311,7 @@ impl ServerSession {
             is_ours
         };
         if is_ours {
-            self.report_transition(State::Idle, why);
+            self.report_transition(State::Idle, why, false);
             connection.close().await;
         }
     }
@@ -323,13 +326,11 @@ impl ServerSession {
         }
     }
 
-    /// Begins a pause, if `effect` is one.
-    fn begin_pause(self: &Arc<Self>, effect: Option<StateEffect>) {
-        let Some(StateEffect::Pause(pause)) = effect else {
+    /// Reports the pause that has begun, if any, and ends it in time.
+    fn report_pause(self: &Arc<Self>) {
+        let Some(until) = self.inner().no_start_before else {
             return;
         };
-        let until = Instant::now() + with_jitter(pause);
-        self.inner().no_start_before = Some(until);
         self.emit_server_changed();
         let me = Arc::downgrade(self);
         tokio::spawn(async move {
@@ -357,26 +358,42 @@ impl ServerSession {
         }
     }
 
-    /// Applies an event to the state machine, and notifies the screens if the state changes.
+    /// Applies an event to the state machine, and reports the transition if the state changes.
+    /// Returns the action to perform.
     pub(super) fn step(
         &self,
         event: StateEvent,
         reason: String,
         failure: Option<UpstreamError>,
     ) -> Option<StateEffect> {
+        self.step_with(event, reason, failure, |_, _| {})
+    }
+
+    /// As [`step`](Self::step). `change` is made together with the transition, so that nobody sees
+    /// the one without the other.
+    fn step_with(
+        &self,
+        event: StateEvent,
+        reason: String,
+        failure: Option<UpstreamError>,
+        change: impl FnOnce(&mut Inner, Option<StateEffect>),
+    ) -> Option<StateEffect> {
+        let is_failure = matches!(event, StateEvent::Failed { .. } | StateEvent::Ended { .. });
         let mut inner = self.inner();
         let (next, effect) = inner.state.on(event);
         if next != inner.state {
             inner.state = next;
             inner.reason.clone_from(&reason);
             inner.failure = failure;
+            change(&mut inner, effect);
             drop(inner);
-            self.report_transition(next, reason);
+            self.report_transition(next, reason, is_failure);
         }
         effect
     }
 
-    fn report_transition(&self, state: State, reason: String) {
+    /// Reports a transition to the screens, the log, the history and the modules above.
+    fn report_transition(&self, state: State, reason: String, is_failure: bool) {
         self.report_connection_change(state, &reason);
         let transition = Transition {
             at: clock::now(),
@@ -391,7 +408,8 @@ impl ServerSession {
         self.connector
             .logs()
             .add_server_line(id, Level::Info, "session", &line);
-        self.session_events.history.record(id, transition.clone());
+        let history = &self.session_events.history;
+        history.record(id, transition.clone(), is_failure);
         self.connector.events().publish(Event::SessionChanged {
             server: id.clone(),
             transition,
@@ -399,7 +417,8 @@ impl ServerSession {
         self.emit_server_changed();
     }
 
-    /// Tells the modules above if this transition is a new connection, or the end of one.
+    /// Tells the modules above if this transition is a new connection, the end of one, or a failed
+    /// attempt to connect.
     fn report_connection_change(&self, state: State, reason: &str) {
         let id = &self.server.id;
         let mut inner = self.inner();
@@ -445,7 +464,7 @@ impl ServerSession {
                 () = connection.released.cancelled() => return,
             }
         }
-        self.report_transition(State::Idle, IDLE_REASON.into());
+        self.report_transition(State::Idle, IDLE_REASON.into(), false);
         connection.close().await;
     }
 
@@ -465,7 +484,8 @@ impl ServerSession {
             if self.inner().in_use > 0 {
                 continue;
             }
-            // Any answer is a sign of life, even the error that the server knows no ping.
+            // Any answer is a sign of life, even an error because the server does not support
+            // `ping`.
             missed = if connection.ping(PING_TIMEOUT).await.is_ok() {
                 0
             } else {
@@ -491,9 +511,10 @@ impl From<State> for ServerState {
 
 /// The result of checking whether a connection is idle.
 enum IdleCheck {
+    /// The connection is not idle for long enough. The next check is due at this moment.
     Until(Instant),
-    /// The connection was idle for long enough. The session has given it up, and the caller closes
-    /// it.
+    /// The connection was idle for long enough. The session has given it up, and the caller has to
+    /// close it.
     Now,
     /// The connection has ended, or no longer belongs to the session.
     Gone,
@@ -504,6 +525,13 @@ impl Inner {
         self.connection
             .as_ref()
             .is_some_and(|current| Arc::ptr_eq(current, connection))
+    }
+
+    /// Begins the pause that `effect` asks for, if any.
+    fn set_pause(&mut self, effect: Option<StateEffect>) {
+        if let Some(StateEffect::Pause(pause)) = effect {
+            self.no_start_before = Some(Instant::now() + with_jitter(pause));
+        }
     }
 
     pub(super) fn take_connection(&mut self) -> Option<Arc<Connection>> {
@@ -517,7 +545,8 @@ impl Inner {
         Some(connection)
     }
 
-    /// Counts the crashes of the last minute, including this one if `is_crash` is set.
+    /// Records a crash now if `is_crash` is set, and returns the number of crashes within the last
+    /// minute.
     fn count_crash(&mut self, is_crash: bool) -> u32 {
         let now = Instant::now();
         self.crashes
@@ -534,8 +563,8 @@ impl Inner {
         idle_timeout: Duration,
         has_subscriptions: bool,
     ) -> IdleCheck {
-        // The least time until the next check, so that even a very short timeout does not make the
-        // loop spin.
+        // The shortest time until the next check, so that the caller's loop does not spin if the
+        // timeout is very short or a request is in flight.
         const MIN_PAUSE: Duration = Duration::from_millis(50);
         if connection.transport().end_reason().is_some() || !self.owns(connection) {
             return IdleCheck::Gone;
@@ -558,8 +587,8 @@ impl Inner {
     }
 }
 
-/// Returns the reason for a failure. If the breaker opens, adds that the server is not started for
-/// a while.
+/// Returns the text of a failure. If the breaker opens, the text also says for how long the server
+/// is not restarted.
 fn failure_reason(crashes: u32, failure: &UpstreamError) -> String {
     if crashes < MAX_CRASHES {
         return failure.to_string();

@@ -30,15 +30,18 @@ use crate::{
     transport::TransportEvent,
 };
 
-/// The most requests of a server that are being answered at the same time.
+/// The most requests of a server that are answered at the same time.
 const MAX_ANSWERS: usize = 256;
 
-/// The requests of a server that are being answered on one connection. They end with it.
+/// The tasks that answer the requests that a server sends on one connection. When this is dropped
+/// at the end of the connection, the tasks are aborted.
 #[derive(Default)]
 struct AnswerTasks {
     tasks: JoinSet<()>,
     /// The tasks by the server's request ids, as raw text.
     by_id: HashMap<Box<str>, (DroppableFuture, AbortHandle)>,
+    /// The tasks that refuse requests beyond [`MAX_ANSWERS`].
+    refusals: JoinSet<()>,
 }
 
 impl AnswerTasks {
@@ -48,8 +51,16 @@ impl AnswerTasks {
         self.tasks.len() < MAX_ANSWERS
     }
 
+    /// Refuses a request with `refusal`, unless too many refusals are being sent already.
+    fn refuse(&mut self, refusal: impl Future<Output = ()> + Send + 'static) {
+        while self.refusals.try_join_next().is_some() {}
+        if self.refusals.len() < MAX_ANSWERS {
+            self.refusals.spawn(refusal);
+        }
+    }
+
     fn spawn(&mut self, id: Box<str>, answer: impl Future<Output = ()> + Send + 'static) {
-        // Clean up only now and then, because each scan visits all entries.
+        // Remove finished tasks only now and then, because each scan visits all entries.
         if self.by_id.len() >= 2 * self.tasks.len() + 16 {
             self.by_id.retain(|_, (_, task)| !task.is_finished());
         }
@@ -71,9 +82,10 @@ impl AnswerTasks {
     }
 }
 
-/// A future that another task can drop at once. An aborted task drops its future only when it runs
-/// next. The client must be notified that its answer is no longer needed before it receives the
-/// answer to its own request.
+/// A future that another task can drop at once, while an aborted task drops its future only when
+/// the runtime polls it next. Dropping the future notifies the client that the server no longer
+/// needs an answer. The client has to receive this notification before the answer to its own
+/// request.
 #[derive(Clone)]
 struct DroppableFuture(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
 
@@ -112,15 +124,19 @@ impl ServerSession {
                     message: Incoming::Request { id, method, params },
                     during,
                 } => {
-                    // A server that asks faster than it takes answers, for instance over HTTP, must
-                    // not fill the memory with them.
+                    // A server that sends requests faster than it accepts answers, for instance
+                    // over HTTP, must not fill the memory with unanswered requests.
                     if !answering.has_room() {
-                        self.connector.logs().add_server_line(
-                            &self.server.id,
-                            Level::Warn,
-                            "hub",
-                            &format!("Dropped {method}: {MAX_ANSWERS} requests of the server are being answered"),
+                        let why = format!(
+                            "{method} is refused: {MAX_ANSWERS} requests of this server are being answered"
                         );
+                        let logs = self.connector.logs();
+                        logs.add_server_line(&self.server.id, Level::Warn, "hub", &why);
+                        let connection = connection.clone();
+                        answering.refuse(async move {
+                            let refusal = Err(RpcError::new(code::INTERNAL_ERROR, why));
+                            let _ = connection.transport().answer(&id, &refusal).await;
+                        });
                         continue;
                     }
                     // Answer in a separate task: a person may have to answer, and the messages that
@@ -152,8 +168,8 @@ impl ServerSession {
         }
     }
 
-    /// Answers a request of the server with the help of the client whose request is in flight. If
-    /// that client cannot answer it, Drawbridge may.
+    /// Answers a request of the server through the client whose request is in flight. If that
+    /// client cannot answer, or if there is no such client, Drawbridge answers if it can.
     async fn answer_request(&self, request: InputRequest, during: Option<u64>) -> RpcResult {
         let InputRequest { method, .. } = &request;
         if method == "ping" {
@@ -261,6 +277,6 @@ mod tests {
         assert!(!answering.has_room());
         answering.cancel(&json::raw(r#"{"requestId":7}"#.into()));
         tokio::task::yield_now().await;
-        assert!(answering.has_room(), "a withdrawn request makes room");
+        assert!(answering.has_room(), "a cancelled request makes room");
     }
 }

@@ -1,5 +1,6 @@
-//! Gathers the input that a server of the modern era requires: from a client of the legacy era, and
-//! from Drawbridge in place of a client that cannot give it.
+//! Obtains the input that a server of the modern era requires from a client of the legacy era, or
+//! from Drawbridge if the client cannot provide it. Also has a person visit the URLs that a server
+//! of the legacy era requires, if the client cannot show them.
 
 use std::collections::BTreeMap;
 
@@ -25,9 +26,9 @@ use crate::{
     server_request::ServerRequest,
 };
 
-/// Returns the params without the fields that a client of the modern era adds to a retry. Returns
-/// `None` if there are none of them.
-pub(super) fn without_retry(params: Option<&RawValue>) -> Option<Box<RawValue>> {
+/// Returns the params without the fields that a client of the modern era adds to a retry, or `None`
+/// if the params contain no such field.
+pub(super) fn without_retry_fields(params: Option<&RawValue>) -> Option<Box<RawValue>> {
     let params = params?;
     if !json::mentions(params, "inputResponses") && !json::mentions(params, "requestState") {
         return None;
@@ -37,7 +38,7 @@ pub(super) fn without_retry(params: Option<&RawValue>) -> Option<Box<RawValue>> 
     Some(object.to_raw())
 }
 
-/// Returns the params with the client's answers.
+/// Returns the params of a retry: the original ones with the answers and the server's state.
 pub(super) fn retry_params(
     params: Option<&RawValue>,
     required: &InputRequired,
@@ -49,8 +50,9 @@ pub(super) fn retry_params(
 }
 
 impl ServerSession {
-    /// Returns the input that a result requires and that the client does not give by itself. A
-    /// modern client reads the result of a modern server, unless Drawbridge answers a part of it.
+    /// Returns the input that a result requires, if Drawbridge has to obtain it. If client and
+    /// server are modern, the client obtains the input itself, unless a part of it is
+    /// for Drawbridge to answer.
     pub(super) fn find_required_input(
         &self,
         client: Era,
@@ -59,7 +61,7 @@ impl ServerSession {
         result: &Json,
     ) -> Option<InputRequired> {
         if !(client.is_modern() && server.is_modern()) {
-            return translate::needs_client_input(client, server, result);
+            return translate::required_client_input(client, server, result);
         }
         let session = handle?.session();
         InputRequired::read(result).filter(|required| {
@@ -70,8 +72,8 @@ impl ServerSession {
         })
     }
 
-    /// Shows the person the URLs that a server of the legacy era requires, in place of a client
-    /// that cannot. Returns whether the person agreed to all of them.
+    /// Asks a person to visit the URLs that a server of the legacy era requires, if the client
+    /// cannot show them. Returns whether the person agreed to visit all of them.
     pub(super) async fn visit_required_urls(
         &self,
         error: &RpcError,
@@ -98,7 +100,7 @@ impl ServerSession {
         answers.is_ok_and(|answers| answers.values().all(|answer| is_accepted(answer)))
     }
 
-    /// Asks for all the input that the server requires.
+    /// Asks the client or Drawbridge for all the input that the server requires.
     pub(super) async fn ask_all(
         &self,
         client_handle: &ClientHandle,

@@ -41,7 +41,7 @@ fn pauses(effects: &[StateEffect]) -> Vec<u128> {
 }
 
 #[test]
-fn it_starts_once_when_it_is_needed() {
+fn a_server_that_is_needed_starts_only_once() {
     assert_eq!(
         run(&[StateEvent::Wanted, StateEvent::Wanted]),
         (
@@ -56,7 +56,7 @@ fn it_starts_once_when_it_is_needed() {
 }
 
 #[test]
-fn a_failed_start_is_tried_three_times_more_with_longer_pauses_then_it_is_closed() {
+fn a_failed_start_is_retried_three_times_with_longer_pauses_and_then_the_session_closes() {
     let mut events = vec![StateEvent::Wanted, FAILED];
     for _ in 0..RETRIES {
         events.extend([StateEvent::PauseOver, FAILED]);
@@ -86,7 +86,7 @@ fn a_spec_can_disable_retries() {
 }
 
 #[test]
-fn a_failure_that_no_retry_can_help_closes_it_at_once() {
+fn a_permanent_failure_closes_the_session_at_once() {
     assert_eq!(
         run(&[StateEvent::Wanted, PERMANENT_FAILURE]),
         (State::Closed, vec![StateEffect::Start])
@@ -94,7 +94,7 @@ fn a_failure_that_no_retry_can_help_closes_it_at_once() {
 }
 
 #[test]
-fn after_a_crash_it_pauses_and_then_the_next_call_starts_it() {
+fn a_crashed_server_pauses_and_then_the_next_call_starts_it() {
     let crashed = [StateEvent::Wanted, StateEvent::Ready, CRASHED];
     assert_eq!(
         run(&crashed),
@@ -176,7 +176,7 @@ fn an_idle_server_is_stopped_and_can_be_started_again() {
 }
 
 #[test]
-fn closing_ends_it_from_every_state_and_a_late_start_does_not_revive_it() {
+fn closing_ends_a_session_and_a_late_start_does_not_revive_it() {
     assert_eq!(
         run(&[StateEvent::Wanted, StateEvent::Ready, StateEvent::Close]).1,
         [StateEffect::Start, StateEffect::Stop]
@@ -197,8 +197,8 @@ fn closing_ends_it_from_every_state_and_a_late_start_does_not_revive_it() {
     );
 }
 
-/// Renders the transitions of [`State::on`] as the table of ARCHITECTURE.md. A combination that
-/// changes nothing has no row.
+/// Renders the transitions of [`State::on`] as the table of ARCHITECTURE.md. A pair of a state and
+/// an event that changes nothing has no row.
 fn render_table() -> String {
     let failed = |is_permanent, crashes| StateEvent::Failed {
         is_permanent,

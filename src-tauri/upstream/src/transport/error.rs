@@ -1,5 +1,5 @@
-//! Why a request to a server has no answer, and why a connection ended. A text that may contain a
-//! server's words, and so a secret, can be changed with `map_text`.
+//! Why a request to a server has no answer, and why a connection ended. `map_text` changes the
+//! texts in an error that may contain a server's words, for instance to mask secrets.
 
 use std::time::Duration;
 
@@ -19,7 +19,8 @@ use crate::{
 /// Why a request has no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum TransportError {
-    /// The request was not sent, or the server refused it before carrying it out.
+    /// The request was not sent, or the server did not carry it out because it has lost the
+    /// session.
     #[error(transparent)]
     NotSent(NotSentReason),
     /// The request may have been sent. The server may or may not have carried it out.
@@ -58,7 +59,8 @@ pub enum LostReason {
     Ended(EndReason),
     #[error(transparent)]
     Remote(RemoteError),
-    /// A gateway that timed out also answers with 5xx, and the call may have run behind it.
+    /// A gateway that timed out also answers with 5xx, and the server behind it may have carried
+    /// out the request.
     #[error(transparent)]
     ServerError(HttpRefusal),
     #[error("The server did not accept the message within {} s", .time_limit.as_secs_f32())]
@@ -115,7 +117,7 @@ pub enum EndReason {
     Remote(RemoteError),
 }
 
-/// Why there is no answer of a URL, or only a part of one.
+/// Why a URL gave no answer, or only a part of an answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum RemoteError {
     /// Nothing was sent.

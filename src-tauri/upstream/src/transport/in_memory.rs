@@ -32,7 +32,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(2);
 pub struct InMemoryTransport {
     channel: LineChannel,
     stopped: Arc<AtomicBool>,
-    served: Mutex<Option<JoinHandle<()>>>,
+    server_task: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl InMemoryTransport {
@@ -54,7 +54,7 @@ impl InMemoryTransport {
             non_jsonrpc_lines,
         });
         let stopped = Arc::new(AtomicBool::new(false));
-        let served = tokio::spawn(serve(theirs));
+        let server_task = tokio::spawn(serve(theirs));
         let (channel, outgoing) = LineChannel::new(inbound.clone());
         // A failed write means that the server has ended, which the reader reports.
         tokio::spawn(async move { drop(line_channel::write_messages(writer, outgoing).await) });
@@ -62,7 +62,7 @@ impl InMemoryTransport {
         Self {
             channel,
             stopped,
-            served: Mutex::new(Some(served)),
+            server_task: Mutex::new(Some(server_task)),
         }
     }
 
@@ -84,15 +84,15 @@ impl InMemoryTransport {
     pub async fn close(&self) {
         self.stopped.store(true, Ordering::Relaxed);
         self.channel.end_output();
-        let served = self
-            .served
+        let server_task = self
+            .server_task
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        if let Some(mut served) = served
-            && timeout(END_TIMEOUT, &mut served).await.is_err()
+        if let Some(mut server_task) = server_task
+            && timeout(END_TIMEOUT, &mut server_task).await.is_err()
         {
-            served.abort();
+            server_task.abort();
         }
     }
 }
@@ -103,7 +103,7 @@ async fn read_until_end(
     stopped: Arc<AtomicBool>,
     events: EventSender,
 ) {
-    // A built-in server writes nothing but messages, so it is never stopped for other lines.
+    // A built-in server writes nothing but messages, so it never exceeds the limit on other lines.
     line_channel::read_messages(reader, &inbound, &events).await;
     let reason = if stopped.load(Ordering::Relaxed) {
         EndReason::Stopped

@@ -31,7 +31,7 @@ use opening::OpenedStream;
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(10);
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why there is no stream.
+/// Why the stream cannot be opened.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SseError {
     #[error(transparent)]
@@ -76,21 +76,21 @@ pub enum SseError {
         "The 'endpoint' event of {url} names no URL: \"{data}\" has neither 'uri' nor 'session_id'"
     )]
     EmptyEndpoint { url: DisplayUrl, data: String },
-    #[error("{url} {referral} '{place}', which is not a URL: {source}")]
+    #[error("{url} {referral} '{target}', which is not a URL: {source}")]
     NotUrl {
         url: DisplayUrl,
         referral: Referral,
-        place: DisplayUrl,
+        target: DisplayUrl,
         source: url::ParseError,
     },
     #[error(
-        "{url} {referral} '{place}', which is another server, so Drawbridge sends nothing there. If the \
+        "{url} {referral} '{target}', which is another server, so Drawbridge sends nothing there. If the \
          server has moved, enter its new URL"
     )]
     OtherOrigin {
         url: DisplayUrl,
         referral: Referral,
-        place: DisplayUrl,
+        target: DisplayUrl,
     },
 }
 
@@ -174,22 +174,22 @@ impl SseError {
             Self::NotUrl {
                 url,
                 referral,
-                place,
+                target,
                 source,
             } => Self::NotUrl {
                 url: url.map_text(change),
                 referral,
-                place: place.map_text(change),
+                target: target.map_text(change),
                 source,
             },
             Self::OtherOrigin {
                 url,
                 referral,
-                place,
+                target,
             } => Self::OtherOrigin {
                 url: url.map_text(change),
                 referral,
-                place: place.map_text(change),
+                target: target.map_text(change),
             },
         }
     }
@@ -256,6 +256,7 @@ impl SseTransport {
 
     /// See [`super::Transport::request`].
     pub async fn request(&self, request: TransportRequest<'_>) -> Result<Reply, TransportError> {
+        let is_cancellable = request.is_cancellable();
         let TransportRequest {
             id,
             method,
@@ -266,9 +267,9 @@ impl SseTransport {
         let mut in_flight = CancelOnDrop {
             shared: self.shared.clone(),
             id,
-            done: false,
+            notifies_server: is_cancellable,
         };
-        // The answer may be on the stream before the POST has its response.
+        // The answer may arrive on the stream before the response to the POST does.
         let answer = tokio::select! {
             biased;
             answer = &mut receiver => flatten_answer(answer),
@@ -277,7 +278,7 @@ impl SseTransport {
                 Err(error) => Err(error),
             },
         };
-        in_flight.done = true;
+        in_flight.notifies_server = false;
         answer
     }
 
@@ -302,8 +303,8 @@ impl Drop for SseTransport {
 }
 
 impl Shared {
-    /// Posts a message. `id` is given if the message is a request. An answer in the response
-    /// instead of on the stream is accepted as well.
+    /// Posts a message. `id` is given if the message is a request. An answer in the response to the
+    /// POST is accepted too, although it should arrive on the stream.
     async fn post(&self, id: Option<u64>, body: Vec<u8>) -> Result<(), TransportError> {
         if let Some(reason) = self.pending.end_reason() {
             return Err(TransportError::NotSent(NotSentReason::Ended(reason)));
@@ -348,10 +349,12 @@ impl Shared {
         }
     }
 
-    /// Ends the connection because a message was not sent. The next request makes a new connection.
+    /// Ends the connection, and returns the error for a message that the server has not carried
+    /// out. The next request makes a new connection.
     fn end_not_sent(&self, reason: EndReason) -> TransportError {
         if self.pending.end(&reason) {
-            self.events.try_send(TransportEvent::Ended(reason.clone()));
+            self.events
+                .send_later(TransportEvent::Ended(reason.clone()));
         }
         TransportError::NotSent(NotSentReason::Ended(reason))
     }
@@ -375,7 +378,7 @@ impl Shared {
         }
     }
 
-    /// Reads the stream to its end, and returns how it ended.
+    /// Reads the stream to its end, and returns why it ended.
     async fn read_stream(&self, mut opened: OpenedStream) -> RemoteError {
         for event in opened.early_events {
             self.handle_event(event).await;
@@ -410,17 +413,18 @@ fn flatten_answer(
 }
 
 /// A request that waits for its answer. If the value is dropped before the answer arrives, the
-/// server is notified that the request is cancelled.
+/// server is notified that the request is cancelled, unless it must not be cancelled.
 struct CancelOnDrop {
     shared: Arc<Shared>,
     id: u64,
-    done: bool,
+    /// Whether the server is notified when the value is dropped.
+    notifies_server: bool,
 }
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.shared.pending.remove(self.id);
-        if !self.done
+        if self.notifies_server
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let (shared, id) = (self.shared.clone(), self.id);

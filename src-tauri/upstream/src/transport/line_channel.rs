@@ -20,7 +20,10 @@ use drawbridge_store::logs::Logs;
 use serde_json::value::RawValue;
 use tokio::{
     io::{self, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
-    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    sync::{
+        OwnedSemaphorePermit, Semaphore,
+        mpsc::{self, error::TrySendError},
+    },
     time::timeout,
 };
 
@@ -35,7 +38,7 @@ use crate::lines::{Line, next_line};
 const OUTBOX_CAPACITY: usize = 256;
 const OUTBOX_KIB: usize = MAX_MESSAGE_KIB + 4 * 1024;
 const MAX_MESSAGE_KIB: usize = MAX_MESSAGE / 1024 + 1;
-/// The most bytes of a request beside its method and params.
+/// The most bytes of a request besides its method and params.
 const ENVELOPE_BYTES: usize = 128;
 /// How long a message may wait for a server that does not read.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
@@ -60,7 +63,7 @@ pub(super) struct QueuedMessage {
     _permit: OwnedSemaphorePermit,
 }
 
-/// The place of a message in the outbox.
+/// A place in the outbox that is reserved for one message.
 struct Place {
     permit: OwnedSemaphorePermit,
     slot: mpsc::OwnedPermit<QueuedMessage>,
@@ -110,6 +113,7 @@ impl LineChannel {
         &self,
         request: TransportRequest<'_>,
     ) -> Result<Reply, TransportError> {
+        let is_cancellable = request.is_cancellable();
         let TransportRequest {
             id,
             method,
@@ -120,25 +124,21 @@ impl LineChannel {
         let mut in_flight = CancelOnDrop {
             channel: self,
             id,
-            sent: false,
+            notifies_server: false,
         };
         let length = method.len() + params.map_or(0, str::len) + ENVELOPE_BYTES;
         let place = self.reserve(length).await?;
         place.put(encode::encode_request(id, method, params));
-        in_flight.sent = true;
+        in_flight.notifies_server = is_cancellable;
         let answer = receiver.await;
-        in_flight.sent = false;
+        in_flight.notifies_server = false;
         answer.unwrap_or_else(|_| Err(TransportError::Lost(LostReason::Ended(EndReason::Stopped))))
     }
 
-    /// Waits for the place of a message with at most this many bytes. The message is made
+    /// Waits for a place for a message of at most this many bytes. The message is encoded
     /// afterwards, so that only messages with a place take memory.
     async fn reserve(&self, bytes: usize) -> Result<Place, TransportError> {
-        let ended = || {
-            TransportError::NotSent(NotSentReason::Ended(
-                self.end_reason().unwrap_or(EndReason::Stopped),
-            ))
-        };
+        let ended = || self.ended_error();
         let outbox = self.outbox().clone().ok_or_else(ended)?;
         let size = size_in_kib(bytes);
         let waiting = async {
@@ -155,19 +155,26 @@ impl LineChannel {
     /// Sends a message that has no answer, without waiting. A server that does not read must
     /// not block the reading of its output.
     pub(super) fn try_send(&self, message: Vec<u8>) -> Result<(), TransportError> {
+        let outbox = self.outbox().clone().ok_or_else(|| self.ended_error())?;
         let permit = self
             .outbox_budget
             .clone()
             .try_acquire_many_owned(size_in_kib(message.len()))
             .map_err(|_| not_reading_error())?;
-        self.outbox()
-            .as_ref()
-            .ok_or_else(not_reading_error)?
+        outbox
             .try_send(QueuedMessage {
                 message,
                 _permit: permit,
             })
-            .map_err(|_| not_reading_error())
+            .map_err(|error| match error {
+                TrySendError::Full(_) => not_reading_error(),
+                TrySendError::Closed(_) => self.ended_error(),
+            })
+    }
+
+    fn ended_error(&self) -> TransportError {
+        let reason = self.end_reason().unwrap_or(EndReason::Stopped);
+        TransportError::NotSent(NotSentReason::Ended(reason))
     }
 
     fn outbox(&self) -> MutexGuard<'_, Option<mpsc::Sender<QueuedMessage>>> {
@@ -231,18 +238,20 @@ impl Inbound {
     }
 }
 
-/// A request that waits for its answer. If the value is dropped before the answer arrives, the
-/// server is notified that the request is cancelled.
+/// A request that waits for its place or its answer. If the value is dropped after the request was
+/// sent and before the answer arrives, the server is notified that the request is cancelled, unless
+/// it must not be cancelled.
 struct CancelOnDrop<'a> {
     channel: &'a LineChannel,
     id: u64,
-    sent: bool,
+    /// Whether the server is notified when the value is dropped.
+    notifies_server: bool,
 }
 
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         self.channel.inbound.pending.remove(self.id);
-        if self.sent {
+        if self.notifies_server {
             let _ = self.channel.try_send(encode::encode_cancelled(
                 self.id,
                 "The client cancelled the request, or the request timed out",
@@ -251,7 +260,7 @@ impl Drop for CancelOnDrop<'_> {
     }
 }
 
-/// Writes the messages that wait until the channel's output is ended, and then closes the writer.
+/// Writes messages until the output of the channel ends, and then closes the writer.
 ///
 /// # Errors
 /// Returns an error if the server's end of the stream is closed.
@@ -260,7 +269,7 @@ pub(super) async fn write_messages(
     mut outgoing: Outgoing,
 ) -> io::Result<()> {
     let mut batch = Vec::new();
-    // All waiting messages are written at once: one system call for many calls.
+    // All waiting messages are written at once: one system call for many messages.
     while outgoing.recv_many(&mut batch, OUTBOX_CAPACITY).await > 0 {
         let mut bytes = Vec::new();
         let permits: Vec<_> = batch
@@ -349,6 +358,8 @@ pub(super) async fn read_messages(
     false
 }
 
+/// Reads a line as a message.
+///
 /// # Errors
 /// Returns the line if it is not a message.
 fn parse_line(line: Vec<u8>) -> Result<ServerMessage, Vec<u8>> {
@@ -382,7 +393,7 @@ fn split_messages(line: &[u8]) -> (Vec<ServerMessage>, Vec<u8>) {
     (messages, other_text)
 }
 
-/// Returns the JSON value at the beginning of the text.
+/// Returns the text of the JSON object with which this text begins, if the object is valid.
 fn first_object(text: &[u8]) -> Option<&str> {
     let mut values = serde_json::Deserializer::from_slice(text).into_iter::<&RawValue>();
     values.next()?.ok().map(RawValue::get)

@@ -1,5 +1,5 @@
-//! A server as a subprocess that serves its own URL on this machine. The program is started and
-//! ended with the connection to the URL.
+//! A server as a subprocess that serves its own URL on this machine. Drawbridge starts the program
+//! before it connects to the URL, and ends the program when it closes the connection.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use tokio::{
     io::{AsyncRead, BufReader},
     net::TcpStream,
     process::ChildStdin,
-    time::{Instant, sleep},
+    time::{sleep, timeout},
 };
 use url::Url;
 
@@ -30,15 +30,16 @@ const MAX_LINE: usize = 64 * 1024;
 /// The pause between two attempts to reach a program that is still starting.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-/// The addresses of the programs that this hub runs, and how many have each. The separate session
-/// that verifies a server, for instance, has a program of its own with the same address.
+/// The addresses of the programs that this hub runs, each with the number of programs that have it.
+/// The separate session that verifies a server, for instance, has a program of its own with the
+/// same address.
 static OWN_ADDRESSES: Mutex<BTreeMap<(String, u16), usize>> = Mutex::new(BTreeMap::new());
 
 /// A running program whose URL can be reached.
 pub struct LocalHttpServer {
     process: Arc<Process>,
     _address: OwnAddress,
-    /// Some programs end when their stdin is closed.
+    /// Kept open, because some programs end when their stdin is closed.
     stdin: Mutex<Option<ChildStdin>>,
 }
 
@@ -95,28 +96,28 @@ impl LocalHttpServer {
         ) = Process::spawn(launch, guard).await?;
         process::spawn_on_log_thread(log_output(stdout, "stdout", server.clone(), logs.clone()));
         process::spawn_on_log_thread(log_output(stderr, "stderr", server.clone(), logs.clone()));
-        let served = Self {
+        let started = Self {
             process: Arc::new(process),
             _address: address,
             stdin: Mutex::new(Some(stdin)),
         };
         let listens = tokio::select! {
-            exit = served.process.wait_for_exit() => Err(LocalHttpServerError::Ended(exit)),
+            exit = started.process.wait_for_exit() => Err(LocalHttpServerError::Ended(exit)),
             listens = wait_until_listening(url, timeout) => listens.then_some(()).ok_or_else(|| {
                 let url = DisplayUrl::new(url);
                 LocalHttpServerError::NotListening(NotListening { url, timeout })
             })
         };
         match listens {
-            Ok(()) => Ok(served),
+            Ok(()) => Ok(started),
             Err(error) => {
-                served.stop().await;
+                started.stop().await;
                 Err(error)
             }
         }
     }
 
-    /// Combines the program with the connection to it. When the program ends, `events` is notified.
+    /// Combines the program with the connection to it. The end of the program is sent to `events`.
     pub fn into_transport(self, transport: Transport, events: EventSender) -> Transport {
         let process = self.process.clone();
         tokio::spawn(async move {
@@ -155,10 +156,13 @@ fn exit_reason(exit: ProcessExit) -> EndReason {
     }
 }
 
-/// The address of a program that this hub runs, as long as it may listen there.
+/// Keeps the address of a program in [`OWN_ADDRESSES`] until it is dropped; `None` if the URL has
+/// no address.
 struct OwnAddress(Option<(String, u16)>);
 
 impl OwnAddress {
+    /// Registers the address of a URL.
+    ///
     /// # Errors
     /// Returns an error if a program that this hub did not start listens at the URL.
     async fn reserve(url: &str) -> Result<Self, LocalHttpServerError> {
@@ -207,17 +211,15 @@ async fn wait_until_listening(url: &str, time_limit: Duration) -> bool {
     let Some(address) = address_of(url) else {
         return false;
     };
-    let end = Instant::now() + time_limit;
-    while Instant::now() < end {
-        if TcpStream::connect((address.0.as_str(), address.1))
+    let connected = async {
+        while TcpStream::connect((address.0.as_str(), address.1))
             .await
-            .is_ok()
+            .is_err()
         {
-            return true;
+            sleep(RETRY_PAUSE).await;
         }
-        sleep(RETRY_PAUSE).await;
-    }
-    false
+    };
+    timeout(time_limit, connected).await.is_ok()
 }
 
 async fn log_output(

@@ -1,4 +1,4 @@
-//! The requests in flight on a connection, until the connection ends.
+//! The requests in flight on a connection. When the connection ends, all of them fail.
 
 use std::sync::OnceLock;
 
@@ -10,7 +10,7 @@ use super::{EndReason, InvalidAnswer, LostReason, NotSentReason, Reply, Transpor
 /// Receives the answer to a request.
 pub(super) type AnswerReceiver = oneshot::Receiver<Result<Reply, TransportError>>;
 
-/// The requests in flight, until the connection ends.
+/// The requests in flight on a connection, and the reason for its end.
 #[derive(Default)]
 pub(super) struct Pending {
     waiting: PendingRequests<Result<Reply, TransportError>>,
@@ -43,7 +43,7 @@ impl Pending {
         id.is_some_and(|id| self.waiting.settle(id, Ok(reply)))
     }
 
-    /// Fails the requests whose answers are malformed. Returns whether any of them waited.
+    /// Fails the requests whose answers are malformed. Returns whether any of them still waited.
     pub(super) fn fail(&self, ids: &[u64], broken_rule: &MalformedAnswer) -> bool {
         let failed = ids.iter().filter(|id| {
             let error = TransportError::Protocol(InvalidAnswer::Malformed(broken_rule.clone()));
@@ -68,7 +68,7 @@ impl Pending {
         is_new
     }
 
-    /// Returns how the connection ended, or `None` while it is alive.
+    /// Returns why the connection ended, or `None` while it is alive.
     pub(super) fn end_reason(&self) -> Option<EndReason> {
         self.ended.get().cloned()
     }

@@ -3,7 +3,8 @@
 //!
 //! On Linux, each server runs below a supervisor, a process that keeps hold of all that the server
 //! starts. Elsewhere each server has its own process group (a Job Object on Windows). If the hub
-//! itself is killed, a guard process ends the server processes that are left.
+//! itself is killed, a guard process ends the server processes that are left. On Windows, the end
+//! of the Job Objects does.
 
 #[cfg(target_os = "linux")]
 mod descent;
@@ -63,7 +64,7 @@ use unix as platform;
 use windows as platform;
 
 /// How long a server may take to end by itself after its stdin was closed. After that, it receives
-/// SIGTERM.
+/// SIGTERM. Processes that were killed may take as long to disappear.
 const EOF_GRACE: Duration = Duration::from_secs(1);
 
 /// The program to start. The values are resolved: no references to secrets are left.
@@ -72,9 +73,9 @@ pub struct Launch {
     pub args: Vec<String>,
     pub env: BTreeMap<String, String>,
     pub cwd: Option<PathBuf>,
-    /// What the program may use; everything that the user may if it is absent.
+    /// What the program may use. Without a sandbox, it may use everything that the user may.
     pub sandbox: Option<LaunchSandbox>,
-    /// Who learns what the program uses; absent if it is not recorded.
+    /// Receives what the program uses; absent if the run is not recorded.
     pub recording: Option<RecordingSink>,
     /// How long a graceful stop may take before the whole tree is killed.
     pub grace: Duration,
@@ -178,9 +179,9 @@ impl Process {
     pub async fn spawn(launch: &Launch, guard: &Guard) -> Result<(Self, Pipes), SpawnError> {
         let command = prepare_command(launch, guard).await?;
         #[cfg(target_os = "linux")]
-        if let Some(supervised) = guard.make_supervisor() {
+        if let Some(supervisor) = guard.make_supervisor() {
             let recording = launch.recording.clone();
-            let started = SupervisedTree::start(supervised, &command, &launch.command, recording);
+            let started = SupervisedTree::start(supervisor, &command, &launch.command, recording);
             let (tree, started, pipes) = started.await?;
             let tree = Tree::Supervised(tree);
             return Ok((Self::new(started, tree, launch.grace, guard), pipes));
@@ -229,7 +230,7 @@ impl Process {
         self.pid
     }
 
-    /// Returns what is enforced; `None` if the program runs in no sandbox.
+    /// Returns what the sandbox of the program enforces; `None` if it runs in no sandbox.
     pub fn sandbox(&self) -> Option<EnforcedSandbox> {
         self.sandbox
     }
@@ -250,8 +251,9 @@ impl Process {
         self.exit.borrow().clone()
     }
 
-    /// Ends the process and its tree, and returns once nothing of it is left. The caller must close
-    /// its stdin first.
+    /// Ends the process and its tree, and returns once nothing of it is left, or a second after it
+    /// was killed. The caller should close its stdin first, because a server may end by itself
+    /// then.
     pub async fn stop(&self) {
         let _ = self.stop.send(()).await;
         self.wait_for_exit().await;
@@ -355,7 +357,7 @@ fn find_program(command: &str, path: &str, folder: &Path) -> Option<PathBuf> {
 }
 
 /// Runs work on the one thread for the output of servers, so that a server that writes without end
-/// takes no time from calls.
+/// does not slow down calls.
 pub fn spawn_on_log_thread<F: Future<Output: Send + 'static> + Send + 'static>(
     work: F,
 ) -> JoinHandle<F::Output> {
@@ -385,7 +387,7 @@ fn home_dir() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned())
 }
 
-/// Owns the processes until nothing of them is left.
+/// Owns the processes of a server until none of them is left.
 async fn supervise(
     mut tree: Tree,
     pid: u32,
@@ -409,8 +411,8 @@ async fn supervise(
     let _ = exited.send(Some(exit));
 }
 
-/// Ends the processes after the server's stdin was closed. Returns how the server ended if it ended
-/// without a signal.
+/// Waits for the server to end by itself after its stdin was closed. If it does not, sends SIGTERM
+/// to its processes, and returns `None`.
 async fn end_gracefully(tree: &mut Tree, grace: Duration) -> Option<ProcessExit> {
     // Wait for the leader only: its children may outlive it.
     let leader = timeout(EOF_GRACE.min(grace), tree.wait_for_leader()).await;
@@ -418,7 +420,7 @@ async fn end_gracefully(tree: &mut Tree, grace: Duration) -> Option<ProcessExit>
         return Some(exit);
     }
     tree.ask_to_end();
-    // An error means that some of them are left, and the caller kills them.
+    // A timeout means that some processes are left, and the caller kills them.
     let _ = timeout(grace.saturating_sub(EOF_GRACE), tree.wait_until_gone()).await;
     None
 }

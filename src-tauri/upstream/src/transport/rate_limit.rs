@@ -12,14 +12,14 @@ const MESSAGE_COST: usize = 2 * 1024;
 /// The cost that may be spent within one [`WINDOW`]: some 40 short messages, or 80 KiB of a long
 /// one (40 MiB a second).
 const BUDGET: usize = 80 * 1024;
-/// The time for which a budget lasts. The time is short, so that a server that spends its whole
-/// budget at once delays nobody.
+/// The time after which the budget is available again. The time is short, so that a server that
+/// spends its whole budget at once delays nobody.
 const WINDOW: Duration = Duration::from_millis(2);
 
-/// Counts the cost of the lines that were read in the current window.
+/// Counts the cost of the lines or messages that were read in the current window.
 #[derive(Debug)]
 pub(super) struct RateLimit {
-    line_cost: usize,
+    base_cost: usize,
     window_start: Instant,
     spent: usize,
 }
@@ -28,7 +28,7 @@ impl RateLimit {
     /// Returns the rate limit for log lines.
     pub(super) fn for_log_lines() -> Self {
         Self {
-            line_cost: LOG_LINE_COST,
+            base_cost: LOG_LINE_COST,
             window_start: Instant::now(),
             spent: 0,
         }
@@ -37,20 +37,21 @@ impl RateLimit {
     /// Returns the rate limit for requests and notifications.
     pub(super) fn for_messages() -> Self {
         Self {
-            line_cost: MESSAGE_COST,
+            base_cost: MESSAGE_COST,
             window_start: Instant::now(),
             spent: 0,
         }
     }
 
-    /// Counts a line of this many bytes, and waits if the budget of the window is exceeded.
+    /// Counts a line or message of this many bytes, and waits if the budget of the window is
+    /// exceeded.
     pub(super) async fn spend(&mut self, bytes: usize) {
         if self.window_start.elapsed() >= WINDOW {
             (self.window_start, self.spent) = (Instant::now(), 0);
         }
-        self.spent += self.line_cost + bytes;
+        self.spent += self.base_cost + bytes;
         if self.spent > BUDGET {
-            // A long line uses up several windows.
+            // A long line uses up the budgets of several windows.
             let windows = u32::try_from(self.spent / BUDGET).unwrap_or(u32::MAX);
             sleep_until(self.window_start + WINDOW * windows).await;
         }

@@ -1,5 +1,5 @@
-//! The common part of both transports to a URL: the headers, posting a message, the text of a
-//! refusal, and reading a bounded body.
+//! The common part of the transports to a URL, streamable HTTP and HTTP+SSE: the headers, posting a
+//! message, the text of a refusal, and reading a bounded body.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -29,6 +29,7 @@ use crate::{
 
 /// How many characters of a server's text are shown.
 const MAX_EXCERPT_CHARS: usize = 2_000;
+
 /// The address of a remote server. The header values are resolved: no references to secrets are
 /// left.
 pub struct HttpTarget {
@@ -93,7 +94,8 @@ pub(super) enum SendError {
 }
 
 impl SendError {
-    /// Returns the error of the message. `map_http` makes it if the HTTP exchange failed.
+    /// Converts the error into that of a message. `map_http` converts a failure of the HTTP
+    /// exchange.
     pub(super) fn into_transport_error(
         self,
         map_http: impl FnOnce(HttpError) -> TransportError,
@@ -106,6 +108,8 @@ impl SendError {
 }
 
 impl Remote {
+    /// Returns the server at the URL of `target`. A user and password in the URL become a header.
+    ///
     /// # Errors
     /// Returns an error if the URL or a header cannot be sent.
     pub(super) fn new(http: HttpClient, target: &HttpTarget) -> Result<Self, TargetError> {
@@ -186,18 +190,18 @@ impl Remote {
             StatusCode::PERMANENT_REDIRECT,
         ]
         .contains(&response.status());
-        let place = response
+        let location = response
             .headers()
             .get(LOCATION)
             .filter(|_| moved)?
             .to_str()
             .ok()?;
         let url = Url::parse(&self.uri.to_string()).ok()?;
-        let place = url
-            .join(place)
+        let target = url
+            .join(location)
             .ok()
-            .filter(|place| is_same_origin(&url, place))?;
-        to_uri(&place).ok()
+            .filter(|target| is_same_origin(&url, target))?;
+        to_uri(&target).ok()
     }
 
     /// Returns the JSON-RPC error in a response with a failure status.
@@ -221,7 +225,8 @@ impl Remote {
             status,
             text: excerpt(text),
         };
-        // A gateway that timed out also answers with 5xx. The call may have run behind it.
+        // A gateway that timed out also answers with 5xx, and the server behind it may have carried
+        // out the request.
         Err(if status.is_server_error() {
             TransportError::Lost(LostReason::ServerError(refusal))
         } else {
@@ -229,7 +234,7 @@ impl Remote {
         })
     }
 
-    /// Reads a body to its end.
+    /// Reads a body to its end, at most [`MAX_MESSAGE`] bytes.
     pub(super) async fn read_body(&self, response: HttpResponse) -> Result<Json, TransportError> {
         let body =
             response
@@ -248,7 +253,8 @@ impl Remote {
         })
     }
 
-    /// Reads the body of a response with a failure status, or nothing if that fails.
+    /// Returns the body of a response with a failure status, or an empty text if the body cannot be
+    /// read.
     pub(super) async fn read_text(&self, response: HttpResponse) -> String {
         let body = response.bytes(MAX_MESSAGE).await.unwrap_or_default();
         String::from_utf8_lossy(&body).into_owned()
@@ -285,7 +291,7 @@ pub(super) fn excerpt(text: &str) -> String {
 
 /// Returns whether both URLs lead to the same server.
 pub(super) fn is_same_origin(one: &Url, other: &Url) -> bool {
-    // A `blob:` URL has the origin of the URL in it.
+    // The origin of a `blob:` URL is that of the URL inside it, but its scheme is not.
     one.origin() == other.origin() && one.scheme() == other.scheme()
 }
 

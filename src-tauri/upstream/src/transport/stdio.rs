@@ -1,7 +1,10 @@
 //! A server as a subprocess: one JSON-RPC message on each line of its stdin and stdout.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU32},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -30,11 +33,14 @@ const FINAL_OUTPUT_TIMEOUT: Duration = Duration::from_millis(500);
 pub struct StdioTransport {
     channel: LineChannel,
     process: Arc<Process>,
+    shared: Arc<Shared>,
 }
 
 struct Shared {
     inbound: Arc<Inbound>,
     last_stderr_line: Mutex<String>,
+    /// Whether the transport was closed, so that the server may end by itself.
+    is_closed: AtomicBool,
 }
 
 impl StdioTransport {
@@ -69,18 +75,23 @@ impl StdioTransport {
         let shared = Arc::new(Shared {
             inbound: inbound.clone(),
             last_stderr_line: Mutex::default(),
+            is_closed: AtomicBool::new(false),
         });
         let (channel, outgoing) = LineChannel::new(inbound);
         tokio::spawn(write_messages(stdin, outgoing, process.clone()));
         let drained = process::spawn_on_log_thread(drain_stderr(stderr, shared.clone()));
         tokio::spawn(read_until_end(
             stdout,
-            shared,
+            shared.clone(),
             process.clone(),
             events,
             drained,
         ));
-        Ok(Self { channel, process })
+        Ok(Self {
+            channel,
+            process,
+            shared,
+        })
     }
 
     pub fn pid(&self) -> u32 {
@@ -107,6 +118,7 @@ impl StdioTransport {
 
     /// See [`super::Transport::close`].
     pub async fn close(&self) {
+        self.shared.is_closed.store(true, Ordering::Relaxed);
         // Closes the server's stdin.
         self.channel.end_output();
         self.process.stop().await;
@@ -123,7 +135,7 @@ impl Shared {
 
 async fn write_messages(stdin: ChildStdin, outgoing: Outgoing, process: Arc<Process>) {
     if line_channel::write_messages(stdin, outgoing).await.is_err() {
-        // Without its stdin the server is of no use, even if its processes live on.
+        // Without its stdin, the server is of no use, even if its processes live on.
         process.stop().await;
     }
 }
@@ -143,8 +155,8 @@ async fn read_until_end(
     let mut output_deadline = None;
     let is_flooded = tokio::select! {
         is_flooded = &mut messages => is_flooded,
-        // A process that the server started may keep the stdout open for long. Only output that is
-        // already there is read.
+        // A process that the server started may keep the stdout open for long, so the output is
+        // read only for a short time after the server's end.
         _ = process.wait_for_exit() => {
             let end = *output_deadline.insert(Instant::now() + FINAL_OUTPUT_TIMEOUT);
             timeout_at(end, &mut messages).await.unwrap_or(false)
@@ -173,6 +185,7 @@ async fn read_until_end(
     .await;
     let last_output = shared.inbound.logs.mask_text(&shared.last_stderr_line());
     let reason = match exit {
+        _ if shared.is_closed.load(Ordering::Relaxed) => EndReason::Stopped,
         Ok(ProcessExit::Stopped) => EndReason::Stopped,
         Ok(exit) => EndReason::Exited { exit, last_output },
         Err(_) => EndReason::StdoutClosed { last_output },
@@ -199,3 +212,6 @@ async fn drain_stderr(stderr: ChildStderr, shared: Arc<Shared>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,12 +3,12 @@
 //!
 //! In the legacy era, a stream that breaks can be resumed, and a separate stream
 //! ([`standalone_stream`]) carries the messages that belong to no request. The modern era has
-//! neither, and closing the connection cancels the request.
+//! neither, and closing the connection of a request cancels it.
 
 mod standalone_stream;
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -42,7 +42,7 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause that a server may ask for.
 const MAX_RETRY_PAUSE: Duration = Duration::from_secs(30);
-/// How often in a row a stream may break without a new event id.
+/// After so many breaks in a row without a new event id, a stream is not resumed any more.
 const MAX_BREAKS: u32 = 5;
 
 /// A connection to a server at a URL.
@@ -50,11 +50,12 @@ pub struct HttpTransport {
     remote: Remote,
     /// The URL to which the server's URL redirects, if it does.
     moved_to: OnceLock<Uri>,
-    session: OnceLock<HeaderValue>,
+    session: Mutex<Option<HeaderValue>>,
     /// The agreed revision, if it belongs to the legacy era.
     version: OnceLock<HeaderValue>,
     /// Whether the server belongs to the modern era, once that is known.
     is_modern: OnceLock<bool>,
+    /// Aborts the task that reads the [`standalone_stream`].
     listener: OnceLock<AbortHandle>,
     ended: OnceLock<EndReason>,
     events: EventSender,
@@ -87,7 +88,7 @@ impl HttpTransport {
         Ok(Arc::new(Self {
             remote: Remote::new(http, target)?,
             moved_to: OnceLock::new(),
-            session: OnceLock::new(),
+            session: Mutex::default(),
             version: OnceLock::new(),
             is_modern: OnceLock::new(),
             listener: OnceLock::new(),
@@ -121,20 +122,18 @@ impl HttpTransport {
         let mut in_flight = CancelOnDrop {
             transport: self.clone(),
             id: request.id,
-            answered: false,
+            notifies_server: request.is_cancellable(),
         };
         let body = encode::encode_request(request.id, request.method, request.params);
         let answer = match self.post(body, request.headers).await {
-            Ok(PostResponse::Accepted(response)) => {
-                if request.method == "initialize" {
-                    self.store_session(&response);
-                }
-                self.read_answer(response, request.id).await
+            Ok(PostResponse::Accepted(response)) if request.method == "initialize" => {
+                self.read_initialize_answer(response, request.id).await
             }
+            Ok(PostResponse::Accepted(response)) => self.read_answer(response, request.id).await,
             Ok(PostResponse::Refused(error)) => Ok(Reply::Error(error)),
             Err(error) => Err(error),
         };
-        in_flight.answered = true;
+        in_flight.notifies_server = false;
         answer
     }
 
@@ -149,18 +148,23 @@ impl HttpTransport {
     /// See [`super::Transport::close`].
     pub async fn close(&self) {
         self.end(EndReason::Stopped);
-        if self.session.get().is_some() {
+        if self.session().is_some() {
             let delete = self.with_session(self.remote.build_request(Method::DELETE, self.uri()));
             let _ = timeout(Duration::from_secs(2), self.remote.send(delete)).await;
         }
     }
 
-    fn end(&self, reason: EndReason) {
-        // The first reason stays.
-        let _ = self.ended.set(reason);
+    /// Ends the connection. Returns `false` if it had already ended. The first reason stays.
+    fn end(&self, reason: EndReason) -> bool {
+        let is_new = self.ended.set(reason).is_ok();
         if let Some(listener) = self.listener.get() {
             listener.abort();
         }
+        is_new
+    }
+
+    fn session(&self) -> MutexGuard<'_, Option<HeaderValue>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_modern(&self) -> bool {
@@ -169,11 +173,8 @@ impl HttpTransport {
 
     fn with_session(&self, mut request: HttpRequest) -> HttpRequest {
         let headers = request.headers_mut();
-        headers.extend(
-            self.session
-                .get()
-                .map(|session| (SESSION_ID, session.clone())),
-        );
+        let session = self.session().clone();
+        headers.extend(session.map(|session| (SESSION_ID, session)));
         headers.extend(
             self.version
                 .get()
@@ -184,16 +185,24 @@ impl HttpTransport {
 
     /// Returns the id of the session, if the server gave one.
     pub(super) fn session_id(&self) -> Option<String> {
-        let session = self.session.get()?;
-        session.to_str().ok().map(str::to_owned)
+        let session = self.session();
+        session.as_ref()?.to_str().ok().map(str::to_owned)
     }
 
-    /// Stores the id of the session that a successful `initialize` began. Some servers also send an
-    /// id with a refusal, which begins no session.
-    fn store_session(&self, response: &HttpResponse) {
-        if let Some(session) = response.headers().get(SESSION_ID) {
-            let _ = self.session.set(session.clone());
+    /// Reads the answer to `initialize`, and stores the id of the session that it begins. Some
+    /// servers also send an id with an error, which begins no session.
+    async fn read_initialize_answer(
+        &self,
+        response: HttpResponse,
+        id: u64,
+    ) -> Result<Reply, TransportError> {
+        // A request that resumes the stream of the answer already needs the id.
+        *self.session() = response.headers().get(SESSION_ID).cloned();
+        let answer = self.read_answer(response, id).await;
+        if !matches!(answer, Ok(Reply::Result(_))) {
+            *self.session() = None;
         }
+        answer
     }
 
     /// Posts a message. Returns the response, or the JSON-RPC error that came with an HTTP error.
@@ -216,27 +225,28 @@ impl HttpTransport {
             };
             request.headers_mut().append(name, value);
         }
-        // A redirect shows during the handshake. Later messages need no copy to be sent again.
-        let is_first = self.is_modern.get().is_none();
-        let copy = is_first.then(|| request.clone());
+        // The handshake shows whether the URL redirects. Later messages are never sent again, so
+        // no copy of them is kept.
+        let is_handshake = self.is_modern.get().is_none();
+        let copy = is_handshake.then(|| request.clone());
         let mut response = self
             .remote
             .send(request)
             .await
             .map_err(|e| e.into_transport_error(|e| self.map_http_error(e)))?;
-        if let (Some(mut copy), Some(place)) = (copy, self.remote.redirect_target(&response)) {
-            copy.uri_mut().clone_from(&place);
+        if let (Some(mut copy), Some(target)) = (copy, self.remote.redirect_target(&response)) {
+            copy.uri_mut().clone_from(&target);
             response = self
                 .remote
                 .send(copy)
                 .await
                 .map_err(|e| e.into_transport_error(|e| self.map_http_error(e)))?;
-            let _ = self.moved_to.set(place);
+            let _ = self.moved_to.set(target);
         }
         self.check_status(response).await
     }
 
-    /// Returns the URL for messages: the URL of the spec, or the one to which it redirects.
+    /// Returns the URL for messages: the URL of the spec, or the URL to which it redirects.
     fn uri(&self) -> &Uri {
         self.moved_to.get().unwrap_or(&self.remote.uri)
     }
@@ -248,22 +258,23 @@ impl HttpTransport {
         }
         let text = self.remote.read_text(response).await;
         let error = self.remote.parse_refusal(status, &text);
-        let knows_no_method = error
+        let is_unknown_method = error
             .as_ref()
             .is_ok_and(|error| error.code == code::METHOD_NOT_FOUND);
-        if self.session.get().is_some()
-            && !knows_no_method
-            && remote::is_session_lost(status, &text)
+        if self.session().is_some() && !is_unknown_method && remote::is_session_lost(status, &text)
         {
             return Err(self.end_not_sent(EndReason::SessionLost));
         }
         error.map(PostResponse::Refused)
     }
 
-    /// Ends the connection because a message was not sent. The next request makes a new connection.
+    /// Ends the connection, and returns the error for a message that the server has not carried
+    /// out. The next request makes a new connection.
     fn end_not_sent(&self, reason: EndReason) -> TransportError {
-        self.end(reason.clone());
-        self.events.try_send(TransportEvent::Ended(reason.clone()));
+        if self.end(reason.clone()) {
+            self.events
+                .send_later(TransportEvent::Ended(reason.clone()));
+        }
         TransportError::NotSent(NotSentReason::Ended(reason))
     }
 
@@ -293,8 +304,7 @@ impl HttpTransport {
         }
     }
 
-    /// Reads a stream until the answer. If the stream breaks, resumes it if the server supports
-    /// that.
+    /// Reads a stream until the answer. Resumes a stream that breaks, if the server supports that.
     async fn read_stream(
         &self,
         mut response: HttpResponse,
@@ -409,17 +419,18 @@ fn is_stream(response: &HttpResponse) -> bool {
 }
 
 /// A request that waits for its answer. If the value is dropped before the answer arrives, the
-/// server is notified that the request is cancelled.
+/// server is notified that the request is cancelled, unless it must not be cancelled.
 struct CancelOnDrop {
     transport: Arc<HttpTransport>,
     id: u64,
-    answered: bool,
+    /// Whether the server is notified when the value is dropped.
+    notifies_server: bool,
 }
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         // In the modern era, closing the connection cancels the request.
-        if !self.answered
+        if self.notifies_server
             && !self.transport.is_modern()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
@@ -434,3 +445,6 @@ impl Drop for CancelOnDrop {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

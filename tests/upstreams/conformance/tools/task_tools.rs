@@ -126,7 +126,7 @@ fn text(text: &str) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
-/// Waits without a task, for a second at most, because the client waits too.
+/// Waits without a task, for one second at most, because the client waits for the result.
 async fn wait_without_task(time: Duration, done: &str) -> Result<CallToolResponse, ErrorData> {
     sleep(time.min(Duration::from_secs(1))).await;
     text_result(done)
@@ -162,7 +162,7 @@ fn confirmation_form(message: &str) -> Result<InputRequest, ErrorData> {
     )
 }
 
-/// Requests all inputs at once: through the task, or else like any other tool.
+/// Requests all inputs at once: through the task, or without a task, like any other tool.
 async fn confirm(
     tasks: &TaskManager,
     call: &Call<'_>,

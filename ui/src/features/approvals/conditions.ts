@@ -30,7 +30,10 @@ export interface ArgumentOptions {
  */
 export type ChosenIndexes = Record<string, number>;
 
-/** `project` is the project folder in which the client works, or null. */
+/**
+ * Lists the top-level arguments with their possible conditions; nothing if the text is not a JSON
+ * object. `project` is the project folder in which the client works, or null.
+ */
 export function listArgumentOptions(
   argumentsJson: string,
   project: string | null = null,

@@ -1,6 +1,6 @@
 /**
  * The form of a server's request for input: its fields, and the values that a person has entered.
- * The hub checks the values again. Values live only in the card, and go with it.
+ * The hub checks the values again. Values live only in the card, and are lost with it.
  */
 
 import { texts } from "../../texts";
@@ -149,7 +149,7 @@ function readField(name: string, schema: Json, required: boolean): FormField {
   }
 }
 
-/** Reads `enum` with its older `enumNames`, or titled constants. */
+/** Reads `enum` with its older `enumNames`, or titled constants. Returns `null` without either. */
 function readChoices(schema: Json): Choice[] | null {
   if (Array.isArray(schema.enum)) {
     const names: unknown[] = Array.isArray(schema.enumNames) ? schema.enumNames : [];
@@ -222,7 +222,7 @@ function isEmpty(field: FormField, value: FieldValue): boolean {
 
 function toJson(field: FormField, value: FieldValue): unknown {
   if (field.kind === "number") return Number(value);
-  // The field of the browser has no offset: its time is local.
+  // The browser's input has no offset, so its time is local.
   if (field.kind === "text" && field.format === "date-time")
     return new Date(String(value)).toISOString();
   return value;

@@ -14,7 +14,7 @@ export interface Group {
 }
 
 /** Groups requests, oldest group first. A waiting result and a form are groups of their own. */
-export function groupCalls(waiting: RequestWithDeadline[]): Group[] {
+export function groupRequests(waiting: RequestWithDeadline[]): Group[] {
   const groups = new Map<string, Group>();
   for (const call of waiting) {
     const key = toKey(call.request);

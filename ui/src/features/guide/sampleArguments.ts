@@ -1,4 +1,4 @@
-/** Arguments to begin with for a tool: its required ones. */
+/** Sample values for the required arguments of a tool. */
 
 interface Property {
   type?: unknown;

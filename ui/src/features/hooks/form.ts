@@ -91,7 +91,7 @@ export function toDraft(form: HookForm): HookDraft {
   };
 }
 
-/** Returns the hook with the values themselves, which are not in the keyring before it is saved. */
+/** Returns the hook with its secrets in plain text: the keyring has them only after saving. */
 export function toTrialHook({ hook, secrets }: HookDraft): Hook {
   const { target } = hook;
   return {

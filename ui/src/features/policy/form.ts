@@ -30,8 +30,8 @@ export type Covers = RequestKind | "everything";
 
 export interface RuleForm {
   /**
-   * Empty for any client. Likewise, empty `user`, `server` and `tool` stand for any user, server and
-   * tool.
+   * Empty for any client. Likewise, empty `user`, `server` and `tool` stand for any user, server
+   * and tool.
    */
   client: string;
   user: string;

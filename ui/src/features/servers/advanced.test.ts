@@ -80,7 +80,7 @@ describe("the advanced part of a server's form", () => {
     expect(toAdvancedSpec(toAdvanced(spec), spec, true)).toEqual(spec);
   });
 
-  it("counts another argument check as changed, and a spec without one as the default", () => {
+  it("counts a way of validation as changed unless it is the default", () => {
     expect(countChanged(toAdvanced({ validate: "off" }))).toBe(1);
     expect(countChanged(toAdvanced({ validate: "coercible" }))).toBe(0);
   });

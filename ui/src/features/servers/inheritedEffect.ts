@@ -1,6 +1,6 @@
 import type { Effect, PolicyView, RuleView, ToolView } from "../../ipc";
 
-/** Of the effects of the matching rules, the first in this order counts. */
+/** The order in which effects count: the first one that a matching rule has decides. */
 const PRECEDENCE: Effect[] = ["deny", "allow", "ask"];
 
 /**
@@ -15,7 +15,7 @@ export function findInheritedEffect(tool: ToolView, policy: PolicyView): Effect 
   return PRECEDENCE.find((effect) => effects.includes(effect)) ?? policy.defaults.tools;
 }
 
-/** Returns whether the rule decides every call of the tool, whatever its client, its user and its arguments. */
+/** Returns whether the rule decides every call of the tool, by any client and user. */
 function decidesEveryCall(rule: RuleView, tool: ToolView): boolean {
   return (
     (rule.server === null || rule.server === tool.server) &&

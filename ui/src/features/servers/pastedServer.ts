@@ -16,8 +16,8 @@ export interface PastedServer {
   result: VerifiedView | null;
 }
 
-export function toPastedServer(read: ParsedSpec): PastedServer {
-  const { name, spec, problem, likely_secrets, notes } = read;
+export function toPastedServer(parsed: ParsedSpec): PastedServer {
+  const { name, spec, problem, likely_secrets, notes } = parsed;
   return {
     name,
     problem,

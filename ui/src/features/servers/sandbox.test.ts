@@ -28,7 +28,7 @@ describe("the sandbox of a server's form", () => {
     }
   });
 
-  it("keeps what it does not show out of the spec", () => {
+  it("keeps values of hidden fields out of the spec", () => {
     const form = { ...custom, files: "all" as const, read: "/left/over", connect: "443" };
     expect(toSandbox(form)).toMatchObject({ read: [], connect: [] });
   });

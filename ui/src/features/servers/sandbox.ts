@@ -1,4 +1,4 @@
-/** The sandbox of a server's spec as fields of a form. Lists are texts with one entry on each line. */
+/** The sandbox of a server's spec as fields of a form. Lists are texts with one entry per line. */
 
 import type { Sandbox } from "../../ipc";
 import { texts } from "../../texts";

@@ -5,12 +5,14 @@ import type { Call, CallStats, CallStatsView, RunningCallView, StatsPeriod } fro
 import type { FakeHub } from ".";
 
 const MINUTE_MS = 60_000;
+/** The number of steps of each period, and the length of a step in milliseconds. */
 const STEPS: Record<StatsPeriod, [number, number]> = {
   hour: [12, 5 * MINUTE_MS],
   day: [24, 60 * MINUTE_MS],
   week: [28, 360 * MINUTE_MS],
   month: [30, 1440 * MINUTE_MS],
 };
+/** The outcomes that count as errors. */
 const ERRORS = ["server_error", "client_error", "unreachable", "unknown", "timed_out"];
 
 /** Starts a call that runs until it is cancelled. */
@@ -21,7 +23,7 @@ export function startCall(hub: FakeHub, part: Partial<RunningCallView> & { call:
   hub.emit({ kind: "call_changed", call: running.call });
 }
 
-/** Reports progress of the running calls. */
+/** Lets the running calls run for another second, and reports their progress. */
 export function advanceCalls(hub: FakeHub): void {
   hub.running = hub.running.map((one) => {
     const running_ms = one.running_ms + 1000;
@@ -33,7 +35,7 @@ export function advanceCalls(hub: FakeHub): void {
   });
 }
 
-/** Calls that take long, for development. */
+/** Returns calls that take long, for the screens during development. */
 export function longCalls(): RunningCallView[] {
   return [
     {
@@ -107,23 +109,23 @@ export function callVerbs(hub: FakeHub) {
           (client === null || call.client === client) &&
           (server === null || call.server === server),
       );
-      const keys = new Map<string, Call[]>();
+      const callsByKey = new Map<string, Call[]>();
       for (const call of counted) {
         const key = by === "tool" ? `${call.server} ${call.tool}` : call[by];
-        keys.set(key, [...(keys.get(key) ?? []), call]);
+        callsByKey.set(key, [...(callsByKey.get(key) ?? []), call]);
       }
       return {
         since,
         step_ms,
-        total: count(counted),
+        total: computeStats(counted),
         series: Array.from({ length: steps }, (_, index) =>
-          count(counted.filter((call) => Math.floor((call.at - since) / step_ms) === index)),
+          computeStats(counted.filter((call) => Math.floor((call.at - since) / step_ms) === index)),
         ),
-        groups: [...keys]
+        groups: [...callsByKey]
           .map(([key, calls]) => ({
             name: by === "tool" ? key.slice(key.indexOf(" ") + 1) : key,
             server: by === "tool" ? key.slice(0, key.indexOf(" ")) : "",
-            stats: count(calls),
+            stats: computeStats(calls),
           }))
           .toSorted((a, b) => b.stats.calls - a.stats.calls),
         omitted_groups: 0,
@@ -133,21 +135,21 @@ export function callVerbs(hub: FakeHub) {
   };
 }
 
-function count(calls: Call[]): CallStats {
-  const of = (test: (call: Call) => boolean) => calls.filter(test).length;
+function computeStats(calls: Call[]): CallStats {
+  const count = (test: (call: Call) => boolean) => calls.filter(test).length;
   const asked = (call: Call) => call.decided_by === "person" || call.decision === "timed_out";
   const durations = calls.flatMap((call) => call.duration_ms ?? []).toSorted((a, b) => a - b);
   const percentile = (share: number) =>
     durations[Math.max(0, Math.ceil(durations.length * share) - 1)] ?? null;
   return {
     calls: calls.length,
-    errors: of((call) => ERRORS.includes(call.outcome)),
-    cancelled: of((call) => call.outcome === "cancelled"),
-    not_allowed: of((call) => call.decision !== "allowed"),
-    asked: of(asked),
-    approved: of((call) => asked(call) && call.decision === "allowed"),
-    denied: of((call) => asked(call) && call.decision === "denied"),
-    timed_out: of((call) => call.decision === "timed_out"),
+    errors: count((call) => ERRORS.includes(call.outcome)),
+    cancelled: count((call) => call.outcome === "cancelled"),
+    not_allowed: count((call) => call.decision !== "allowed"),
+    asked: count(asked),
+    approved: count((call) => asked(call) && call.decision === "allowed"),
+    denied: count((call) => asked(call) && call.decision === "denied"),
+    timed_out: count((call) => call.decision === "timed_out"),
     p50_ms: percentile(0.5),
     p95_ms: percentile(0.95),
     sent_tokens: 40 * calls.length,

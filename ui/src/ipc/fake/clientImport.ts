@@ -193,7 +193,7 @@ export class FakeImport {
     return { servers: preview.view.servers, change };
   }
 
-  /** Takes an import back. Returns null if the change is no import. */
+  /** Undoes an import. Returns null if the change is no import. */
   undo(id: string | null): UndoneView | null {
     const change = this.changes.find((change) => change.id === id);
     if (!change) return null;

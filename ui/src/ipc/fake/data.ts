@@ -396,7 +396,7 @@ export function broken(): BrokenSpec[] {
   ];
 }
 
-/** Returns the clients with a new one, in place of a revoked one of its name. */
+/** Returns the clients with a new one. A revoked client of the same name is replaced. */
 export function addClient(
   clients: ClientView[],
   name: string,
@@ -1010,7 +1010,7 @@ export function suspended(): SuspendedAllow {
   };
 }
 
-/** The entries of the audit log that concern no call, newest first; only the first one if `empty`. */
+/** The audit entries that concern no call, newest first. If `empty`, only the oldest one. */
 export function auditEntries(empty: boolean): AuditEntryView[] {
   const identity = "5f0c".repeat(16);
   const rule = { server: "github", tool: "merge_pull_request", effect: "deny" };

@@ -39,7 +39,7 @@ export function doctorReport(): DoctorReport {
   };
 }
 
-/** An empty ZIP archive stands for the bundle. */
+/** Returns a bundle whose archive is an empty ZIP file. */
 export function diagnosticsBundle(): DiagnosticsBundle {
   return {
     report: doctorReport(),

@@ -739,7 +739,7 @@ export class FakeHub implements Ipc {
         signing_in: null,
       }),
     "servers.enable": ({ id, enabled }) => {
-      // This hub lists no built-in servers.
+      // The fake hub does not list the built-in server `folders`.
       if (id === "folders") {
         this.folders.view = { ...this.folders.view, enabled };
         return { ...(this.servers[0] as ServerView), id, name: "Shared folders" };

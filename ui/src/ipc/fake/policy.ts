@@ -68,7 +68,7 @@ export function checkRule(text: RuleSpec): void {
   if (text.effect === null && text.result === null)
     throw invalid("a rule needs 'effect' (allow, deny, ask) or 'result' (mask, hold)");
   if (text.tool !== null && text.kind !== null)
-    throw invalid("'tool' cannot be together with 'kind'");
+    throw invalid("'tool' cannot be combined with 'kind'");
   if (text.effect === "deny" && text.result !== null)
     throw invalid("a rule that denies calls cannot have a 'result'");
   if (text.lifetime.kind === "until" && text.lifetime.at <= Date.now())

@@ -4,7 +4,7 @@ import type { GuardedMethod } from "../../ipc/bindings";
 import { phrase, type Phrase } from "../phrase";
 import { plural } from "../plural";
 
-/** A `tools/call` is a call. All other requests are requests. */
+/** The noun for a request: only a `tools/call` is named a call. */
 type Noun = "call" | "request";
 
 /** Says who wants what. `name` is the tool, prompt or resource. */
@@ -14,6 +14,10 @@ type Sentence = (client: string, server: Phrase, name: string) => Phrase;
 function toSentences(wants: Phrase): Record<GuardedMethod, Sentence> {
   const followTask: Sentence = (client, server, name) =>
     phrase`${client} ${wants} to follow a task of ${name} of ${server}`;
+  const updateTask: Sentence = (client, server, name) =>
+    phrase`${client} ${wants} to answer a task of ${name} of ${server}`;
+  const cancelTask: Sentence = (client, server, name) =>
+    phrase`${client} ${wants} to cancel a task of ${name} of ${server}`;
   return {
     "tools/call": (client, server, name) => phrase`${client} ${wants} to call ${name} of ${server}`,
     "prompts/get": (client, server, name) =>
@@ -25,8 +29,8 @@ function toSentences(wants: Phrase): Record<GuardedMethod, Sentence> {
     "completion/complete": (client, server, name) =>
       phrase`${client} ${wants} completions for ${name} of ${server}`,
     "tasks/get": followTask,
-    "tasks/update": followTask,
-    "tasks/cancel": followTask,
+    "tasks/update": updateTask,
+    "tasks/cancel": cancelTask,
     "tasks/result": followTask,
     "tasks/list": followTask,
     "sampling/createMessage": (client, server) =>

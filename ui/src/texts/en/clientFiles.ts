@@ -102,6 +102,7 @@ export const clientFiles = {
     "This client has no setting that leaves approval to Drawbridge, so it may ask before each call too.",
   newFile: "new file",
   changedFile: "changed",
+  entryIsRight: "The file has the right entry already. Drawbridge will check and update it.",
   nothingToChange: "Nothing has to change: the client is connected.",
   nothingToRemove: "Nothing has to change: the file has no entry of Drawbridge.",
   previewing: "Reading the file…",

@@ -21,7 +21,7 @@ export const guide = {
     title: "Add your servers",
     searching: "Looking for servers in your clients' files…",
     found: (servers: number, clients: number) =>
-      `${plural(servers, "server")} found in the files of ${plural(clients, "client")}. Drawbridge can move them in: each runs once for all clients, and its secrets move to the keyring.`,
+      `${plural(servers, "server")} found in the files of ${plural(clients, "client")}. Drawbridge can move them in: each runs once for all clients, and its secrets move to the secret store.`,
     noneFound: "No servers were found in the files of your clients.",
     import: "Import…",
     addPreset: (preset: string) => `Add ${preset}`,

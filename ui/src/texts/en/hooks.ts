@@ -68,7 +68,7 @@ export const hooks = {
   confirmRemove: {
     title: (name: string) => `Remove ${name}?`,
     action: "Remove hook",
-    message: "Calls continue without this hook. Its secrets are deleted from the keyring.",
+    message: "Calls continue without this hook. Its secrets are deleted.",
   },
 
   runs: {
@@ -102,7 +102,7 @@ export const hooks = {
     variables: "Environment variables",
     headers: "Headers",
     partsHint:
-      "One per line, as NAME=VALUE. ${keyring:NAME} stands for a secret in the keyring. Prefix a line with ! to move its value into the keyring.",
+      "One per line, as NAME=VALUE. ${keyring:NAME} stands for a stored secret. Prefix a line with ! to store its value as a secret.",
     server: "Only this server",
     anyServer: "All servers",
     tool: "Only this tool",

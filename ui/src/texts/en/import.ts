@@ -28,12 +28,12 @@ export const clientImport = {
         ? `One copy runs now and uses ${memory}.`
         : `${copies} copies run now and use ${memory}.`,
     savesMemory: (memory: string) => `One shared copy saves ${memory}.`,
-    toKeyring: "Moves to the keyring:",
+    asSecrets: "Stored as secrets:",
     files: (count: number) => plural(count, "file"),
     filesOf: (name: string) => `The files that have ${name}`,
     inputMissing: "Enter a value, or deselect the server.",
     chooseOne: "Choose one…",
-    storedInKeyring: "Stored in the keyring.",
+    storedAsSecret: "Stored as secrets.",
     projects: "Search project folders too",
     projectsLabel: "Project folders",
     projectsHint: "Full paths, one per line, on the machine where Drawbridge runs.",
@@ -47,7 +47,7 @@ export const clientImport = {
     label: "How an import works",
     points: [
       "Equal servers in several files become one server, and all clients share one copy of it.",
-      "Values that look like secrets move to the keyring. The server's spec only refers to them.",
+      "Values that look like secrets move to the secret store. The server's spec only refers to them.",
       "Each client gets one entry that starts Drawbridge instead of its own entries. Everything else in its file stays as it is.",
       "Calls then pass through Drawbridge: its policy decides them, and it asks you if needed.",
       "You can undo the whole import later. The files are then as before, unless another program has changed them since.",
@@ -83,12 +83,12 @@ export const clientImport = {
     loading: "Preparing the changes…",
     added: (count: number) => `${plural(count, "server")} to add`,
     noneAdded: "No server is added.",
-    keyring: (count: number) => `${plural(count, "value")} to move to the keyring`,
+    keyring: (count: number) => `${plural(count, "value")} to store as secrets`,
     keyringHint: (leaveFiles: boolean) =>
       leaveFiles
         ? "Only the names are shown. The values leave the files below."
         : "Only the names are shown. The clients' files keep the values too.",
-    noSecrets: "No value moves to the keyring.",
+    noSecrets: "No value is stored as a secret.",
     files: (count: number) => `${plural(count, "file")} to change`,
     noFiles: "The clients' files stay as they are.",
     isNew: "new file",

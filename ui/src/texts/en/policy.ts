@@ -1,7 +1,7 @@
 import type { RequestKind } from "../../ipc/bindings";
 import { plural } from "../plural";
 
-/** A `tools/call` is a call. All other requests are requests. */
+/** The noun for a request: only a `tools/call` is named a call. */
 type Noun = "call" | "request";
 
 export const policy = {
@@ -70,7 +70,7 @@ export const policy = {
       chosen: (label: string) => `${label}:`,
       noneChosen: "none",
       effect:
-        "Drawbridge keeps rules that deny, and rules for single tools, clients or users. It deletes other rules that allow or ask about a whole server.",
+        "Drawbridge keeps rules for single tools, clients or users, and rules that deny, unless they deny a whole server that the preset asks about. It deletes other rules that allow or ask about a whole server.",
     },
   },
 

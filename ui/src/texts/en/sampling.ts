@@ -18,9 +18,9 @@ export const sampling = {
   },
   key: {
     label: "API key",
-    stored: "A key is in the keyring. Enter another one to replace it.",
-    missing: "The key is stored in the keyring, and never shown again.",
-    unknown: "The keyring cannot be used.",
+    stored: "A key is stored. Enter another one to replace it.",
+    missing: "The key is stored as a secret, and never shown again.",
+    unknown: "The secret store cannot be used.",
     remove: "Remove key",
   },
   images: "The models see images",

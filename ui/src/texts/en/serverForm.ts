@@ -83,11 +83,11 @@ export const serverForm = {
   },
   secret: {
     label: "Secret",
-    inKeyring: "in keyring",
+    storedSecret: "stored secret",
     replace: "Replace",
     replaceValueOf: (name: string) => `Replace the value of ${name}`,
     isSecret: (name: string) => `${name} is secret`,
-    hint: "Secrets are stored in the system's keyring, never in a file.",
+    hint: "Secrets are stored in the secret store, never in the server's spec.",
     noValue: (name: string) => `The secret ${name} has no value.`,
   },
 
@@ -101,7 +101,7 @@ export const serverForm = {
     clientIdMissing: "Enter the client ID, or clear the other fields.",
     clientSecret: "Client secret",
     clientSecretHint:
-      "Leave it empty if the client has none. It is stored in the system's keyring, never in a file.",
+      "Leave it empty if the client has none. It is stored in the secret store, never in the server's spec.",
     replaceSecret: "Replace the client secret",
     port: "Port of the redirect URI",
     portHint: "Only if the client was registered with a port. If empty, Drawbridge uses any port.",
@@ -120,7 +120,7 @@ export const serverForm = {
       `${skipped} of ${of === 1 ? "1 entry" : `${of} entries`} cannot be added. The reason is below.`,
     isSkipped: "skipped",
     editInForm: "Edit in form",
-    secret: "secret: stored in the keyring",
+    secret: "stored as a secret",
     plain: "plain text: stored in the spec file",
   },
 
@@ -151,11 +151,11 @@ export const serverForm = {
       argument: "argument",
       url: "part of the URL",
     },
-    storedInKeyring: (kind: string) => `${kind}, stored in the keyring`,
+    storedAsSecret: (kind: string) => `${kind}, stored as a secret`,
     onePerLine: "One per line.",
     chooseOne: "Choose one…",
     notSet: "Not set",
-    storeInKeyring: "Secret: store it in the keyring",
+    storeAsSecret: "Store as a secret",
     valueMissing: "Enter a value.",
     notNumber: "Enter a number.",
     notAllowed: (value: string, allowed: string) =>

@@ -48,7 +48,7 @@ export const servers = {
     pin: "Pin version",
     literals: (places: string) =>
       `The server's file contains values that look like secrets, in plain text: ${places}.`,
-    moveLiterals: "Move to the keyring",
+    moveLiterals: "Store as secrets",
     remove: "Remove…",
     acceptFirst: "Accept the server first.",
     floating: (packages: string) =>
@@ -82,7 +82,7 @@ export const servers = {
     confirmRemove: {
       title: (name: string) => `Remove ${name}?`,
       action: "Remove server",
-      text: "Drawbridge ends the session and deletes the spec file, the server's secrets in the keyring, its rules and its cached tools. Clients no longer see its tools.",
+      text: "Drawbridge ends the session and deletes the spec file, the server's secrets, its rules and its cached tools. Clients no longer see its tools.",
     },
   },
 
@@ -102,10 +102,10 @@ export const servers = {
   },
 
   accessReport: {
-    nothingYet: "Nothing is recorded yet: the next run is.",
+    nothingYet: "Nothing is recorded yet. Drawbridge records the next run.",
     cannotRecord: "Only local servers on Linux can be recorded.",
-    run: (at: string, sandboxed: boolean, goesOn: boolean, current: boolean) =>
-      `Run of ${at} ${sandboxed ? "in its sandbox" : "without a sandbox"}${goesOn ? ", which goes on" : current ? "" : ", before the server was changed"}`,
+    run: (at: string, sandboxed: boolean, inProgress: boolean, current: boolean) =>
+      `Run of ${at} ${sandboxed ? "in its sandbox" : "without a sandbox"}${inProgress ? ", still in progress" : current ? "" : ", before the server was changed"}`,
     record: "Record what it uses",
     recordHint: "Restarts the server, and records which files, addresses and programs it uses.",
     unavailable: "The run could not be recorded: ",
@@ -219,7 +219,7 @@ export const servers = {
     oauthClient: "OAuth client",
     callbackPort: (port: number) => `, port ${port}`,
     itsSecret: "; its secret is",
-    inKeyring: "in keyring:",
+    storedSecret: "stored secret:",
     notOwn: "not this server's own",
     inSpecFile: "in the spec file",
     runsCommand: "runs a command as you",
@@ -297,7 +297,7 @@ export const servers = {
     openPage: "Open page",
     copyUrl: "Copy the URL of the page",
     explanation:
-      "You sign in on the server's own page in your browser. Drawbridge stores the token in the keyring and sends it only to this server. If you have a token already, edit the server and put the token into its Authorization header.",
+      "You sign in on the server's own page in your browser. Drawbridge stores the token as a secret and sends it only to this server. If you have a token already, edit the server and put the token into its Authorization header.",
     signIn: "Sign in",
     signOut: "Sign out",
     with: "with",

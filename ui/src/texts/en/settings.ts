@@ -91,7 +91,7 @@ export const settings = {
     add: "Add header",
     remove: "Remove",
     removeHeader: (name: string) => `Remove header ${name}`,
-    inKeyring: "Values of headers are stored in the keyring.",
+    storedSecret: "Values of headers are stored as secrets.",
   },
   guide: {
     label: "Guide",

@@ -48,7 +48,8 @@ pub(super) async fn run(context: &Context, hub: &ApiClient, id: String) -> Resul
     output::print_answer(context.json, &hub.call(verb).await?, format_decision)
 }
 
-/// Asks for each field of a form in turn. The hub checks the values.
+/// Asks for each field of a form in turn, and returns the values as a JSON object. The hub checks
+/// the values. An empty line stands for the default, if there is one, or else for no value.
 fn ask_for_fields(schema: &Value) -> Result<String, Failure> {
     let mut values = Map::new();
     let required = schema["required"].as_array();
@@ -111,7 +112,8 @@ fn hint(field: &Value) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Returns the value of a line. A value of the wrong type stays a text, which the hub refuses.
+/// Parses a line as the value of a field. A value of the wrong type stays a text, which the hub
+/// refuses.
 fn parse_value(field: &Value, line: &str) -> Value {
     match field["type"].as_str() {
         Some("number" | "integer" | "boolean") => {

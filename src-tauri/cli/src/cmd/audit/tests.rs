@@ -72,7 +72,7 @@ fn a_csv_is_quoted_and_has_no_formulas() {
 }
 
 #[test]
-fn a_line_of_json_is_a_call_with_its_entry() {
+fn each_line_of_json_is_a_call_with_its_audit_entry() {
     let text = export_calls(ExportFormat::Jsonl, &[call("t", "{}"), call("u", "{}")]);
     let lines: Vec<AuditedCall> = text
         .lines()

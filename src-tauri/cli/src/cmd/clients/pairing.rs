@@ -1,4 +1,5 @@
-//! `drawbridge clients pairing`: lists and answers the unknown clients that ask to be paired.
+//! `drawbridge clients pairing`: lists, approves and denies the unknown clients that ask to be
+//! paired.
 
 use clap::Subcommand;
 use drawbridge_hub::api::pairing::{AnswerPairing, ListPairings, PairingAnswered};
@@ -13,7 +14,7 @@ use crate::{context::Context, exit::Failure, output, table::Table, text::escape}
 pub(crate) enum Pairing {
     /// List the clients that ask to be paired, oldest first
     List,
-    /// Add a client that asks
+    /// Approve the pairing of a client, and add the client
     Approve {
         /// The id, as shown by `clients pairing list`
         id: String,
@@ -24,7 +25,7 @@ pub(crate) enum Pairing {
         #[arg(long)]
         profile: Option<String>,
     },
-    /// Deny a client, which then cannot ask again for ten minutes
+    /// Deny the pairing of a client, which then cannot ask again for ten minutes
     Deny {
         /// The id, as shown by `clients pairing list`
         id: String,

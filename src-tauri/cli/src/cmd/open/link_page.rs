@@ -1,5 +1,6 @@
-//! A page that redirects a browser to a sign-in link. The launcher of the browser gets the page's
-//! path, because other users can read a program's arguments, but not this file.
+//! A page that redirects a browser to a sign-in link. The launcher of the browser gets the path of
+//! the page instead of the link, because other users can read a program's arguments, but not this
+//! file.
 
 use std::{
     env,
@@ -12,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::exit::Failure;
 
-/// The page, in a folder of its own that is removed with it.
+/// A page in a folder of its own. Both are removed when this is dropped.
 pub(super) struct LinkPage {
     file: PathBuf,
     _folder: TempDir,

@@ -13,19 +13,20 @@ use crate::time::parse_duration;
 
 #[derive(Args)]
 pub(crate) struct RuleArgs {
-    /// SERVER, SERVER/TOOL, or * for all servers
+    /// A server, one tool of a server, or * for all servers
+    #[arg(value_name = "SERVER[/TOOL]")]
     target: Target,
-    /// The effect on these calls; optional with --result
+    /// The effect on these requests; optional with --result
     #[arg(required_unless_present = "result")]
     effect: Option<EffectArg>,
     /// Only requests of this client
     #[arg(long, value_name = "NAME")]
     client: Option<String>,
     /// Only requests of the clients of this user
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "USER")]
     user: Option<String>,
-    /// Only requests of this kind [default: calls of tools; a deny covers all kinds]. Conditions
-    /// then apply to the params of the request.
+    /// Only requests of this kind; conditions then apply to the params of the request [default:
+    /// calls of tools; a deny covers all kinds]
     #[arg(long, value_name = "KIND", value_enum)]
     kind: Option<KindArg>,
     /// Only calls whose arguments meet this condition: 'POINTER is JSON', 'POINTER one-of

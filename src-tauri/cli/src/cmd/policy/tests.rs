@@ -5,7 +5,7 @@ use drawbridge_model::ids::ServerId;
 use super::{PresetArg, Target, parse_condition};
 
 #[test]
-fn a_target_is_all_servers_or_one_or_one_tool() {
+fn a_target_is_all_servers_one_server_or_one_tool() {
     let target = |server: Option<&str>, tool: Option<&str>| {
         Ok(Target {
             server: server.map(ServerId::new),
@@ -59,7 +59,7 @@ fn conditions_are_parsed_and_shown_in_words() {
 }
 
 #[test]
-fn a_preset_has_the_servers_that_it_needs() {
+fn a_preset_rejects_missing_and_needless_servers() {
     let check = |preset: PresetArg, servers: &[&str]| {
         let servers = servers.iter().map(|id| ServerId::new(*id)).collect();
         preset.into_preset(servers).map_err(|e| e.to_string())

@@ -1,4 +1,5 @@
-//! `drawbridge secrets store`, `use` and `unlock`: where secrets are stored.
+//! `drawbridge secrets store`, `use` and `unlock`: shows, changes and unlocks the place where
+//! secrets are stored.
 
 use std::{
     io::{self, IsTerminal},
@@ -19,9 +20,11 @@ use crate::{context::Context, exit::Failure, output, text::escape};
 pub(crate) enum UseStore {
     /// Use the keyring of the operating system
     Keyring,
-    /// Use an encrypted file in the data folder, or give it another key. Without an option, the
-    /// key is the one that DRAWBRIDGE_SECRETS_KEY_FILE or DRAWBRIDGE_SECRETS_PASSPHRASE_FILE names,
-    /// or a passphrase that you type now and after each start
+    /// Use an encrypted file in the data folder, or give it another key
+    ///
+    /// Without an option, the key is the one that DRAWBRIDGE_SECRETS_KEY_FILE or
+    /// DRAWBRIDGE_SECRETS_PASSPHRASE_FILE names, or a passphrase that you type now and after each
+    /// start.
     File {
         /// The file with the key, an age identity. It is created if it does not exist
         #[arg(long, value_name = "PATH", conflicts_with = "passphrase_file")]
@@ -58,7 +61,7 @@ impl UseStore {
     }
 }
 
-/// Returns a path as the hub, which has another current folder, can use it.
+/// Returns the absolute path, because the hub may have another working folder.
 fn absolute_text(path: &Path) -> Result<String, Failure> {
     Ok(absolute(path)?.display().to_string())
 }

@@ -12,7 +12,7 @@ use crate::{confirm, context::Context, exit::Failure};
 pub(crate) struct AcceptArgs {
     /// The server's id, as shown by `servers list`
     id: String,
-    /// Accept this identity, as shown by `servers show`, without a question
+    /// Accept this identity, as shown by `servers show`, without asking
     #[arg(long, value_name = "DIGEST")]
     identity: Option<String>,
     /// Let the server use this secret, which is not its own. May be repeated.

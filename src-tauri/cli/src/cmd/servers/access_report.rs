@@ -17,21 +17,21 @@ use crate::{
     time::format_time,
 };
 
-/// Returns the report of a server for people.
+/// Returns the text of the report of a server.
 pub(super) fn format_report(id: &str, view: &AccessReportView) -> String {
     let id = escape(id);
     let Some(report) = &view.report else {
         return if view.can_record {
             format!(
-                "Nothing is recorded yet: the next run of '{id}' is. To start one now, run `drawbridge servers record {id}`."
+                "Nothing is recorded yet. Drawbridge records the next run of '{id}'. To start one now, run `drawbridge servers record {id}`."
             )
         } else {
-            format!("'{id}' cannot be recorded: only local servers on Linux can.")
+            format!("'{id}' cannot be recorded: Drawbridge records only local servers on Linux.")
         };
     };
     let mut text = format!("Run of {}", format_time(report.recorded_at));
     text.push_str(match (view.is_recording, view.is_current) {
-        (true, _) => ", which goes on",
+        (true, _) => ", still in progress",
         (false, true) => "",
         (false, false) => ", before the server was changed",
     });
@@ -201,7 +201,7 @@ fn format_proposal(id: &str, proposal: &SandboxProposal) -> String {
 
 fn explain_exclusion(reason: ExclusionReason) -> &'static str {
     match reason {
-        ExclusionReason::Private => "private: it may hold keys, passwords or start programs",
+        ExclusionReason::Private => "private: it may contain keys or passwords, or start programs",
         ExclusionReason::TooBroad => "too broad: much else is in it",
         ExclusionReason::System => "belongs to the system or to a program",
         ExclusionReason::Own => "is in the server's own folder in a sandbox",

@@ -79,11 +79,11 @@ pub(crate) struct AddArgs {
     #[arg(long)]
     per_client: bool,
     /// How strictly arguments must match a tool's schema
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, value_name = "MODE", default_value_t)]
     validate: Validation,
     /// What happens to texts of the server that contain instructions to a model or hidden
     /// characters
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, value_name = "MODE", default_value_t)]
     content_defence: Defence,
     /// Add the server, but do not accept it; it does not start until you do
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! Formats what a server says about itself, and finds the definitions to accept.
+//! Formats the definitions of a server, and finds those to accept.
 
 use std::fmt::Write;
 
@@ -34,8 +34,8 @@ impl From<Kind> for DefinitionKind {
     }
 }
 
-/// Returns the definitions to accept: the named ones, or all that are new or changed if `names` is
-/// empty.
+/// Returns the definitions to accept: the named ones or, if `names` is empty, all that are new or
+/// changed, except for those that a person has to accept by name.
 ///
 /// # Errors
 /// Returns an error if a named definition is unknown or already accepted.
@@ -62,13 +62,15 @@ pub(super) fn find_unaccepted(
     }
     Ok(unaccepted
         .into_iter()
-        .filter(|id| names.contains(&id.name) || (names.is_empty() && !is_flagged(server, id)))
+        .filter(|id| {
+            names.contains(&id.name) || (names.is_empty() && !needs_own_acceptance(server, id))
+        })
         .cloned()
         .collect())
 }
 
-/// Returns whether a definition has to be accepted on its own, by its name.
-fn is_flagged(server: &ServerView, id: &DefinitionId) -> bool {
+/// Returns whether a person has to accept a definition by name, because it is flagged.
+fn needs_own_acceptance(server: &ServerView, id: &DefinitionId) -> bool {
     let mut unaccepted = server.unaccepted.iter();
     unaccepted.any(|definition| definition.id == *id && definition.needs_own_acceptance)
 }

@@ -326,6 +326,7 @@ fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
         line("! SECRET", &text);
     }
     let defaults = ServerSpec::default();
+    // Writes a field unless it has its default value.
     let mut other = |name: &str, value: serde_json::Value, default: serde_json::Value| {
         if value != default {
             line(name, &value.to_string());
@@ -404,7 +405,8 @@ fn describe_sandbox(sandbox: &Sandbox, line: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// Returns a reference unchanged. For a literal secret, returns only that it is in the spec file.
+/// Returns a reference to a secret unchanged. Never returns a literal secret, but says that it is
+/// in the spec file.
 fn describe_secret(value: &str) -> &str {
     if matches!(split_references(value).first(), Some(Part::Reference(..))) {
         value

@@ -40,7 +40,7 @@ async fn an_event_keeps_its_id_and_all_lines_of_its_data() {
     let body = "event: message\nid: 7\ndata: {\ndata: }\n\nid: 8\n\ndata:  x\n\n";
     let chunks = [Ok::<_, Infallible>(Bytes::from_static(body.as_bytes()))];
     let events: Vec<_> = super::read_events(stream::iter(chunks)).collect().await;
-    // An id counts from then on, even if its own event has no data.
+    // An id applies to later events too, even if the event that sets the id has no data.
     let expected = [("7", "{\n}"), ("8", " x")];
     assert_eq!(
         events,

@@ -15,7 +15,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 #[test]
-fn the_socket_lies_in_the_data_folder_unless_its_path_were_too_long() {
+fn the_socket_is_in_the_data_folder_unless_its_path_is_too_long() {
     assert_eq!(
         socket_path(Path::new("/nowhere/data")),
         Path::new("/nowhere/data/drawbridge.sock")
@@ -34,7 +34,7 @@ fn the_socket_lies_in_the_data_folder_unless_its_path_were_too_long() {
 }
 
 #[tokio::test]
-async fn the_socket_is_the_users_own_and_goes_with_its_listener() {
+async fn only_the_user_can_open_the_socket_which_is_removed_with_its_listener() {
     let folder = folder();
     assert!(client_builder(folder.path()).is_err());
     let bound = bind(folder.path()).await;
@@ -46,7 +46,7 @@ async fn the_socket_is_the_users_own_and_goes_with_its_listener() {
 }
 
 #[tokio::test]
-async fn a_socket_that_a_dead_hub_left_is_replaced_and_a_living_one_is_not() {
+async fn the_socket_of_a_dead_hub_is_replaced_and_that_of_a_running_hub_is_not() {
     let folder = folder();
     let file = folder.path().join("drawbridge.sock");
     drop(std::os::unix::net::UnixListener::bind(&file).expect("a stale socket"));
@@ -57,7 +57,7 @@ async fn a_socket_that_a_dead_hub_left_is_replaced_and_a_living_one_is_not() {
         bind(folder.path()).await.listener,
         Err(BindError::SocketInUse)
     ));
-    assert!(file.exists(), "the living one is untouched");
+    assert!(file.exists(), "the socket of the running hub was removed");
 }
 
 #[tokio::test]

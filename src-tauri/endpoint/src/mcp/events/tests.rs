@@ -24,7 +24,7 @@ async fn read_text(response: Response) -> String {
 }
 
 #[tokio::test]
-async fn a_message_is_an_event_of_that_name() {
+async fn a_message_is_an_event_named_message() {
     let response = stream_events(vec![
         message_event(&Bytes::from_static(br#"{"a":"\n \u00e9"}"#)),
         message_event(&"{}".into()),

@@ -8,7 +8,7 @@ use drawbridge_sessions::message_stream;
 use super::ResponseMessages;
 
 #[tokio::test]
-async fn an_answer_without_other_messages_is_the_only_one() {
+async fn an_answer_without_other_messages_is_the_only_message() {
     let (_messages, receiver) = message_stream();
     let mut response = ResponseMessages::new(receiver, ready("answer".into()));
     assert_eq!(response.next().await, Some(Bytes::from("answer")));

@@ -279,7 +279,7 @@ fn the_network_is_limited_to_the_ports_that_were_used() {
         ),
         (&local, vec![(LocalSocket, 0)], None, vec![], vec![]),
         (&local, ports(1000, 1100), All, vec![], vec![]),
-        // Its package has to be downloaded once.
+        // The package of `npx` has to be downloaded once.
         (&npx, vec![], Listed, vec![443], vec![]),
         (&url, vec![], Listed, vec![], vec![8123]),
     ] {
@@ -297,7 +297,7 @@ fn the_network_is_limited_to_the_ports_that_were_used() {
         let uses_local = used.iter().any(|(kind, _)| *kind == LocalSocket);
         assert_eq!(sandbox.local_sockets, uses_local, "{used:?}");
     }
-    // A kernel that cannot limit ports could not start the server.
+    // A kernel that cannot limit ports could not start the server in a sandbox that lists ports.
     let summary = AccessSummary {
         addresses: vec![address(Connect, 443)],
         ..AccessSummary::default()

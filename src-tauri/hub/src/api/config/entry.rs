@@ -1,4 +1,5 @@
-//! Uses a client's entry as the client would: lists the tools, or calls one.
+//! Uses the entry of Drawbridge in a client's file as the client would: lists the tools, or calls
+//! one.
 
 use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 
@@ -20,7 +21,7 @@ use crate::{
     hub::Hub,
 };
 
-/// A call is given up after this time. It is longer than any wait for an approval.
+/// How long a call may take: longer than a call can wait for approval.
 const CALL_TIMEOUT: Duration = Duration::from_secs(660);
 
 /// The result of testing a client's entry.
@@ -30,20 +31,20 @@ pub struct ConfigTestView {
     pub path: String,
     /// The command line or URL of the entry.
     pub started: String,
-    /// The failure and its remedy; none if the client can connect.
+    /// The failure and its remedy; none if the tools could be listed.
     pub problem: Option<String>,
     /// The number of tools that the client would get.
     pub tools: u32,
     pub duration_ms: u32,
 }
 
-/// The result of a tool, called by a client's entry.
+/// The result of a call of a tool through a client's entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ToolResultView {
-    /// The texts of the result. Other blocks are named by their type.
+    /// The text blocks of the result, and the types of all other blocks.
     pub text: String,
-    /// Whether the tool failed, or the call was denied.
+    /// Whether the tool or the call failed, or the call was denied.
     pub is_error: bool,
     pub duration_ms: u32,
 }
@@ -53,9 +54,10 @@ pub struct ToolResultView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct TestConfig {
     pub kind: String,
-    /// The file, as listed; the client's global file if absent.
+    /// As in `config.preview`.
     #[serde(default)]
     pub path: Option<PathBuf>,
+    /// As in `config.preview`.
     #[serde(default)]
     pub project: Option<PathBuf>,
     #[serde(default)]
@@ -68,7 +70,7 @@ pub struct TestConfig {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct TryTool {
     pub kind: String,
-    /// The file, as listed; the client's global file if absent.
+    /// As in `config.preview`.
     #[serde(default)]
     pub path: Option<PathBuf>,
     pub server: ServerId,
@@ -156,12 +158,12 @@ struct Entry {
     path: PathBuf,
     /// The name under which Drawbridge knows the client.
     client: ClientName,
-    /// The entry as a spec, with the folder in which the client starts it.
+    /// The entry as a spec, with the folder in which the client would start the command.
     spec: ServerSpec,
 }
 
 impl Entry {
-    /// Reads the entry.
+    /// Reads the entry in the file that the parameters name. See [`find_file`].
     ///
     /// # Errors
     /// Returns an error if Drawbridge does not run, or if the file has no entry that can be read.

@@ -40,43 +40,45 @@ const HIDDEN: &str = "•••";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FoundServerView {
-    /// The name that the server would get. It identifies the server among those that were found.
+    /// The name that the server would get. No other server that was found has the same name.
     pub name: String,
     /// The command line or the URL, without the values of secrets.
     pub command: String,
-    /// Why the entry cannot be imported.
+    /// Why the entry cannot be imported; none if it can.
     pub problem: Option<String>,
     pub found_at: Vec<FoundAtView>,
     /// The names of the values that would move to the keyring.
     pub secrets: Vec<String>,
-    /// The values that the person has to give.
+    /// The values that the person has to enter.
     pub inputs: Vec<InputView>,
     pub notes: Vec<String>,
-    /// The server of Drawbridge with the same command or URL. It is not added again.
+    /// The registered server with the same command or URL; none if there is no such server. The
+    /// import then does not add the server again.
     pub known_as: Option<ServerId>,
-    /// How many copies run on this computer now, outside Drawbridge, and the memory of all of them
-    /// in KiB.
+    /// How many copies of the server run on this computer now, outside Drawbridge.
     pub copies: u32,
+    /// The memory of all these copies, in KiB.
     pub memory_kib: u32,
 }
 
-/// A place that has a server.
+/// A file of a client that has an entry for a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FoundAtView {
-    /// The kind of client whose file it is, and its name.
+    /// The id of the kind of client, such as `claude-code`.
     pub kind: String,
+    /// The name of the kind of client.
     pub kind_name: String,
     pub file: String,
 }
 
-/// A value that the person has to give.
+/// A value that the person has to enter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct InputView {
     pub id: String,
     pub description: String,
-    /// The values to choose from; empty if any is possible.
+    /// The values to choose from; empty if the person can enter any value.
     pub choices: Vec<String>,
     pub is_secret: bool,
 }
@@ -88,7 +90,7 @@ pub struct FoundServersView {
     pub servers: Vec<FoundServerView>,
     /// The files that could not be read, with the reason.
     pub unreadable: Vec<UnreadableFileView>,
-    /// The memory in KiB that is saved if all clients share one copy of each server.
+    /// The memory that would be saved if all clients shared one copy of each server, in KiB.
     pub saved_kib: u32,
 }
 
@@ -104,13 +106,15 @@ pub struct UnreadableFileView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ImportPreview {
+    /// The id to pass to `config.import`.
     pub id: String,
     /// The names of the servers that would be added.
     pub servers: Vec<String>,
     /// The names of the values that would move to the keyring.
     pub secrets: Vec<String>,
+    /// The changes of clients' files.
     pub files: Vec<FileDiffView>,
-    /// The files that would stay as they are, with the reason.
+    /// The files that the import would not change although it should, each with the reason.
     pub problems: Vec<String>,
 }
 
@@ -120,16 +124,17 @@ pub struct ImportPreview {
 pub struct ImportedView {
     /// The servers that were added.
     pub servers: Vec<ServerId>,
-    /// The change that undoes the import.
+    /// The import as a change, which `config.undo` can undo.
     pub change: ClientChangeView,
 }
 
-/// A server to import, by the name that it was found with.
+/// A server to import.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ChosenServer {
+    /// The `name` with which `config.find_servers` returned the server.
     pub name: String,
-    /// The values that the person gave, by the ids of the inputs.
+    /// The values that the person entered, by the ids of the inputs.
     #[serde(default)]
     pub inputs: BTreeMap<String, String>,
 }
@@ -145,7 +150,7 @@ pub struct FindServers {
     pub environment: Environment,
 }
 
-/// `config.preview_import`: what importing these servers would change. Changes nothing.
+/// `config.preview_import`: the changes that importing these servers would make. Changes nothing.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
@@ -161,10 +166,12 @@ pub struct PreviewImport {
     pub environment: Environment,
 }
 
-/// `config.import`: imports the servers of a preview, if the files are still as they were then.
+/// `config.import`: imports the servers of a preview, if the files have not changed since the
+/// preview.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ImportServers {
+    /// The id of the preview.
     pub id: String,
     /// Whether to restore the clients' entries without a question if another program removes or
     /// changes them.
@@ -177,7 +184,7 @@ impl Verb for FindServers {
 
     async fn run(self, hub: &Hub) -> Result<FoundServersView, ApiError> {
         let machine = machine(&self.environment)?;
-        let found = find(hub, machine, self.kind.as_deref(), self.projects).await?;
+        let found = find_servers(hub, machine, self.kind.as_deref(), self.projects).await?;
         let commands: Vec<Vec<String>> = found.servers.iter().map(command_words).collect();
         let copies = hub.pool.connector().meter().find_copies(commands).await;
         let mut saved = 0;
@@ -212,7 +219,7 @@ impl Verb for PreviewImport {
             hub.check_clients_can_connect()?;
         }
         let projects = self.projects.clone();
-        let found = find(hub, machine.clone(), self.kind.as_deref(), projects).await?;
+        let found = find_servers(hub, machine.clone(), self.kind.as_deref(), projects).await?;
         let mut chosen = Vec::new();
         for choice in &self.servers {
             let server = found
@@ -250,7 +257,7 @@ impl Verb for PreviewImport {
         let mut plan = Plan::default();
         let (mut connected, mut problems) = (Vec::new(), Vec::new());
         if self.connect {
-            for (target, moved) in targets(hub, &machine, &chosen, self.ask_once) {
+            for (target, moved) in list_targets(hub, &machine, &chosen, self.ask_once) {
                 let ask_once = target
                     .asks_once
                     .then(|| hub.ask_once(&ClientName::new(target.kind.id)));
@@ -274,7 +281,7 @@ impl Verb for PreviewImport {
         let files = plan.diffs().into_iter().map(diff_view).collect();
         let added: Vec<_> = chosen
             .into_iter()
-            .filter(|(server, _)| known_as(hub, server).is_none())
+            .filter(|(server, _)| find_registered(hub, server).is_none())
             .collect();
         let id = random::id();
         let names = added.iter().map(|(server, _)| server.name.clone());
@@ -306,15 +313,12 @@ impl Verb for ImportServers {
     type Answer = ImportedView;
 
     async fn run(self, hub: &Hub) -> Result<ImportedView, ApiError> {
-        let mut preview = hub.client_configs.take(&self.id)?;
-        if preview.action != ClientAction::Import {
-            return Err(ApiError::invalid("id: is not the preview of an import"));
-        }
+        let mut preview = hub.client_configs.take(&self.id, true)?;
         let mut added = Vec::new();
         let imported = std::mem::take(&mut preview.imported);
         let result = async {
             for (server, inputs) in imported {
-                added.push(add(hub, server, inputs).await?);
+                added.push(add_server(hub, server, inputs).await?);
             }
             hub.registry.identify_programs().await;
             apply(hub, preview, added.clone(), self.restores).await
@@ -337,8 +341,9 @@ impl Verb for ImportServers {
     }
 }
 
-/// Adds a server, with its secrets in the keyring.
-async fn add(
+/// Adds a server, and stores its secrets in the keyring. If the server cannot be added, restores
+/// the secrets that had the same names before, and removes the others.
+async fn add_server(
     hub: &Hub,
     mut server: FoundServer,
     inputs: BTreeMap<String, String>,
@@ -359,22 +364,26 @@ async fn add(
     let mut stored = Vec::new();
     let result = async {
         for (name, value) in values {
+            let before = hub.secrets.get(&name).await?;
             store_secret(hub, &name, Secret::new(value)).await?;
-            stored.push(name);
+            stored.push((name, before));
         }
         servers::add(hub, spec, SecretValues::default()).await
     }
     .await;
     if result.is_err() {
-        for name in &stored {
-            remove_secret(hub, name).await?;
+        for (name, before) in stored {
+            match before {
+                Some(value) => store_secret(hub, &name, value).await?,
+                None => remove_secret(hub, &name).await?,
+            }
         }
     }
     result
 }
 
-/// Finds the servers of all clients, or of one kind.
-async fn find(
+/// Returns the servers in the files of all clients, or of one kind of client.
+async fn find_servers(
     hub: &Hub,
     machine: Machine,
     kind: Option<&str>,
@@ -403,8 +412,9 @@ async fn find(
     Ok(found.await?)
 }
 
-/// Returns the files that have one of the servers, each with the keys of these entries.
-fn targets(
+/// Returns the clients' files that have entries for the chosen servers, each with the keys that
+/// lead to these entries.
+fn list_targets(
     hub: &Hub,
     machine: &Machine,
     chosen: &[(FoundServer, BTreeMap<String, String>)],
@@ -461,7 +471,7 @@ fn server_view(hub: &Hub, server: FoundServer, copies: u32, memory_kib: u32) -> 
         problem: server.spec.as_ref().err().map(ToString::to_string),
         found_at: server.found_at.iter().filter_map(found_at_view).collect(),
         secrets: secret_names(&server).collect(),
-        known_as: known_as(hub, &server),
+        known_as: find_registered(hub, &server),
         inputs: server
             .inputs
             .into_iter()
@@ -488,6 +498,7 @@ fn found_at_view(found_at: &FoundAt) -> Option<FoundAtView> {
     })
 }
 
+/// Returns the names of the values that would move to the keyring.
 fn secret_names(server: &FoundServer) -> impl Iterator<Item = String> {
     let literal = server
         .secrets
@@ -524,9 +535,9 @@ fn command_words(server: &FoundServer) -> Vec<String> {
     spec.command.iter().chain(&spec.args).cloned().collect()
 }
 
-/// Returns the server of Drawbridge with the same command or URL, and the same names of variables
+/// Returns the registered server with the same command line or URL, and the same names of variables
 /// and headers.
-fn known_as(hub: &Hub, server: &FoundServer) -> Option<ServerId> {
+fn find_registered(hub: &Hub, server: &FoundServer) -> Option<ServerId> {
     let spec = server.spec.as_ref().ok()?;
     let is_same = |other: &ServerSpec| {
         (&other.command, &other.args, &other.url) == (&spec.command, &spec.args, &spec.url)
@@ -537,4 +548,51 @@ fn known_as(hub: &Hub, server: &FoundServer) -> Option<ServerId> {
     let mut servers = specs.servers.values();
     let known = servers.find(|known| is_same(&known.spec))?;
     Some(known.id.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use drawbridge_client_config::RequiredInput;
+
+    use super::*;
+    use crate::api::config::tests::open_hub;
+
+    #[tokio::test]
+    async fn a_server_that_cannot_be_added_leaves_earlier_secrets_as_they_were() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let hub = open_hub(folder.path()).await;
+        let spec = || serde_json::from_str(r#"{"name":"github","command":"x"}"#).expect("a spec");
+        servers::add(&hub, spec(), SecretValues::default())
+            .await
+            .expect("added");
+        hub.secrets
+            .set("github.OLD", Secret::new("before".into()))
+            .await
+            .expect("stored");
+        let input = |id: &str| RequiredInput {
+            id: id.into(),
+            description: String::new(),
+            choices: Vec::new(),
+            is_secret: true,
+            secret_name: format!("github.{id}"),
+            places: Vec::new(),
+        };
+        let server = FoundServer {
+            name: "github".into(),
+            spec: Ok(spec()),
+            found_at: Vec::new(),
+            secrets: Vec::new(),
+            inputs: vec![input("OLD"), input("NEW")],
+            notes: Vec::new(),
+        };
+        let inputs = ["OLD", "NEW"].map(|id| (id.to_owned(), "after".to_owned()));
+        let added = add_server(&hub, server, inputs.into()).await;
+        assert!(added.is_err(), "the name is taken");
+        let stored = async |name: &str| {
+            let value = hub.secrets.get(name).await.expect("read");
+            value.map(|value| value.expose().to_owned())
+        };
+        assert_eq!(stored("github.OLD").await.as_deref(), Some("before"));
+        assert_eq!(stored("github.NEW").await, None);
+    }
 }

@@ -34,11 +34,11 @@ use crate::{
     sampling,
 };
 
-/// The most lines of each source.
+/// The most lines of the hub's log, and of each server's log.
 const MAX_LOG_LINES: usize = 1_000;
 
-/// How long the keyring may take to return the secrets that are to be masked. The log masks those
-/// that were used since the start in any case.
+/// How long the keyring may take to return the secrets that are to be masked. Secrets that were
+/// used since the hub started are masked even if the keyring does not answer.
 const KEYRING_TIMEOUT: Duration = Duration::from_secs(10);
 
 const INTRODUCTION: &str = "Diagnostics of Drawbridge. Secrets, the values of variables and headers, and other values that may \
@@ -49,23 +49,23 @@ be secrets are masked. Read the files before you send them: they name your serve
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BundleFile {
     pub name: String,
-    /// The content of the file, in words.
+    /// A description of the file's content.
     pub content: String,
     pub bytes: u32,
 }
 
-/// An archive, and what it contains.
+/// An archive of diagnostics, and a description of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DiagnosticsBundle {
-    /// The checks, as they are in the archive except for the masks.
+    /// The report of the doctor. Unlike the report in the archive, it is not masked.
     pub report: DoctorReport,
     pub files: Vec<BundleFile>,
     /// The ZIP archive in base64.
     pub zip: String,
 }
 
-/// The files that become a bundle. Each is masked when it is added.
+/// The files of a bundle. The text of each file is masked when the file is added.
 struct Files {
     redactor: Redactor,
     home: Option<String>,
@@ -74,7 +74,7 @@ struct Files {
 
 impl Files {
     fn new(redactor: Redactor) -> Self {
-        // The name of the home folder is that of its user.
+        // The path of the home folder usually contains the name of its user.
         let home = env::home_dir().and_then(|home| home.to_str().map(str::to_owned));
         Self {
             redactor,
@@ -103,7 +103,8 @@ impl Files {
     }
 
     fn add_json(&mut self, name: impl Into<String>, content: &str, value: &impl Serialize) {
-        // The whole text is masked as JSON first, where the names of members count.
+        // The whole text is masked as JSON first, because a member's name can reveal that its value
+        // is a secret.
         let text = serde_json::to_string(value).expect("a view is plain data");
         let text = self.redactor.redact(&text).into_owned();
         let text = serde_json::from_str::<serde_json::Value>(&text)
@@ -112,8 +113,8 @@ impl Files {
         self.add(name, content, &text);
     }
 
-    /// Adds a masked spec. The names of its variables do not count, because their values are masked
-    /// already, and references to the keyring have to stay.
+    /// Adds a masked spec. In contrast to [`Self::add_json`], the names of its members do not
+    /// matter: its values are masked already, and references to the keyring have to stay.
     fn add_spec(&mut self, id: &ServerId, spec: &ServerSpec) {
         let text = serde_json::to_string_pretty(spec).expect("a spec is plain data");
         let content = "the spec of a server, with masked values";
@@ -170,7 +171,7 @@ impl Files {
     }
 }
 
-/// The diagnostics of a computer on which no hub can be opened.
+/// The data from which diagnostics are made if no hub can be opened.
 pub struct MachineDiagnostics<'a> {
     pub report: &'a DoctorReport,
     pub data_dir: &'a Path,
@@ -180,18 +181,18 @@ pub struct MachineDiagnostics<'a> {
 ///
 /// # Errors
 /// Returns an error if the archive cannot be made.
-pub fn bundle_machine(known: &MachineDiagnostics<'_>) -> Result<DiagnosticsBundle, ApiError> {
+pub fn bundle_machine(diagnostics: &MachineDiagnostics<'_>) -> Result<DiagnosticsBundle, ApiError> {
     let mut files = Files::new(Redactor::default());
     files.add_json("versions.json", "versions of the programs", &versions(None));
-    add_report(&mut files, known.report);
+    add_report(&mut files, diagnostics.report);
     let filter = LogFilter {
         limit: MAX_LOG_LINES,
         ..LogFilter::default()
     };
-    let lines = read_folder(&known.data_dir.join("logs"), &filter);
+    let lines = read_folder(&diagnostics.data_dir.join("logs"), &filter);
     files.add_log("logs/all.log", &lines);
-    files.add_crashes(known.data_dir);
-    files.pack(known.report.clone())
+    files.add_crashes(diagnostics.data_dir);
+    files.pack(diagnostics.report.clone())
 }
 
 pub(super) async fn bundle_hub(hub: &Hub) -> Result<DiagnosticsBundle, ApiError> {
@@ -252,7 +253,8 @@ async fn read_log(hub: &Hub, server: Option<ServerId>) -> Vec<LogLine> {
     let is_hub = server.is_none();
     let filter = LogFilter {
         server,
-        // The filter cannot exclude the lines of servers, which are removed below.
+        // The filter cannot exclude the lines of servers. They are removed below, so more lines are
+        // read than are wanted.
         limit: if is_hub {
             5 * MAX_LOG_LINES
         } else {
@@ -268,7 +270,8 @@ async fn read_log(hub: &Hub, server: Option<ServerId>) -> Vec<LogLine> {
     lines
 }
 
-/// Returns all secrets that Drawbridge may use, so that they are masked wherever they turn up.
+/// Returns the secrets to which something refers, and the key of the sampling provider, as far as
+/// they can be read within [`KEYRING_TIMEOUT`]. They are masked in all files.
 async fn read_secrets(hub: &Hub) -> Vec<Secret> {
     let names = list_uses(hub).into_keys();
     let names = names.chain([sampling::KEY_NAME.to_owned()]);
@@ -284,8 +287,8 @@ async fn read_secrets(hub: &Hub) -> Vec<Secret> {
     secrets
 }
 
-/// Adds the report of the doctor. The parser's message about a spec that cannot be read may quote a
-/// value of it.
+/// Adds the report of the doctor. Masks quoted texts in checks of servers, because the parser's
+/// message about a spec that cannot be read may quote a value from the spec.
 fn add_report(files: &mut Files, report: &DoctorReport) {
     let quoted = Regex::new(r#""(?:[^"\\]|\\.)*""#).expect("the pattern is valid");
     let mut report = report.clone();

@@ -44,7 +44,7 @@ pub(super) async fn check_all(hub: &Hub) -> Vec<DoctorCheck> {
     checks
 }
 
-/// Reports internal errors of Drawbridge, also of earlier runs.
+/// Reports internal errors of Drawbridge, including those of earlier runs.
 fn check_crashes(hub: &Hub) -> Option<DoctorCheck> {
     let reports = crashes::list(hub.data_dir());
     let (_, newest) = reports.files.first()?;
@@ -77,7 +77,8 @@ fn check_hub(hub: &Hub) -> DoctorCheck {
     }
 }
 
-/// Returns the runtimes of the servers that may start.
+/// Returns the runtimes that the enabled and accepted servers start by their usual commands, such
+/// as `npx`.
 fn needed_runtimes(hub: &Hub) -> BTreeSet<Runtime> {
     let may_start = |server: &&RegisteredServer| {
         server.spec.enabled && hub.registry.acceptance(server) == AcceptanceState::Accepted
@@ -86,7 +87,8 @@ fn needed_runtimes(hub: &Hub) -> BTreeSet<Runtime> {
         let command = spec.command.as_deref()?;
         spec.runtime_hint
             .or_else(|| Runtime::from_command(command))
-            // A whole path, or another program of the family, is not the one that is checked.
+            // The doctor checks only the usual command, which says nothing about a full path or
+            // about another program of the runtime, such as `bunx`.
             .filter(|runtime| runtime.command() == command)
     };
     let specs = hub.registry.specs();
@@ -174,7 +176,7 @@ fn check_listeners(hub: &Hub) -> Vec<DoctorCheck> {
     checks
 }
 
-/// Checks the port at which a hub would listen.
+/// Checks that a hub could listen on its port.
 fn check_port(port: u16) -> DoctorCheck {
     const TOPIC: DoctorTopic = DoctorTopic::Listeners;
     match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
@@ -286,11 +288,11 @@ fn check_servers(hub: &Hub) -> Vec<DoctorCheck> {
             .values()
             .map(|server| check_server(hub, server)),
     );
-    let are_built_in = specs
+    let are_all_built_in = specs
         .servers
         .values()
         .all(|server| server.spec.builtin.is_some());
-    if specs.broken.is_empty() && are_built_in {
+    if specs.broken.is_empty() && are_all_built_in {
         checks.push(DoctorCheck::warning(
             TOPIC,
             "There are no servers yet.",
@@ -341,7 +343,7 @@ async fn check_database(hub: &Hub) -> Vec<DoctorCheck> {
 
 async fn check_clock(hub: &Hub) -> Option<DoctorCheck> {
     const TOPIC: DoctorTopic = DoctorTopic::Clock;
-    // A failure of the database has a line of its own.
+    // The check of the database reports a failure to read it.
     let newest = hub.store.newest_record().await.ok()?;
     let ahead = newest.map_or(0, |newest| newest.0 - clock::now().0);
     Some(if ahead > CLOCK_TOLERANCE_MS {

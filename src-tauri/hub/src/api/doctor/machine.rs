@@ -13,7 +13,8 @@ use drawbridge_upstream::transport::process::runtime;
 use super::{DoctorCheck, DoctorTopic, session_bus};
 use crate::hub::disk_space::{DOCTOR_WARNING_SPACE, NO_SPACE, free_bytes};
 
-/// Makes all checks of this computer. `needed` holds the runtimes of the servers that may start.
+/// Makes all checks of this computer. `needed` holds the runtimes that servers need: if one of them
+/// is missing, the check fails.
 pub async fn check_machine(data_dir: &Path, needed: &BTreeSet<Runtime>) -> Vec<DoctorCheck> {
     let mut checks = check_environment(runtime::search_path().await);
     let runtimes = runtime::check(&Runtime::ALL).await;
@@ -116,14 +117,16 @@ fn check_data_folder(data_dir: &Path) -> Vec<DoctorCheck> {
     checks
 }
 
-/// Creates and removes a file, which is the only sure test of permissions and disk.
+/// Creates and removes a file, which is the only reliable test of whether the folder can be
+/// written.
 fn write_probe_file(data_dir: &Path) -> std::io::Result<()> {
     let probe = data_dir.join(format!(".doctor-{}", std::process::id()));
     fs::write(&probe, b"x")?;
     fs::remove_file(&probe)
 }
 
-/// Returns the folders and files that other users can read or write, with their modes.
+/// Returns the folders and files of Drawbridge to which other users have any access, with their
+/// modes.
 #[cfg(unix)]
 fn list_open_places(data_dir: &Path) -> Vec<(PathBuf, u32)> {
     use std::os::unix::fs::PermissionsExt;

@@ -1,5 +1,5 @@
-//! Masks a spec for a bundle that leaves this computer. If in doubt, a value is masked:
-//! nobody has to see the value of a variable to find out why a server does not start.
+//! Masks a spec for a bundle that leaves this computer. If in doubt, a value is masked: the value
+//! of a variable is not needed to find out why a server does not start.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,24 @@ use url::Url;
 
 pub(super) const MASK: &str = "•••";
 
-/// A shorter value is not masked in the logs: it is hardly a secret, and the logs would become
-/// unreadable.
+/// The minimum length of a value that is masked in the logs. A shorter value is hardly a secret,
+/// and masking it wherever it occurs would make the logs unreadable.
 const MIN_SECRET_CHARS: usize = 6;
 
-/// A part of a URL's path that is at least this long and has digits may be a key, as services issue
-/// them in the URLs of their servers.
+/// The minimum length, in bytes, of a part of a URL's path that may be a key. Some services put a
+/// key into the path of a server's URL. Such a part also contains a digit.
 const MIN_KEY_CHARS: usize = 16;
 
-/// A spec without values that may be secrets, and these values, which the logs may contain too.
+/// A spec in which values that may be secrets are masked, and these values, which have to be masked
+/// in the logs too.
 pub(super) struct MaskedSpec {
     pub(super) spec: ServerSpec,
     pub(super) secrets: Vec<String>,
 }
 
-/// Masks the values of variables and headers, tokens, arguments that look like secrets, keys in the
-/// URL, and the members that Drawbridge does not know. References to secrets stay.
+/// Masks the values of variables and headers, tokens, arguments that look like secrets, possible
+/// secrets in URLs, and the members that Drawbridge does not know. References to secrets stay,
+/// except in URLs and in unknown members.
 pub(super) fn mask_spec(spec: &ServerSpec) -> MaskedSpec {
     let mut found = Secrets::default();
     let masked = ServerSpec {
@@ -54,12 +56,13 @@ pub(super) fn mask_spec(spec: &ServerSpec) -> MaskedSpec {
     }
 }
 
-/// Masks the keys, the password and the parameters of a URL.
+/// Masks the user, the password, the parameters, the fragment and possible keys in the path of a
+/// URL.
 pub(super) fn mask_url(url: &str) -> String {
     Secrets::default().mask_url(url)
 }
 
-/// The values that were masked.
+/// Collects the values that are masked.
 #[derive(Default)]
 struct Secrets(Vec<String>);
 
@@ -165,7 +168,7 @@ impl Secrets {
         shown
     }
 
-    /// Adds a part of a URL as it is written there, and as it is meant.
+    /// Adds a part of a URL as it is written in the URL, and percent-decoded.
     fn add_url_part(&mut self, part: &str) {
         self.add(part);
         self.add(&percent_encoding::percent_decode_str(part).decode_utf8_lossy());

@@ -2,7 +2,7 @@
 
 #[cfg(not(target_os = "linux"))]
 pub(super) async fn check_desktop() -> Vec<super::DoctorCheck> {
-    // Other systems have all three built in.
+    // On other systems the tray, the notifications and the portal's functions are built in.
     Vec::new()
 }
 
@@ -23,7 +23,8 @@ mod linux {
     /// A bus that hangs must not hang the doctor.
     const BUS_TIMEOUT: Duration = Duration::from_secs(3);
 
-    /// The names that the desktop owns, what they are for, and what to do if one is missing.
+    /// The names on the bus that a desktop provides. Each has the finding if the name is there, and
+    /// the remedy if it is missing.
     const NAMES: [(&str, &str, &str); 3] = [
         (
             "org.kde.StatusNotifierWatcher",
@@ -73,7 +74,7 @@ mod linux {
             .collect()
     }
 
-    /// Returns the names that somebody owns, or that the bus can start.
+    /// Returns the names of the services that run on the bus, and of those that the bus can start.
     fn list_names() -> zbus::Result<BTreeSet<String>> {
         let connection = Connection::session()?;
         let bus = DBusProxy::new(&connection)?;

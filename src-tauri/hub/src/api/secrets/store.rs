@@ -1,5 +1,5 @@
-//! Where secrets are stored: shows it, moves all secrets to another place, and unlocks the
-//! encrypted file.
+//! The secret store, which is the keyring or an encrypted file: shows it, moves all secrets to the
+//! other one, and unlocks the file.
 
 use std::fs;
 
@@ -29,11 +29,11 @@ pub struct SecretStoreView {
     pub status: KeyringStatus,
     /// The path of the encrypted file, if it is in use.
     pub file: Option<String>,
-    /// Why no secret can be read; empty if they can.
+    /// Why no secret can be read; empty if secrets can be read.
     pub problem: String,
     /// How to solve the problem; empty if there is none.
     pub remedy: String,
-    /// Whether the file waits for a passphrase that a person types.
+    /// Whether the file is locked until a person types its passphrase.
     pub needs_passphrase: bool,
 }
 
@@ -42,9 +42,9 @@ pub struct SecretStoreView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowSecretStore {}
 
-/// `secrets.use_store`: moves the secrets to the keyring, or to an encrypted file with this key.
-/// The paths are those of the hub's computer. If no key is given, the environment of the hub has to
-/// name one.
+/// `secrets.use_store`: moves the secrets to the keyring, or to an encrypted file with this key. If
+/// the secrets are in the file already, gives the file another key. The paths are paths on the
+/// hub's computer. If no key for the file is given, the environment of the hub has to name one.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct UseSecretStore {
@@ -63,17 +63,20 @@ pub struct UseSecretStore {
     pub passphrase: Option<String>,
 }
 
-/// The secrets that were moved.
+/// The result of changing the store of the secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SecretStoreChange {
     pub store: SecretStoreView,
+    /// The names of the secrets that were moved, or that are in the file that got another key.
     pub moved: Vec<String>,
-    /// The secrets that something refers to and that were left behind, because no keyring runs.
+    /// The names under which the keyring may have secrets that were not moved, because no keyring
+    /// runs.
     pub unread: Vec<String>,
-    /// The secrets that were moved and could not be removed from the keyring.
+    /// The names of the secrets that were moved but could not be removed from the keyring.
     pub not_removed: Vec<String>,
-    /// The spec files that cannot be read, so that their secrets are not known and were not moved.
+    /// The spec files that cannot be read. The names of their secrets are not known, so these
+    /// secrets were not moved.
     pub broken_files: Vec<String>,
 }
 
@@ -128,10 +131,10 @@ impl Verb for UseSecretStore {
 }
 
 impl UseSecretStore {
-    /// Returns the key that the person names, if there is one.
+    /// Returns the key that the request names, if it names one.
     ///
     /// # Errors
-    /// Returns an error if there are several.
+    /// Returns an error if the request names several keys.
     fn new_key(&self, hub: &Hub) -> Result<Option<NewKey>, ApiError> {
         match (&self.key_file, &self.passphrase_file, &self.passphrase) {
             (None, None, None) => Ok(None),
@@ -163,7 +166,7 @@ impl Verb for UnlockSecrets {
     }
 }
 
-/// Returns where secrets are stored.
+/// Returns the place and the state of the secret store.
 pub(in crate::api) async fn show_store(hub: &Hub) -> SecretStoreView {
     let error = hub.secrets.check().await.err();
     SecretStoreView {

@@ -15,28 +15,29 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AccessReportView {
-    /// Whether this server can be recorded: a local program, on Linux.
+    /// Whether a run of this server can be recorded: only of a local server, and only on Linux.
     pub can_record: bool,
-    /// Whether a recorded run goes on.
+    /// Whether a recorded run is in progress.
     pub is_recording: bool,
     /// Null if no run has been recorded yet.
     pub report: Option<AccessReport>,
-    /// Whether the report is about what the spec starts now.
+    /// Whether the report is about the server's present identity, and not about an earlier one.
     pub is_current: bool,
-    /// A sandbox in which the server could do the same. Null without a report, or if this system
-    /// has no sandboxes.
+    /// A sandbox in which the server could do what it did in the run. Null if there is no report,
+    /// if the run could not be recorded, or if this system has no sandboxes.
     pub proposal: Option<SandboxProposal>,
 }
 
-/// `servers.access_report`: what a local server used in its latest recorded run, and a sandbox that
-/// allows just that. The first run after an acceptance is recorded, and another one on request.
+/// `servers.access_report`: what a local server used in its latest recorded run, and a sandbox in
+/// which it could do the same. The first run of each identity is recorded. `servers.record`
+/// records another run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowAccessReport {
     pub id: ServerId,
 }
 
-/// `servers.record`: restarts a local server, and records what it uses until it ends.
+/// `servers.record`: restarts a local server, and records what the server uses until it ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RecordServer {
@@ -69,7 +70,7 @@ impl Verb for RecordServer {
         let server = lifecycle::get_runnable(hub, &self.id)?;
         if server.spec.command.is_none() {
             return Err(ApiError::conflict(format!(
-                "'{}' is no program on this computer, so there is nothing to record",
+                "'{}' does not run on this computer, so there is nothing to record",
                 self.id
             )));
         }

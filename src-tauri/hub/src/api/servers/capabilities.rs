@@ -1,4 +1,4 @@
-//! The definitions that a server offers, unchanged.
+//! The definitions that a server offers, as the server sent them.
 
 use drawbridge_model::{
     capability::CapabilityKind,
@@ -14,7 +14,8 @@ use crate::{
     hub::Hub,
 };
 
-/// The catalog's copy of a server: the definitions as the server sent them, with its own names.
+/// The catalog's copy of a server's lists: the definitions as the server sent them, with the
+/// server's own names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CapabilitiesView {
@@ -31,7 +32,8 @@ pub struct CapabilitiesView {
     pub templates: Vec<Value>,
 }
 
-/// `servers.capabilities`: what a server offered at the latest refresh. Starts nothing.
+/// `servers.capabilities`: the definitions that a server offered at the latest refresh. Starts no
+/// server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowCapabilities {

@@ -23,9 +23,9 @@ pub struct DefinitionVersion {
     /// The SHA-256 of the definition, in hex.
     pub digest: String,
     pub first_seen_at: Timestamp,
-    /// When a person accepted this version; null if nobody has.
+    /// When this version was accepted; null if it waits for a person.
     pub accepted_at: Option<Timestamp>,
-    /// Whether the server offers this version now, to any client.
+    /// Whether the server offers this version to at least one client now.
     pub offered: bool,
     #[cfg_attr(test, ts(type = "unknown"))]
     pub definition: Value,
@@ -56,11 +56,11 @@ pub struct UnacceptedDefinition {
     pub id: DefinitionId,
     /// `new` or `changed`.
     pub acceptance: AcceptanceState,
-    /// What is suspicious in its texts.
+    /// The suspicious parts of the definition's texts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(as = "Option<Vec<ContentFlag>>", optional))]
     pub flags: Vec<ContentFlag>,
-    /// Whether it has to be accepted on its own, because it is flagged.
+    /// Whether the definition has to be accepted on its own, because it is flagged.
     #[serde(default)]
     pub needs_own_acceptance: bool,
 }
@@ -71,8 +71,8 @@ pub struct UnacceptedDefinition {
 pub struct ShowDefinitionHistory {
     pub id: ServerId,
     pub kind: DefinitionKind,
-    /// The server's own name of a tool or a prompt, the URI of a resource, the URI template, or
-    /// `instructions`.
+    /// The server's own name of a tool or a prompt, the URI of a resource, the URI template of a
+    /// resource template, or `instructions`.
     pub name: String,
 }
 

@@ -34,7 +34,7 @@ use super::{SecretValues, VerifiedView};
 use crate::{
     api::{
         ApiError,
-        secrets::{list_names_of_others, remove_secret, store_secret},
+        secrets::{list_names_used_elsewhere, remove_secret, store_secret},
         tools,
     },
     catalog::{MAX_CATALOG_BYTES, read_list},
@@ -69,7 +69,7 @@ pub(super) async fn save(
         values.push((name, Secret::new(value)));
     }
     if secrets.move_literals {
-        let moved = move_literals(id.as_str(), &mut spec, list_names_of_others(hub, id));
+        let moved = move_literals(id.as_str(), &mut spec, list_names_used_elsewhere(hub, id));
         values.extend(
             moved
                 .into_iter()
@@ -98,8 +98,8 @@ pub(super) async fn save(
     Ok(server)
 }
 
-/// Replaces the values in `members` by references. Returns the values by their names in the
-/// keyring.
+/// Puts references to secrets into `members` in place of these values. Returns each secret's name
+/// and value.
 fn replace_with_references(
     id: &ServerId,
     members: &mut BTreeMap<String, String>,
@@ -113,12 +113,12 @@ fn replace_with_references(
     values.into_iter().map(refer).collect()
 }
 
-/// Accepts the server as it is, with this program and these secrets of other servers. A first sync
-/// runs in the background.
+/// Accepts the server as it is, with this program and these foreign secrets. If the server may run,
+/// a sync runs in the background.
 ///
 /// # Errors
-/// Returns an error if a secret of another server is not granted, or if the acceptance cannot be
-/// written.
+/// Returns an error if the foreign secrets of the spec are not exactly those that are granted, or
+/// if the acceptance cannot be written.
 pub(super) async fn accept(
     hub: &Hub,
     server: &Arc<RegisteredServer>,
@@ -131,7 +131,8 @@ pub(super) async fn accept(
     apply_acceptance(hub, server).await
 }
 
-/// Records an acceptance, and binds the server's allow rules to the accepted identity.
+/// Applies an acceptance: records it in the audit log, binds the server's rules to the accepted
+/// identity, rebuilds the catalog, and starts a sync.
 async fn apply_acceptance(hub: &Hub, server: &Arc<RegisteredServer>) -> Result<(), ApiError> {
     let program = hub.registry.program(server);
     hub.store.append_audit(
@@ -160,8 +161,8 @@ pub(super) fn sync_in_background(hub: &Hub, server: &Arc<RegisteredServer>) {
     }
 }
 
-/// Writes the versions of the floating packages that are in use into the spec. A spec that was not
-/// accepted still waits for acceptance.
+/// Finds which versions of the spec's floating packages are in use now, and writes these versions
+/// into the spec. A server that was not accepted still waits for acceptance.
 ///
 /// # Errors
 /// Returns an error if no package floats, if a version in use cannot be found, or if the spec
@@ -215,7 +216,7 @@ fn unknown_version(package: &Package<'_>, error: &PackageVersionError) -> ApiErr
     ))
 }
 
-/// Removes the server and everything that is stored for it.
+/// Removes the server and everything that is stored for it. Tokens that another server shares stay.
 ///
 /// # Errors
 /// Returns an error if the server is unknown, or if a step of the removal fails.
@@ -258,7 +259,7 @@ async fn delete_tokens(hub: &Hub, id: &ServerId, old: &ServerSpec) -> Result<(),
     Ok(())
 }
 
-/// Returns whether two servers share their tokens, which belong to a URL and an OAuth client.
+/// Returns whether two servers share their tokens. Tokens belong to a URL and an OAuth client.
 fn share_tokens(one: &ServerSpec, other: &ServerSpec) -> bool {
     one.url == other.url && one.oauth_client_id() == other.oauth_client_id()
 }
@@ -306,9 +307,10 @@ impl Acceptances for Verification {
     }
 }
 
-/// Verifies a spec that is not saved, or that replaces the spec of the server `edited`. The secrets
-/// are masked in the log and passed on to the server only. The spec may use the keyring's secrets
-/// of this server, and those in `granted_secrets`.
+/// Verifies a spec that is not saved: a spec for a new server, or a changed spec of the server
+/// `edited`. `secrets` are masked in the log, and passed on to the server only. The spec may also
+/// use the server's own secrets in the keyring, the foreign secrets that were granted to the server
+/// before, and those in `granted_secrets`.
 ///
 /// # Errors
 /// Returns an error if the spec is invalid, or if the server cannot be reached or read.
@@ -319,7 +321,7 @@ pub(super) async fn verify_spec(
     secrets: SecretValues,
     granted_secrets: Vec<String>,
 ) -> Result<VerifiedView, ApiError> {
-    let (connector, server) = prepare(hub, edited, spec, secrets, granted_secrets)?;
+    let (connector, server) = prepare_unsaved(hub, edited, spec, secrets, granted_secrets)?;
     verify_with(hub, &connector, &server).await
 }
 
@@ -335,7 +337,8 @@ pub(super) async fn request_once(
     params: &RawValue,
     time_limit: Duration,
 ) -> Result<Reply, ApiError> {
-    let (connector, server) = prepare(hub, None, spec, SecretValues::default(), Vec::new())?;
+    let (connector, server) =
+        prepare_unsaved(hub, None, spec, SecretValues::default(), Vec::new())?;
     let (connection, drained) = connect_once(&connector, &server).await?;
     let reply = connection
         .request_with_timeout(method, params, time_limit)
@@ -345,9 +348,9 @@ pub(super) async fn request_once(
     Ok(reply?)
 }
 
-/// Checks a spec that is not saved, and records this in the audit log. Returns the spec as a
-/// server, with a connector that allows the server its secrets.
-fn prepare(
+/// Checks a spec that is not saved, and records in the audit log that it is verified. Returns the
+/// spec as a server, and a connector that lets the server read the secrets that it may use.
+fn prepare_unsaved(
     hub: &Hub,
     edited: Option<ServerId>,
     mut spec: ServerSpec,
@@ -374,7 +377,8 @@ fn prepare(
             granted.extend(hub.registry.granted_secrets(&id));
             id
         }
-        // The id of another server is refused, because its secrets belong to that server.
+        // The name of an existing server is refused, because the spec could then read the secrets
+        // of that server.
         None => match hub.registry.new_id(&spec.name) {
             Err(RegistryError::BadName) => ServerId::new("new-server"),
             id => id?,

@@ -1,5 +1,5 @@
-//! Servers from manifests and presets: lists the inputs and builds a spec from their values.
-//! `servers.verify_spec` and `servers.add` accept this spec.
+//! Servers from manifests and presets. The verbs list the inputs of a server, and build its spec
+//! from their values. The spec can be passed to `servers.verify_spec` and `servers.add`.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -102,8 +102,8 @@ pub struct ReadManifest {
     pub source: ManifestSource,
 }
 
-/// `servers.fill_manifest`: builds a spec from one choice of a manifest. Saves nothing. An input
-/// that is missing or invalid is an error that names the input.
+/// `servers.fill_manifest`: builds a spec from one choice of a manifest. Saves nothing. If a value
+/// is missing or invalid, the error names its input.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FillManifest {
@@ -111,14 +111,15 @@ pub struct FillManifest {
     /// The index of the choice, counted from 0.
     #[serde(default)]
     pub choice: u32,
-    /// The name of the server, if not the manifest's own.
+    /// The name for the server. If it is absent, the manifest's name is used.
     #[serde(default)]
     pub name: Option<String>,
     /// Maps each input's name to its value, including secrets. An input with several values has one
     /// per line. A missing entry uses the default; an empty entry leaves the input unset.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
-    /// Further values, which go to the keyring although the manifest does not mark them as secrets.
+    /// Like `values`, for values that go to the keyring even if the manifest does not mark them as
+    /// secret.
     #[serde(default)]
     pub secrets: BTreeMap<String, String>,
 }
@@ -213,8 +214,9 @@ impl From<FilledSpec> for FilledManifest {
     }
 }
 
-/// Reads the registration of a source at a tools provider, whose values are in the text. Returns
-/// `None` if the text is something else.
+/// Builds a spec from a registration: the JSON with which a plugin or a remote server is registered
+/// at a tools provider, such as `{"source_type": "mcp", …}`. The JSON contains the values of the
+/// inputs. Returns `None` if the text is no registration.
 ///
 /// # Errors
 /// Returns an error if the registration or the manifest that it names cannot be read, or if a value

@@ -10,9 +10,9 @@ use crate::{
     hub::Hub,
 };
 
-/// `servers.sign_in`: starts an attempt to sign in to a remote server, or returns the attempt
-/// that already runs. The answer's URL has to be opened in a browser; the desktop app opens it
-/// itself.
+/// `servers.sign_in`: starts an attempt to sign in to a remote server, or returns the attempt that
+/// is in progress. A person has to open the URL in the answer in a browser; the desktop app opens
+/// it itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SignInServer {
@@ -27,7 +27,8 @@ pub struct AwaitSignIn {
     pub id: ServerId,
 }
 
-/// `servers.cancel_sign_in`: ends the attempt to sign in to a server and deletes its result.
+/// `servers.cancel_sign_in`: cancels the attempt to sign in to a server if it is in progress, and
+/// removes the record of the attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CancelSignIn {

@@ -10,16 +10,17 @@ use crate::{
     hub::Hub,
 };
 
-/// The present usage of a local server's processes, including all that they started.
+/// The present usage of a local server's processes and of all processes that they started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ServerUsage {
     pub id: ServerId,
+    /// The number of processes.
     pub processes: u32,
-    /// The resident memory in KiB. Memory that processes share counts for each of them.
+    /// The resident memory in KiB. Memory that several processes share counts for each of them.
     pub memory_kib: u32,
-    /// The CPU usage in percent of one core since the previous measurement by any caller; 0 for the
-    /// first.
+    /// The CPU usage since the previous measurement, in percent of one core; 0 at the first
+    /// measurement. A measurement for any caller counts.
     pub cpu_percent: f32,
 }
 

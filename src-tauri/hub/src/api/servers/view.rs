@@ -1,4 +1,4 @@
-//! Converts a server's spec and states into the views that a person sees.
+//! Converts the spec and the state of a server into the types of the API.
 
 use std::collections::HashMap;
 
@@ -64,7 +64,7 @@ pub(super) fn server_view(hub: &Hub, server: &RegisteredServer) -> ServerView {
         tokens: if server.spec.visibility == Visibility::Deferred {
             0
         } else {
-            tokens(&tools)
+            sum_visible_tokens(&tools)
         },
         unaccepted: unaccepted_definitions(hub, server),
         tools,
@@ -79,7 +79,8 @@ fn unaccepted_definitions(hub: &Hub, server: &RegisteredServer) -> Vec<Unaccepte
     if unaccepted.is_empty() {
         return Vec::new();
     }
-    // A server may have thousands of definitions, so they are listed once.
+    // A server may have thousands of definitions, so they are indexed once instead of searched for
+    // each unaccepted one.
     let definitions: HashMap<DefinitionId, _> = hub
         .catalog
         .definitions(&server.id)
@@ -110,7 +111,8 @@ fn unaccepted_definitions(hub: &Hub, server: &RegisteredServer) -> Vec<Unaccepte
         .collect()
 }
 
-fn tokens(tools: &[ToolView]) -> u32 {
+/// Returns the estimated tokens of the tools that clients can see.
+fn sum_visible_tokens(tools: &[ToolView]) -> u32 {
     tools
         .iter()
         .filter(|tool| tool.hidden.is_empty())
@@ -118,11 +120,11 @@ fn tokens(tools: &[ToolView]) -> u32 {
         .sum()
 }
 
-/// Returns the state, its reason, and its remedy.
+/// Returns the state of a server, the reason for the state, and the remedy.
 pub(super) fn server_state(hub: &Hub, server: &RegisteredServer) -> (ServerState, String, String) {
     let status = |state, reason: &str, remedy: &str| (state, reason.to_owned(), remedy.to_owned());
     if !server.spec.enabled {
-        // The state says why it does not run.
+        // The state itself is the reason why the server does not run.
         return status(ServerState::Disabled, "", "Enable it to use its tools.");
     }
     match hub.registry.acceptance(server) {
@@ -155,7 +157,8 @@ pub(super) fn server_state(hub: &Hub, server: &RegisteredServer) -> (ServerState
     }
 }
 
-/// Returns the state of the Docling tools, which need another server and its models.
+/// Returns the state of the built-in server `docling-tools`. Its tools need another server, which
+/// converts the documents, and that server's models.
 fn docling_state(
     hub: &Hub,
     of_session: (ServerState, String, String),

@@ -29,7 +29,7 @@ pub(super) const FORMATS: [&str; 53] = [
     "txt", "adoc", "asciidoc", "tex", "latex", "xml", "nxml", "json", "vtt", "eml", "msg", "epub",
     "jpg", "jpeg", "png", "tif", "tiff",
 ];
-/// The extensions of the documents that are converted with models.
+/// The extensions of the documents for which Docling needs its models.
 const WITH_MODELS: [&str; 6] = ["pdf", "jpg", "jpeg", "png", "tif", "tiff"];
 
 /// Accepts base64 with and without padding, because models write both.
@@ -64,7 +64,7 @@ impl Document {
             .bytes()
             .filter(|byte| !byte.is_ascii_whitespace())
             .collect();
-        // Padding makes the decoded content at most two bytes shorter than this.
+        // If the content has padding, the decoded bytes are at most two fewer than this.
         if content.len() / 4 * 3 > MAX_DOCUMENT_BYTES + 2 {
             return Err(DoclingError::TooLarge {
                 size: content.len() / 4 * 3,
@@ -122,7 +122,7 @@ impl Drop for DocumentFile {
     }
 }
 
-/// Returns the extension of a document's name.
+/// Returns the extension of a document's name, if Docling converts such documents.
 fn find_format(file_name: &str) -> Result<&'static str, DoclingError> {
     let is_path = file_name.contains(['/', '\\']) || file_name.chars().any(char::is_control);
     if is_path || file_name.len() > MAX_FILE_NAME_BYTES {

@@ -1,4 +1,4 @@
-//! Why a document was not converted, with what to do about it.
+//! The reasons why a call of a Docling tool failed, and what to do about them.
 
 use std::{io, time::Duration};
 
@@ -63,14 +63,14 @@ pub(crate) enum DoclingError {
     Downloading,
     #[error("docling-tools did not download the models: {0}")]
     Download(#[from] RunError),
-    #[error("it took more than {} minutes", .0.as_secs() / 60)]
+    #[error("the call took more than {} minutes", .0.as_secs() / 60)]
     TimedOut(Duration),
     #[error("the call was cancelled")]
     Cancelled,
 }
 
 impl DoclingError {
-    /// Returns what a person or a model can do.
+    /// Returns what a person or a model can do, or an empty text if there is nothing to say.
     pub(crate) fn remedy(&self) -> String {
         match self {
             Self::Arguments(_) | Self::FileName | Self::NoClient | Self::HubEnds | Self::Cancelled => {
@@ -150,7 +150,7 @@ fn spawn_remedy(error: &SpawnError) -> &'static str {
 }
 
 /// Returns what to do if Docling gave this reason. docling-mcp has no codes for its errors, so the
-/// remedy depends on its words; it changes nothing else.
+/// remedy depends on the words of the reason. Nothing else depends on them.
 fn conversion_remedy(reason: &str) -> &'static str {
     let has = |words: &str| reason.contains(words);
     if has("DOCLING_MCP_SERVICE_URL") {

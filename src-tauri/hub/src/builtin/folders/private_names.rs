@@ -3,7 +3,8 @@
 
 use std::path::{Component, Path};
 
-/// Names of files and folders that usually hold secrets, in lower case. Hidden ones need no entry.
+/// Names of files and folders that usually hold secrets, in lower case. Hidden names are private
+/// anyway, so they need no entry.
 const SECRET_NAMES: [&str; 22] = [
     "_netrc",
     "credentials",
@@ -35,8 +36,8 @@ const SECRET_EXTENSIONS: [&str; 13] = [
     "tfvars",
 ];
 
-/// Returns whether a path within a shared folder is private: one of its parts is hidden or usually
-/// holds a secret.
+/// Returns whether a path within a shared folder is private: one of its parts is hidden, usually
+/// holds a secret, or leads out of the folder.
 pub(super) fn is_private(path: &Path) -> bool {
     path.components().any(|part| match part {
         Component::Normal(name) => is_private_name(&name.to_string_lossy()),
@@ -46,12 +47,17 @@ pub(super) fn is_private(path: &Path) -> bool {
 }
 
 fn is_private_name(name: &str) -> bool {
+    if name.starts_with('.') {
+        return true;
+    }
     let name = name.to_lowercase();
+    let mut name = name.as_str();
     // Backups and editors' copies of a file hold the same secret.
-    let name = name.trim_end_matches(".bak").trim_end_matches('~');
+    while let Some(original) = name.strip_suffix(".bak").or_else(|| name.strip_suffix('~')) {
+        name = original;
+    }
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
-    name.starts_with('.')
-        || SECRET_NAMES.contains(&name)
+    SECRET_NAMES.contains(&name)
         || extension.is_some_and(|extension| SECRET_EXTENSIONS.contains(&extension))
 }
 
@@ -73,6 +79,10 @@ mod tests {
             "secrets.yaml",
             "secrets.yaml.bak",
             "id_rsa~",
+            "id_rsa.bak~",
+            "id_rsa~.bak",
+            "server.key~.BAK~",
+            ".bak",
             "infra/terraform.tfstate",
             "passwords.kdbx",
             "../outside",

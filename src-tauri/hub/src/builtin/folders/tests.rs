@@ -93,3 +93,20 @@ fn a_cursor_names_its_list_and_the_next_entry() {
         assert_eq!(parse_cursor(cursor), None, "{cursor}");
     }
 }
+
+#[test]
+fn a_cursor_beyond_the_end_of_the_list_yields_an_empty_page() {
+    let resources: Vec<_> = (0..=PAGE)
+        .map(|file| Resource::new(format!("file:///{file}"), file.to_string()))
+        .collect();
+    for (start, length, next) in [
+        (0, PAGE, Some(PAGE)),
+        (PAGE, 1, None),
+        (PAGE + 1, 0, None),
+        (PAGE + 2, 0, None),
+        (usize::MAX, 0, None),
+    ] {
+        let (page, next_page) = page_at(&resources, start);
+        assert_eq!((page.len(), next_page), (length, next), "{start}");
+    }
+}

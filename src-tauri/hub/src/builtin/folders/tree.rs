@@ -1,8 +1,9 @@
 //! The files of one shared folder.
 //!
-//! A file is opened relative to the descriptor of its folder, one name at a time, and none of them
-//! may be a link. Links are resolved before that, within the folder. Whatever another program swaps
-//! in the meantime, no file outside of the folder is opened.
+//! Links in a path are resolved first, within the shared folder. Then the file is opened one name
+//! at a time, each relative to the descriptor of its parent folder, and no name may be a link. So
+//! even if another program replaces files or folders in the meantime, no file outside of the shared
+//! folder is opened.
 
 use std::{
     ffi::OsString,
@@ -21,11 +22,11 @@ use super::private_names::is_private;
 
 /// The largest file that is read, in bytes. As base64, or with escapes, it fits into a message.
 pub(super) const MAX_FILE: u64 = 5 * 1024 * 1024;
-/// How many folders deep files are listed.
+/// The maximum number of nested folders above a listed file, without the shared folder itself.
 pub(super) const MAX_DEPTH: usize = 16;
-/// The most entries that are looked at for a list of files.
+/// The maximum number of entries that are visited to list the files of a folder.
 const MAX_VISITED: usize = 200_000;
-/// The most entries of one folder that are answered to a read of the folder.
+/// The maximum number of entries that reading a folder returns.
 const MAX_FOLDER_ENTRIES: usize = 1_000;
 
 /// The files of a shared folder.
@@ -48,7 +49,7 @@ pub(super) struct ListedFile {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Contents {
     File(Vec<u8>),
-    /// The names in a folder, sorted; those of folders end with a slash.
+    /// The names in a folder, sorted; the names of folders end with a slash.
     Folder {
         names: Vec<String>,
         is_complete: bool,
@@ -95,7 +96,7 @@ impl<'a> Tree<'a> {
         let Some(name) = name else {
             return self.read_folder(&parent, &resolved);
         };
-        // Look before opening, because opening a device may have effects.
+        // Check the type before opening, because opening a device may have effects.
         let metadata = parent.symlink_metadata(&name).map_err(from_io)?;
         if metadata.is_dir() {
             let folder = parent.open_dir_nofollow(&name).map_err(from_swap)?;
@@ -107,8 +108,9 @@ impl<'a> Tree<'a> {
         read_file(&parent, &name)
     }
 
-    /// Adds the files of the folder to a list, sorted, until it has `limit` entries. Returns false
-    /// if there are more.
+    /// Adds the files of the folder to a list, sorted, until it has `limit` entries. Omits files
+    /// that are more than [`MAX_DEPTH`] folders deep. Returns false if there may be more files for
+    /// another reason.
     pub(super) fn list(
         &self,
         limit: usize,
@@ -138,7 +140,8 @@ impl<'a> Tree<'a> {
         Ok(self.folder.path.join(self.resolve(&root, path)?))
     }
 
-    /// Resolves the links in a path. They may not lead out of the folder, or to a private file.
+    /// Resolves the links in a path. They may not lead out of the folder, or to a private or
+    /// excluded file.
     fn resolve(&self, root: &Dir, path: &Path) -> Result<PathBuf, ReadError> {
         if path.as_os_str().is_empty() {
             return Ok(PathBuf::new());
@@ -181,7 +184,7 @@ impl<'a> Tree<'a> {
         Ok(Contents::Folder { names, is_complete })
     }
 
-    /// Returns whether a path without links, in a folder that is shared, is shared too.
+    /// Returns whether an entry of a shared folder is shared too. `path` has no links.
     fn shares(&self, path: &Path) -> bool {
         let name = path.file_name().map_or(path, Path::new);
         (self.folder.all_files || !is_private(name)) && !self.excludes(path)
@@ -195,7 +198,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// The files below a folder that are being listed.
+/// The state of a walk that lists the files of a tree.
 struct Walk<'a, 'b> {
     tree: &'a Tree<'a>,
     root: &'a Dir,
@@ -205,8 +208,8 @@ struct Walk<'a, 'b> {
 }
 
 impl Walk<'_, '_> {
-    /// Adds the files below a folder. A folder that cannot be read has none. Returns false if a
-    /// limit was reached.
+    /// Adds the files below a folder. A folder that cannot be read counts as empty. Returns false
+    /// if the limit of visited or of listed entries was reached.
     fn add_folder(&mut self, folder: &Dir, path: &Path, depth: usize) -> bool {
         let Ok(entries) = folder.entries() else {
             return true;
@@ -246,7 +249,7 @@ impl Walk<'_, '_> {
     }
 
     /// Adds a link if it leads to a shared file. Links to folders are not followed, because they
-    /// may form a circle.
+    /// may form a cycle.
     fn add_link(&mut self, path: PathBuf) {
         let Ok(target) = self.tree.resolve(self.root, &path) else {
             return;
@@ -261,7 +264,7 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Checks that a path has only names, and that each of them names one file on every system.
+/// Checks that a path consists of plain names, and that no name is an alias of another on Windows.
 fn check_names(path: &Path) -> Result<(), ReadError> {
     let is_name = |part: Component<'_>| match part {
         // On Windows, `:` begins the name of a stream, and trailing dots and spaces are dropped.
@@ -280,7 +283,8 @@ fn check_names(path: &Path) -> Result<(), ReadError> {
         .ok_or(ReadError::Outside)
 }
 
-/// Opens a shared folder, whose path has no links. A link that was put there since is not followed.
+/// Opens a shared folder. Its path had no links when it was shared; a link that has been put there
+/// since then is not followed.
 fn open_root(path: &Path) -> io::Result<Dir> {
     let mut parts = path.components();
     let mut top = PathBuf::new();
@@ -300,8 +304,8 @@ fn open_root(path: &Path) -> io::Result<Dir> {
         .try_fold(top, |folder, name| folder.open_dir_nofollow(name))
 }
 
-/// Opens the folder of a path without links, and returns it with the last name. The path of the
-/// shared folder itself is empty, and has no name.
+/// Opens the folder that contains a path without links. Returns this folder, and the last name of
+/// the path. If the path is empty, returns the shared folder itself and no name.
 fn open_parent(root: &Dir, path: &Path) -> Result<(Dir, Option<OsString>), ReadError> {
     let mut names: Vec<_> = path.components().map(Component::as_os_str).collect();
     let last = names.pop().map(ToOwned::to_owned);
@@ -341,15 +345,15 @@ fn from_io(error: io::Error) -> ReadError {
     if matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
         ReadError::Missing
     } else if kind == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
-        // This is how a path that leads out of the folder is reported.
+        // `cap-std` reports a path that leads out of the folder in this way.
         ReadError::Outside
     } else {
         ReadError::Io(error)
     }
 }
 
-/// Returns the error for a name without links that could not be opened: something else is there
-/// now.
+/// Returns the error for a name that was no link, and could not be opened: usually, another program
+/// has replaced it.
 fn from_swap(error: io::Error) -> ReadError {
     let kind = error.kind();
     if kind == io::ErrorKind::NotFound {

@@ -30,7 +30,7 @@ struct Batch {
     /// The files whose contents may have changed.
     files: BTreeSet<PathBuf>,
     /// Whether files may have been added or removed.
-    list: bool,
+    changes_list: bool,
 }
 
 /// Watches the shared folders, and those that are shared later, until it is aborted.
@@ -81,7 +81,7 @@ async fn send_notifications(
         let updated = ResourceUpdatedNotificationParam::new(uri);
         let _ = peer.notify_resource_updated(updated).await;
     }
-    if batch.list {
+    if batch.changes_list {
         let _ = peer.notify_resource_list_changed().await;
     }
 }
@@ -99,11 +99,11 @@ fn start(
             }),
             // Events were lost.
             Err(_) => Batch {
-                list: true,
+                changes_list: true,
                 ..Batch::default()
             },
         };
-        if batch.list || !batch.files.is_empty() {
+        if batch.changes_list || !batch.files.is_empty() {
             let _ = sender.try_send(batch);
         }
     };
@@ -134,7 +134,7 @@ impl Batch {
             EventKind::Create(_)
             | EventKind::Remove(_)
             | EventKind::Modify(ModifyKind::Name(_)) => {
-                self.list = true;
+                self.changes_list = true;
             }
             EventKind::Any | EventKind::Other | EventKind::Access(_) | EventKind::Modify(_) => {}
         }

@@ -17,8 +17,8 @@ pub(super) fn literal_length(template: &str) -> usize {
     literals(template).map(str::len).sum()
 }
 
-/// Returns true if a template begins with a literal scheme, such as `file:`. Any URI could result
-/// from a template without one.
+/// Returns true if a template begins with a literal scheme, such as `file:`. A template without a
+/// literal scheme could match any URI.
 pub(in crate::catalog) fn has_scheme(template: &str) -> bool {
     let literal = literals(template).next().unwrap_or_default();
     literal.split_once(':').is_some_and(|(scheme, _)| {

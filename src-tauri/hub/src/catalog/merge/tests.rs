@@ -388,6 +388,23 @@ fn a_client_that_adds_a_prefix_gets_shorter_names_and_calls_by_them() {
     );
 }
 
+#[test]
+fn a_profile_keeps_the_long_names_of_its_tools_and_hides_those_of_others() {
+    let long = "search_the_issues_and_pull_requests_of_a_repository";
+    let offered = tools(&[tool(&format!(r#"{{"name":"{long}"}}"#))]);
+    let snapshot = Snapshot::merge(&[(server("github"), &offered), (server("gitlab"), &offered)]);
+    let profile = Arc::new(Profile {
+        name: "work".into(),
+        servers: serde_json::from_str(r#"{"github":null}"#).expect("servers"),
+        folder: None,
+    });
+    let view = snapshot.client_view(&ServerScope::All, 47, &AppliedProfiles::of(&profile));
+    let find = |name: &str| view.find(CapabilityKind::Tools, &format!("{name}__{long}"));
+    let found = find("github").expect("the tool is found by its long name");
+    assert_eq!(names(&view), [found.exposed_name.as_str()]);
+    assert!(find("gitlab").is_none());
+}
+
 mod resources {
     //! A URI leads to the server that was accepted first among those that answer it, whatever the
     //! others offer.

@@ -16,11 +16,11 @@ use serde_json::{Map, Value};
 pub(super) const KEYWORD: &str = "x-drawbridge-steps";
 /// The steps of a subschema with a pattern, which may backtrack.
 const PATTERN_STEPS: u32 = 100;
-/// The steps between two looks at the clock.
+/// The deadline is checked once in this many steps.
 const CLOCK_INTERVAL: u32 = 1_000;
 /// The most steps of a search for errors.
 const MAX_ERROR_STEPS: u32 = 100_000;
-/// The most subschemas that a schema may have, each counted as often as it is referred to.
+/// The maximum number of subschemas in a schema, each counted as often as it is referred to.
 const MAX_EXPANDED: u64 = 100_000;
 /// The longest chain of subschemas and references.
 const MAX_DEPTH: usize = 500;
@@ -111,13 +111,13 @@ impl<'i> Keyword<'i> for Steps {
     }
 }
 
-/// Makes the keyword from its value in a schema.
-pub(super) fn keyword(value: &Value) -> Box<dyn for<'i> Keyword<'i>> {
+/// Builds the keyword's validator from the keyword's value in a schema.
+pub(super) fn build_keyword(value: &Value) -> Box<dyn for<'i> Keyword<'i>> {
     let steps = value.as_u64().and_then(|steps| u32::try_from(steps).ok());
     Box::new(Steps(steps.unwrap_or(1)))
 }
 
-/// The subschemas in the value of a keyword.
+/// Which subschemas the value of a keyword contains.
 enum SubschemaKind {
     /// Named subschemas.
     Map,
@@ -154,26 +154,28 @@ fn children<'a>(
 
 /// Returns the schema with [`KEYWORD`] in every subschema, or `None` if a reference leads to a
 /// value that is not a subschema, where nothing would count its steps.
-pub(super) fn count_in(schema: &Value) -> Option<Value> {
+pub(super) fn with_step_keyword(schema: &Value) -> Option<Value> {
     let mut counted = schema.clone();
-    add_to(&mut counted).then_some(counted)
+    add_step_keyword(&mut counted).then_some(counted)
 }
 
-fn add_to(schema: &mut Value) -> bool {
+/// Adds [`KEYWORD`] to a schema and its subschemas. Returns false, with the work unfinished, if a
+/// reference leads to a value that is not a subschema.
+fn add_step_keyword(schema: &mut Value) -> bool {
     let members = match schema {
         Value::Object(members) => members,
-        Value::Array(items) => return items.iter_mut().all(add_to),
+        Value::Array(items) => return items.iter_mut().all(add_step_keyword),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return true,
     };
-    if pointer(members).is_some_and(|pointer| !leads_to_subschema(&pointer)) {
+    if reference_pointer(members).is_some_and(|pointer| !leads_to_subschema(&pointer)) {
         return false;
     }
     let is_added = members
         .iter_mut()
         .all(|(key, value)| match (subschema_kind(key), value) {
             (SubschemaKind::Data, _) => true,
-            (SubschemaKind::Map, Value::Object(named)) => named.values_mut().all(add_to),
-            (SubschemaKind::Map | SubschemaKind::Other, value) => add_to(value),
+            (SubschemaKind::Map, Value::Object(named)) => named.values_mut().all(add_step_keyword),
+            (SubschemaKind::Map | SubschemaKind::Other, value) => add_step_keyword(value),
         });
     let has_pattern = members.contains_key("pattern") || members.contains_key("patternProperties");
     let steps = if has_pattern { PATTERN_STEPS } else { 1 };
@@ -182,20 +184,20 @@ fn add_to(schema: &mut Value) -> bool {
 }
 
 /// Returns a part of a schema without [`KEYWORD`], for people.
-pub(super) fn without_keyword(schema: &Value) -> Value {
+pub(super) fn without_step_keyword(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => members
             .iter()
             .filter(|(key, _)| *key != KEYWORD)
-            .map(|(key, value)| (key.clone(), without_keyword(value)))
+            .map(|(key, value)| (key.clone(), without_step_keyword(value)))
             .collect(),
-        Value::Array(items) => items.iter().map(without_keyword).collect(),
+        Value::Array(items) => items.iter().map(without_step_keyword).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => schema.clone(),
     }
 }
 
 /// Returns the JSON pointer in the fragment of a schema's reference, if it has one.
-fn pointer(members: &Map<String, Value>) -> Option<String> {
+fn reference_pointer(members: &Map<String, Value>) -> Option<String> {
     let references = ["$ref", "$dynamicRef", "$recursiveRef"];
     let reference = references
         .iter()
@@ -205,7 +207,7 @@ fn pointer(members: &Map<String, Value>) -> Option<String> {
     (fragment.is_empty() || fragment.starts_with('/')).then(|| fragment.into_owned())
 }
 
-/// Returns whether [`add_to`] reaches the value at this pointer.
+/// Returns whether [`add_step_keyword`] reaches the value at this pointer.
 fn leads_to_subschema(pointer: &str) -> bool {
     let mut tokens = pointer.split('/').skip(1);
     while let Some(token) = tokens.next() {
@@ -218,8 +220,9 @@ fn leads_to_subschema(pointer: &str) -> bool {
     true
 }
 
-/// Rejects a schema whose parts, counted as often as they are referred to, are too many. A
-/// reference to a part that contains it counts once: the depth of the arguments limits it.
+/// Rejects a schema with too many subschemas, each counted as often as it is referred to, or with
+/// too deeply nested ones. A reference to a subschema that contains the reference counts once,
+/// because the depth of the arguments limits such a recursion.
 pub(crate) fn check_complexity(schema: &Value) -> Result<(), TooComplex> {
     let mut counter = PartCounter {
         root: schema,
@@ -232,7 +235,7 @@ pub(crate) fn check_complexity(schema: &Value) -> Result<(), TooComplex> {
     }
 }
 
-/// Counts the parts of a schema.
+/// Counts the parts of a schema: its subschemas, and those to which they refer.
 struct PartCounter<'a> {
     root: &'a Value,
     /// The number of parts of each schema that is counted already.
@@ -242,7 +245,7 @@ struct PartCounter<'a> {
 }
 
 impl<'a> PartCounter<'a> {
-    /// Returns `None` if the parts are too deep inside each other.
+    /// Returns the number of parts, or `None` if they are nested too deeply.
     fn count(&mut self, schema: &'a Value) -> Option<u64> {
         let members = match schema {
             Value::Object(members) => members,
@@ -259,7 +262,7 @@ impl<'a> PartCounter<'a> {
         if !self.open.insert(key) {
             return Some(1);
         }
-        let target = pointer(members).and_then(|pointer| self.root.pointer(&pointer));
+        let target = reference_pointer(members).and_then(|pointer| self.root.pointer(&pointer));
         // Definitions count where they are referred to.
         let parts = children(members, &["$defs", "definitions"]);
         let total = self.sum(parts.chain(target))?.saturating_add(1);

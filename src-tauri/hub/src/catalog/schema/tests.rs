@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::catalog::Definition;
 
-fn check_default(schema: &Value, arguments: &Value) -> Result<(), String> {
+fn check_strictly(schema: &Value, arguments: &Value) -> Result<(), String> {
     check_with(Validate::Strict, schema, arguments)
 }
 
@@ -23,17 +23,18 @@ fn a_violation_names_the_path_and_the_schema_keyword() {
     let schema = json!({"type":"object","required":["path"],"properties":{"path":{"type":"string"},
         "edits":{"type":"array","items":{"type":"object","properties":{"line":{"type":"integer","minimum":1}}}}}});
     assert_eq!(
-        check_default(&schema, &json!({"path":"/a","edits":[{"line":1}]})),
+        check_strictly(&schema, &json!({"path":"/a","edits":[{"line":1}]})),
         Ok(())
     );
     let violation =
-        check_default(&schema, &json!({"path":"/a","edits":[{"line":0}]})).expect_err("too small");
+        check_strictly(&schema, &json!({"path":"/a","edits":[{"line":0}]})).expect_err("too small");
     assert!(
         violation.starts_with("/edits/0/line: ")
             && violation.ends_with("(schema keyword 'minimum')"),
         "{violation}"
     );
-    let violation = check_default(&schema, &json!({})).expect_err("a required property is missing");
+    let violation =
+        check_strictly(&schema, &json!({})).expect_err("a required property is missing");
     assert!(
         violation.starts_with("the arguments: ")
             && violation.contains("path")
@@ -45,7 +46,7 @@ fn a_violation_names_the_path_and_the_schema_keyword() {
 fn a_local_reference_is_followed_and_a_network_reference_is_rejected() {
     let schema = json!({"type":"object","properties":{"a":{"$ref":"#/$defs/word"}},"$defs":{"word":{"type":"string"}}});
     assert_eq!(check_references(&schema), Ok(()));
-    assert!(check_default(&schema, &json!({"a":1})).is_err());
+    assert!(check_strictly(&schema, &json!({"a":1})).is_err());
     for to in [
         "https://example.com/schema.json",
         "http://127.0.0.1:1/x",
@@ -65,11 +66,11 @@ fn a_local_reference_is_followed_and_a_network_reference_is_rejected() {
 #[test]
 fn an_invalid_schema_leaves_the_check_to_the_server() {
     assert_eq!(
-        check_default(&json!({"type":"no such type"}), &json!({"a":1})),
+        check_strictly(&json!({"type":"no such type"}), &json!({"a":1})),
         Ok(())
     );
     assert_eq!(
-        check_default(
+        check_strictly(
             &json!({"$schema":"https://example.com/mine","type":"object"}),
             &json!({"a":1})
         ),
@@ -100,7 +101,7 @@ fn a_pattern_is_given_up_after_too_many_steps() {
     let check = |pattern: &str, text: &str| {
         let schema =
             json!({"type":"object","properties":{"a":{"type":"string","pattern":pattern}}});
-        check_default(&schema, &json!({ "a": text }))
+        check_strictly(&schema, &json!({ "a": text }))
     };
     // Without a limit, this would take longer than anybody can wait.
     assert!(check("^(?=(a+)+$)(a+)+b\\1$", &"a".repeat(5_000)).is_err());
@@ -273,7 +274,7 @@ fn a_null_for_a_required_property_is_rejected() {
 
 #[test]
 fn the_search_for_conversions_is_bounded() {
-    // Each alternative can be tried by the conversion of another member, and only one of them fits
+    // Each alternative needs the conversion of a different member, and only one alternative fits
     // afterwards.
     let members: serde_json::Map<String, Value> =
         (0..40).map(|n| (format!("m{n}"), json!("1"))).collect();
@@ -315,11 +316,11 @@ fn a_schema_with_an_id_can_refer_to_its_own_parts() {
         assert_eq!(check_references(&schema), Ok(()), "{schema}");
         assert!(compile_validator("t", &schema).is_some(), "{schema}");
         assert!(
-            check_default(&schema, &json!({"a":1})).is_err(),
+            check_strictly(&schema, &json!({"a":1})).is_err(),
             "the reference is followed: {schema}"
         );
         assert_eq!(
-            check_default(&schema, &json!({"a":"x"})),
+            check_strictly(&schema, &json!({"a":"x"})),
             Ok(()),
             "{schema}"
         );
@@ -338,12 +339,12 @@ fn a_schema_may_refer_to_the_metaschemas() {
         let schema = with_property(&json!({"$ref":to}));
         assert_eq!(check_references(&schema), Ok(()), "{to}");
         assert_eq!(
-            check_default(&schema, &json!({"v":{"type":"string"}})),
+            check_strictly(&schema, &json!({"v":{"type":"string"}})),
             Ok(()),
             "{to}"
         );
         assert!(
-            check_default(&schema, &json!({"v":{"type":7}})).is_err(),
+            check_strictly(&schema, &json!({"v":{"type":7}})).is_err(),
             "{to}"
         );
     }
@@ -382,7 +383,7 @@ fn a_recursive_schema_does_not_overflow_the_stack() {
         json!({"$ref":"#"}),
         json!({"$id":"https://example.com/s","$ref":"https://example.com/s"}),
     ] {
-        let _ = check_default(&schema, &json!({"a":1}));
+        let _ = check_strictly(&schema, &json!({"a":1}));
     }
 }
 
@@ -400,7 +401,7 @@ fn budget(steps: u32) -> Budget {
     Budget::new((steps, std::time::Duration::from_secs(60)))
 }
 
-/// Checks arguments with a budget of so many steps.
+/// Checks arguments with a budget of `steps` steps.
 fn check_in_steps(
     schema: &Value,
     arguments: &Value,
@@ -459,7 +460,7 @@ fn recursion_along_the_arguments_ends_with_the_budget_in_every_draft() {
 }
 
 #[test]
-fn a_check_ends_with_its_time() {
+fn a_check_ends_at_its_deadline() {
     let validator = compile_validator("t", &doubling_schema(14)).expect("a validator");
     let budget = Budget::new((u32::MAX, std::time::Duration::ZERO));
     let arguments = json::raw("{}".into());
@@ -468,20 +469,20 @@ fn a_check_ends_with_its_time() {
 }
 
 #[test]
-fn a_reference_to_something_that_counts_no_steps_is_not_checked() {
+fn a_schema_that_refers_to_a_value_without_a_step_count_is_not_checked() {
     for to in ["#/default/a", "#/properties/p/enum/0", "#/$defs"] {
         let schema =
             json!({"type":"object","default":{"a":{"required":["zz"]}},"allOf":[{"$ref":to}]});
         assert!(compile_validator("t", &schema).is_none(), "{to}");
     }
     let schema = json!({"type":"object","properties":{"default":{"type":"string"},"b":{"$ref":"#/properties/default"}}});
-    assert!(check_default(&schema, &json!({"b":1})).is_err());
+    assert!(check_strictly(&schema, &json!({"b":1})).is_err());
 }
 
 #[test]
 fn a_violation_shows_the_schema_as_the_server_wrote_it() {
     let schema = json!({"type":"object","properties":{"a":{"not":{"anyOf":[{"type":"string"}]}}}});
-    let violation = check_default(&schema, &json!({"a":"x"})).expect_err("a string");
+    let violation = check_strictly(&schema, &json!({"a":"x"})).expect_err("a string");
     assert_eq!(
         violation,
         r#"/a: {"anyOf":[{"type":"string"}]} is not allowed for "x" (schema keyword 'not')"#

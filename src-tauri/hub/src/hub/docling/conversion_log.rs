@@ -1,16 +1,17 @@
 //! Finds in the log of docling-mcp why a tool failed.
 //!
-//! Its framework logs a traceback in a frame, and below it the error, wrapped to the width of a
-//! terminal; then the same for the error into which the framework converts it.
+//! The framework of docling-mcp logs the error of a tool: a traceback in a frame, and below it the
+//! error, wrapped to the width of a terminal. Then it logs, in the same form, the error of its own
+//! into which it converts the first error.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// The classes of the errors into which the framework converts each failure of a tool. These errors
-/// have no reason.
+/// The classes of the errors into which the framework converts each failure of a tool. Their
+/// messages do not say why the tool failed.
 const FRAMEWORK_ERRORS: [&str; 2] = ["UnexpectedToolError", "ToolError"];
-/// The longest reason, in characters.
+/// The maximum length of a reason, in characters.
 const MAX_REASON: usize = 500;
 
 /// The first line of an error: the name of its class, and the beginning of its message.
@@ -18,14 +19,15 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:\w+\.)*(\w*(?:Error|Exception)): ?(.*)$").expect("a valid pattern")
 });
 
-/// Returns whether the lines have an error of the framework, which it logs last.
+/// Returns whether the lines have an error of the framework. Such an error comes after the reason,
+/// so the log of the failure is then complete.
 pub(super) fn has_framework_error(lines: &[&str]) -> bool {
     lines
         .iter()
         .any(|line| read_error(line).is_some_and(|(class, _)| FRAMEWORK_ERRORS.contains(&class)))
 }
 
-/// Returns the last error that has a reason, with its class.
+/// Returns the last error that is not one of the framework's, as its class and message.
 pub(super) fn find_reason(lines: &[&str]) -> Option<String> {
     let (at, class, first) = lines.iter().enumerate().rev().find_map(|(at, line)| {
         let (class, first) = read_error(line)?;

@@ -50,7 +50,7 @@ fn each_guarded_method_of_clients_has_one_row_that_requires_its_permission() {
 }
 
 #[tokio::test]
-async fn a_new_method_is_one_row() {
+async fn a_method_needs_nothing_but_its_row() {
     static ROW: Method = method(
         "test/name",
         BOTH,
@@ -81,7 +81,7 @@ async fn a_new_method_is_one_row() {
 }
 
 #[test]
-fn the_methods_of_the_architecture_are_these() {
+fn the_table_of_methods_in_architecture_md_is_up_to_date() {
     let row = |method: &Method| {
         let era = match method.era {
             None => "both",

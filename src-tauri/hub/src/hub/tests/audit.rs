@@ -1,4 +1,4 @@
-//! Changes by a person or another program are in the audit log.
+//! Tests that changes by a person or another program, and refusals, are in the audit log.
 
 use drawbridge_model::{audit::AuditKind, pairing::PairingProgram};
 use serde_json::Value;
@@ -13,7 +13,8 @@ use crate::api::{
 };
 
 impl TestHub {
-    /// Returns the entries since the one with this number, oldest first: their kinds and bodies.
+    /// Returns the kinds and bodies of the entries after the one with this number, oldest first.
+    /// Entries about calls are not among them.
     async fn entries_since(&self, seq: u32) -> Vec<(AuditKind, Value)> {
         let page = self.run(ListAudit::default()).await.expect("listed");
         let new = page.entries.into_iter().filter(|entry| entry.seq > seq);
@@ -22,8 +23,9 @@ impl TestHub {
         entries
     }
 
-    /// Returns the kinds of all entries after the one with this number, also of those about calls.
-    async fn kinds_since(&self, number: u32) -> Vec<AuditKind> {
+    /// Returns the kinds of all entries after the one with this number, including entries about
+    /// calls.
+    async fn kinds_since(&self, seq: u32) -> Vec<AuditKind> {
         let mut kinds = Vec::new();
         for kind in AuditKind::ALL {
             let verb = ListAudit {
@@ -32,7 +34,7 @@ impl TestHub {
             };
             let page = self.run(verb).await.expect("listed");
             let newest = page.entries.first();
-            if newest.is_some_and(|entry| entry.seq > number) {
+            if newest.is_some_and(|entry| entry.seq > seq) {
                 kinds.push(*kind);
             }
         }
@@ -40,13 +42,14 @@ impl TestHub {
     }
 
     /// Returns the number of the last entry, which may be about a call.
-    async fn last_number(&self) -> u32 {
+    async fn last_seq(&self) -> u32 {
         let report = self.run(VerifyAudit {}).await.expect("verified");
         assert_eq!(report.broken, None);
         report.entries
     }
 
-    async fn last_entry(&self) -> u32 {
+    /// Returns the number of the last entry that is not about a call.
+    async fn last_listed_seq(&self) -> u32 {
         let page = self.run(ListAudit::default()).await.expect("listed");
         page.entries[0].seq
     }
@@ -106,7 +109,7 @@ async fn rules_that_go_with_their_server_or_client_are_recorded_one_by_one() {
         let effect = Effect::Deny;
         hub.run(SetPolicy { scope, effect }).await.expect("set");
     }
-    let before = hub.last_entry().await;
+    let before = hub.last_listed_seq().await;
     hub.run(RevokeClient { name: client })
         .await
         .expect("revoked");
@@ -148,7 +151,7 @@ async fn rules_that_a_preset_or_an_import_replaces_are_recorded() {
     })
     .await
     .expect("set");
-    let before = hub.last_entry().await;
+    let before = hub.last_listed_seq().await;
     hub.run(SetPolicy {
         scope,
         effect: Effect::Allow,
@@ -158,7 +161,7 @@ async fn rules_that_a_preset_or_an_import_replaces_are_recorded() {
     let entries = hub.entries_since(before).await;
     let replaced = entries[0].1["replaced"].as_array().map(Vec::len);
     assert_eq!(replaced, Some(1), "{entries:?}");
-    let before = hub.last_entry().await;
+    let before = hub.last_listed_seq().await;
     hub.run(ImportPolicy {
         text: r#"{"rules":[]}"#.into(),
         replace: true,
@@ -176,7 +179,7 @@ async fn rules_that_a_preset_or_an_import_replaces_are_recorded() {
 #[tokio::test]
 async fn clients_profiles_settings_and_secrets_are_recorded_without_values() {
     let hub = test_hub().await;
-    let before = hub.last_entry().await;
+    let before = hub.last_listed_seq().await;
     let name = ClientName::new("desk");
     let added = hub
         .run(AddClient {
@@ -306,7 +309,7 @@ async fn a_spec_that_its_file_changes_is_recorded_even_while_no_hub_runs() {
         env: [("KEY".to_owned(), "a-secret-value".to_owned())].into(),
         ..SecretValues::default()
     };
-    let before = hub.last_entry().await;
+    let before = hub.last_listed_seq().await;
     hub.add(r#"{"name":"a","command":"true"}"#, secrets, false)
         .await;
     let id = ServerId::new("a");
@@ -330,7 +333,7 @@ async fn a_spec_that_its_file_changes_is_recorded_even_while_no_hub_runs() {
     assert_eq!(entries[1].1["by"], "person");
     assert_eq!(entries[3].1["fields"], json!(["enabled"]));
 
-    let before = hub.last_entry().await;
+    let before = hub.last_listed_seq().await;
     let file = hub.folder.path().join("servers/a.json");
     let other = r#"{"name":"a","command":"true","args":["--password","hunter2"],"enabled":false}"#;
     std::fs::write(&file, other).expect("write the file");
@@ -349,7 +352,7 @@ async fn a_spec_that_its_file_changes_is_recorded_even_while_no_hub_runs() {
     assert_eq!(body["fields"], json!(["args", "env"]));
     assert!(!body.to_string().contains("hunter2"));
 
-    let before = hub.last_entry().await;
+    let before = hub.last_listed_seq().await;
     let hub = hub.restart().await;
     assert_eq!(hub.entries_since(before).await, [], "nothing has changed");
     hub.hub.close().await;
@@ -395,7 +398,7 @@ async fn refusals_are_counted_and_recorded_at_most_once_a_minute() {
         .expect("added")
         .token;
     hub.run(RevokeClient { name }).await.expect("revoked");
-    let before = hub.last_entry().await;
+    let before = hub.last_listed_seq().await;
     let screens = ScreenAddress {
         host: "127.0.0.1:8765".to_owned(),
         origin: None,
@@ -433,8 +436,8 @@ async fn refusals_are_counted_and_recorded_at_most_once_a_minute() {
             ),
         ]
     );
-    let before = hub.last_entry().await;
-    // The minute of the counts, which a test must not wait for.
+    let before = hub.last_listed_seq().await;
+    // Skips the minute after which the counts are recorded.
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(61)).await;
     tokio::task::yield_now().await;
@@ -493,7 +496,7 @@ async fn the_pairing_of_a_client_is_recorded() {
             ],
         ),
     ] {
-        let before = hub.last_entry().await;
+        let before = hub.last_listed_seq().await;
         let _ticket = ask(token).expect("asked");
         let requests = hub.run(ListPairings {}).await.expect("listed");
         hub.run(AnswerPairing {
@@ -512,7 +515,8 @@ async fn the_pairing_of_a_client_is_recorded() {
     }
 }
 
-/// The verbs that need a server, its package, or a client. The integration tests run them.
+/// The verbs that this test does not run, because they need a server, its package, a client or
+/// another peer. Other tests run them.
 const NEED_A_PEER: [&str; 20] = [
     "approvals.decide",
     "approvals.allow_retry",
@@ -651,16 +655,16 @@ async fn each_verb_leaves_the_entries_of_its_row() {
             let policy = hub.run(ListPolicy {}).await.expect("the policy");
             params = json!({ "id": policy.rules[0].id });
         }
-        let before = hub.last_number().await;
+        let before = hub.last_seq().await;
         let answer = api::dispatch(&hub.hub, name, params.to_string().as_bytes()).await;
-        // These two fail, because no server answers, and leave their entries.
+        // These two verbs fail, because no server answers, but still leave their entries.
         if !["servers.verify_spec", "tools.call"].contains(&name) {
             answer.unwrap_or_else(|error| panic!("{name}: {error}"));
         }
         let kinds = hub.kinds_since(before).await;
         let row = AUDITED.iter().find(|(verb, _)| *verb == name);
         let Some((_, Audited::Entries(expected))) = row else {
-            panic!("{name} has a row with entries")
+            panic!("{name} has no row with entries")
         };
         assert!(
             !kinds.is_empty() && kinds.iter().all(|kind| expected.contains(kind)),

@@ -1,5 +1,6 @@
-//! Fail-closed tests: only the approved call runs, and if a step fails, nothing is sent. The server
-//! is a real process, a shell script that records each call it receives.
+//! Tests that Drawbridge fails closed: only the approved call runs, and if a step of a decision
+//! fails, nothing is sent. The server is a real process: a shell script that records each call that
+//! it receives.
 
 use std::path::PathBuf;
 
@@ -23,7 +24,7 @@ const SERVER_SCRIPT: &str = r#"
         case $line in
             *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
             *'"tools/list"'*) result=$(cat "$0/tools") ;;
-            *'"tools/call"'*) printf '%s\n' "$line" >> "$0/heard"; result='{"content":[]}' ;;
+            *'"tools/call"'*) printf '%s\n' "$line" >> "$0/received"; result='{"content":[]}' ;;
             *) continue ;;
         esac
         printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
@@ -86,10 +87,10 @@ impl Fixture {
     }
 
     fn received_calls(&self) -> usize {
-        std::fs::read_to_string(self.folder.join("heard")).map_or(0, |text| text.lines().count())
+        std::fs::read_to_string(self.folder.join("received")).map_or(0, |text| text.lines().count())
     }
 
-    /// Returns a call as the pipeline builds it after parsing.
+    /// Returns a call as the pipeline builds it from a request.
     async fn tool_call(&self) -> GuardedRequest {
         let tool = self
             .test_hub
@@ -151,7 +152,7 @@ impl Fixture {
             .await
     }
 
-    /// Decides a request without the checks that precede a decision.
+    /// Decides a request, but skips the checks of the verb before the request is taken.
     async fn decide_unchecked(
         &self,
         request: &ApprovalRequest,
@@ -169,21 +170,18 @@ impl Fixture {
             tool: Some("t".into()),
             ..Scope::default()
         };
-        let text = RuleSpec {
+        let rule = RuleSpec {
             scope,
             effect: Some(effect),
             ..RuleSpec::default()
         };
         self.test_hub
-            .run(SaveRule {
-                id: None,
-                rule: text,
-            })
+            .run(SaveRule { id: None, rule })
             .await
             .expect("saved");
     }
 
-    /// Restores the state before a change.
+    /// Undoes a change as far as necessary, so that the tool can be called again.
     async fn restore(&self, change: &str) {
         let (hub, id) = (&self.test_hub.hub, self.id.clone());
         match change {
@@ -338,7 +336,7 @@ async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
         match broken {
             "closed" => hub.store.close().await,
             "rule" => {
-                // A rule that another program or a later version has written.
+                // A rule that cannot be read, as another program or a later version may write it.
                 fixture.add_rule(Effect::Allow).await;
                 fixture.test_hub.tamper(
                     r#"UPDATE rule SET conditions = '[{"pointer":"/a","is":{"matches":"("}}]'"#,
@@ -371,7 +369,7 @@ async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
                     })
                     .await
                     .expect("removed");
-                hub.pool.remove(&fixture.id, "it shall begin anew").await;
+                hub.pool.remove(&fixture.id, "the test restarts it").await;
             }
             sql => fixture.test_hub.tamper(sql),
         }
@@ -420,7 +418,7 @@ async fn nothing_is_sent_if_a_step_fails_while_a_person_decides() {
                     );
                     Err(ApiError::invalid("the verdict cannot be delivered"))
                 }
-                // Skips the checks before the request is taken.
+                // The usual checks would reject these two before the request is taken.
                 "edited" => fixture.decide_unchecked(&request, edited()).await,
                 "forbidden" => {
                     fixture.add_rule(Effect::Deny).await;
@@ -441,7 +439,7 @@ async fn nothing_is_sent_if_a_step_fails_while_a_person_decides() {
         let is_allow = |rule: &Arc<Rule>| rule.spec.effect == Some(Effect::Allow);
         assert!(
             !hub.rules.list().iter().any(is_allow),
-            "{broken}: a denied call makes no allow"
+            "{broken}: a denied call adds no rule that allows calls"
         );
     }
 }

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 
 use super::{number::Number, pointer};
 
-/// Returns the canonical text, or `None` if an object has a duplicate key or the value is nested
-/// too deep.
+/// Returns the canonical text, or `None` if an object has a duplicate key, a string has a lone
+/// surrogate, or the value is nested too deeply.
 pub fn canonical_text(value: &RawValue) -> Option<String> {
     // JSON in a string may be nested deeper than a message can be.
     if json::depth_exceeds(value.get().as_bytes(), json::MAX_DEPTH) {

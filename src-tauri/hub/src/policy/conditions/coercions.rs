@@ -1,6 +1,6 @@
 //! The ways in which servers deliberately convert a value: a string to the number, boolean or JSON
-//! in it, and a number or boolean to text. Denies and asks use them, because one matching way of
-//! reading is enough for these.
+//! in it, and a number or boolean to text. They are used with
+//! [`MatchMode::May`](super::MatchMode::May), for which one matching way of reading is enough.
 
 use std::borrow::Cow;
 
@@ -79,7 +79,8 @@ fn may_equal_object(wanted: &RawValue, value: &RawValue) -> bool {
     wanted_members.iter().all(is_matched) && value_members.iter().all(is_wanted)
 }
 
-/// JavaScript reads every text except the empty one as true, even `"false"`.
+/// Returns whether some server reads the value as `true`. JavaScript does so for every string
+/// except the empty one, even for `"false"`.
 fn may_be_true(value: &RawValue) -> bool {
     match value.get().as_bytes().first() {
         Some(b'"') => value.get() != "\"\"",
@@ -91,14 +92,14 @@ fn may_be_true(value: &RawValue) -> bool {
 
 fn may_be_false(value: &RawValue) -> bool {
     const WORDS: [&str; 5] = ["false", "f", "no", "n", "off"];
-    let says_so = |text: &str| {
+    let is_false_word = |text: &str| {
         WORDS
             .iter()
             .any(|word| text.trim().eq_ignore_ascii_case(word))
     };
     match coerce_to_texts(value) {
         Some(texts) => {
-            texts.iter().any(|text| says_so(text)) || may_be_number(value, Number::is_zero)
+            texts.iter().any(|text| is_false_word(text)) || may_be_number(value, Number::is_zero)
         }
         None => true,
     }
@@ -156,8 +157,9 @@ fn to_json_number(text: &str) -> Option<String> {
     ))
 }
 
-/// Returns the texts that servers make of a string, number, boolean or null. Returns `None` if the
-/// string cannot be decoded, for example because of a lone surrogate.
+/// Returns the texts that servers make of a string, number, boolean or null, and none for an object
+/// or list. Returns `None` if the string cannot be decoded, for example because of a lone
+/// surrogate.
 pub(super) fn coerce_to_texts(value: &RawValue) -> Option<Vec<String>> {
     let text = value.get();
     Some(match text.as_bytes().first()? {

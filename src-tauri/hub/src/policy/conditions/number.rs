@@ -26,10 +26,10 @@ impl Number {
             Some(parts) => parts,
             None => (mantissa, ""),
         };
-        let is_written = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit());
+        let are_digits = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit());
         if whole.is_empty()
-            || !is_written(whole)
-            || !is_written(fraction)
+            || !are_digits(whole)
+            || !are_digits(fraction)
             || (whole.len() > 1 && whole.starts_with('0'))
         {
             return None;
@@ -67,7 +67,7 @@ impl Number {
     }
 }
 
-/// Parses an exponent. If it is out of range, it is clamped.
+/// Parses an exponent, and clamps it if it is out of range. Returns `None` if it is not a number.
 fn parse_exponent(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! Whether a path is inside a folder after `..` and links are resolved.
+//! Tests whether a path is inside a folder after `..` and symbolic links are resolved.
 
 use std::{
     borrow::Cow,
@@ -41,7 +41,8 @@ impl Folder {
         Ok(Self::Absolute(normalize(&path)))
     }
 
-    /// Returns the path, or `None` if the client works in no project.
+    /// Returns the path, or `None` if the folder is in the project and the client works in no
+    /// project.
     fn resolve(&self, project: Option<&Path>) -> Option<Cow<'_, Path>> {
         match self {
             Self::Absolute(path) => Some(Cow::Borrowed(path)),
@@ -51,7 +52,7 @@ impl Folder {
 
     /// Returns whether the path is inside the folder both lexically and on disk at this moment.
     pub(super) fn must_contain(&self, text: &str, folders: Folders<'_>) -> bool {
-        // Some servers interpret these differently.
+        // Servers differ in how they interpret `~` and control characters.
         if text.starts_with('~') || text.contains(char::is_control) {
             return false;
         }
@@ -71,8 +72,8 @@ impl Folder {
     }
 
     /// Returns whether the path is inside the folder lexically or on disk at this moment. Also
-    /// returns `true` if this cannot be found out. Nothing is inside the project folder of a client
-    /// that works in none.
+    /// returns `true` if this cannot be found out. Returns `false` if the folder is in the project
+    /// and the client works in no project.
     pub(super) fn may_contain(&self, text: &str, folders: Folders<'_>) -> bool {
         let Some(root) = self.resolve(folders.project) else {
             return false;
@@ -97,7 +98,7 @@ impl Folder {
     }
 }
 
-/// Returns the path that `~` or `~/…` stands for, if the text is one.
+/// Returns the path that the text stands for if it is `~` or begins with `~/`.
 fn expand_home(text: &str) -> Option<PathBuf> {
     let rest = text
         .strip_prefix('~')
@@ -107,7 +108,7 @@ fn expand_home(text: &str) -> Option<PathBuf> {
 }
 
 /// Returns the path that a server uses if it removes `file://` from a URL and decodes nothing:
-/// `file:///a/?/../b` is `/a/` for a parser of URLs, and `/b` for such a server. The path of
+/// `file:///a/?/../../b` is `/a/` for a URL parser, and `/b` for such a server. The path of
 /// `file:a` is relative.
 fn literal_path_of_url(text: &str) -> Option<PathBuf> {
     let rest = text
@@ -130,8 +131,8 @@ fn to_absolute(text: &str, cwd: Option<&Path>) -> Option<PathBuf> {
     join_to(cwd, Path::new(text))
 }
 
-/// Returns an absolute path as it is, and a relative one below the working folder. Returns `None`
-/// if that folder is not known.
+/// Returns an absolute path as it is, and resolves a relative path against the working directory.
+/// Returns `None` if that directory is not known.
 fn join_to(cwd: Option<&Path>, path: &Path) -> Option<PathBuf> {
     if path.is_absolute() {
         Some(path.to_owned())

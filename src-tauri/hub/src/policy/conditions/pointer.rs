@@ -13,11 +13,11 @@ use super::ConditionFault;
 
 /// The values to which a pointer leads.
 pub(super) struct Resolved<'a> {
-    /// Has several entries if a key is duplicated or occurs in several cases.
+    /// Has several entries if a key occurs several times, or in both upper and lower case.
     pub(super) values: Vec<Cow<'a, RawValue>>,
-    /// There is exactly one value, under exactly these keys, and it is not inside a string.
+    /// Whether there is exactly one value, under exactly these keys, and outside any string.
     pub(super) is_unambiguous: bool,
-    /// Part of the path cannot be read here, although a server might read it.
+    /// Whether part of the path cannot be read here, although a server might read it.
     pub(super) is_unreadable: bool,
 }
 
@@ -120,7 +120,7 @@ pub(super) fn embedded_json(value: &RawValue) -> EmbeddedJson {
         return EmbeddedJson::Nothing;
     };
     let Ok(text) = serde_json::from_str::<String>(value.get()) else {
-        // A lone surrogate, which some parsers accept.
+        // The string has a lone surrogate, which some parsers accept.
         return if text.contains(['{', '[']) {
             EmbeddedJson::Unreadable
         } else {
@@ -130,11 +130,11 @@ pub(super) fn embedded_json(value: &RawValue) -> EmbeddedJson {
     if !text.trim_start().starts_with(['{', '[']) {
         return EmbeddedJson::Nothing;
     }
-    // Python's JSON parser accepts these.
-    let is_of_python = text.contains("NaN") || text.contains("Infinity");
+    // Python's JSON parser accepts `NaN` and `Infinity`.
+    let has_python_number = text.contains("NaN") || text.contains("Infinity");
     match RawValue::from_string(text) {
         Ok(value) => EmbeddedJson::Value(value),
-        Err(_) if is_of_python => EmbeddedJson::Unreadable,
+        Err(_) if has_python_number => EmbeddedJson::Unreadable,
         Err(_) => EmbeddedJson::Nothing,
     }
 }
@@ -147,7 +147,8 @@ pub(super) fn items(value: &RawValue) -> Option<Vec<&RawValue>> {
         .then(|| serde_json::from_str(value.get()).ok())?
 }
 
-/// Returns the members of an object with duplicates, or `None` if the value is not an object.
+/// Returns the members of an object, including those with duplicate keys. Returns `None` if the
+/// value is not an object, or if a key has a lone surrogate.
 pub(super) fn members(value: &RawValue) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
     value.get().starts_with('{').then(|| {
         serde_json::from_str(value.get())

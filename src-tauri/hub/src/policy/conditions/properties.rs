@@ -16,7 +16,8 @@ const FOLDERS: Folders<'static> = Folders {
     project: None,
 };
 
-/// Conditions that must hold may hold, and the spelling of the arguments makes no difference.
+/// Conditions that hold with [`MatchMode::Must`] also hold with [`MatchMode::May`], and the
+/// spelling of the arguments makes no difference.
 pub(crate) fn spellings_of_arguments_match_alike(conditions: &str, arguments: &str) {
     let Ok(conditions) = serde_json::from_str::<Vec<Condition>>(conditions) else {
         return;
@@ -50,8 +51,8 @@ pub(crate) fn spellings_of_arguments_match_alike(conditions: &str, arguments: &s
     }
 }
 
-/// A path that must be inside a folder may be inside it, also if it is a URL that a server takes
-/// literally.
+/// A path for which [`Folder::must_contain`] holds is one for which [`Folder::may_contain`] holds.
+/// If the path is a URL, it is also inside the folder for a server that decodes nothing.
 pub(crate) fn what_must_be_inside_may_be_inside(folder: &str, path: &str) {
     let plain = normalize(Path::new(path));
     assert_eq!(normalize(&plain), plain, "{path:?}");
@@ -72,7 +73,7 @@ pub(crate) fn what_must_be_inside_may_be_inside(folder: &str, path: &str) {
             !must || folder.may_contain(path, folders),
             "{folder:?} and {path:?}"
         );
-        // A server may also take what follows the scheme as it is written.
+        // A server may also use the text after `file://` without decoding it.
         if must && let Some(plain) = path.strip_prefix("file://") {
             assert!(
                 folder.must_contain(plain, folders) || plain.starts_with("localhost/"),

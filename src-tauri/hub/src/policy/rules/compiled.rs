@@ -1,4 +1,4 @@
-//! Compiled rules, in the form in which they are matched against calls.
+//! Compiled rules, which are matched against requests.
 
 use std::{
     collections::HashMap,
@@ -16,10 +16,11 @@ use drawbridge_model::{
 use super::{DecidedBy, MatchInput, Ruling, Timestamp};
 use crate::policy::conditions::{ConditionError, Conditions, Folders, MatchMode, working_dir};
 
-/// What a request is matched with.
+/// A request, and what else rules depend on.
 pub(super) struct MatchContext<'a> {
     pub(super) input: &'a MatchInput<'a>,
-    /// The user to whom the client belongs. `None` if no rule needs it.
+    /// The user to whom the client belongs. `None` if there is no such client, or if no rule needs
+    /// the user.
     pub(super) user: Option<UserName>,
     pub(super) now: Timestamp,
 }
@@ -30,7 +31,8 @@ pub(super) struct CompiledRule {
     pub(super) rule: Arc<Rule>,
     pub(super) reason: String,
     conditions: Conditions,
-    /// The number of calls that the rule has decided. The count survives a reload of the rules.
+    /// The number of calls that the rule has decided, if it is limited to a number. The count
+    /// survives a reload of the rules.
     used: Arc<AtomicU32>,
 }
 
@@ -48,7 +50,8 @@ impl CompiledRule {
         })
     }
 
-    /// Returns whether the rule decides the call, with this effect.
+    /// Returns whether the rule decides the request with this effect. Does not check whether it has
+    /// calls left.
     pub(super) fn decides(&self, effect: Effect, context: &MatchContext<'_>) -> bool {
         self.rule.spec.effect == Some(effect)
             && !self.is_suspended(context.input)
@@ -153,7 +156,7 @@ impl CompiledRule {
     }
 }
 
-/// All rules, indexed by server, and the default.
+/// All rules, indexed by server, and the defaults.
 #[derive(Debug)]
 pub(super) struct RuleSet {
     /// The effect on requests that no rule matches, for each kind.
@@ -170,10 +173,10 @@ impl RuleSet {
     /// Compiles the rules and takes over the counts of `previous`. If a rule can no longer be
     /// compiled, it denies everything in its scope.
     pub(super) fn new(rules: Vec<Rule>, defaults: DefaultEffects, previous: Option<&Self>) -> Self {
-        let counts: HashMap<&RuleId, &Arc<AtomicU32>> = previous
+        let previous: HashMap<&RuleId, &CompiledRule> = previous
             .iter()
             .flat_map(|previous| &previous.all)
-            .map(|rule| (&rule.rule.id, &rule.used))
+            .map(|rule| (&rule.rule.id, rule))
             .collect();
         let mut set = Self {
             defaults,
@@ -190,9 +193,11 @@ impl RuleSet {
                 );
                 CompiledRule::broken(rule)
             });
-            let used = counts
+            // An edited rule counts anew.
+            let used = previous
                 .get(&compiled.rule.id)
-                .map_or_else(|| compiled.used.clone(), |used| (*used).clone());
+                .filter(|before| before.rule.spec == compiled.rule.spec)
+                .map_or_else(|| compiled.used.clone(), |before| before.used.clone());
             let index = set.all.len();
             match &compiled.rule.spec.scope.server {
                 Some(server) => set.by_server.entry(server.clone()).or_default().push(index),
@@ -208,7 +213,8 @@ impl RuleSet {
     }
 
     /// Returns the rule that decides a call, if there is one: deny beats allow beats ask. A rule
-    /// without a limit is preferred, so that no limited rule is used up needlessly.
+    /// without a limit is preferred, so that no limited rule is used up needlessly. `count_call`
+    /// returns whether a limited rule has a call left, and may count the call.
     pub(super) fn ruling(
         &self,
         context: &MatchContext<'_>,

@@ -208,7 +208,7 @@ async fn an_allow_applies_only_to_the_definition_and_server_it_was_given_for() {
             .find_suspended_allow(&input)
             .map(|rule| rule.id.clone()),
         Some(id),
-        "a prompt can name the suspended rule"
+        "an approval request can name the suspended rule"
     );
     fixture.server.identity = "another".into();
     assert_eq!(fixture.effect("c", "d"), Effect::Ask);
@@ -270,6 +270,24 @@ async fn a_rule_for_a_number_of_calls_is_used_up_by_calls_only() {
         "a rule without remaining calls is not listed"
     );
     assert_eq!(fixture.effect("c", "d"), Effect::Ask);
+}
+
+#[tokio::test]
+async fn a_rule_that_is_edited_counts_anew() {
+    let fixture = fixture().await;
+    let limit_to = |count| move |rule: &mut Rule| rule.spec.lifetime = Lifetime::Calls { count };
+    let id = fixture.save_rule(Effect::Allow, limit_to(1)).await;
+    assert_eq!(fixture.effect("c", "d"), Effect::Allow);
+    assert_eq!(fixture.effect("c", "d"), Effect::Ask);
+    fixture
+        .save_rule(Effect::Allow, |rule| {
+            rule.id = id;
+            limit_to(2)(rule);
+        })
+        .await;
+    for effect in [Effect::Allow, Effect::Allow, Effect::Ask] {
+        assert_eq!(fixture.effect("c", "d"), effect);
+    }
 }
 
 #[tokio::test]
@@ -465,7 +483,7 @@ async fn an_invalid_condition_is_rejected_and_denies_if_it_is_stored() {
     );
 }
 
-// The engine is compared with a naive reference.
+// The remaining tests compare the engine with a naive reference.
 
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -484,7 +502,7 @@ fn arguments() -> impl Strategy<Value = Value> {
 fn condition() -> impl Strategy<Value = Condition> {
     let literal = || value().prop_map(|value| Literal(value.to_string()));
     let bound = || prop::option::of((0..4_i32).prop_map(|n| Literal(n.to_string())));
-    let test = prop_oneof![
+    let is = prop_oneof![
         literal().prop_map(Predicate::Equals),
         prop::collection::vec(literal(), 1..3).prop_map(Predicate::OneOf),
         (bound(), bound()).prop_map(|(one, other)| match (one, other) {
@@ -497,7 +515,7 @@ fn condition() -> impl Strategy<Value = Condition> {
         prop::sample::select(vec!["a", "a.*", "a|b", ""])
             .prop_map(|regex| Predicate::Matches(regex.into())),
     ];
-    (prop::sample::select(vec!["/x", "/y", "/x/0"]), test).prop_map(|(pointer, is)| Condition {
+    (prop::sample::select(vec!["/x", "/y", "/x/0"]), is).prop_map(|(pointer, is)| Condition {
         pointer: pointer.into(),
         is,
     })
@@ -520,7 +538,7 @@ fn any_rule() -> impl Strategy<Value = Rule> {
         bound,
     )
         .prop_map(
-            |(effect, (server, tool, client, user), when, (definition, read_only))| {
+            |(effect, (server, tool, client, user), conditions, (definition, read_only))| {
                 rule(effect, |rule| {
                     rule.spec.scope = Scope {
                         server: server.map(ServerId::new),
@@ -529,7 +547,7 @@ fn any_rule() -> impl Strategy<Value = Rule> {
                         user: user.map(UserName::new),
                         kind: None,
                     };
-                    rule.spec.conditions = when;
+                    rule.spec.conditions = conditions;
                     rule.spec.read_only = read_only;
                     rule.definition = definition.map(str::to_owned);
                 })

@@ -42,22 +42,22 @@ fn an_older_version_is_raised_and_everything_else_stays() {
 }
 
 #[test]
-fn a_command_of_a_person_stays_as_it_is() {
+fn a_command_that_the_user_changed_is_kept() {
     let mut other_extra = spec();
     other_extra.args[1] = "docling-mcp==1.0.0".into();
     let mut more = with_version("1.0.0");
     more.args.push("conversion".into());
     let mut other_program = with_version("1.0.0");
     other_program.command = Some("/opt/uv/bin/uvx".into());
-    for own in [
+    for edited in [
         other_extra,
         more,
         other_program,
         with_version("1.0.0rc1"),
         with_version("latest"),
     ] {
-        assert!(!is_own_command(&own), "{:?}", own.args);
-        assert_eq!(raise_version(&own), None);
+        assert!(!is_own_command(&edited), "{:?}", edited.args);
+        assert_eq!(raise_version(&edited), None);
     }
 }
 

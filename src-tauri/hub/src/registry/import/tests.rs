@@ -146,7 +146,7 @@ fn a_value_that_the_text_lacks_has_to_be_given() {
 }
 
 #[test]
-fn what_is_not_taken_over_is_said() {
+fn ignored_members_and_skipped_entries_are_reported() {
     let read = read_specs(
         r#"{"mcpServers":{
             "files":{"command":"x","autoApprove":["read"]},

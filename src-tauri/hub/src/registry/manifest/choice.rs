@@ -16,7 +16,7 @@ use super::{
 pub struct Choice {
     /// A short description: `npx @scope/server@1.2.3`, or a URL.
     pub label: String,
-    /// The reason why the choice cannot be used, for people. Empty if it can.
+    /// The reason why the choice cannot be used, or `None` if it can.
     pub problem: Option<Problem>,
     /// The program that starts the server, if it is a known one.
     pub runtime: Option<Runtime>,
@@ -38,9 +38,9 @@ pub struct Choice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Argument {
     Words(Vec<Template>),
-    /// The same words, once for each line of their values.
+    /// Words that are repeated for each line of their inputs' values.
     Repeated(Vec<Template>),
-    /// A flag that is present if the input with this name is true.
+    /// A flag, and the name of the input that has to be `true` for the flag to be present.
     Switch(String, String),
 }
 

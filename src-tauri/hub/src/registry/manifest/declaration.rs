@@ -7,8 +7,8 @@ use drawbridge_model::manifest::InputFormat;
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 
-/// Accepts the names of the current server.json, of server.json before September 2025
-/// (`is_required`), and of plugin.json (`required`).
+/// The declaration of an input. Accepts the member names of the current `server.json`, of
+/// `server.json` before September 2025 (`is_required`), and of `plugin.json` (`required`).
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct InputDeclaration {
@@ -16,7 +16,7 @@ pub(super) struct InputDeclaration {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) name: String,
-    /// The label of a positional argument, which is not a part of the command line.
+    /// The label of a positional argument. It is not a part of the command line.
     #[serde(alias = "value_hint")]
     pub(super) value_hint: String,
     pub(super) description: String,

@@ -10,8 +10,8 @@ use drawbridge_model::{
 
 use super::choice::{Argument, Choice, Problem};
 
-/// A spec and the secret values, which go to the keyring. The keys of the maps are the names of the
-/// environment variables and headers that get the values.
+/// A spec and the secret values, which go to the secret store. The keys of the maps are the names
+/// of the environment variables and headers that get the values.
 pub struct FilledSpec {
     pub spec: ServerSpec,
     pub secret_env: BTreeMap<String, String>,
@@ -40,19 +40,21 @@ pub enum FillError {
 /// The value of an input.
 struct InputValue {
     value: String,
-    /// Whether the value goes to the keyring.
+    /// Whether the value goes to the secret store.
     is_secret: bool,
 }
 
-/// The values by the name of their input.
+/// The values, by the names of their inputs.
 type InputValues = BTreeMap<String, InputValue>;
 
 impl Choice {
-    /// Makes the spec. The values of `secret` go to the keyring even if the manifest does not mark
-    /// them as secret.
+    /// Makes the spec. The values in `secret` go to the secret store even if the manifest does not
+    /// mark them as secret.
     ///
     /// # Errors
-    /// Returns an error if a value is missing or does not fit, or if the choice has a problem.
+    /// Returns an error if a value is missing or invalid, if there is no input for it, if it would
+    /// be readable by others although it is secret, or if the choice or the resulting spec cannot
+    /// be used.
     pub fn fill(
         &self,
         name: &str,
@@ -101,8 +103,8 @@ impl Choice {
             }
         }
         filled.spec.check()?;
-        // Parts of the manifest that are harmless alone can form a reference to the keyring when
-        // they are joined. Only the person may write such a reference.
+        // Parts of the manifest that are harmless alone can form a reference to a secret when they
+        // are joined. Only the person may write such a reference.
         let given = self.given.iter().map(|(_, value)| value);
         let mut entered = plain.values().chain(secret.values()).chain(given);
         let has_reference = filled

@@ -11,10 +11,10 @@ use super::{
     template::{Part, Piece, Template, split_placeholders},
 };
 
-/// The context of an input: its owner, the declaration that contains it, and its kind.
+/// Where an input occurs in a manifest, and the kind of the input.
 #[derive(Clone, Copy)]
 struct InputContext<'a> {
-    /// The name of the variable, header or argument.
+    /// The name of the variable, header or argument that contains the input.
     owner: &'a str,
     declaration: &'a InputDeclaration,
     kind: InputKind,
@@ -30,20 +30,20 @@ impl Choice {
         declared: &InputDeclaration,
         kind: InputKind,
     ) -> Result<Option<Template>, Problem> {
-        let place = InputContext {
+        let context = InputContext {
             owner,
             declaration: declared,
             kind,
         };
         let Some(value) = &declared.value else {
-            let piece = self.add_input(owner, declared, place)?;
+            let piece = self.add_input(owner, declared, context)?;
             return Ok(piece.map(|piece| Template::new(vec![piece])));
         };
         reject_reference(value)?;
         let old_len = self.inputs.len();
         let pieces = split_placeholders(value)
             .into_iter()
-            .map(|part| self.build_piece(&part, place));
+            .map(|part| self.build_piece(&part, context));
         let pieces: Option<Vec<Piece>> = pieces.collect::<Result<_, Problem>>()?;
         if pieces.is_none() {
             self.inputs.truncate(old_len);
@@ -54,39 +54,40 @@ impl Choice {
     fn build_piece(
         &mut self,
         part: &Part<'_>,
-        place: InputContext<'_>,
+        context: InputContext<'_>,
     ) -> Result<Option<Piece>, Problem> {
         let name = match part {
             Part::Text(text) => return Ok(Some(Piece::Text((*text).to_owned()))),
             Part::Placeholder(name) => *name,
         };
-        match place.declaration.variables.get(name) {
+        match context.declaration.variables.get(name) {
             Some(InputDeclaration {
                 value: Some(fixed), ..
             }) => {
                 reject_reference(fixed)?;
                 Ok(Some(Piece::Text(fixed.clone())))
             }
-            Some(variable) => self.add_input(name, variable, place),
+            Some(variable) => self.add_input(name, variable, context),
             // Many manifests in the registry have `Bearer {api_key}` and do not declare `api_key`.
-            None if place.declaration.is_secret => {
+            None if context.declaration.is_secret => {
                 let variable = InputDeclaration {
-                    description: place.declaration.description.clone(),
+                    description: context.declaration.description.clone(),
                     ..InputDeclaration::default()
                 };
-                self.add_input(name, &variable, place)
+                self.add_input(name, &variable, context)
             }
             None => Ok(Some(Piece::Text(format!("{{{name}}}")))),
         }
     }
 
-    /// Records an input. An identical input is recorded once. If a different input has the same
-    /// name, the owner's name or a number is added.
+    /// Records an input. An identical input is recorded only once. If a different input has the
+    /// same name, the owner's name or a number is added to the name. Returns `None` for an optional
+    /// secret that others could read.
     fn add_input(
         &mut self,
         name: &str,
         asked: &InputDeclaration,
-        place: InputContext<'_>,
+        context: InputContext<'_>,
     ) -> Result<Option<Piece>, Problem> {
         asked
             .default
@@ -97,7 +98,7 @@ impl Choice {
             owner,
             declaration: within,
             kind,
-        } = place;
+        } = context;
         let mut input = ManifestInput {
             name: name.to_owned(),
             kind,

@@ -1,13 +1,14 @@
-//! `plugin.json`: a plugin's folder with a command for each package, a format of MCP gateways since
-//! 2025.
+//! `plugin.json`: describes a plugin, which is a folder with a server's files. Each of its packages
+//! has a command. Some MCP gateways have used this format since 2025.
 //!
 //! ```json
 //! {"name": "@scope/github", "packages": [{"runtime": "uvx", "command": ["mcp-server-github"],
 //!   "environment_variables": [{"name": "GITHUB_TOKEN", "required": true, "secret": true}]}]}
 //! ```
 //!
-//! A plugin over stdio has a process for each call by default (`transient`). A plugin that serves a
-//! URL has one process, because two could not listen on the same port.
+//! By default, a plugin over stdio has one process for each call (`transient`). A plugin that
+//! serves a URL has one process for all calls (`singleton`), because two processes could not listen
+//! on the same port.
 
 use std::path::Path;
 
@@ -61,7 +62,7 @@ enum Command {
     Words(Vec<String>),
 }
 
-/// Returns true if this is a `plugin.json`: its packages have commands, while those of a
+/// Returns whether the JSON is a `plugin.json`: its packages have commands, while those of a
 /// `server.json` have identifiers.
 pub(super) fn is_plugin_json(value: &Map<String, Value>) -> bool {
     let packages = value.get("packages").and_then(Value::as_array);
@@ -72,7 +73,8 @@ pub(super) fn is_plugin_json(value: &Map<String, Value>) -> bool {
     })
 }
 
-/// Reads a manifest whose commands run in `folder`, which contains the plugin's own files.
+/// Reads a `plugin.json`. `folder` contains the plugin's own files; the plugin's commands run
+/// there.
 pub(super) fn read(
     value: Map<String, Value>,
     folder: Option<&Path>,
@@ -116,8 +118,8 @@ fn to_choice(package: &Package, cwd: Option<String>) -> Result<Choice, Problem> 
             Some(Runtime::from_name(name).ok_or_else(unknown)?)
         }
     };
-    let is_named = Runtime::from_name(first).is_some_and(|named| Some(named) == runtime);
-    let words = if is_named || runtime.is_none() {
+    let first_names_runtime = Runtime::from_name(first).is_some_and(|named| Some(named) == runtime);
+    let words = if first_names_runtime || runtime.is_none() {
         &words[1..]
     } else {
         &words[..]
@@ -149,7 +151,9 @@ fn to_choice(package: &Package, cwd: Option<String>) -> Result<Choice, Problem> 
             choice.add_words(["-y"]);
             words
         }
-        Some(Runtime::Docker) if !is_named => add_docker_run(&mut choice, package, words),
+        Some(Runtime::Docker) if !first_names_runtime => {
+            add_docker_run(&mut choice, package, words)
+        }
         _ => words,
     };
     choice.add_words(words.iter().cloned());
@@ -166,8 +170,7 @@ fn read_transport(name: &str) -> Result<Option<TransportKind>, Problem> {
     }
 }
 
-/// Sets the URL that the program serves. If the manifest does not have it, the person is asked for
-/// it.
+/// Sets the URL that the program serves. If the manifest has no URL, the person is asked for it.
 fn set_served_url(choice: &mut Choice, url: &str) -> Result<(), Problem> {
     if !url.is_empty() {
         return choice.set_url(&InputDeclaration {
@@ -175,17 +178,18 @@ fn set_served_url(choice: &mut Choice, url: &str) -> Result<(), Problem> {
             ..InputDeclaration::default()
         });
     }
-    let asked = InputDeclaration {
+    let url_input = InputDeclaration {
         description: "The URL that the program serves on this computer".to_owned(),
         placeholder: "http://127.0.0.1:8000/sse".to_owned(),
         is_required: true,
         ..InputDeclaration::default()
     };
-    choice.url = choice.build_template("url", &asked, InputKind::Url)?;
+    choice.url = choice.build_template("url", &url_input, InputKind::Url)?;
     Ok(())
 }
 
-/// Adds `docker run` with the names of the container's variables, and returns the remaining words.
+/// Adds `run`, its flags, and `-e NAME` for each environment variable. Returns the words of the
+/// command that the caller still has to add.
 fn add_docker_run<'a>(choice: &mut Choice, package: &Package, words: &'a [String]) -> &'a [String] {
     let rest = words.strip_prefix(&["run".to_owned()]).unwrap_or(words);
     choice.add_words(["run"]);

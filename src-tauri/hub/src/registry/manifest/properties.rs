@@ -1,4 +1,4 @@
-//! Properties of manifests that hold for any text.
+//! A property of manifests that holds for any text.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use drawbridge_store::secrets::referenced_names;
 
 use super::read;
 
-/// A text is a manifest or is refused. Each spec that is made of a manifest is valid, and refers to
-/// no secret, because no person has entered a reference.
+/// Any text is either read as a manifest or rejected. Each spec that is made from a manifest is
+/// valid. It refers to no stored secret, because no person has entered a reference.
 pub(crate) fn a_manifest_has_only_its_own_secrets(text: &str) {
     let Ok(manifest) = read(text) else {
         return;

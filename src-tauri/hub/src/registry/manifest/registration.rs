@@ -1,5 +1,6 @@
-//! The registration of an MCP source at a tools provider: a plugin on this computer, with the
-//! folder of its manifest, or a remote server. It also has the values that a manifest asks for.
+//! The JSON with which an MCP server is registered as a source at a tools provider, such as
+//! another MCP gateway. The source is a plugin on this computer, with the folder of its manifest,
+//! or a remote server. The registration also has the values that a manifest asks for.
 //!
 //! ```json
 //! {"name": "GitHub", "url": "mcp://github", "source_type": "mcp",
@@ -50,14 +51,13 @@ struct Registration {
     mcp_server_url: Option<String>,
 }
 
-/// Returns true if this is a registration.
 pub(super) fn is_registration(value: &Map<String, Value>) -> bool {
     DISTINCTIVE_MEMBERS
         .iter()
         .any(|name| value.contains_key(*name))
 }
 
-/// Reads a registration, and the plugin's manifest if it names a folder.
+/// Reads a registration. If it names a plugin's folder, reads the plugin's manifest too.
 pub(super) fn read(value: Map<String, Value>) -> Result<Manifest, ManifestError> {
     let registration: Registration = from_json(value)?;
     if let Some(kind) = registration
@@ -91,7 +91,8 @@ pub(super) fn read(value: Map<String, Value>) -> Result<Manifest, ManifestError>
 }
 
 impl Registration {
-    /// Reads the manifest in the plugin's folder. The registration takes precedence over it.
+    /// Reads the manifest in the plugin's folder. The registration takes precedence over the
+    /// manifest.
     fn read_plugin(&self, folder: &std::path::Path) -> Result<Manifest, ManifestError> {
         if !folder.is_absolute() {
             return Err(field_error(
@@ -122,7 +123,7 @@ impl Registration {
         Ok(manifest)
     }
 
-    /// Puts the members of the registration in the place of those of a package in a `plugin.json`.
+    /// Overrides the members of a package in a `plugin.json` with those of the registration.
     fn override_package(&self, package: &mut Map<String, Value>) {
         let mut set = |name: &str, value: Value| {
             package.insert(name.to_owned(), value);
@@ -146,7 +147,7 @@ impl Registration {
             Some(Value::Array(args)) => args.extend(more),
             _ => drop(package.insert("args".to_owned(), more.collect())),
         }
-        // One spelling of each member is left, because a member may occur only once.
+        // Only one spelling of each member may remain, because two would count as a duplicate.
         for (name, aliases) in [
             ("runtime", ["runtime_hint", "runtimeHint"].as_slice()),
             ("transport_type", &["transportType", "transport"]),
@@ -158,8 +159,9 @@ impl Registration {
         }
     }
 
-    /// Returns the choices of a `server.json` that the registration means: those with its runtime,
-    /// if any has it, and with its own command and arguments.
+    /// Returns the choices of a `server.json` that the registration stands for: the local ones, if
+    /// there are any, with the registration's command and arguments. If some of them have the
+    /// registration's runtime, returns only those.
     fn override_choices(&self, choices: Vec<Choice>) -> Vec<Choice> {
         let runtime = self
             .mcp_runtime_hint
@@ -194,7 +196,7 @@ impl Registration {
         (!words.is_empty()).then_some(words)
     }
 
-    /// Returns a `plugin.json` for a plugin that has a command and no folder.
+    /// Returns a `plugin.json` for a registration that has a command and no folder.
     fn to_plugin_json(&self) -> Map<String, Value> {
         let mut package = Map::new();
         self.override_package(&mut package);
@@ -263,8 +265,8 @@ impl Choice {
         self.add_words(args);
     }
 
-    /// Gives a value to an environment variable, or to a header of a remote server. Nobody is then
-    /// asked for it. The value is kept secret if the manifest says so, or if it looks like a
+    /// Gives a value to an environment variable, or to a header of a remote server, so that nobody
+    /// is asked for it. The value is kept secret if the manifest says so, or if it looks like a
     /// secret.
     fn give(&mut self, name: &str, value: &str) {
         let (kind, members) = if self.is_local() {

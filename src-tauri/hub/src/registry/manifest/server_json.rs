@@ -63,7 +63,7 @@ struct Package {
     runtime_arguments: Vec<InputDeclaration>,
 }
 
-/// The transport of a package once it runs. The default is stdio.
+/// The transport that a package uses after its start. The default is stdio.
 #[derive(Default, Deserialize)]
 struct PackageTransport {
     #[serde(default, rename = "type")]

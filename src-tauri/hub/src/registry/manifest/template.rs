@@ -20,7 +20,7 @@ impl Template {
         Self(vec![Piece::Text(text.into())])
     }
 
-    /// Returns the template with a text before it.
+    /// Returns the template with `text` in front.
     pub(super) fn prefixed_with(mut self, text: impl Into<String>) -> Self {
         self.0.insert(0, Piece::Text(text.into()));
         self
@@ -33,7 +33,7 @@ impl Template {
         })
     }
 
-    /// Returns the text with its values, or `None` if a value is missing.
+    /// Returns the text with the values of its inputs, or `None` if a value is missing.
     pub(super) fn fill<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
         let text = |piece: &Piece| match piece {
             Piece::Text(text) => Some(text.clone()),

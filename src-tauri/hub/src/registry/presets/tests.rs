@@ -21,7 +21,7 @@ fn fill(id: &str, values: &[(&str, &str)]) -> ServerSpec {
         .spec
 }
 
-fn filled(id: &str, values: &[(&str, &str)]) -> String {
+fn command_or_url(id: &str, values: &[(&str, &str)]) -> String {
     let spec = fill(id, values);
     spec.url.unwrap_or_else(|| {
         [vec![spec.command.unwrap_or_default()], spec.args]
@@ -70,27 +70,30 @@ fn every_preset_names_an_exact_version_of_its_package() {
 #[test]
 fn a_preset_becomes_its_documented_command() {
     assert_eq!(
-        filled("filesystem", &[("folder", "/a b\n/c")]),
+        command_or_url("filesystem", &[("folder", "/a b\n/c")]),
         "npx -y @modelcontextprotocol/server-filesystem@2026.8.31 /a b /c"
     );
-    assert_eq!(filled("git", &[]), "uvx mcp-server-git@2026.10.19");
+    assert_eq!(command_or_url("git", &[]), "uvx mcp-server-git@2026.10.19");
     assert_eq!(
-        filled("git", &[("--repository", "/src")]),
+        command_or_url("git", &[("--repository", "/src")]),
         "uvx mcp-server-git@2026.10.19 --repository /src"
     );
     assert_eq!(
-        filled("time", &[("--local-timezone", "Asia/Tokyo")]),
+        command_or_url("time", &[("--local-timezone", "Asia/Tokyo")]),
         "uvx mcp-server-time@2026.10.19 --local-timezone Asia/Tokyo"
     );
     assert_eq!(
-        filled("docling", &[]),
+        command_or_url("docling", &[]),
         "uvx --from docling-mcp[local]==3.3.0 docling-mcp-server --transport stdio"
     );
     assert_eq!(
-        filled("playwright", &[("--headless", "true")]),
+        command_or_url("playwright", &[("--headless", "true")]),
         "npx -y @playwright/mcp@0.0.83 --headless"
     );
-    assert_eq!(filled("github", &[]), "https://api.githubcopilot.com/mcp/");
+    assert_eq!(
+        command_or_url("github", &[]),
+        "https://api.githubcopilot.com/mcp/"
+    );
 }
 
 #[test]
@@ -121,7 +124,7 @@ fn a_preset_with_a_sandbox_may_write_the_folders_that_a_person_chose() {
 }
 
 #[test]
-fn the_profiles_of_presets_name_inputs() {
+fn every_sandbox_profile_names_existing_inputs() {
     for preset in all() {
         for name in &preset.profile.writes {
             let mut inputs = preset.choice.inputs.iter();

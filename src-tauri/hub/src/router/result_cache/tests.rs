@@ -90,8 +90,8 @@ fn arguments_that_a_server_may_distinguish_share_no_result() {
 #[test]
 fn only_read_only_idempotent_results_are_cached_and_only_if_the_user_wants_it() {
     let (client, arguments) = (ClientName::new("a"), json::raw("{}".into()));
-    let key = |hints, life, extra: Option<&RawValue>| {
-        CacheKey::for_call(&client, &tool(hints, life), &arguments, extra)
+    let key = |hints, ttl, extra: Option<&RawValue>| {
+        CacheKey::for_call(&client, &tool(hints, ttl), &arguments, extra)
     };
     assert!(key(PURE, 1, None).is_some());
     assert!(key(PURE, 0, None).is_none());

@@ -1,4 +1,4 @@
-//! Tests which session's end has to be awaited, and which subscriptions are left then.
+//! Tests when a session's end has to be awaited, and which subscriptions a session has.
 
 use drawbridge_jsonrpc::json;
 use drawbridge_model::{event::Events, ids::ClientName, protocol::handshake};
@@ -44,7 +44,7 @@ fn a_session_is_watched_once_however_often_it_subscribes() {
     );
     assert!(
         subscriptions.add(&server, "file:///a", &open(&sessions)),
-        "the subscription of the other session is the first again"
+        "this is the first subscription of another session"
     );
 }
 

@@ -22,18 +22,23 @@ fn client(sessions: &ClientSessions, name: &str) -> ClientHandle {
     ClientHandle::for_session(session.expect("a session"))
 }
 
-fn note(tasks: &Tasks, server: &str, back: &ClientHandle, id: usize) -> Result<(), RpcError> {
-    note_with(tasks, server, back, id, "{}")
-}
-
-fn note_with(
+fn record_task(
     tasks: &Tasks,
     server: &str,
-    back: &ClientHandle,
+    handle: &ClientHandle,
+    id: usize,
+) -> Result<(), RpcError> {
+    record_task_with(tasks, server, handle, id, "{}")
+}
+
+fn record_task_with(
+    tasks: &Tasks,
+    server: &str,
+    handle: &ClientHandle,
     id: usize,
     arguments: &str,
 ) -> Result<(), RpcError> {
-    let session = back.session();
+    let session = handle.session();
     let server = RegisteredServer::new(
         ServerId::new(server),
         ServerSpec::default(),
@@ -85,16 +90,16 @@ fn note_with(
         request: Arc::new(request),
         call,
     };
-    tasks.record(started_by, id.to_string(), back)
+    tasks.record(started_by, id.to_string(), handle)
 }
 
 #[test]
 fn the_calls_that_started_tasks_take_a_limited_number_of_bytes() {
     let sessions = ClientSessions::new(Events::new());
-    let (tasks, back) = (Tasks::default(), client(&sessions, "c"));
+    let (tasks, handle) = (Tasks::default(), client(&sessions, "c"));
     let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(MAX_SIZE / 8));
     for id in 0..40 {
-        note_with(&tasks, "s", &back, id, &long).expect("record the task");
+        record_task_with(&tasks, "s", &handle, id, &long).expect("record the task");
         assert!(tasks.lock().size <= MAX_SIZE + long.len() + 2);
     }
     assert!(tasks.started_by(&ClientName::new("c"), "39").is_some());
@@ -103,9 +108,9 @@ fn the_calls_that_started_tasks_take_a_limited_number_of_bytes() {
 #[test]
 fn the_oldest_tasks_of_a_connected_client_are_evicted() {
     let sessions = ClientSessions::new(Events::new());
-    let (tasks, back) = (Tasks::default(), client(&sessions, "c"));
+    let (tasks, handle) = (Tasks::default(), client(&sessions, "c"));
     for id in 0..3 * MAX_TASKS {
-        note(&tasks, "s", &back, id).expect("record the task");
+        record_task(&tasks, "s", &handle, id).expect("record the task");
         assert!(tasks.lock().tasks.len() <= MAX_TASKS);
     }
     let name = ClientName::new("c");
@@ -125,13 +130,13 @@ fn tasks_of_disconnected_clients_are_evicted_first() {
         client(&sessions, "stays"),
         client(&sessions, "leaves"),
     );
-    note(&tasks, "s", &stays, 0).expect("record the task");
+    record_task(&tasks, "s", &stays, 0).expect("record the task");
     for id in 1..MAX_TASKS {
-        note(&tasks, "s", &leaves, id).expect("record the task");
+        record_task(&tasks, "s", &leaves, id).expect("record the task");
     }
     sessions.close(&leaves.session().id);
     drop(leaves);
-    note(&tasks, "s", &stays, MAX_TASKS).expect("record the task");
+    record_task(&tasks, "s", &stays, MAX_TASKS).expect("record the task");
     assert_eq!(tasks.lock().tasks.len(), 2);
     assert!(tasks.started_by(&ClientName::new("stays"), "0").is_some());
 }
@@ -139,9 +144,9 @@ fn tasks_of_disconnected_clients_are_evicted_first() {
 #[test]
 fn a_task_id_of_one_server_cannot_be_reused_by_another() {
     let sessions = ClientSessions::new(Events::new());
-    let (tasks, back) = (Tasks::default(), client(&sessions, "c"));
-    note(&tasks, "one", &back, 7).expect("record the task");
-    assert!(note(&tasks, "other", &back, 7).is_err());
-    note(&tasks, "other", &client(&sessions, "d"), 7)
+    let (tasks, handle) = (Tasks::default(), client(&sessions, "c"));
+    record_task(&tasks, "one", &handle, 7).expect("record the task");
+    assert!(record_task(&tasks, "other", &handle, 7).is_err());
+    record_task(&tasks, "other", &client(&sessions, "d"), 7)
         .expect("another client may have a task with the same id");
 }

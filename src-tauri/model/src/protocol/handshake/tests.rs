@@ -85,7 +85,7 @@ fn a_client_gets_only_requests_that_it_supports() {
 }
 
 #[test]
-fn a_server_learns_what_drawbridge_answers_beside_what_the_client_supports() {
+fn declared_capabilities_are_those_of_the_client_and_those_of_drawbridge() {
     let own = OwnCapabilities {
         sampling: true,
         sampling_tools: true,

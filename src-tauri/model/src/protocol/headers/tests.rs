@@ -28,7 +28,7 @@ fn header_params_are_found_by_their_path() {
         "at": {"type": "object", "properties": {"n": {"type": "integer", "x-mcp-header": "N"}}},
         "x-mcp-header": {"type": "string"},
     }});
-    let mut found = header_params(&schema).expect("mirrored");
+    let mut found = header_params(&schema).expect("a valid schema");
     found.sort_by(|a, b| a.header.cmp(&b.header));
     let read: Vec<_> = found
         .iter()

@@ -2,15 +2,15 @@ use super::*;
 
 #[test]
 fn input_requests_survive_a_round_trip() {
-    let request = InputRequest {
+    let roots = InputRequest {
         method: "roots/list".into(),
         params: None,
     };
-    let ask = InputRequest {
+    let elicitation = InputRequest {
         method: "elicitation/create".into(),
         params: Some(json::raw(r#"{"message":"?","n":1.0}"#.into())),
     };
-    let text = input_required_result([("a\"", &ask), ("b", &request)], Some("s"));
+    let text = input_required_result([("a\"", &elicitation), ("b", &roots)], Some("s"));
     let read = InputRequired::read(&text.into()).expect("the result requires input");
     assert_eq!(read.requests[0].0, "a\"");
     assert_eq!(
@@ -31,7 +31,7 @@ fn input_requests_survive_a_round_trip() {
 }
 
 #[test]
-fn a_final_result_requires_nothing() {
+fn a_final_result_requires_no_input() {
     for text in [
         r#"{"content":[]}"#,
         r#"{"resultType":"complete"}"#,

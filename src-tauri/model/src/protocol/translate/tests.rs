@@ -95,7 +95,7 @@ fn results_within_one_era_are_unchanged() {
             result
         );
         assert!(
-            needs_client_input(
+            required_client_input(
                 era,
                 era,
                 &Json::new(r#"{"resultType":"input_required","requestState":"s"}"#)
@@ -104,7 +104,7 @@ fn results_within_one_era_are_unchanged() {
         );
     }
     assert!(
-        needs_client_input(
+        required_client_input(
             Era::Legacy,
             Era::Modern,
             &Json::new(r#"{"resultType":"input_required"}"#)

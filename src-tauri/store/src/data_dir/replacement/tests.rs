@@ -1,9 +1,9 @@
 use super::*;
 use crate::data_dir::DataDir;
 
-/// The steps after which a process may end.
+/// The last step of a process that is killed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum End {
+enum LastStep {
     Committed,
     OneFileMovedAway,
     AllMovedAway,
@@ -12,13 +12,13 @@ enum End {
     AllInPlace,
 }
 
-const ENDS: [End; 6] = [
-    End::Committed,
-    End::OneFileMovedAway,
-    End::AllMovedAway,
-    End::Ready,
-    End::OneFileInPlace,
-    End::AllInPlace,
+const LAST_STEPS: [LastStep; 6] = [
+    LastStep::Committed,
+    LastStep::OneFileMovedAway,
+    LastStep::AllMovedAway,
+    LastStep::Ready,
+    LastStep::OneFileInPlace,
+    LastStep::AllInPlace,
 ];
 
 fn write_contents(folder: &Path, text: &str, names: &[&str]) {
@@ -29,28 +29,28 @@ fn write_contents(folder: &Path, text: &str, names: &[&str]) {
     fs::write(folder.join(SERVERS).join(format!("{text}.json")), text).expect("write a spec");
 }
 
-/// Does the steps up to that one, as a process that was then killed.
-fn run_until(data_dir: &Path, end: End) {
+/// Performs the steps up to `end`, like a process that is then killed.
+fn run_until(data_dir: &Path, end: LastStep) {
     commit(data_dir).expect("commit");
     let work = data_dir.join(COMMITTED);
     let (new, ready, old) = (work.join("new"), work.join("ready"), work.join("old"));
-    if end == End::Committed {
+    if end == LastStep::Committed {
         return;
     }
     fs::create_dir_all(&old).expect("make a folder");
-    if end == End::OneFileMovedAway {
+    if end == LastStep::OneFileMovedAway {
         fs::rename(data_dir.join(DATABASE), old.join(DATABASE)).expect("move a file");
         return;
     }
     move_contents(data_dir, &old).expect("move the old contents");
-    if end == End::AllMovedAway {
+    if end == LastStep::AllMovedAway {
         return;
     }
     fs::rename(&new, &ready).expect("rename");
-    if end == End::Ready {
+    if end == LastStep::Ready {
         return;
     }
-    if end == End::OneFileInPlace {
+    if end == LastStep::OneFileInPlace {
         fs::rename(ready.join(DATABASE), data_dir.join(DATABASE)).expect("move a file");
         return;
     }
@@ -59,7 +59,7 @@ fn run_until(data_dir: &Path, end: End) {
 
 #[test]
 fn a_replacement_that_was_interrupted_is_completed_by_the_next_start() {
-    for end in ENDS {
+    for end in LAST_STEPS {
         let folder = tempfile::tempdir().expect("make a folder");
         let path = folder.path().canonicalize().expect("a path");
         write_contents(&path, "old", &[DATABASE, "drawbridge.db-wal", "audit.head"]);
@@ -76,7 +76,7 @@ fn a_replacement_that_was_interrupted_is_completed_by_the_next_start() {
         assert_eq!(
             read("drawbridge.db-wal"),
             None,
-            "{end:?}: it belongs to the old database"
+            "{end:?}: the write-ahead log belongs to the old database"
         );
         assert_eq!(read("audit.head"), None, "{end:?}");
         assert_eq!(read("servers/new.json").as_deref(), Some("new"), "{end:?}");
@@ -104,7 +104,7 @@ fn a_replacement_that_was_interrupted_is_completed_by_the_next_start() {
 }
 
 #[test]
-fn contents_that_were_not_complete_are_not_used() {
+fn new_contents_that_were_not_committed_are_not_used() {
     let folder = tempfile::tempdir().expect("make a folder");
     write_contents(folder.path(), "old", &[DATABASE]);
     let staging = create_staging_dir(folder.path()).expect("make the staging folder");
@@ -153,13 +153,13 @@ fn contents_that_cannot_be_moved_away_stay_in_use() {
             .create_staging_dir()
             .expect("make the staging folder");
         write_contents(&staging, "new", &[DATABASE, "audit.key"]);
-        // The folder cannot be moved over another one with a file.
+        // A folder cannot be moved over one that is not empty.
         let obstacle = path.join(STAGED).join("old").join(SERVERS);
         fs::create_dir_all(&obstacle).expect("make a folder");
         fs::write(obstacle.join("obstacle.json"), "{}").expect("write a file");
 
         let refused = if is_interrupted {
-            run_until(&path, End::Committed);
+            run_until(&path, LastStep::Committed);
             drop(data_dir);
             let opened = DataDir::open(path.clone()).map(drop);
             opened.expect_err("the folder is opened").to_string()

@@ -1,5 +1,6 @@
-//! What the encrypted file contains: JSON with the secrets as an armored age text, and where their
-//! key comes from. With a passphrase, the key itself is in the file as a second age text.
+//! The contents of the encrypted file: JSON with the secrets as an armored age text, and with the
+//! source of their key. If a passphrase protects the key, the encrypted key is in the file too, as
+//! a second age text.
 
 use std::{
     collections::BTreeMap,
@@ -24,15 +25,20 @@ const FORMAT: u32 = 1;
 
 /// The base-2 logarithm of scrypt's cost: 128 MiB of memory, and about half a second.
 const WORK_FACTOR: u8 = 17;
-/// The most that is accepted. A damaged file must not ask for more.
+/// The highest work factor that is accepted, so that a damaged file cannot ask for more.
 const MAX_WORK_FACTOR: u8 = 20;
+
+#[derive(Deserialize)]
+struct FormatVersion {
+    format: u32,
+}
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct SealedFile {
     format: u32,
-    /// `None` if a person types the passphrase.
+    /// The source of the key or the passphrase, or `None` if a person types the passphrase.
     key: Option<KeySource>,
-    /// The key, encrypted with the passphrase if there is one.
+    /// The key, encrypted with the passphrase, or `None` if there is no passphrase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     identity: Option<String>,
     secrets: String,
@@ -49,14 +55,15 @@ impl SealedFile {
         check_private(path, &file, false)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(FileError::io(path))?;
-        let sealed: Self = serde_json::from_slice(&bytes).map_err(|_| damaged(path))?;
-        if sealed.format > FORMAT {
+        // A newer format may have other fields.
+        let version: FormatVersion = serde_json::from_slice(&bytes).map_err(|_| damaged(path))?;
+        if version.format > FORMAT {
             return Err(FileError::Newer {
                 path: path.to_owned(),
             }
             .into());
         }
-        Ok(sealed)
+        Ok(serde_json::from_slice(&bytes).map_err(|_| damaged(path))?)
     }
 
     pub(super) fn seal(

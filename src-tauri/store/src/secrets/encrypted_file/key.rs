@@ -18,9 +18,9 @@ use super::{
 };
 use crate::secrets::{Secret, SecretError};
 
-/// Names a file with an age identity.
+/// The environment variable that names a file with an age identity.
 const KEY_FILE_VARIABLE: &str = "DRAWBRIDGE_SECRETS_KEY_FILE";
-/// Names a file with a passphrase.
+/// The environment variable that names a file with a passphrase.
 const PASSPHRASE_FILE_VARIABLE: &str = "DRAWBRIDGE_SECRETS_PASSPHRASE_FILE";
 
 /// The file from which Drawbridge reads the key or the passphrase at each start.
@@ -46,10 +46,11 @@ impl KeySource {
         }
     }
 
-    /// Returns the key of a file.
+    /// Returns the key of the encrypted file at `path`.
     ///
     /// # Errors
-    /// Returns `FileLocked` if the source cannot be read, and another error if it does not fit.
+    /// Returns `FileLocked` if the source cannot be read, and another error if it contains no key
+    /// or the wrong passphrase.
     pub(super) fn unlock(&self, sealed: &SealedFile, path: &Path) -> Result<Identity, SecretError> {
         let text = self.read().map_err(|error| {
             if matches!(error, FileError::Io { .. }) {
@@ -151,7 +152,7 @@ impl NewKey {
     }
 }
 
-/// Rejects a relative path, and one in the data folder.
+/// Rejects a relative path, and a path in the data folder.
 fn check_place(path: &Path, data_dir: &Path) -> Result<(), FileError> {
     if !path.is_absolute() {
         return Err(FileError::Io {
@@ -178,7 +179,7 @@ fn check_place(path: &Path, data_dir: &Path) -> Result<(), FileError> {
 fn create_key_file(path: &Path) -> Result<Identity, FileError> {
     let identity = Identity::generate();
     let text = zeroize::Zeroizing::new(format!(
-        "# The key of Drawbridge's secrets. Who has it and {} can read them.\n# public key: {}\n{}\n",
+        "# The key of Drawbridge's secrets. Anyone who has it and {} can read them.\n# public key: {}\n{}\n",
         super::FILE_NAME,
         identity.to_public(),
         identity.to_string().expose_secret()
@@ -189,7 +190,7 @@ fn create_key_file(path: &Path) -> Result<Identity, FileError> {
     Ok(identity)
 }
 
-/// Returns the path of a file for people.
+/// Names the file for people, with its kind and its path.
 impl std::fmt::Display for KeySource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

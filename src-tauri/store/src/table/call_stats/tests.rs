@@ -14,10 +14,10 @@ use crate::table::{call::CallRow, token_usage::TokenUsageRow};
 
 const MINUTE: i64 = 60_000;
 
-/// Returns a call that began at a time, with the number of that time.
-fn row(at: i64, place: i64, change: impl FnOnce(&mut Call)) -> Arc<CallRow> {
+/// Returns a call that began `micros` after `at`, with the number of that time.
+fn row(at: i64, micros: i64, change: impl FnOnce(&mut Call)) -> Arc<CallRow> {
     let mut call = Call {
-        id: CallId::new(random::encode_id((at * 1_000 + place).cast_unsigned())),
+        id: CallId::new(random::encode_id((at * 1_000 + micros).cast_unsigned())),
         at: Timestamp(at),
         method: GuardedMethod::CallTool,
         client: ClientName::new("desk"),

@@ -4,7 +4,7 @@
 //! have no spaces between words, so each of their characters becomes a word of its own, and a run
 //! of them in a query becomes a phrase.
 
-/// The most words of a query that count.
+/// The most words of a query that are searched for.
 const MAX_WORDS: usize = 32;
 /// A shorter word has to match as a whole, because too many words begin with it.
 const MIN_PREFIX_CHARS: usize = 3;
@@ -46,8 +46,8 @@ pub(super) fn separate_words(text: &str) -> String {
     separated
 }
 
-/// Replaces everything that is neither a letter nor a digit by spaces, and puts spaces around runs
-/// of characters that are words of their own.
+/// Replaces everything that is neither a letter nor a digit with spaces, and puts spaces around
+/// runs of characters that are words of their own.
 fn mark_words(text: &str) -> String {
     let mut marked = String::with_capacity(text.len());
     let mut was_own_word = false;
@@ -74,7 +74,7 @@ fn quote(word: &str) -> String {
     format!("\"{word}\"{prefix}")
 }
 
-/// Returns whether a character belongs to a script without spaces between words.
+/// Returns whether a character is a word of its own, because it is Chinese or Japanese.
 fn is_own_word(c: char) -> bool {
     matches!(c,
         '\u{3040}'..='\u{30ff}' // Hiragana and Katakana

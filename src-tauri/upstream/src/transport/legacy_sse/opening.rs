@@ -1,4 +1,5 @@
-//! Opens the stream, and reads it until the server has named its endpoint.
+//! Opens the SSE stream of a server, and reads it until the server has sent the `endpoint` event,
+//! which names the URL for messages.
 
 use drawbridge_jsonrpc::sse::{SseEvent, SseParser};
 use drawbridge_model::display_url::DisplayUrl;
@@ -31,10 +32,11 @@ pub(super) struct OpenedStream {
     pub(super) early_events: Vec<SseEvent>,
 }
 
-/// Opens the stream. Does not return if the server sends nothing.
+/// Opens the stream. Waits without a timeout if the server sends nothing.
 ///
 /// # Errors
-/// Returns an error if the stream cannot be opened, or ends without an endpoint.
+/// Returns an error if the stream cannot be opened, ends without an endpoint, or names an endpoint
+/// that cannot be used.
 pub(super) async fn open(remote: &Remote) -> Result<OpenedStream, SseError> {
     let (mut response, url) = get(remote).await?;
     let mut opening = EndpointReader::new();
@@ -68,8 +70,8 @@ async fn get(remote: &Remote) -> Result<(HttpResponse, Url), SseError> {
         source,
     })?;
     let mut response = send(remote, &url).await?;
-    if let Some(place) = redirect_location(&response) {
-        url = require_same_origin(&url, url.join(&place), Referral::Redirect, &place)?;
+    if let Some(location) = redirect_location(&response) {
+        url = require_same_origin(&url, url.join(&location), Referral::Redirect, &location)?;
         response = send(remote, &url).await?;
     }
     let status = response.status();
@@ -122,21 +124,22 @@ fn redirect_location(response: &HttpResponse) -> Option<String> {
         StatusCode::TEMPORARY_REDIRECT,
         StatusCode::PERMANENT_REDIRECT,
     ];
-    let place = response
+    let location = response
         .headers()
         .get(LOCATION)
         .filter(|_| moved.contains(&response.status()))?;
-    place.to_str().ok().map(str::to_owned)
+    location.to_str().ok().map(str::to_owned)
 }
 
-/// Returns the URL for messages that the `endpoint` event names: as a URL or a path, bare or as
-/// `{"uri": …}`, or only as `{"session_id": …}`.
+/// Returns the URL for messages from the data of the `endpoint` event. The data is a URL or a path,
+/// either bare or in `{"uri": …}`. Some servers send only `{"session_id": …}`: [`messages_url`]
+/// returns their URL for messages.
 ///
 /// # Errors
-/// Returns an error if the event names no URL, or one at another origin.
+/// Returns an error if the data names no URL, or a URL at another origin.
 pub(super) fn resolve_endpoint(url: &Url, data: &str) -> Result<Url, SseError> {
     let data = data.trim();
-    let place = if data.starts_with('{') {
+    let endpoint = if data.starts_with('{') {
         match serde_json::from_str::<EndpointData>(data) {
             Ok(EndpointData { uri: Some(uri), .. }) => uri,
             Ok(EndpointData {
@@ -153,7 +156,7 @@ pub(super) fn resolve_endpoint(url: &Url, data: &str) -> Result<Url, SseError> {
     } else {
         data.to_owned()
     };
-    require_same_origin(url, url.join(&place), Referral::Endpoint, &place)
+    require_same_origin(url, url.join(&endpoint), Referral::Endpoint, &endpoint)
 }
 
 #[derive(Deserialize)]
@@ -164,41 +167,41 @@ struct EndpointData {
 
 /// Returns the URL of `messages/` in the same folder as the stream, with the session in its query.
 fn messages_url(url: &Url, session: &str) -> Url {
-    let mut place = url.clone();
+    let mut messages = url.clone();
     let path = url.path().trim_end_matches('/');
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    place.set_path(&format!("{folder}/messages/"));
-    place.set_fragment(None);
-    place
+    messages.set_path(&format!("{folder}/messages/"));
+    messages.set_fragment(None);
+    messages
         .query_pairs_mut()
         .clear()
         .append_pair("session_id", session);
-    place
+    messages
 }
 
 fn require_same_origin(
     url: &Url,
-    place: Result<Url, url::ParseError>,
+    target: Result<Url, url::ParseError>,
     referral: Referral,
-    location: &str,
+    target_text: &str,
 ) -> Result<Url, SseError> {
-    let place = place.map_err(|source| SseError::NotUrl {
+    let target = target.map_err(|source| SseError::NotUrl {
         url: DisplayUrl::from(url),
         referral,
-        place: DisplayUrl::new(location),
+        target: DisplayUrl::new(target_text),
         source,
     })?;
-    if is_same_origin(url, &place) {
-        return Ok(place);
+    if is_same_origin(url, &target) {
+        return Ok(target);
     }
     Err(SseError::OtherOrigin {
         url: DisplayUrl::from(url),
         referral,
-        place: DisplayUrl::from(&place),
+        target: DisplayUrl::from(&target),
     })
 }
 
-/// The beginning of a stream, bounded until the endpoint is known.
+/// Reads the beginning of a stream. The lines and bytes are limited until the endpoint is known.
 pub(super) struct EndpointReader {
     parser: SseParser,
     lines: usize,
@@ -207,7 +210,7 @@ pub(super) struct EndpointReader {
     early_events: Vec<SseEvent>,
 }
 
-/// The bound that the beginning of a stream exceeds.
+/// The limit that the beginning of a stream exceeds.
 #[derive(Debug)]
 pub(super) enum TooMuchData {
     BeforeEndpoint,
@@ -248,8 +251,7 @@ impl EndpointReader {
     /// Returns an error if there are too many bytes or lines without an endpoint, or if an event is
     /// too long.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), TooMuchData> {
-        // Each piece ends at most one line, so that events after the endpoint are recognized as
-        // early events.
+        // One line at a time, so that only the lines up to the endpoint count toward the limits.
         for line in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             if self.endpoint.is_none() {
                 self.lines += usize::from(line.ends_with(b"\n"));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use drawbridge_jsonrpc::server_message::Incoming;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     sync::mpsc,
 };
 use url::Url;
@@ -14,60 +14,10 @@ use super::{
     opening::{EndpointReader, resolve_endpoint},
     *,
 };
-
-const STREAM: &str =
-    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
-const ACCEPTED: &str =
-    "HTTP/1.1 202 Accepted\r\nContent-Length: 8\r\nConnection: close\r\n\r\nAccepted";
-const LONG: Duration = Duration::from_secs(5);
-
-/// A server that handles one exchange at a time, with the responses that each test gives it.
-struct Server(TcpListener);
-
-impl Server {
-    async fn new() -> Self {
-        Self(TcpListener::bind("127.0.0.1:0").await.expect("a port"))
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.0.local_addr().expect("an address"))
-    }
-
-    /// Answers the next request with `response`. Returns the request as text, and the connection,
-    /// which is still open.
-    async fn exchange(&self, response: &str) -> (String, TcpStream) {
-        let (mut stream, _) = timeout(LONG, self.0.accept())
-            .await
-            .expect("a request")
-            .expect("a connection");
-        let mut request = Vec::new();
-        while !is_whole(&request) {
-            assert!(
-                stream.read_buf(&mut request).await.expect("read") > 0,
-                "the request ends early"
-            );
-        }
-        stream
-            .write_all(response.as_bytes())
-            .await
-            .expect("written");
-        (String::from_utf8(request).expect("UTF-8"), stream)
-    }
-}
-
-fn is_whole(request: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(request);
-    let Some((head, body)) = text.split_once("\r\n\r\n") else {
-        return false;
-    };
-    let length = head.lines().find_map(|line| {
-        line.to_lowercase()
-            .strip_prefix("content-length: ")?
-            .parse()
-            .ok()
-    });
-    body.len() >= length.unwrap_or(0)
-}
+use crate::transport::{
+    Transport,
+    test_server::{ACCEPTED, LONG, STREAM, Server},
+};
 
 async fn try_connect(
     url: &str,
@@ -78,8 +28,8 @@ async fn try_connect(
 ) {
     let http = HttpClient::new();
     let headers = BTreeMap::from([("X-Key".to_owned(), "s3cret".to_owned())]);
-    let (upstream, inbox) = mpsc::channel(8);
-    let upstream = EventSender::new(upstream);
+    let (sender, inbox) = mpsc::channel(8);
+    let events = EventSender::new(sender);
     (
         SseTransport::connect(
             http,
@@ -89,7 +39,7 @@ async fn try_connect(
                 bearer: None,
             },
             time_limit,
-            upstream,
+            events,
         )
         .await,
         inbox,
@@ -326,6 +276,32 @@ async fn a_request_that_takes_too_long_is_cancelled_at_the_server() {
         request.await.expect("the task ends"),
         Err(TransportError::Lost(LostReason::SendTimedOut { .. }))
     ));
+}
+
+#[tokio::test]
+async fn an_initialize_that_takes_too_long_is_not_cancelled_at_the_server() {
+    let server = Server::new().await;
+    let (transport, _stream, _inbox) = connected(&server).await;
+    let initialize = TransportRequest {
+        method: "initialize",
+        ..list_request(1)
+    };
+    let (given_up, _exchange) = tokio::join!(
+        timeout(Duration::from_millis(500), transport.request(initialize)),
+        server.exchange(ACCEPTED)
+    );
+    given_up.expect_err("no answer");
+    server.assert_no_request().await;
+}
+
+#[tokio::test]
+async fn a_connection_over_http_is_no_pipe() {
+    let server = Server::new().await;
+    let url = server.url("/sse");
+    let opening = format!("{STREAM}event: endpoint\ndata: /m\n\n");
+    let ((transport, _inbox), _exchange) =
+        tokio::join!(try_connect(&url, LONG), server.exchange(&opening));
+    assert!(!Transport::Sse(transport.expect("connect")).is_pipe());
 }
 
 #[tokio::test]

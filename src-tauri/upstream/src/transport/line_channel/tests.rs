@@ -7,22 +7,25 @@ use tempfile::TempDir;
 use super::*;
 use crate::lines::properties::Pieces;
 
-/// Returns the methods of the messages that are read if a server writes these pieces, and the count
-/// of the other lines.
+/// Returns the receiving end of a server's messages, with logs in this folder.
+fn inbound_in(folder: &TempDir) -> Inbound {
+    Inbound {
+        server: ServerId::new("s"),
+        logs: Logs::open(folder.path(), Events::default()).expect("logs"),
+        pending: Pending::default(),
+        non_jsonrpc_lines: Arc::default(),
+    }
+}
+
+/// Reads what a server writes in these pieces. Returns the methods of its messages, and the number
+/// of lines that are not JSON-RPC.
 async fn read_pieces(pieces: &[&[u8]]) -> (Vec<String>, u32) {
     let folder = TempDir::new().expect("a folder");
-    let logs = Logs::open(folder.path(), Events::default()).expect("logs");
-    let noise = Arc::new(AtomicU32::new(0));
-    let inbound = Inbound {
-        server: ServerId::new("s"),
-        logs,
-        pending: Pending::default(),
-        non_jsonrpc_lines: noise.clone(),
-    };
-    let (upstream, mut inbox) = mpsc::channel(100);
-    let upstream = EventSender::new(upstream);
-    read_messages(Pieces::new(pieces), &inbound, &upstream).await;
-    drop(upstream);
+    let inbound = inbound_in(&folder);
+    let (sender, mut inbox) = mpsc::channel(100);
+    let events = EventSender::new(sender);
+    read_messages(Pieces::new(pieces), &inbound, &events).await;
+    drop(events);
     let mut methods = Vec::new();
     while let Some(TransportEvent::Message {
         message: Incoming::Notification { method, .. } | Incoming::Request { method, .. },
@@ -31,7 +34,51 @@ async fn read_pieces(pieces: &[&[u8]]) -> (Vec<String>, u32) {
     {
         methods.push(method);
     }
-    (methods, noise.load(Ordering::Relaxed))
+    let non_jsonrpc_lines = inbound.non_jsonrpc_lines.load(Ordering::Relaxed);
+    (methods, non_jsonrpc_lines)
+}
+
+#[tokio::test]
+async fn a_request_that_takes_too_long_is_cancelled_unless_it_is_initialize() {
+    let folder = TempDir::new().expect("a folder");
+    let (channel, mut outgoing) = LineChannel::new(Arc::new(inbound_in(&folder)));
+    for (method, messages) in [("initialize", 1), ("tools/list", 2)] {
+        let request = TransportRequest {
+            id: 1,
+            method,
+            params: None,
+            headers: &[],
+        };
+        let given_up = timeout(Duration::from_millis(10), channel.request(request)).await;
+        given_up.expect_err("no answer");
+        let mut sent = Vec::new();
+        outgoing.recv_many(&mut sent, OUTBOX_CAPACITY).await;
+        assert_eq!(sent.len(), messages, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn a_message_after_the_end_is_refused_with_the_reason_of_the_end() {
+    let folder = TempDir::new().expect("a folder");
+    let inbound = Arc::new(inbound_in(&folder));
+    let (channel, outgoing) = LineChannel::new(inbound.clone());
+    inbound.pending.end(&EndReason::Unresponsive);
+    drop(outgoing);
+    for is_output_ended in [false, true] {
+        if is_output_ended {
+            channel.end_output();
+        }
+        let refused = channel.try_send(Vec::new());
+        assert!(
+            matches!(
+                refused,
+                Err(TransportError::NotSent(NotSentReason::Ended(
+                    EndReason::Unresponsive
+                )))
+            ),
+            "{refused:?}"
+        );
+    }
 }
 
 #[test]

@@ -8,8 +8,9 @@ use nix::{
     unistd::Pid,
 };
 
-/// Sends a signal to every descendant of a process except for those in `except`, and returns how
-/// many there were. Zombies do not count: they only wait to be reaped.
+/// Sends a signal to every descendant of a process except for those in `except` and their
+/// descendants. Returns the number of processes that were signalled. Zombies do not count: they
+/// only wait to be reaped.
 pub(super) fn signal_descendants(root: Pid, signal: Signal, except: &[Pid]) -> usize {
     let found = find_descendants(root, except);
     for pid in &found {
@@ -19,7 +20,7 @@ pub(super) fn signal_descendants(root: Pid, signal: Signal, except: &[Pid]) -> u
 }
 
 /// Returns the descendants of a process, parents before their children, without those in `except`
-/// and what they started.
+/// and their descendants.
 fn find_descendants(root: Pid, except: &[Pid]) -> Vec<Pid> {
     let Ok(processes) = procfs::process::all_processes() else {
         return Vec::new();
@@ -43,8 +44,8 @@ fn find_descendants(root: Pid, except: &[Pid]) -> Vec<Pid> {
             if except.contains(&Pid::from_raw(pid)) {
                 continue;
             }
-            // The first thread of a process may have ended while others run: the children of such
-            // a zombie are still its own.
+            // A process counts as a zombie if its first thread has ended, but other threads may
+            // still run, and its children are still below it.
             waiting.push(pid);
             if !is_zombie {
                 found.push(Pid::from_raw(pid));
@@ -55,11 +56,11 @@ fn find_descendants(root: Pid, except: &[Pid]) -> Vec<Pid> {
 }
 
 /// Returns the processes whose environment holds a variable with this value.
-pub(super) fn find_marked(name: &str, value: &str) -> Vec<Pid> {
+pub(super) fn find_by_variable(name: &str, value: &str) -> Vec<Pid> {
     let Ok(processes) = procfs::process::all_processes() else {
         return Vec::new();
     };
-    let is_marked = |process: &procfs::process::Process| {
+    let has_variable = |process: &procfs::process::Process| {
         let environment = process.environ();
         environment.is_ok_and(|variables| {
             variables
@@ -69,7 +70,7 @@ pub(super) fn find_marked(name: &str, value: &str) -> Vec<Pid> {
     };
     processes
         .flatten()
-        .filter(is_marked)
+        .filter(has_variable)
         .map(|process| Pid::from_raw(process.pid))
         .collect()
 }

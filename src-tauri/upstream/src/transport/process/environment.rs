@@ -1,12 +1,12 @@
-//! The environment of a server: a few variables of the hub, and those of the server's spec. A
-//! server does not see the other variables, because they may hold the keys of other programs.
+//! The environment of a server: a few variables of the hub, the PATH of the login shell, the
+//! variables of the server's spec, and the id of the hub's run. A server does not see the other
+//! variables of the hub, because they may hold the keys of other programs.
 
 use std::collections::BTreeMap;
 
 use super::login_path::login_path;
 
-/// Marks the processes of a hub's run, so that the guard finds those that are not below it any
-/// more.
+/// Marks the processes of a hub's run, so that the guard finds those that are no longer below it.
 pub(super) const RUN_ID_VARIABLE: &str = "DRAWBRIDGE_RUN";
 
 const PASSED_VARIABLES: &[&str] = &[
@@ -53,8 +53,8 @@ const PASSED_VARIABLES: &[&str] = &[
 ];
 
 pub(super) async fn build_environment(
-    spec: &BTreeMap<String, String>,
-    run: &str,
+    spec_env: &BTreeMap<String, String>,
+    run_id: &str,
 ) -> BTreeMap<String, String> {
     let passed = |(name, _): &(String, String)| {
         PASSED_VARIABLES.contains(&name.as_str()) || name.starts_with("LC_")
@@ -65,9 +65,10 @@ pub(super) async fn build_environment(
         .collect();
     env.insert("PATH".into(), login_path().await.to_owned());
     env.extend(
-        spec.iter()
+        spec_env
+            .iter()
             .map(|(name, value)| (name.clone(), value.clone())),
     );
-    env.insert(RUN_ID_VARIABLE.into(), run.to_owned());
+    env.insert(RUN_ID_VARIABLE.into(), run_id.to_owned());
     env
 }

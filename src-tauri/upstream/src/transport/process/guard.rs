@@ -1,10 +1,10 @@
 //! The guard: a second process of Drawbridge that waits for the hub to end, however it ends, and
 //! then ends every server process that is left.
 //!
-//! The hub holds one end of the guard's stdin, which even `kill -9` closes. On Linux, the guard
-//! also makes the [`supervisor`](super::supervisor) of each server, and is the child subreaper
-//! above them. On other systems, the hub reports the process groups that run. On Windows, Job
-//! Objects end the processes, and there is no guard.
+//! The hub holds one end of the guard's stdin, which even `kill -9` of the hub closes. On Linux,
+//! the guard also makes the [`supervisor`](super::supervisor) of each server, and is the child
+//! subreaper above the supervisors. On other Unix systems, the hub reports to the guard which
+//! process groups run. On Windows, Job Objects end the processes, and there is no guard.
 
 use std::{
     io,
@@ -28,7 +28,7 @@ use linux as platform;
 use other as platform;
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::Supervised;
+pub(super) use linux::NewSupervisor;
 
 /// The hub's end of the guard's stdin.
 #[cfg(target_os = "linux")]
@@ -63,16 +63,18 @@ pub struct Guard {
 
 /// The guard's process.
 enum GuardProcess {
-    /// No guard runs. The next process that needs one starts it.
+    /// No guard runs. The next server that needs one starts it.
     NotStarted,
     Running(Child, GuardLink),
+    /// No guard runs, and none is started again. It was dismissed, could not be started, or has
+    /// ended.
     Gone,
 }
 
 impl Guard {
-    /// Creates the guard of a new run. Its process is started with the first server. If the program
-    /// cannot become a guard (a test's own process), there is none, and servers end only when the
-    /// hub ends gracefully.
+    /// Creates the guard of a new run. Its process is started with the first server. If this
+    /// program cannot become a guard (a test's own process), there is none, and servers may be left
+    /// if the hub is killed.
     pub fn new() -> Self {
         Self {
             run_id: random::id().into(),
@@ -88,15 +90,15 @@ impl Guard {
     /// Makes the supervisor of a new server; `None` if there is no guard that could make it. If the
     /// guard has ended, starts another one.
     #[cfg(target_os = "linux")]
-    pub(super) fn make_supervisor(&self) -> Option<Supervised> {
+    pub(super) fn make_supervisor(&self) -> Option<NewSupervisor> {
         let mut process = self.lock();
         for _ in 0..2 {
             process.start_if_needed(&self.run_id);
             let GuardProcess::Running(guard, link) = &mut *process else {
                 return None;
             };
-            match Supervised::request(link) {
-                Ok(supervised) => return Some(supervised),
+            match NewSupervisor::request(link) {
+                Ok(supervisor) => return Some(supervisor),
                 Err(error) => {
                     tracing::error!("The guard process has ended ({error}). It is started again");
                     let _ = guard.kill();

@@ -1,5 +1,5 @@
-//! The PATH of the user's login shell. A program started from a desktop has a shorter PATH, in
-//! which `npx` of nvm or `uvx` in a user's own folder are not found.
+//! The PATH of the user's login shell. A program that was started from a desktop has a shorter
+//! PATH, in which `npx` of nvm and `uvx` in a user's own folder are not found.
 
 use std::{process::Stdio, time::Duration};
 
@@ -13,7 +13,7 @@ const MARK: &str = "\u{1}drawbridge\u{1}";
 static LOGIN_PATH: OnceCell<String> = OnceCell::const_new();
 
 /// Returns the PATH of the login shell, followed by the folders that only the hub's own PATH has.
-/// The shell is run once.
+/// If the shell does not answer, returns the hub's own PATH. The shell is run once.
 pub(super) async fn login_path() -> &'static str {
     LOGIN_PATH
         .get_or_init(|| async {

@@ -43,7 +43,7 @@ pub enum PackageVersionError {
     NoDigest,
 }
 
-/// The programs, the environment and the folder of a server.
+/// Runs programs in the environment and the folder of a server.
 struct Runner {
     env: BTreeMap<String, String>,
     folder: PathBuf,
@@ -65,7 +65,8 @@ struct NpxMember {
     packages: Vec<String>,
 }
 
-/// Returns the version of a package of the spec that is in use, or the digest of an image.
+/// Returns the version of a package, or the digest of an image, that the next start of the server
+/// would use without a download.
 ///
 /// # Errors
 /// Returns an error if the package was never downloaded, or if its version cannot be found.
@@ -76,7 +77,7 @@ pub async fn find_version(
     if package.with_version("").is_none() {
         return Err(PackageVersionError::Address);
     }
-    // Secrets are not resolved: no program here needs one.
+    // Variables with secrets are left out: no program that runs here needs one.
     let mut env = spec.env.clone();
     env.retain(|_, value| !has_reference(value));
     let mut env = environment::build_environment(&env, "").await;
@@ -132,8 +133,7 @@ impl Runner {
             .ok_or_else(|| not_downloaded(package))
     }
 
-    /// Asks uv, which runs a Python program in the environment of the package, and downloads
-    /// nothing.
+    /// Asks Python in the environment of the package, which uv starts without a download.
     async fn find_uv_version(&self, package: &Package<'_>) -> Result<String, PackageVersionError> {
         let code = format!(
             "import importlib.metadata as m; print(m.version({:?}))",
@@ -161,7 +161,8 @@ impl Runner {
         let args = ["image", "inspect", "--format", format, package.text];
         let digests = match self.run(package.program, &args).await {
             Err(PackageVersionError::Failed { .. }) => {
-                // The image is missing, or the daemon does not answer.
+                // The image is missing, or the daemon does not answer. In the latter case, `ps`
+                // fails too.
                 self.run(package.program, &["ps", "--last", "1", "--quiet"])
                     .await?;
                 return Err(not_downloaded(package));
@@ -187,22 +188,23 @@ fn not_downloaded(package: &Package<'_>) -> PackageVersionError {
     }
 }
 
-/// Returns the version of the package in the folder that npx made for it.
+/// Returns the version of the package in the cache of npx, which has a folder for each set of
+/// packages. If several folders have the package, the one that was changed last counts.
 async fn find_in_npx_cache(cache: &Path, package: &Package<'_>) -> Option<String> {
     let mut newest: Option<(SystemTime, String)> = None;
     let mut entries = fs::read_dir(cache).await.ok()?;
     while let Ok(Some(entry)) = entries.next_entry().await {
         let folder = entry.path();
-        let Some(made_for) = read_package_json(&folder).await else {
+        let Some(package_json) = read_package_json(&folder).await else {
             continue;
         };
-        let is_same = match &made_for.npx {
+        let is_for_package = match &package_json.npx {
             Some(npx) => npx.packages.iter().any(|text| text == package.text),
             // Older versions of npm do not say for which packages they made the folder.
-            None => made_for.dependencies.contains_key(package.name),
+            None => package_json.dependencies.contains_key(package.name),
         };
         let installed = folder.join("node_modules").join(package.name);
-        let Some(version) = read_version(&installed).await.filter(|_| is_same) else {
+        let Some(version) = read_version(&installed).await.filter(|_| is_for_package) else {
             continue;
         };
         let metadata = fs::metadata(installed.join("package.json")).await.ok()?;

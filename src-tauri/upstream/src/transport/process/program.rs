@@ -1,5 +1,5 @@
-//! Identifies the program that a spec starts, so that a person can accept it and a replaced one is
-//! noticed.
+//! Identifies the program that a spec starts, so that a person can accept it, and Drawbridge
+//! notices if it is replaced.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -17,8 +17,8 @@ use drawbridge_model::{
 
 use super::{find_program, home_dir, login_path::login_path};
 
-/// Programs that run packages, images or scripts. A system upgrade replaces them, so only
-/// their path counts.
+/// Programs that run packages, images or scripts. A system upgrade replaces these programs, so only
+/// their paths count.
 const RUNTIMES: &[&str] = &[
     // Packages and images, which the arguments name.
     "npx",
@@ -57,12 +57,12 @@ const RUNTIMES: &[&str] = &[
     "cmd",
     "env",
 ];
-/// The endings of files that an interpreter or the system runs.
-const SCRIPT_ENDINGS: &[&str] = &[
+/// The extensions of files that an interpreter or the system runs.
+const SCRIPT_EXTENSIONS: &[&str] = &[
     "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "py", "pyw", "pyc", "pyz", "rb", "pl",
     "php", "lua", "sh", "bash", "zsh", "fish", "ps1", "bat", "cmd", "exe", "jar", "dll", "wasm",
 ];
-/// Options of runtimes whose value is the folder that later arguments are relative to.
+/// Options of runtimes whose value is the folder to which later arguments are relative.
 const FOLDER_OPTIONS: &[&str] = &[
     "--directory",
     "--project",
@@ -72,16 +72,17 @@ const FOLDER_OPTIONS: &[&str] = &[
     "-C",
 ];
 
-/// The state of a file that changes with its content.
+/// The metadata of a file that changes when its content does.
 #[derive(Clone, PartialEq)]
 struct Stamp {
     size: u64,
     modified: Option<SystemTime>,
-    /// Device, inode and the time of the last change of either, where the system has them.
+    /// The device, the inode, and the time of the inode's last change in seconds and nanoseconds; 0
+    /// on systems without them.
     node: (u64, u64, i64, i64),
 }
 
-/// The digests of files that have not changed since they were read.
+/// The digests of files, each with the stamp that the file had when it was read.
 static DIGESTS: LazyLock<Mutex<HashMap<PathBuf, (Stamp, String)>>> = LazyLock::new(Mutex::default);
 
 /// Returns the program that a spec starts now; `None` for a remote server.
@@ -129,8 +130,8 @@ pub async fn identify(spec: &ServerSpec) -> Option<Program> {
     )
 }
 
-/// Returns the files whose content counts: the program, unless it is a runtime, and the scripts
-/// among the arguments.
+/// Returns the files whose content identifies the program: the program itself, unless it is a
+/// runtime, and the scripts among the arguments.
 pub(super) fn list_files(program: &Path, args: &[String], folder: &Path) -> Vec<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     let mut files = Vec::new();
@@ -153,9 +154,11 @@ pub(super) fn list_files(program: &Path, args: &[String], folder: &Path) -> Vec<
         is_folder = FOLDER_OPTIONS.contains(&value);
         let is_script = Path::new(value)
             .extension()
-            .and_then(|ending| ending.to_str())
-            .is_some_and(|ending| SCRIPT_ENDINGS.contains(&ending.to_lowercase().as_str()));
-        // The first argument of a runtime may be a script without an ending.
+            .and_then(|extension| extension.to_str())
+            .is_some_and(|extension| {
+                SCRIPT_EXTENSIONS.contains(&extension.to_lowercase().as_str())
+            });
+        // The first argument of a runtime that is no option may be a script without an extension.
         let is_first = expects_script && !arg.starts_with('-');
         expects_script &= !is_first;
         if is_script || is_first {
@@ -163,7 +166,7 @@ pub(super) fn list_files(program: &Path, args: &[String], folder: &Path) -> Vec<
             files.extend(found.filter(|file| file.is_file()));
         }
     }
-    // An absolute path is the same in each folder.
+    // Joined to each folder, an absolute path stays the same.
     let mut seen = BTreeSet::new();
     files.retain(|file| seen.insert(file.clone()));
     files
@@ -181,8 +184,8 @@ fn is_runtime(program: &Path) -> bool {
     RUNTIMES.contains(&name)
 }
 
-/// Returns the digest of a file, from memory if the file has not changed; an empty text if it
-/// cannot be read.
+/// Returns the digest of a file, or an empty text if the file cannot be read. A file that has not
+/// changed since the last time is not read again.
 fn digest_of(file: &Path) -> String {
     let Ok(metadata) = fs::metadata(file) else {
         return String::new();

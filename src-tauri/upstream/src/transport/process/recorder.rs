@@ -1,13 +1,13 @@
-//! Records what the processes of a server use: threads of the supervisor receive notice of the
+//! Records what the processes of a server use: a thread of the supervisor receives notice of the
 //! system calls that open, create, rename and remove files, start programs, and name addresses
-//! (seccomp's user notification, which needs no rights).
+//! (seccomp's user notification, which needs no privileges).
 //!
-//! A recorder observes and decides nothing. Each call continues as if nobody watched, and the
-//! recorder reads its arguments from the memory of the process just before. The process may change
-//! them afterwards, so a report is no defence against a server that wants to hide something. The
-//! only calls that do not continue are those that the sandbox of the server refuses by their
-//! numbers alone: the recorder answers them with the error that the filter of the sandbox would
-//! have returned, and without a recorder they fail too.
+//! A recorder observes and decides nothing. It reads the arguments of a call from the memory of the
+//! process, and then lets the call continue. The process may change the arguments in between, so a
+//! report is no defence against a server that wants to hide something. The only calls that do not
+//! continue are those that the sandbox of the server refuses by their numbers and registers alone:
+//! the recorder answers them with the error that the filter of the sandbox would have returned, and
+//! without a recorder they fail too.
 
 mod process_memory;
 mod summary;
@@ -29,11 +29,12 @@ use std::{
         mpsc::{self, RecvTimeoutError},
     },
     thread::{self, JoinHandle},
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use drawbridge_model::access_report::{
-    AccessSummary, AddressKind, AddressUse, FileAccess, ProgramUse, RefusedCall,
+use drawbridge_model::{
+    access_report::{AccessSummary, AddressKind, AddressUse, FileAccess, ProgramUse, RefusedCall},
+    clock,
 };
 use nix::{
     errno::Errno,
@@ -57,19 +58,20 @@ use super::{
 };
 use summary::Summary;
 
-/// How often a summary is sent at most.
+/// The shortest time between two summaries, except for the last one.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
-/// How much older than the clock the time of a file may be.
+/// How far the time at which a file was created may lag behind the clock, because file systems use
+/// a coarser clock.
 const CLOCK_STEP: Duration = Duration::from_millis(100);
 /// How many observed calls may wait to be summed up. Beyond that, they are only counted.
 const MAX_WAITING: usize = 8192;
 /// How many files are remembered, so that a file that is opened again costs little.
 const MAX_REMEMBERED: usize = 16_384;
-/// The file systems that describe the system and its processes. Links in them differ for each
-/// reader.
-const DESCRIPTIONS: &[&str] = &["/proc", "/sys", "/dev/fd"];
+/// The folders with which the kernel describes the system and its processes. Links in them differ
+/// for each reader.
+const KERNEL_FOLDERS: &[&str] = &["/proc", "/sys", "/dev/fd"];
 /// Local sockets that the C library looks for on its own. Programs work without them.
-const NAME_SERVICES: &[&str] = &[
+const C_LIBRARY_SOCKETS: &[&str] = &[
     "/run/nscd/socket",
     "/var/run/nscd/socket",
     "/run/systemd/resolve/io.systemd.Resolve",
@@ -78,13 +80,13 @@ const NAME_SERVICES: &[&str] = &[
     "/run/systemd/journal",
 ];
 
-/// A recorder with its threads. One answers, and the other sums up.
+/// A running recorder.
 pub(super) struct Recorder {
-    listener: mpsc::SyncSender<Listener>,
+    listener_sender: mpsc::SyncSender<Listener>,
     summaries: mpsc::Receiver<AccessSummary>,
-    /// Becomes readable when there is a summary. If it is shut down, the recorder ends.
+    /// Becomes readable when there is a summary. The recorder ends when this is shut down.
     wake_up: UnixStream,
-    /// The one that answers, and the one that sums up.
+    /// The thread that answers notifications, and the thread that sums up.
     threads: [JoinHandle<()>; 2],
 }
 
@@ -96,14 +98,14 @@ impl Recorder {
     ) -> io::Result<Self> {
         let (wake_up, far_end) = UnixStream::pair()?;
         wake_up.set_nonblocking(true)?;
-        let (listener, received) = mpsc::sync_channel(1);
+        let (listener_sender, received) = mpsc::sync_channel(1);
         let (sender, summaries) = mpsc::channel();
         let (observed, observations) = mpsc::sync_channel(MAX_WAITING);
         let missed = Arc::new(AtomicU32::new(0));
         let observer = Observer::new(request, confinement.map(AllowedAccess::new));
         let reader = Reader {
             is_confined: confinement.is_some(),
-            root: root_of(Path::new("/")),
+            root: read_device_and_inode(Path::new("/")),
         };
         let (supervisor, counter) = (far_end.try_clone()?, missed.clone());
         let summing = thread::Builder::new().spawn(move || {
@@ -115,16 +117,16 @@ impl Recorder {
             }
         })?;
         Ok(Self {
-            listener,
+            listener_sender,
             summaries,
             wake_up,
             threads: [answering, summing],
         })
     }
 
-    /// Returns where the thread that installs the filter sends its listener.
-    pub(super) fn listener(&self) -> mpsc::SyncSender<Listener> {
-        self.listener.clone()
+    /// Returns the sender through which the thread that installs the filter passes its listener.
+    pub(super) fn listener_sender(&self) -> mpsc::SyncSender<Listener> {
+        self.listener_sender.clone()
     }
 
     /// Returns the descriptor that becomes readable when there is a summary.
@@ -142,12 +144,12 @@ impl Recorder {
     /// Ends the recorder once no process of the server is left, and returns the last summary.
     pub(super) fn finish(self) -> Option<AccessSummary> {
         let Self {
-            listener,
+            listener_sender,
             summaries,
             wake_up,
             threads,
         } = self;
-        drop(listener);
+        drop(listener_sender);
         let _ = wake_up.shutdown(std::net::Shutdown::Write);
         for thread in threads {
             let _ = thread.join();
@@ -156,7 +158,7 @@ impl Recorder {
     }
 }
 
-/// Says why the filter of a recorder cannot be installed.
+/// Returns the reason why the filter of a recorder cannot be installed, for people.
 pub(super) fn explain_failure(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EINVAL | libc::ENOSYS | libc::EOPNOTSUPP) => {
@@ -170,8 +172,8 @@ pub(super) fn explain_failure(error: &io::Error) -> String {
     }
 }
 
-/// Installs the filter of a recorder for this thread, which no sandbox confines, and all that it
-/// starts.
+/// Installs the filter of a recorder for this thread and all that it starts. The thread must not be
+/// in a sandbox, which installs such a filter itself.
 pub(super) fn install_for_this_thread() -> io::Result<Listener> {
     let calls = system_calls::observed_calls().map_err(io::Error::other)?;
     let filter = build_notifying_filter(calls, OtherArchitecture::Allowed);
@@ -179,8 +181,8 @@ pub(super) fn install_for_this_thread() -> io::Result<Listener> {
 }
 
 /// Answers every notification until no process with the filter is left, or the supervisor ends the
-/// recorder. Looks at no files but those of `/proc`, which answer at once: another file system may
-/// be slow, or be served by the very process that waits for the answer.
+/// recorder. Accesses no files except in `/proc`, which never blocks: another file system may be
+/// slow, or be served by the very process that waits for the answer.
 fn answer_until_end(
     listener: &Listener,
     reader: &Reader,
@@ -196,7 +198,7 @@ fn answer_until_end(
         ];
         match poll(&mut ready, PollTimeout::NONE) {
             Ok(_) | Err(Errno::EINTR) => {}
-            // Nothing could be answered any more.
+            // Without `poll`, no notification could be answered any more.
             Err(_) => return,
         }
         let [notice, end] = ready.map(|fd| fd.revents().unwrap_or(PollFlags::empty()));
@@ -214,7 +216,8 @@ fn answer_until_end(
     }
 }
 
-/// Adds what is observed to the summary, and sends it, until the calls have ended.
+/// Adds the observed calls to the summary, and sends the summary when it has news, until the
+/// answering thread has ended. Then sends it a last time.
 fn sum_up_until_end(
     observed: &mpsc::Receiver<Observed>,
     mut observer: Observer,
@@ -253,7 +256,7 @@ fn send(summary: &Summary, mut supervisor: &UnixStream, summaries: &mpsc::Sender
 /// Reads the arguments of calls.
 struct Reader {
     is_confined: bool,
-    /// The device and the number of this process's root folder.
+    /// The device and the inode of this process's root folder.
     root: Option<(u64, u64)>,
 }
 
@@ -261,10 +264,10 @@ struct Reader {
 struct Observer {
     summary: Summary,
     allowed: Option<AllowedAccess>,
-    /// What is counted and not listed.
+    /// Files that are counted and not listed.
     system: Vec<PathBuf>,
     own_folder: Option<PathBuf>,
-    /// The files that were added, by how they were used.
+    /// The files that were added, each with how it was used.
     remembered: HashSet<(PathBuf, FileNeed)>,
 }
 
@@ -295,8 +298,9 @@ enum Observed {
     RefusedCall(RefusedCall),
     IoUring,
     Nothing,
-    /// By a process that sees another root folder.
+    /// A file or program, used by a process that sees another root folder.
     Elsewhere,
+    /// The arguments of the call cannot be read.
     Unreadable,
 }
 
@@ -310,7 +314,8 @@ impl Reader {
     ) -> Observed {
         let action = system_calls::find_action(notification.call);
         let observed = action.and_then(|action| self.read(action, notification));
-        // After the answer, the id of the thread may belong to another one.
+        // Checked before the answer, because afterwards the id of the thread may belong to another
+        // thread.
         let is_valid = listener.is_waiting(notification);
         let is_elsewhere = is_valid && self.is_elsewhere(notification.thread);
         let answer = match action {
@@ -331,7 +336,7 @@ impl Reader {
 
     /// Returns whether a thread sees another root folder, such as that of a container.
     fn is_elsewhere(&self, thread: i32) -> bool {
-        let root = root_of(Path::new(&format!("/proc/{thread}/root/")));
+        let root = read_device_and_inode(Path::new(&format!("/proc/{thread}/root/")));
         root.is_some() && root != self.root
     }
 
@@ -360,7 +365,11 @@ impl Reader {
                     None => Observed::Nothing,
                 }
             }
-            Action::Create(named) | Action::Remove(named) => Observed::Files(vec![change(named)?]),
+            Action::Create(named) => Observed::Files(vec![NamedFile {
+                made_at: Some(UNIX_EPOCH + Duration::from_micros(clock::now_micros())),
+                ..change(named)?
+            }]),
+            Action::Link(named) | Action::Remove(named) => Observed::Files(vec![change(named)?]),
             Action::Truncate(named) => Observed::Files(vec![used(named, FileNeed::Write)?]),
             Action::Rename(from, to) => Observed::Files(vec![change(from)?, change(to)?]),
             Action::Execute { file: named, flags } => {
@@ -454,14 +463,15 @@ impl Observer {
         self.summary.add_file(resolved, access, is_folder, refused);
     }
 
-    /// Returns whether every sandbox of this server allows this.
+    /// Returns whether this use is counted and not listed, because every sandbox of this server
+    /// allows it.
     fn is_ordinary(&self, path: &Path, need: FileNeed) -> bool {
         let is_own = self
             .own_folder
             .as_ref()
             .is_some_and(|own| path.starts_with(own) && (need != FileNeed::Change || path != own));
         is_own
-            || is_ordinary_device(path)
+            || is_ordinary_device(path, need)
             || need == FileNeed::Read && is_below_any(path, &self.system)
     }
 
@@ -472,7 +482,7 @@ impl Observer {
     }
 
     fn add_program(&mut self, path: &Path) {
-        // A shell tries each folder of the PATH.
+        // A shell tries each folder of the PATH, so the program may not exist.
         let Ok(resolved) = fs::canonicalize(path) else {
             return;
         };
@@ -491,7 +501,7 @@ impl Observer {
         let NamedAddress { kind, address } = named;
         if let Address::Local(name) = &address {
             let is_missing = name.starts_with('/') && !Path::new(name).exists();
-            if is_missing || NAME_SERVICES.iter().any(|one| name.starts_with(one)) {
+            if is_missing || C_LIBRARY_SOCKETS.iter().any(|path| name.starts_with(path)) {
                 return;
             }
         }
@@ -529,8 +539,8 @@ fn to_int(argument: u64) -> i32 {
     i32::from_le_bytes([a, b, c, d])
 }
 
-/// Returns what opening a file with these flags needs; `None` if it is opened neither for reading
-/// nor for writing.
+/// Returns how a call that opens a file with these flags uses it; `None` if the file is opened
+/// neither for reading nor for writing.
 fn open_need(flags: i32) -> Option<FileNeed> {
     if flags & libc::O_PATH != 0 {
         return None;
@@ -545,8 +555,8 @@ fn open_need(flags: i32) -> Option<FileNeed> {
     })
 }
 
-fn root_of(root: &Path) -> Option<(u64, u64)> {
-    let metadata = fs::metadata(root).ok()?;
+fn read_device_and_inode(path: &Path) -> Option<(u64, u64)> {
+    let metadata = fs::metadata(path).ok()?;
     Some((metadata.dev(), metadata.ino()))
 }
 
@@ -576,7 +586,7 @@ fn read_path(notification: &Notification, named: PathArgument) -> Option<PathBuf
 /// written or changed, if its folder does not.
 fn resolve(path: &Path, need: FileNeed) -> Option<PathBuf> {
     let lexical = normalize(path);
-    if DESCRIPTIONS
+    if KERNEL_FOLDERS
         .iter()
         .any(|folder| lexical.starts_with(folder))
     {
@@ -602,7 +612,7 @@ fn existed_before(path: &Path, made_at: SystemTime) -> bool {
     created.is_ok_and(|created| created + CLOCK_STEP < made_at)
 }
 
-/// Removes `.` and `..` from a path, without a look at its links.
+/// Removes `.` and `..` from a path without resolving its links.
 fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
@@ -651,7 +661,7 @@ fn read_connection(
         (Address::Ip(..), kind) => {
             let socket = to_int(argument(named.socket));
             match (process_memory::is_stream(notification.thread, socket), kind) {
-                // Any free port on which datagrams arrive.
+                // Ports for datagrams are not reported, because a sandbox does not limit them.
                 (Some(false), AddressKind::Bind) => return Some(Observed::Nothing),
                 (Some(false), _) => AddressKind::Udp,
                 (Some(true), AddressKind::Udp) => AddressKind::Connect,
@@ -662,7 +672,8 @@ fn read_connection(
     Some(Observed::Address(NamedAddress { kind, address }))
 }
 
-/// Reads a `sockaddr`. Returns `None` for an address that names no peer.
+/// Reads a `sockaddr`. Returns `None` if it is incomplete, or names neither an IP address nor a
+/// local socket.
 fn parse_address(bytes: &[u8]) -> Option<Address> {
     let family = u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?);
     match i32::from(family) {
@@ -680,13 +691,13 @@ fn parse_address(bytes: &[u8]) -> Option<Address> {
         libc::AF_UNIX => {
             let name = bytes.get(2..).filter(|name| !name.is_empty())?;
             // The name of an abstract socket begins with NUL.
-            let (mark, name) = match name.strip_prefix(b"\0") {
+            let (prefix, name) = match name.strip_prefix(b"\0") {
                 Some(name) => ("@", name),
                 None => ("", name),
             };
             let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
             let name = String::from_utf8_lossy(name);
-            (!name.is_empty()).then(|| Address::Local(format!("{mark}{name}")))
+            (!name.is_empty()).then(|| Address::Local(format!("{prefix}{name}")))
         }
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! What the hub asks a supervisor to record, and where the results go.
+//! The hub's request to a supervisor to record what a server uses, and the receiver of the results.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -11,15 +11,16 @@ pub type RecordingSink = Arc<dyn Fn(RecordedAccess) + Send + Sync>;
 /// Asks a supervisor to record what the server uses.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct RecordingRequest {
-    /// What every sandbox lets this server read. It is counted, and not listed.
+    /// The files that every sandbox lets this server read. Reads of them are counted, and not
+    /// listed.
     pub(super) system: Vec<PathBuf>,
-    /// The server's own folder in its sandbox. It is counted too.
+    /// The server's own folder in its sandbox. Uses of the files in it are counted, and not listed.
     pub(super) own_folder: Option<PathBuf>,
-    /// The user's home folder.
+    /// The user's home folder, whose caches are listed as one entry each.
     pub(super) home: Option<PathBuf>,
 }
 
-/// Returns whether this system can record at all.
+/// Returns whether runs can be recorded on this operating system. An old kernel may still refuse.
 pub fn is_available() -> bool {
     cfg!(target_os = "linux")
 }

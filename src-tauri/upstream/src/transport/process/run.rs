@@ -9,12 +9,12 @@ use tokio::{
 
 use super::{Launch, Pipes, Process, ProcessExit, SpawnError, guard::Guard};
 
-/// How much of stderr is read before the program counts as one that floods, in bytes.
+/// The most bytes that a program may write to its stderr.
 const MAX_STDERR: usize = 1024 * 1024;
 /// How much of the end of stderr is kept, in bytes.
 const STDERR_TAIL: usize = 1024;
-/// How long the pipes are read after the program has ended: a process that it left behind may hold
-/// them open.
+/// How long the pipes are still read after the program has ended. A process that the program left
+/// behind may hold them open.
 const PIPE_GRACE: Duration = Duration::from_secs(1);
 
 /// The limits of one run.
@@ -37,7 +37,7 @@ pub enum RunError {
     #[error("{exit}{}", quoted(.stderr))]
     Failed {
         exit: ProcessExit,
-        /// The last line of its stderr; may be empty.
+        /// The last line on stderr; may be empty.
         stderr: String,
     },
     #[error("its output cannot be read: {0}")]
@@ -48,8 +48,8 @@ pub enum RunError {
 /// is dropped, the program and its tree are ended.
 ///
 /// # Errors
-/// Returns an error if the program cannot be started, exceeds a limit, or ends with another exit
-/// code than 0.
+/// Returns an error if the program cannot be started, exceeds a limit, or does not end with exit
+/// code 0.
 pub async fn run_program(
     launch: &Launch,
     guard: &Guard,

@@ -12,7 +12,7 @@ use super::{ProcessExit, environment, platform};
 /// The timeout of each program that is run.
 const PROGRAM_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Checks all runtimes concurrently.
+/// Checks these runtimes concurrently.
 pub async fn check(runtimes: &[Runtime]) -> Vec<RuntimeStatus> {
     let mut env = environment::build_environment(&BTreeMap::new(), "").await;
     env.remove(environment::RUN_ID_VARIABLE);
@@ -81,8 +81,8 @@ pub enum ProgramError {
     TimedOut(Duration),
 }
 
-/// Runs a program in `folder`, or else in the current folder, and returns the beginning of its
-/// stdout.
+/// Runs a program in `folder`, or else in the current folder, and returns its stdout. A program
+/// that writes more than 4 KiB may fail, because its stdout is closed then.
 ///
 /// # Errors
 /// Returns an error if the program fails or does not end in time.
@@ -128,13 +128,13 @@ fn version_args(runtime: Runtime) -> &'static [&'static str] {
         Runtime::Npx | Runtime::Uvx | Runtime::Docker | Runtime::Node | Runtime::Python => {
             &["--version"]
         }
-        // `dnx` runs tools, and would take `--version` as the name of one.
+        // `dnx` runs tools, and would take `--version` as the name of a tool.
         Runtime::Dnx => &["--help"],
     }
 }
 
-/// Returns the first word that begins with a digit: `Docker version 28.2.2, build e6534b4`,
-/// `v22.3.0`, `uvx 0.5.1 (abc)`.
+/// Returns the first word of the first line that begins with a digit, or with a `v`, which is left
+/// out: as in `Docker version 28.2.2, build e6534b4`, `v22.3.0` and `uvx 0.5.1 (abc)`.
 fn parse_version(output: &str) -> Option<String> {
     let words = output.lines().next()?.split([' ', ',']);
     let mut numbers = words.map(|word| word.strip_prefix('v').unwrap_or(word));

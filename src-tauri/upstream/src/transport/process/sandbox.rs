@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::{home_dir, program};
 use folders::{list_folders, own_environment};
 
-/// The folder for temporary files in a server's own folder.
+/// The name of the folder for temporary files, which is in a server's own folder.
 const TEMPORARY_FOLDER: &str = "tmp";
 
 /// Devices that hold no data. Programs expect to read and write them.
@@ -28,13 +28,14 @@ const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"];
 #[cfg(target_os = "linux")]
 const RANDOM_DEVICES: &[&str] = &["/dev/random", "/dev/urandom"];
 
-/// Variables that make runners use the packages that they have, instead of asking their registry.
-const OFFLINE: &[(&str, &str)] = &[("UV_OFFLINE", "1"), ("npm_config_offline", "true")];
+/// Variables that make `uvx` and `npx` use the packages that they have downloaded, instead of
+/// asking a registry.
+const OFFLINE_VARIABLES: &[(&str, &str)] = &[("UV_OFFLINE", "1"), ("npm_config_offline", "true")];
 
-/// The sandbox to start a server in.
+/// The sandbox in which a server is started.
 pub struct LaunchSandbox {
     pub sandbox: Sandbox,
-    /// The server's own folder. It is created if it does not exist.
+    /// The server's own folder. If the server may use only listed files, the start creates it.
     pub own_folder: PathBuf,
 }
 
@@ -67,7 +68,7 @@ pub enum SandboxFailure {
     Refused(String),
 }
 
-/// What the processes of a server may use.
+/// The rules of a sandbox: what the processes of a server may use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Confinement {
     /// Absent if the server may use all files.
@@ -78,10 +79,10 @@ pub(super) struct Confinement {
     pub(super) local_sockets: bool,
 }
 
-/// The files that the processes of a server may use. A folder stands for all that is in it.
+/// The files that the processes of a server may use. A folder stands for everything in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileRules {
-    /// What programs need to run. Those that do not exist are ignored.
+    /// The files that programs need to run. Files that do not exist are ignored.
     pub(super) system: Vec<PathBuf>,
     pub(super) read: Vec<PathBuf>,
     pub(super) write: Vec<PathBuf>,
@@ -103,8 +104,9 @@ pub fn limits_ports() -> bool {
     return false;
 }
 
-/// Returns the rules of a sandbox for a program. Creates the server's own folder, and makes it the
-/// home folder in `env` if the server may not use all files.
+/// Returns the rules of a sandbox for a program. If the server may use only listed files, creates
+/// its own folder, and makes it the home folder in `env`. If the server may not use the network,
+/// adds the [`OFFLINE_VARIABLES`] to `env`. Variables of the spec are not changed.
 pub(super) fn resolve(
     launch: &LaunchSandbox,
     spec_env: &BTreeMap<String, String>,
@@ -143,7 +145,7 @@ pub(super) fn resolve(
         }
     };
     if sandbox.network == SandboxNetwork::None {
-        for (name, value) in OFFLINE {
+        for (name, value) in OFFLINE_VARIABLES {
             env.entry((*name).to_owned())
                 .or_insert_with(|| (*value).to_owned());
         }
@@ -157,7 +159,7 @@ pub(super) fn resolve(
     })
 }
 
-/// Returns the files that every sandbox lets this program read, besides its own folder.
+/// Returns the files that every sandbox lets this program read, besides the server's own folder.
 pub(super) fn list_included_files(
     program: &Path,
     args: &[String],

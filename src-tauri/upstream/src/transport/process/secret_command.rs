@@ -17,8 +17,8 @@ use super::{
 const TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_OUTPUT: usize = 64 * 1024;
 
-/// The beginning of the names of Drawbridge's own variables, which no other program gets.
-const OWN_VARIABLES: &str = "DRAWBRIDGE_";
+/// The prefix of Drawbridge's own variables. A command does not inherit them from the hub.
+const OWN_VARIABLE_PREFIX: &str = "DRAWBRIDGE_";
 
 /// Runs commands as the user, in the home folder and without a shell.
 pub struct SecretCommandRunner {
@@ -45,7 +45,7 @@ impl SecretCommandRunner {
         Self { guard }
     }
 
-    async fn print(&self, words: Vec<String>) -> Result<Secret, SecretCommandError> {
+    async fn read_secret(&self, words: Vec<String>) -> Result<Secret, SecretCommandError> {
         let mut words = words.into_iter();
         let launch = Launch {
             command: words.next().ok_or(SecretCommandError::Empty)?,
@@ -77,7 +77,7 @@ impl SecretCommands for SecretCommandRunner {
     fn run<'a>(&'a self, command: &'a str) -> BoxFuture<'a, Result<Secret, SecretError>> {
         Box::pin(async move {
             let printed = match shell_words::split(command) {
-                Ok(words) => self.print(words).await,
+                Ok(words) => self.read_secret(words).await,
                 Err(error) => Err(error.into()),
             };
             printed.map_err(|error| SecretError::Command {
@@ -88,20 +88,21 @@ impl SecretCommands for SecretCommandRunner {
     }
 }
 
-/// Returns the program of a command, for people.
+/// Returns the program that a command starts, as it is shown to people.
 pub fn program_name(command: &str) -> String {
     let words = shell_words::split(command).unwrap_or_default();
     words.first().map_or(command, String::as_str).to_owned()
 }
 
-/// Returns the hub's variables. Password managers are set up with variables, such as the address
-/// of a vault and the token for it. The PATH is the one of servers.
+/// Returns the hub's variables, except for Drawbridge's own and the PATH: a command gets the PATH
+/// of servers. Password managers are set up with variables, such as the address of a vault and the
+/// token for it.
 fn inherited_variables() -> BTreeMap<String, String> {
     env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, _)| {
             !name.eq_ignore_ascii_case("PATH")
-                && !name.to_ascii_uppercase().starts_with(OWN_VARIABLES)
+                && !name.to_ascii_uppercase().starts_with(OWN_VARIABLE_PREFIX)
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! The hub's end of a supervisor.
+//! The hub's end of the connection to a supervisor.
 
 use std::{io, os::fd::OwnedFd, process as std_process, sync::Arc};
 
@@ -17,7 +17,7 @@ use tokio::{
 
 use super::{
     Pipes, PreparedCommand, ProcessExit, SpawnError, Started,
-    guard::Supervised,
+    guard::NewSupervisor,
     recording::RecordingSink,
     supervisor::{ASK_TO_END, KILL, Report},
 };
@@ -25,7 +25,7 @@ use super::{
 /// The processes of a server below its supervisor. If this value is dropped, they are ended.
 pub(super) struct SupervisedTree {
     reports: Lines<BufReader<OwnedReadHalf>>,
-    /// Who learns what the server uses.
+    /// Receives what the server uses.
     recording: Option<RecordingSink>,
     commands: OwnedWriteHalf,
     supervisor: u32,
@@ -35,7 +35,7 @@ pub(super) struct SupervisedTree {
 impl SupervisedTree {
     /// Starts a server below a new supervisor, and returns it with its pipes.
     pub(super) async fn start(
-        supervised: Supervised,
+        supervisor: NewSupervisor,
         request: &PreparedCommand,
         command: &str,
         recording: Option<RecordingSink>,
@@ -44,12 +44,12 @@ impl SupervisedTree {
             command: command.to_owned(),
             source: Arc::new(source),
         };
-        let Supervised {
+        let NewSupervisor {
             control,
             stdin,
             stdout,
             stderr,
-        } = supervised;
+        } = supervisor;
         let to_pipes = || -> io::Result<(UnixStream, Pipes)> {
             control.set_nonblocking(true)?;
             let pipes = Pipes {
@@ -128,7 +128,7 @@ impl SupervisedTree {
         while let Ok(Some(_)) = self.next_report().await {}
     }
 
-    /// Returns the next report on the server itself. Passes on what a recorder reports.
+    /// Returns the next report on the server itself. Passes the reports of a recorder to the sink.
     async fn next_report(&mut self) -> io::Result<Option<Report>> {
         loop {
             match next_report(&mut self.reports).await? {
@@ -157,8 +157,8 @@ impl SupervisedTree {
         }
     }
 
-    /// Sends a command. A supervisor that has ended needs none, and one that reads nothing is
-    /// abandoned later.
+    /// Sends a command, and ignores a failure: a supervisor that has ended needs no command, and a
+    /// supervisor that does not read is abandoned later.
     fn send(&self, command: u8) {
         let _ = self.commands.try_write(&[command]);
     }

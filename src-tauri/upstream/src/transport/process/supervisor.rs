@@ -5,10 +5,10 @@
 //! that process leaves its group and session, clears its environment, and loses its parent. So the
 //! supervisor finds them all by descent. It ends once nothing is left below it.
 //!
-//! The hub and the supervisor are connected by a socket: the hub sends the command to start and
-//! then the bytes [`ASK_TO_END`] and [`KILL`]; the supervisor answers with [`Report`]s, one JSON
-//! value on each line. If the hub ends, however it ends, the socket is closed, and the supervisor
-//! ends the server.
+//! The hub and the supervisor are connected by a socket. The hub sends a line with the
+//! [`PreparedCommand`] as JSON, and later single bytes: [`ASK_TO_END`] or [`KILL`]. The supervisor
+//! answers with [`Report`]s, one JSON value on each line. If the hub ends, however it ends, the
+//! socket is closed, and the supervisor ends the server.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -56,10 +56,11 @@ pub(super) const KILL: u8 = b'k';
 
 /// How long the processes of a server may take to end after the hub has ended.
 const ORPHAN_GRACE: Duration = Duration::from_millis(300);
-/// How often the supervisor looks for processes again that a killed one started in its last moment.
+/// The pause before the supervisor looks again for processes to kill. A process may have started
+/// another one just before it was killed.
 const KILL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What the supervisor tells the hub.
+/// A message of the supervisor to the hub.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Report {
@@ -72,9 +73,9 @@ pub(super) enum Report {
     Unconfined(SandboxFailure),
     /// The server was not started.
     Failed { errno: Option<i32>, message: String },
-    /// What is known of a recorded run by now.
+    /// What is known of a recorded run so far.
     Recorded(RecordedAccess),
-    /// The server itself has ended; what it left behind is killed.
+    /// The server itself has ended. The processes that it left behind are killed.
     Exited {
         code: Option<i32>,
         signal: Option<i32>,
@@ -89,8 +90,8 @@ pub(super) struct Descriptors {
     pub(super) control: OwnedFd,
 }
 
-/// Starts the server that the hub asks for on the control socket, and returns once nothing of it is
-/// left. Must run in a process of its own, which has one thread.
+/// Starts the server that the hub asks for on the control socket, and returns once nothing of the
+/// server is left. Must run in a process of its own, which has one thread.
 pub(super) fn run(descriptors: Descriptors) -> io::Result<()> {
     prctl::set_child_subreaper(true)?;
     let Descriptors {
@@ -118,10 +119,10 @@ pub(super) fn run(descriptors: Descriptors) -> io::Result<()> {
     let recorder = request
         .recording
         .map(|recording| Recorder::start(recording, request.confinement.as_ref()));
-    let listener = recorder
+    let listener_sender = recorder
         .as_ref()
-        .and_then(|recorder| Some(recorder.as_ref().ok()?.listener()));
-    let started = start(command, request.confinement, listener);
+        .and_then(|recorder| Some(recorder.as_ref().ok()?.listener_sender()));
+    let started = start(command, request.confinement, listener_sender);
     let control = control.into_inner();
     match started {
         Ok(StartedServer {
@@ -179,37 +180,40 @@ enum StartError {
 struct StartedServer {
     child: Child,
     sandbox: Option<EnforcedSandbox>,
-    /// Why the server is not recorded, if it should be.
+    /// Why the server is not recorded although the hub asked for it.
     recorder_failure: Option<io::Error>,
 }
 
-/// Starts the server in its sandbox, and recorded if there is a receiver for the listener. Closes
-/// the supervisor's copies of its pipes.
+/// Starts the server in its sandbox. If `listener_sender` is given, the server is recorded, and the
+/// listener of its filter is sent there. Closes the supervisor's copies of the server's pipes.
 fn start(
     mut command: Command,
     confinement: Option<Confinement>,
-    recorder: Option<mpsc::SyncSender<Listener>>,
+    listener_sender: Option<mpsc::SyncSender<Listener>>,
 ) -> Result<StartedServer, StartError> {
-    // The server inherits the sandbox and the signal mask of the thread that starts it. The
-    // supervisor's main thread is not confined, so that it can end the server, and blocks SIGCHLD.
+    // The server inherits the sandbox and the signal mask of the thread that starts it. That cannot
+    // be the supervisor's main thread, which must stay unconfined, so that it can end the server,
+    // and which blocks SIGCHLD.
     let thread = thread::spawn(move || {
         SigSet::empty()
             .thread_set_mask()
             .map_err(|error| StartError::Io(error.into()))?;
         let confined = confinement
-            .map(|rules| confine_this_thread(&rules, recorder.is_some()))
+            .map(|rules| confine_this_thread(&rules, listener_sender.is_some()))
             .transpose()
             .map_err(StartError::Sandbox)?;
         let (sandbox, listener) = match confined {
             Some(Confined { enforced, listener }) => (Some(enforced), listener),
             None => (
                 None,
-                recorder.is_some().then(recorder::install_for_this_thread),
+                listener_sender
+                    .is_some()
+                    .then(recorder::install_for_this_thread),
             ),
         };
-        let recorder_failure = match (recorder, listener) {
-            (Some(recorder), Some(Ok(listener))) => {
-                recorder
+        let recorder_failure = match (listener_sender, listener) {
+            (Some(sender), Some(Ok(listener))) => {
+                sender
                     .send(listener)
                     .expect("the recorder waits for the listener");
                 None
@@ -267,7 +271,7 @@ impl Supervisor {
         }
     }
 
-    /// Reaps what has ended, and returns whether any child is left.
+    /// Reaps the children that have ended, and returns whether any child is left.
     fn reap(&mut self) -> io::Result<bool> {
         loop {
             let (pid, code, signal) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -292,7 +296,8 @@ impl Supervisor {
         }
     }
 
-    /// Waits until a child ends or the hub sends something, and does what the hub asks for.
+    /// Waits until a child ends, the hub sends a command, the recorder has a summary, or it is time
+    /// to kill. Carries out the command, and passes the summary on.
     fn wait(&mut self, signals: &SignalFd) -> io::Result<()> {
         let timeout = self.kill_at.map_or(PollTimeout::NONE, |at| {
             let pause = at.saturating_duration_since(Instant::now());
@@ -335,7 +340,7 @@ impl Supervisor {
                 descent::signal_descendants(Pid::this(), Signal::SIGTERM, &[]);
             }
             Ok(1..) => self.kill_at = Some(Instant::now()),
-            // The hub has ended, or it has let go of the server.
+            // The hub has ended, or has closed its end of the socket.
             Ok(0) | Err(_) => {
                 self.is_connected = false;
                 descent::signal_descendants(Pid::this(), Signal::SIGTERM, &[]);
@@ -346,14 +351,15 @@ impl Supervisor {
     }
 }
 
-/// Returns the signal that reports the end of a child. Every thread that waits for it by a
-/// descriptor must block it.
+/// Returns the set of SIGCHLD alone, which reports the end of a child. A thread that waits for it
+/// on a descriptor must block it.
 pub(super) fn child_signals() -> SigSet {
     SigSet::from(Signal::SIGCHLD)
 }
 
-/// Returns a descriptor that becomes readable if a child has ended. Reading it never blocks: a
-/// signal may be gone by then, and whoever waited for it would hear nothing else.
+/// Returns a descriptor that becomes readable when a child has ended. Reading from it never blocks,
+/// because the signal may be gone by then, and a blocked thread would not notice the hub's
+/// commands.
 pub(super) fn open_child_signals() -> io::Result<SignalFd> {
     let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
     Ok(SignalFd::with_flags(&child_signals(), flags)?)

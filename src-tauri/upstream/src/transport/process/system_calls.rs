@@ -11,15 +11,16 @@ use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition
 /// The bit in the numbers of the system calls of the x32 interface.
 pub(super) const X32: i64 = 0x4000_0000;
 
-/// Where a call names a file: in a folder that is open, or in the working folder.
+/// Which arguments of a call name a file, by their indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PathArgument {
-    /// The argument with the descriptor of the folder.
+    /// The descriptor of the folder in which a relative path begins. Without this argument, it
+    /// begins in the working folder.
     pub(super) folder: Option<usize>,
     pub(super) path: usize,
 }
 
-/// What a call does, and which of its arguments say to what.
+/// What a call does, and which of its arguments name the file or address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     Open {
@@ -28,6 +29,8 @@ pub(super) enum Action {
     },
     /// Makes a file or folder that must not exist before.
     Create(PathArgument),
+    /// Gives a file a further name, which must not exist before. The file may be older.
+    Link(PathArgument),
     /// Removes a file or folder.
     Remove(PathArgument),
     /// Changes the content of a file.
@@ -45,7 +48,7 @@ pub(super) enum Action {
     MakeIoUring,
 }
 
-/// Where a call has the flags of an opened file.
+/// Where a call has the flags with which it opens a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flags {
     Argument(usize),
@@ -54,7 +57,7 @@ pub(super) enum Flags {
     Fixed(i32),
 }
 
-/// Where a call names a socket and an address.
+/// Which arguments of a call name a socket and an address, by their indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AddressArgument {
     pub(super) socket: usize,
@@ -99,7 +102,7 @@ const OBSERVED: &[(c_long, Action)] = &[
     (libc::SYS_mkdirat, Action::Create(path_in(0, 1))),
     (libc::SYS_mknodat, Action::Create(path_in(0, 1))),
     (libc::SYS_symlinkat, Action::Create(path_in(1, 2))),
-    (libc::SYS_linkat, Action::Create(path_in(2, 3))),
+    (libc::SYS_linkat, Action::Link(path_in(2, 3))),
     (libc::SYS_unlinkat, Action::Remove(path_in(0, 1))),
     (
         libc::SYS_renameat2,
@@ -146,7 +149,7 @@ const OLDER: &[(c_long, Action)] = &[
     (libc::SYS_mkdir, Action::Create(path(0))),
     (libc::SYS_mknod, Action::Create(path(0))),
     (libc::SYS_symlink, Action::Create(path(1))),
-    (libc::SYS_link, Action::Create(path(1))),
+    (libc::SYS_link, Action::Link(path(1))),
     (libc::SYS_unlink, Action::Remove(path(0))),
     (libc::SYS_rmdir, Action::Remove(path(0))),
     (libc::SYS_rename, Action::Rename(path(0), path(1))),
@@ -163,13 +166,13 @@ const OLDER: &[(c_long, Action)] = &[(
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const OLDER: &[(c_long, Action)] = &[];
 
-/// The calls that a sandbox refuses without regard to files and addresses.
+/// The calls that are reported only if a sandbox refuses them.
 const REFUSED: &[(c_long, Action)] = &[
     (libc::SYS_socket, Action::MakeSocket),
     (libc::SYS_socketpair, Action::MakeSocketPair),
 ];
 
-/// Returns what a system call does, if it is one that a recorder observes.
+/// Returns what a system call does, if a recorder may receive notice of it.
 pub(super) fn find_action(number: i32) -> Option<Action> {
     let number = c_long::from(number);
     let number = if cfg!(target_arch = "x86_64") {
@@ -188,7 +191,7 @@ pub(super) fn observed_calls() -> Result<BTreeMap<i64, Vec<SeccompRule>>, Backen
         if call != libc::SYS_sendto {
             return Ok(Vec::new());
         }
-        // Most messages go to the peer of a connection, and have no address.
+        // Most messages have no address, because they go to the peer of a connection.
         let has_address = SeccompCondition::new(4, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
         Ok(vec![SeccompRule::new(vec![has_address])?])
     };

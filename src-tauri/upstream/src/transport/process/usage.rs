@@ -33,8 +33,9 @@ impl UsageMeter {
             .unwrap_or_default()
     }
 
-    /// Returns, for each of these command lines, how many copies of it run outside this process,
-    /// with the memory of their trees. An empty command line has no copies.
+    /// Returns, for each of these command lines, how many copies of it run outside the tree of this
+    /// process, with the memory of their trees. The CPU usage is 0. An empty command line has no
+    /// copies.
     pub async fn find_copies(&self, commands: Vec<Vec<String>>) -> Vec<Usage> {
         let nothing = vec![Usage::default(); commands.len()];
         tokio::task::spawn_blocking(move || find_copies_blocking(&commands))
@@ -59,7 +60,7 @@ impl UsageMeter {
                 children.entry(parent).or_default().push(*pid);
             }
         }
-        let of = |pid: &u32| {
+        let measure = |pid: &u32| {
             let root = Pid::from_u32(*pid);
             system.process(root)?;
             Some((
@@ -69,7 +70,7 @@ impl UsageMeter {
                     .fold(Usage::default(), add_process),
             ))
         };
-        let used = pids.iter().filter_map(of).collect();
+        let used = pids.iter().filter_map(measure).collect();
         *last = Some(system);
         used
     }
@@ -133,8 +134,9 @@ fn find_copies_blocking(commands: &[Vec<String>]) -> Vec<Usage> {
         .collect()
 }
 
-/// Returns the end of the command line of a process that runs a command. `npx`, `uvx` and other
-/// runners start a process with a line of its own, which ends with the same package and arguments.
+/// Returns the end that the command lines of all processes that run a command have in common.
+/// `npx`, `uvx` and other runners start a process with another command line, which ends with the
+/// same package and arguments.
 fn line_end(command: &[String]) -> Option<String> {
     let (program, args) = command.split_first()?;
     let args = args.join(" ");
@@ -149,7 +151,8 @@ fn line_end(command: &[String]) -> Option<String> {
     }
 }
 
-/// Returns whether a command line ends with a word that begins with `end`.
+/// Returns whether a command line ends with `end`, and `end` begins there at a word or at a
+/// component of a path.
 fn ends_with(line: &str, end: &str) -> bool {
     line.strip_suffix(end)
         .is_some_and(|start| start.is_empty() || start.ends_with([' ', '/', '\\']))

@@ -1,5 +1,5 @@
-//! Job Objects: a job ends when its last handle is closed, also by the end of the hub, and its
-//! processes end with it.
+//! Job Objects. A job ends when its last handle is closed, which the end of the hub also does. The
+//! processes of the job end with it.
 
 use std::{io, process::ExitStatus, sync::Arc};
 

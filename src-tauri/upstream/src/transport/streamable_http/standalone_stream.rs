@@ -11,7 +11,7 @@ use drawbridge_jsonrpc::{
 use http::StatusCode;
 use tokio::time::sleep;
 
-use super::{HttpTransport, MAX_RETRY_PAUSE, RETRY_PAUSE, is_stream};
+use super::{HttpTransport, MAX_BREAKS, MAX_RETRY_PAUSE, RETRY_PAUSE, is_stream};
 use crate::{
     http::HttpResponse,
     transport::{
@@ -20,23 +20,22 @@ use crate::{
     },
 };
 
-/// Reads the stream until the connection is gone, or the server answers that there is no such
-/// stream.
+/// Reads the stream until the connection has ended, the server refuses the stream, or too many
+/// events in a row are too long.
 pub(super) async fn listen(transport: Weak<HttpTransport>) {
     let mut parser = SseParser::new(MAX_MESSAGE);
     let mut pause = Duration::ZERO;
     let mut is_supported = false;
+    // The number of events that were too long since the last other event.
+    let mut too_long_events = 0;
     loop {
         sleep(pause).await;
         let opened = open(&transport, parser.last_id(), is_supported).await;
         if matches!(opened, Opened::Unsupported) {
             return;
         }
-        // If the stream is not available for now, the server is asked less and less often.
-        pause = parser
-            .retry()
-            .unwrap_or((pause * 2).max(RETRY_PAUSE))
-            .min(MAX_RETRY_PAUSE);
+        // As long as the stream is not available, the server is asked less and less often.
+        pause = (pause * 2).clamp(RETRY_PAUSE, MAX_RETRY_PAUSE);
         let Opened::Stream(mut response) = opened else {
             continue;
         };
@@ -44,7 +43,11 @@ pub(super) async fn listen(transport: Weak<HttpTransport>) {
         is_supported = true;
         while let Ok(Some(chunk)) = response.chunk().await {
             let Ok(complete) = parser.push(&chunk) else {
-                return;
+                too_long_events += 1;
+                if !handle_long_event(&transport, too_long_events) {
+                    return;
+                }
+                break;
             };
             for event in complete {
                 let Some(transport) = transport.upgrade() else {
@@ -61,10 +64,32 @@ pub(super) async fn listen(transport: Weak<HttpTransport>) {
                         })
                         .await;
                 }
-                pause = RETRY_PAUSE;
+                (pause, too_long_events) = (RETRY_PAUSE, 0);
             }
         }
+        // The server may have asked for another pause.
+        pause = parser.retry().unwrap_or(pause).min(MAX_RETRY_PAUSE);
     }
+}
+
+/// Logs that an event was too long. Returns whether the stream is opened again after so many such
+/// events in a row.
+fn handle_long_event(transport: &Weak<HttpTransport>, in_a_row: u32) -> bool {
+    let Some(transport) = transport.upgrade() else {
+        return false;
+    };
+    let opens_again = in_a_row < MAX_BREAKS;
+    let outcome = if opens_again {
+        "The stream is opened again"
+    } else {
+        "The stream is not opened any more"
+    };
+    tracing::warn!(
+        "{} sent a message of more than {MAX_MESSAGE} bytes that belongs to no request, and the \
+         message is lost. {outcome}",
+        transport.remote.url
+    );
+    opens_again
 }
 
 /// The result of a request for the stream.
@@ -76,7 +101,7 @@ enum Opened {
     Unsupported,
 }
 
-/// Requests the stream. `is_supported` is set if the server is known to have it.
+/// Requests the stream. `is_supported` says whether the server has opened it before.
 async fn open(
     transport: &Weak<HttpTransport>,
     last_id: Option<&str>,
@@ -103,10 +128,10 @@ async fn open(
         Ok(response) if response.status().is_client_error() => {
             let status = response.status();
             let text = transport.remote.read_text(response).await;
-            // If the lost session is noticed here, it costs no call: the next call begins a new
+            // No call fails if the lost session is noticed here: the next call begins a new
             // session.
             if is_supported
-                && transport.session.get().is_some()
+                && transport.session().is_some()
                 && remote::is_session_lost(status, &text)
             {
                 transport.end_not_sent(EndReason::SessionLost);

@@ -113,6 +113,7 @@ pub(in crate::cmd::servers) fn path_source(path: PathBuf) -> Result<ManifestSour
     Ok(ManifestSource::Path(std::path::absolute(path)?))
 }
 
+/// Returns the index of the first choice without a problem, or 0 if there is none.
 fn find_first_usable(view: &ManifestView) -> u32 {
     let index = view
         .choices

@@ -1,4 +1,4 @@
-//! The sandbox of a new server: presets and lists as options.
+//! The options for the sandbox of a new server: presets of sandboxes, and lists of paths and ports.
 
 use std::path::PathBuf;
 
@@ -9,17 +9,18 @@ use crate::exit::Failure;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum SandboxPreset {
-    /// The server may use no files but its own folder, which Drawbridge makes for it
+    /// Of your files, the server may use only its own folder, which Drawbridge makes for it
     OwnFolder,
-    /// The server may read the folders of --sandbox-read, and write only to its own folder
+    /// The server may read the paths given with --sandbox-read, and write only to its own folder
     ReadProject,
     /// The server may not use the network. This preset alone does not restrict files.
     NoNetwork,
-    /// No sandbox, even if the preset of the server has one
+    /// No sandbox, even if the server is added with --preset and that preset has one
     Off,
 }
 
-/// What the server may use. Without these options it has the sandbox of its preset, if any.
+/// What the server may use. Without these options, the server has the sandbox of the server preset
+/// (`--preset`), if that has one.
 #[derive(clap::Args)]
 pub(super) struct SandboxArgs {
     /// Restrict what a local server may use (Linux). May be repeated.
@@ -31,10 +32,12 @@ pub(super) struct SandboxArgs {
     /// A file or folder that the server may read and write in its sandbox. May be repeated.
     #[arg(long, value_name = "PATH", conflicts_with = "url")]
     sandbox_write: Vec<PathBuf>,
-    /// A TCP port to which the server may connect; no other port may be used then. May be repeated.
+    /// A TCP port to which the server may connect. If ports are listed, the server may use no
+    /// others. May be repeated.
     #[arg(long, value_name = "PORT", conflicts_with = "url")]
     sandbox_connect: Vec<u16>,
-    /// A TCP port on which the server may listen; no other port may be used then. May be repeated.
+    /// A TCP port on which the server may listen. If ports are listed, the server may use no
+    /// others. May be repeated.
     #[arg(long, value_name = "PORT", conflicts_with = "url")]
     sandbox_bind: Vec<u16>,
     /// Let the server connect to the local sockets of other programs, such as Docker
@@ -46,20 +49,21 @@ impl SandboxArgs {
     /// Returns the sandbox that replaces `default`, or `default` if no option is given.
     ///
     /// # Errors
-    /// Returns an error if the options contradict each other.
+    /// Returns an error if the options contradict each other, if `read-project` is chosen without a
+    /// path to read, or if a path cannot be made absolute.
     pub(super) fn apply(self, default: Option<Sandbox>) -> Result<Option<Sandbox>, Failure> {
         let has = |preset| self.sandbox.contains(&preset);
         let lists_files = !self.sandbox_read.is_empty() || !self.sandbox_write.is_empty();
         let lists_ports = !self.sandbox_connect.is_empty() || !self.sandbox_bind.is_empty();
-        let is_given = lists_files || lists_ports || self.sandbox_local_sockets;
+        let has_other_options = lists_files || lists_ports || self.sandbox_local_sockets;
         if has(SandboxPreset::Off) {
-            return if is_given || self.sandbox.iter().any(|p| *p != SandboxPreset::Off) {
+            return if has_other_options || self.sandbox.iter().any(|p| *p != SandboxPreset::Off) {
                 Err(Failure::SandboxOffWithOthers)
             } else {
                 Ok(None)
             };
         }
-        if self.sandbox.is_empty() && !is_given {
+        if self.sandbox.is_empty() && !has_other_options {
             return Ok(default);
         }
         if has(SandboxPreset::ReadProject) && self.sandbox_read.is_empty() {

@@ -49,7 +49,7 @@ fn the_name_of_an_input_may_begin_with_hyphens() {
 }
 
 #[test]
-fn a_url_comes_with_headers() {
+fn a_remote_server_is_added_with_headers() {
     let add = parse(
         "api --url https://x.example/mcp --transport http --header A=1 --secret-header Authorization=B",
     );
@@ -67,7 +67,7 @@ fn a_url_comes_with_headers() {
 }
 
 #[test]
-fn a_url_comes_with_an_oauth_client_of_one_s_own() {
+fn a_remote_server_is_added_with_a_registered_oauth_client() {
     let line = "api --url https://x.example/mcp --oauth-client-id me --oauth-client-secret hush --oauth-callback-port 8123";
     let add = parse(line).expect("parsed");
     let client = add.spec.oauth.expect("a client");
@@ -107,7 +107,7 @@ fn an_older_server_is_added_with_its_transport() {
 }
 
 #[test]
-fn each_client_has_its_own_session_with_per_client() {
+fn per_client_gives_each_client_its_own_session() {
     assert_eq!(
         parse("x --per-client -- run")
             .expect("parsed")

@@ -68,7 +68,7 @@ fn a_name_that_is_a_path_or_has_no_known_extension_is_refused() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_document_is_private_and_its_file_goes_with_it() {
+async fn a_document_file_is_private_and_is_removed_when_dropped() {
     use std::os::unix::fs::PermissionsExt;
 
     let inbox = tempfile::tempdir().expect("a folder");

@@ -9,10 +9,10 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// Longer than the path of any link, so that the size of a link is a different one.
+/// Longer than the path of any link, so that its size differs from the size of each link.
 const OUTSIDE: &[u8] = &[b'!'; 5_000];
 
-/// A shared folder `shared`, with a file beside it.
+/// A shared folder `shared`, with secret files beside it.
 struct Fixture {
     _home: TempDir,
     folder: SharedFolder,

@@ -1,6 +1,6 @@
 use super::*;
 
-/// What docling-mcp 3.3.0 writes without its local converter.
+/// The log of docling-mcp 3.3.0 if its local converter is not installed.
 const LOG: &str = "\
 2026-11-23 23:04:09,769 - docling_mcp - INFO - Selecting converter for mode: ConversionMode.LOCAL
 [11/23/26 23:04:09] ERROR    Tool                                  server.py:455

@@ -42,7 +42,7 @@ fn to_choice(package: &Package) -> Result<Choice, Problem> {
     }
     choice.add_words([package_spec]);
     if runtime == Runtime::Dnx {
-        // Nobody can confirm a prompt.
+        // Without `--yes`, dnx asks for a confirmation, and nobody can answer.
         choice.add_words(
             ["--yes"]
                 .into_iter()

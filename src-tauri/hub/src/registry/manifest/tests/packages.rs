@@ -65,7 +65,7 @@ const NUGET: &str = r#"{
 }"#;
 
 #[test]
-fn an_npm_package_starts_with_npx_and_its_secret_goes_to_the_keyring() {
+fn an_npm_package_starts_with_npx_and_its_secret_goes_to_the_secret_store() {
     let manifest = read(CONTEXT7).expect("a manifest");
     assert_eq!(
         (manifest.server_name(), manifest.version.as_str()),

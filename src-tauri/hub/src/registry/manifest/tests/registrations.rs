@@ -23,7 +23,8 @@ fn plugin_folder(file: &str, text: &str) -> TempDir {
     folder
 }
 
-/// Returns the manifest of a registration of the plugin in this folder, with these members.
+/// Returns the manifest of a registration of the plugin in this folder. `members` are added to the
+/// registration.
 fn registered(folder: &TempDir, members: &Value) -> Manifest {
     let mut registration = json!({
         "name": "GitHub MCP",

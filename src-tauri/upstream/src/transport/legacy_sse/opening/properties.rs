@@ -13,10 +13,10 @@ pub(crate) fn the_endpoint_does_not_depend_on_cuts(pieces: &[&[u8]]) {
     assert_eq!(found, read(&[&whole]), "at once");
 }
 
-/// Returns the endpoint, the events after it, and whether the reader gave up.
+/// Returns the endpoint, the events after it, and whether a limit was exceeded.
 fn read(pieces: &[&[u8]]) -> (Option<String>, Vec<(String, String)>, bool) {
     let mut opening = EndpointReader::new();
-    let gave_up = pieces.iter().any(|piece| opening.push(piece).is_err());
+    let exceeds_limit = pieces.iter().any(|piece| opening.push(piece).is_err());
     (
         opening.endpoint,
         opening
@@ -24,7 +24,7 @@ fn read(pieces: &[&[u8]]) -> (Option<String>, Vec<(String, String)>, bool) {
             .into_iter()
             .map(|event| (event.name, event.data))
             .collect(),
-        gave_up,
+        exceeds_limit,
     )
 }
 
@@ -35,8 +35,8 @@ pub(crate) fn endpoint_has_the_same_origin(data: &str) {
         "https://example.com/a/b/",
     ] {
         let url = Url::parse(base).expect("a URL");
-        if let Ok(place) = resolve_endpoint(&url, data) {
-            let read = Url::parse(place.as_str()).expect("a URL");
+        if let Ok(endpoint) = resolve_endpoint(&url, data) {
+            let read = Url::parse(endpoint.as_str()).expect("a URL");
             assert_eq!(
                 (read.scheme(), read.host_str(), read.port()),
                 (url.scheme(), url.host_str(), url.port())

@@ -26,7 +26,7 @@ fn an_endpoint_is_found_with_any_line_ends_and_any_text_after_it() {
 }
 
 #[test]
-fn a_url_that_only_contains_the_servers_origin_is_refused() {
+fn an_endpoint_at_another_origin_is_refused() {
     for data in [
         "blob:http://127.0.0.1:8000/m",
         "http://127.0.0.1:8001/m",

@@ -32,20 +32,20 @@ use super::GuardLink;
 
 /// How long the supervisors may take to end their servers after the hub has ended.
 const SUPERVISOR_GRACE: Duration = Duration::from_secs(1);
-/// How long the guard goes on killing what is left after that.
+/// How long the guard goes on killing the processes that are left, after the hub has ended.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 const KILL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A new supervisor, which waits for the server to start, and the hub's ends of the server's pipes.
-pub(in super::super) struct Supervised {
+pub(in super::super) struct NewSupervisor {
     pub(in super::super) control: UnixStream,
     pub(in super::super) stdin: PipeWriter,
     pub(in super::super) stdout: PipeReader,
     pub(in super::super) stderr: PipeReader,
 }
 
-impl Supervised {
-    /// Asks the guard for a supervisor.
+impl NewSupervisor {
+    /// Asks the guard to make a supervisor.
     pub(super) fn request(link: &mut GuardLink) -> io::Result<Self> {
         let (stdin_reader, stdin) = io::pipe()?;
         let (stdout, stdout_writer) = io::pipe()?;
@@ -82,7 +82,7 @@ pub(super) fn spawn_linked(mut command: Command) -> io::Result<(Child, GuardLink
 /// Makes supervisors until the hub ends, then ends the server processes that are left.
 pub(super) fn run_guard(run: &str) {
     let mut supervisors = Vec::new();
-    // If the guard cannot wait, it still ends what runs.
+    // If this fails, the guard still ends the servers that run.
     let _ = make_supervisors(&mut supervisors);
     end_processes(supervisors, run);
 }
@@ -179,7 +179,7 @@ fn fork_supervisor(descriptors: Descriptors, link: &OwnedFd) -> io::Result<Pid> 
     match unsafe { fork() }? {
         ForkResult::Parent { child } => Ok(child),
         ForkResult::Child => {
-            // The descriptor is not closed twice, because the copy never leaves this branch.
+            // `link` is not closed a second time, because the copy never leaves this branch.
             let _ = close(link.as_raw_fd());
             let outcome = supervisor::run(descriptors);
             // SAFETY: ends the process. The functions that the program has registered for its exit
@@ -233,7 +233,7 @@ fn end_processes(mut supervisors: Vec<Pid>, run: &str) {
         }
         std::thread::sleep(KILL_INTERVAL);
     }
-    for pid in descent::find_marked(environment::RUN_ID_VARIABLE, run) {
+    for pid in descent::find_by_variable(environment::RUN_ID_VARIABLE, run) {
         let _ = kill(pid, Signal::SIGKILL);
     }
 }

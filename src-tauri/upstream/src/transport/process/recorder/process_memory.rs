@@ -19,10 +19,10 @@ use nix::{
 const MAX_PATH: usize = 4096;
 /// The longest address of a socket, in bytes (`sockaddr_storage`).
 pub(super) const MAX_ADDRESS: usize = 128;
-/// The least size of a page. A read that stays within one fails as a whole or not at all.
+/// The smallest size of a page. A read within one page fails as a whole or not at all.
 const PAGE: usize = 4096;
 
-/// Reads bytes that lie behind each other.
+/// Reads `length` bytes from an address; `None` if any of them cannot be read.
 pub(super) fn read_bytes(thread: i32, address: u64, length: usize) -> Option<Vec<u8>> {
     let base = usize::try_from(address).ok().filter(|base| *base != 0)?;
     let mut bytes = vec![0; length];
@@ -32,7 +32,8 @@ pub(super) fn read_bytes(thread: i32, address: u64, length: usize) -> Option<Vec
     (read == length).then_some(bytes)
 }
 
-/// Reads a text up to its NUL. Returns `None` if it is longer than a path may be.
+/// Reads a text up to its NUL. Returns `None` if it cannot be read, or is longer than a path may
+/// be.
 pub(super) fn read_text(thread: i32, address: u64) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let mut address = usize::try_from(address).ok()?;

@@ -11,9 +11,9 @@ use drawbridge_model::access_report::{
 
 /// How many files and folders are listed. If there are more, folders stand for the files in them.
 const MAX_FILES: usize = 256;
-/// How many addresses, and how many programs, are listed.
+/// How many addresses are listed, and how many programs. If there are more, they are only counted.
 const MAX_OTHERS: usize = 128;
-/// Folders that hold the many files of packages, and that are listed as a whole.
+/// Names of folders that hold many files, mostly of packages, and that are listed as a whole.
 const PACKAGE_FOLDERS: &[&str] = &[
     "node_modules",
     "site-packages",
@@ -23,21 +23,23 @@ const PACKAGE_FOLDERS: &[&str] = &[
 ];
 /// Folders in the home folder that are listed as a whole.
 const CACHES: &[&str] = &[".npm", ".bun", ".local/share/uv"];
-/// The folder in the home folder whose folders are listed as a whole.
+/// The folder in the home folder each of whose subfolders is listed as a whole.
 const CACHE_PARENT: &str = ".cache";
 
-/// A file with how it was used. Refused and allowed uses are listed separately.
+/// A file, how it was used, and whether the use was refused. Refused and allowed uses are listed
+/// separately.
 type FileKey = (PathBuf, FileAccess, bool);
 
 #[derive(Debug, Clone, Copy)]
 struct Uses {
+    /// How many files the entry stands for.
     files: u32,
     is_folder: bool,
-    /// Whether it stands for everything in the folder.
+    /// Whether the entry is a folder that stands for the files in it.
     is_folded: bool,
 }
 
-/// What has been used up to now.
+/// What the processes of a server have used so far.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     home: Option<PathBuf>,
@@ -69,9 +71,9 @@ impl Summary {
         is_folder: bool,
         refused: bool,
     ) {
-        let whole = self.find_whole(&path, access, refused);
-        let is_folded = whole.is_some();
-        let key = (whole.unwrap_or(path), access, refused);
+        let folder = self.find_folded_folder(&path, access, refused);
+        let is_folded = folder.is_some();
+        let key = (folder.unwrap_or(path), access, refused);
         let new = Uses {
             files: 0,
             is_folder: is_folder || is_folded,
@@ -149,14 +151,19 @@ impl Summary {
         }
     }
 
-    /// Returns the folder that stands for a file.
-    fn find_whole(&self, path: &Path, access: FileAccess, refused: bool) -> Option<PathBuf> {
+    /// Returns the folder that stands for a file, if there is one.
+    fn find_folded_folder(
+        &self,
+        path: &Path,
+        access: FileAccess,
+        refused: bool,
+    ) -> Option<PathBuf> {
         let is_folded = |folder: &&Path| {
             let key = (folder.to_path_buf(), access, refused);
             self.files.get(&key).is_some_and(|uses| uses.is_folded)
         };
-        let whole = path.ancestors().find(is_folded).map(Path::to_owned);
-        whole.or_else(|| find_package_folder(path, self.home.as_deref()))
+        let folder = path.ancestors().find(is_folded).map(Path::to_owned);
+        folder.or_else(|| find_package_folder(path, self.home.as_deref()))
     }
 
     /// Makes folders stand for the files in them until few enough entries are left.
@@ -164,9 +171,9 @@ impl Summary {
         while self.files.len() > MAX_FILES - MAX_FILES / 4 && self.fold_once() {}
     }
 
-    /// Replaces the entries of one folder by that folder: the one that holds the most of them, and
-    /// of several the deepest. The root folder is the last resort. Returns `false` if there is no
-    /// entry to replace.
+    /// Replaces the entries of one folder by that folder: the folder with the most entries, and the
+    /// deepest if several have as many. If no folder has more than one entry, the deepest is
+    /// chosen. The root folder is the last resort. Returns `false` if there is no entry to replace.
     fn fold_once(&mut self) -> bool {
         let mut holders: BTreeMap<FileKey, usize> = BTreeMap::new();
         for (path, access, refused) in self.files.keys() {
@@ -177,7 +184,8 @@ impl Summary {
         }
         let rank = |((folder, ..), held): &(FileKey, usize)| {
             let depth = folder.components().count();
-            // A single entry is replaced, too, because its folder may then be one of several.
+            // A single entry is replaced too, because its folder may then be one of several entries
+            // in the folder above.
             let (first, second) = if *held > 1 {
                 (*held, depth)
             } else {
@@ -207,7 +215,7 @@ impl Summary {
     }
 }
 
-/// Returns the folder of packages or the cache that holds a file.
+/// Returns the folder of packages, or the cache, that holds a file.
 fn find_package_folder(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
     if let Some((home, below)) = home.and_then(|home| Some((home, path.strip_prefix(home).ok()?))) {
         if let Some(cache) = CACHES.iter().find(|cache| below.starts_with(cache)) {

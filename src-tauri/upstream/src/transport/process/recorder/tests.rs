@@ -1,3 +1,5 @@
+use std::ffi::CString;
+
 use super::*;
 
 #[test]
@@ -47,7 +49,7 @@ fn the_address_of_each_family_is_read() {
 }
 
 #[test]
-fn a_path_without_a_file_is_of_interest_only_if_it_is_written() {
+fn a_path_without_a_file_is_resolved_only_if_it_is_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = fs::canonicalize(folder.path()).expect("a path without links");
     let real = folder.join("real");
@@ -73,5 +75,68 @@ fn a_path_without_a_file_is_of_interest_only_if_it_is_written() {
         ),
     ] {
         assert_eq!(resolve(&path, need).as_ref(), expected, "{path:?} {need:?}");
+    }
+}
+
+/// Returns what a call of this process uses that has this path as its first argument.
+fn read_call(action: fn(PathArgument) -> Action, path: &Path) -> Observed {
+    let reader = Reader {
+        is_confined: false,
+        root: None,
+    };
+    let text = CString::new(path.as_os_str().as_bytes()).expect("a path has no NUL");
+    let mut arguments = [0; 6];
+    arguments[0] = u64::try_from(text.as_ptr().addr()).expect("an address has 64 bits");
+    let named = PathArgument {
+        folder: None,
+        path: 0,
+    };
+    let notification = Notification::of_this_process(arguments);
+    let observed = reader.read(action(named), &notification);
+    observed.expect("this process can be read")
+}
+
+#[test]
+fn a_folder_that_exists_already_is_not_reported_as_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = fs::canonicalize(folder.path()).expect("a path without links");
+    let (old, new, link) = (folder.join("old"), folder.join("new"), folder.join("link"));
+    fs::create_dir(&old).expect("a folder");
+    fs::write(folder.join("file"), "").expect("write");
+    if fs::metadata(&old).and_then(|old| old.created()).is_err() {
+        // This file system does not record when a file was made.
+        return;
+    }
+    thread::sleep(2 * CLOCK_STEP);
+    let mut observer = Observer::new(RecordingRequest::default(), None);
+    let calls = [&old, &new].map(|path| read_call(Action::Create, path));
+    let link_call = read_call(Action::Link, &link);
+    fs::create_dir(&old).expect_err("the folder exists");
+    fs::create_dir(&new).expect("a folder");
+    fs::hard_link(folder.join("file"), &link).expect("a link");
+    calls.into_iter().for_each(|call| observer.add(call));
+    observer.add(link_call);
+
+    let files = observer.summary.to_report().files;
+    let paths: Vec<_> = files.iter().map(|file| Path::new(&file.path)).collect();
+    assert_eq!(
+        paths,
+        [link, new],
+        "a further name of an old file is reported, too"
+    );
+}
+
+#[test]
+fn a_use_of_a_device_that_a_sandbox_refuses_is_not_ordinary() {
+    let observer = Observer::new(RecordingRequest::default(), None);
+    for (path, need, expected) in [
+        ("/dev/null", FileNeed::Read, true),
+        ("/dev/null", FileNeed::Write, true),
+        ("/dev/null", FileNeed::Change, false),
+        ("/dev/urandom", FileNeed::Read, true),
+        ("/dev/urandom", FileNeed::Write, false),
+    ] {
+        let is_ordinary = observer.is_ordinary(Path::new(path), need);
+        assert_eq!(is_ordinary, expected, "{path} {need:?}");
     }
 }

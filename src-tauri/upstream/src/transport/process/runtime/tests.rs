@@ -60,7 +60,7 @@ mod with_programs {
     }
 
     #[tokio::test]
-    async fn a_missing_runtime_comes_with_how_to_install_it() {
+    async fn a_missing_runtime_is_reported_with_an_install_hint() {
         let (_folder, env) = environment_with("npx", "echo 10.9.2");
         let found = check_in(Runtime::Uvx, &env).await;
         assert_eq!(found.path, None);
@@ -73,7 +73,7 @@ mod with_programs {
     }
 
     #[tokio::test]
-    async fn a_runtime_that_fails_is_no_runtime() {
+    async fn a_runtime_that_fails_has_a_problem_and_no_version() {
         let (_folder, env) = environment_with("node", "exit 3");
         let found = check_in(Runtime::Node, &env).await;
         assert!(found.path.is_some() && found.version.is_none());
@@ -81,7 +81,7 @@ mod with_programs {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_runtime_that_hangs_is_not_waited_for() {
+    async fn a_runtime_that_hangs_is_given_up_after_5_s() {
         let (_folder, env) = environment_with("uvx", "exec /bin/sleep 600");
         let found = check_in(Runtime::Uvx, &env).await;
         assert!(found.problem.contains("within 5 s"), "{}", found.problem);

@@ -1,5 +1,5 @@
-//! Tells what a sandbox allows, by the same rules by which it is enforced. A recorder asks; nothing
-//! is enforced here.
+//! Tells a recorder what a sandbox allows, by the same rules by which the sandbox is enforced.
+//! Nothing is enforced here.
 
 use std::{
     fs,
@@ -10,14 +10,14 @@ use drawbridge_model::sandbox::SandboxNetwork;
 
 use super::{Confinement, DEVICES, FileRules, RANDOM_DEVICES};
 
-/// What a call needs of a file.
+/// How a system call uses a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in super::super) enum FileNeed {
     /// To read, list or execute it.
     Read,
     /// To write to it.
     Write,
-    /// To create, remove or rename it, which changes its folder.
+    /// To create, remove or rename it, which changes the folder that holds it.
     Change,
 }
 
@@ -46,20 +46,19 @@ impl AllowedAccess {
         }
     }
 
-    /// Returns whether a file without links in its path may be used.
+    /// Returns whether a file may be used in this way. The path must not contain links.
     pub(in super::super) fn allows_file(&self, path: &Path, need: FileNeed) -> bool {
         let Some(files) = &self.files else {
             return true;
         };
         match need {
             FileNeed::Read => {
-                is_device(path, DEVICES)
-                    || is_device(path, RANDOM_DEVICES)
+                is_ordinary_device(path, need)
                     || [&files.system, &files.read, &files.write]
                         .iter()
                         .any(|rules| is_below_any(path, rules))
             }
-            FileNeed::Write => is_device(path, DEVICES) || is_below_any(path, &files.write),
+            FileNeed::Write => is_ordinary_device(path, need) || is_below_any(path, &files.write),
             FileNeed::Change => path
                 .parent()
                 .is_some_and(|folder| is_below_any(folder, &files.write)),
@@ -79,9 +78,13 @@ impl AllowedAccess {
     }
 }
 
-/// Returns whether a path is a device that every sandbox allows.
-pub(in super::super) fn is_ordinary_device(path: &Path) -> bool {
-    is_device(path, DEVICES) || is_device(path, RANDOM_DEVICES)
+/// Returns whether a path is a device that every sandbox lets a server use in this way.
+pub(in super::super) fn is_ordinary_device(path: &Path, need: FileNeed) -> bool {
+    match need {
+        FileNeed::Read => is_device(path, DEVICES) || is_device(path, RANDOM_DEVICES),
+        FileNeed::Write => is_device(path, DEVICES),
+        FileNeed::Change => false,
+    }
 }
 
 fn is_device(path: &Path, devices: &[&str]) -> bool {
@@ -92,7 +95,7 @@ pub(in super::super) fn is_below_any(path: &Path, folders: &[PathBuf]) -> bool {
     folders.iter().any(|folder| path.starts_with(folder))
 }
 
-/// Resolves the links in paths, and leaves out those that do not exist.
+/// Resolves the links in paths, and leaves out paths that do not exist.
 pub(in super::super) fn resolve_all(paths: &[PathBuf]) -> Vec<PathBuf> {
     paths
         .iter()
@@ -127,7 +130,7 @@ mod tests {
             ("/home/me/.ssh/id", read, false),
             ("/own/a/b", write, true),
             ("/own/a", change, true),
-            // The folder itself belongs to the folder around it.
+            // To remove or rename a folder changes the folder that holds it.
             ("/own", change, false),
             ("/home/me/output", write, true),
             ("/dev/null", write, true),

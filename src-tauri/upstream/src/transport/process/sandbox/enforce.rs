@@ -1,5 +1,5 @@
 //! Enforces a sandbox with Landlock, and with a seccomp filter for the sockets that Landlock does
-//! not know. Both last for ever, and apply to everything that the confined thread starts.
+//! not cover. Neither can be lifted, and both apply to everything that the confined thread starts.
 
 use std::{collections::BTreeMap, io, path::Path};
 
@@ -25,13 +25,13 @@ use super::{
     Confinement, DEVICES, FileRules, RANDOM_DEVICES, SandboxFailure,
 };
 
-/// The versions of Landlock from which a restriction can be enforced, and the versions of Linux
-/// that have them. Before version 3, a file that may not be written could still be truncated.
+/// The first version of Landlock that can enforce a restriction, and the first version of Linux
+/// that has it. Before version 3, a file that may not be written could still be truncated.
 const FILES: (u32, &str) = (3, "6.2");
 const PORTS: (u32, &str) = (4, "6.7");
 const SIGNALS: u32 = 6;
-/// The bits of a socket's type that are flags.
-const SOCKET_TYPE: u64 = 0xf;
+/// The bits of the argument for a socket's type that are the type. The other bits are flags.
+const SOCKET_TYPE_MASK: u64 = 0xf;
 /// The error of a refused system call.
 pub(in super::super) const REFUSAL: i32 = libc::EACCES;
 
@@ -42,7 +42,7 @@ pub(in super::super) struct Confined {
 }
 
 /// Confines this thread and all that it starts from now on. If `is_recorded` is set, the filter of
-/// system calls also gives notice of what the server uses.
+/// system calls also notifies a recorder of what the server uses.
 pub(in super::super) fn confine_this_thread(
     rules: &Confinement,
     is_recorded: bool,
@@ -58,10 +58,10 @@ pub(in super::super) fn confine_this_thread(
     let filter = build_filter(rules).map_err(|error| refused(&error))?;
     drop_capabilities().map_err(|error| refused(&error))?;
     // From here on, this thread must make no call of which the filter gives notice: nobody answers
-    // before the listener is handed over.
-    let listener = is_recorded.then(|| install_recorder(rules));
-    // A filter with a listener refuses the same calls, by the answers of the listener, and also if
-    // the listener is gone.
+    // before the recorder has the listener.
+    let listener = is_recorded.then(|| install_recording_filter(rules));
+    // With a listener, the same calls are refused without this filter: by the answers of the
+    // recorder, or by the kernel if the listener is gone.
     if !matches!(listener, Some(Ok(_))) {
         seccompiler::apply_filter(&filter).map_err(|error| refused(&error))?;
     }
@@ -75,9 +75,9 @@ pub(in super::super) fn confine_this_thread(
 }
 
 /// Installs a filter that gives notice of the calls that the sandbox refuses, and of those that a
-/// recorder observes. A refusal of the filter itself would come before its notice, so that no
+/// recorder observes. If the filter itself refused a call, there would be no notice of it, and no
 /// report could show it.
-fn install_recorder(rules: &Confinement) -> io::Result<Listener> {
+fn install_recording_filter(rules: &Confinement) -> io::Result<Listener> {
     let build = || {
         let mut calls = observed_calls()?;
         calls.extend(refused_calls(rules)?);
@@ -86,7 +86,7 @@ fn install_recorder(rules: &Confinement) -> io::Result<Listener> {
     Listener::install(&build().map_err(io::Error::other)?)
 }
 
-/// Returns whether the kernel has the Landlock that every sandbox needs.
+/// Returns whether the kernel has the version of Landlock that every sandbox needs.
 pub(super) fn is_available() -> bool {
     landlock_version() >= FILES.0
 }
@@ -96,8 +96,9 @@ pub(super) fn limits_ports() -> bool {
     landlock_version() >= PORTS.0
 }
 
-/// Drops the capabilities of a root user's hub, except for those that concern files, which Landlock
-/// restricts. Others reach past the sandbox, such as into the memory of other processes.
+/// Drops the capabilities that a hub of the root user has, except for those that concern files,
+/// which Landlock restricts. With other capabilities, a server could get around the sandbox, for
+/// instance by reading the memory of other processes.
 fn drop_capabilities() -> Result<(), CapsError> {
     let kept = [
         Capability::CAP_CHOWN,
@@ -150,11 +151,13 @@ fn check_version(version: u32, rules: &Confinement) -> Result<(), SandboxFailure
     Ok(())
 }
 
-/// Makes the set of what is restricted. What the sandbox asks for is required; the rest is
-/// restricted as far as the kernel can.
+/// Declares which accesses are restricted. The restrictions that the sandbox asks for are required
+/// of the kernel. Limits on signals, on the ioctls of devices and on abstract sockets, which a
+/// seccomp filter covers too, are added if the kernel has them.
 fn build_ruleset(rules: &Confinement) -> Result<RulesetCreated, RulesetError> {
     let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
-    // At least one access is restricted, so that the server cannot trace other processes, either.
+    // At least one access is always restricted: then Landlock also keeps the server from tracing
+    // other processes.
     ruleset = ruleset.handle_access(AccessFs::MakeBlock)?;
     if rules.files.is_some() {
         ruleset = ruleset.handle_access(AccessFs::from_all(ABI::V3))?;
@@ -228,7 +231,7 @@ fn add_file_rules(
     Ok(ruleset)
 }
 
-/// Allows access to a path. Rights that apply to folders only are left out for a file.
+/// Allows access to a path. For a file, the rights that apply only to folders are left out.
 fn add_path(
     ruleset: RulesetCreated,
     path: &Path,
@@ -245,7 +248,7 @@ fn add_path(
         .map_err(|error| refused(&error))
 }
 
-/// Builds the filter of system calls.
+/// Builds the filter that refuses system calls without a listener.
 fn build_filter(rules: &Confinement) -> Result<BpfProgram, BackendError> {
     let errno = u32::try_from(REFUSAL).expect("error numbers are positive");
     SeccompFilter::new(
@@ -257,7 +260,7 @@ fn build_filter(rules: &Confinement) -> Result<BpfProgram, BackendError> {
     .try_into()
 }
 
-/// Adds the same calls of the x32 interface.
+/// Adds the same calls of the x32 interface, which have other numbers.
 fn with_x32(mut calls: BTreeMap<i64, Vec<SeccompRule>>) -> BTreeMap<i64, Vec<SeccompRule>> {
     if cfg!(target_arch = "x86_64") {
         let x32: Vec<_> = calls
@@ -269,9 +272,10 @@ fn with_x32(mut calls: BTreeMap<i64, Vec<SeccompRule>>) -> BTreeMap<i64, Vec<Sec
     calls
 }
 
-/// Returns the system calls that the sandbox refuses: those that make sockets of the families that
-/// it does not allow, so that neither UDP nor a local socket leads out of it, and io_uring, which
-/// would make sockets past the filter.
+/// Returns the system calls that the sandbox refuses. These are the calls that make sockets of a
+/// family that it does not allow: IP sockets if it allows no network, local sockets if it allows
+/// none, and all other families except for netlink. io_uring is refused too, because it could make
+/// sockets without passing the filter.
 fn refused_calls(rules: &Confinement) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let mut families = vec![libc::AF_NETLINK];
     if rules.network != SandboxNetwork::None {
@@ -295,9 +299,9 @@ fn refused_calls(rules: &Confinement) -> Result<BTreeMap<i64, Vec<SeccompRule>>,
         (libc::SYS_io_uring_setup, Vec::new()),
     ]);
     if !rules.local_sockets {
-        // A datagram socket of a pair can still send to any address.
+        // A datagram socket of a pair could still send to any local socket.
         let datagram = u64::try_from(libc::SOCK_DGRAM).expect("the types of sockets are positive");
-        let is_datagram = condition(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), datagram)?;
+        let is_datagram = condition(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE_MASK), datagram)?;
         refused.insert(
             libc::SYS_socketpair,
             vec![SeccompRule::new(vec![is_datagram])?],

@@ -36,43 +36,47 @@ const LINKED: &[&str] = &[
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/localtime",
 ];
-/// Variables that name files which programs read to check certificates.
-const CERTIFICATES: &[&str] = &["SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"];
-/// Programs that start other programs on the PATH, or that scripts name in their first line.
+/// Variables with the paths of files that programs read to check certificates.
+const CERTIFICATE_VARIABLES: &[&str] = &["SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"];
+/// Programs on the PATH that run scripts or packages. Other programs start them, and scripts name
+/// them in their first line.
 const INTERPRETERS: &[&str] = &[
     "node", "python3", "python", "uv", "uvx", "npx", "bun", "deno",
 ];
-/// Folders that hold programs. The folder around one holds what the programs need.
+/// Names of folders that hold programs. The parent of such a folder holds what the programs need.
 const PROGRAM_FOLDERS: &[&str] = &["bin", "shims"];
-/// Folders in the home folder that hold programs in `bin`, and secrets or other data around it.
+/// Folders in the home folder that hold programs in `bin`, and secrets or other data beside it.
 const SHARED_PREFIXES: &[&str] = &[".local", ".cargo"];
 
-/// Returns what a program with these scripts may read besides the files that its sandbox lists.
+/// Returns the files and folders that a program with these scripts may read besides those that its
+/// sandbox lists.
 pub(super) fn list_folders(
     program: &Path,
     scripts: &[PathBuf],
     env: &BTreeMap<String, String>,
 ) -> Vec<PathBuf> {
-    let private = Private(home_dir());
+    let finder = FolderFinder { home: home_dir() };
     let mut folders: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
     folders.extend(LINKED.iter().filter_map(|file| fs::canonicalize(file).ok()));
-    let named = CERTIFICATES.iter().filter_map(|name| env.get(*name));
+    let named = CERTIFICATE_VARIABLES
+        .iter()
+        .filter_map(|name| env.get(*name));
     folders.extend(named.filter(|value| !value.is_empty()).map(PathBuf::from));
     let path = env.get("PATH").map_or("", String::as_str);
     for folder in std::env::split_paths(path).filter(|folder| folder.is_absolute()) {
         for name in INTERPRETERS {
             let interpreter = folder.join(name);
             if interpreter.is_file() {
-                folders.extend(private.around_program(&interpreter));
+                folders.extend(finder.around_program(&interpreter));
             }
         }
-        folders.extend(private.around_folder(&folder));
+        folders.extend(finder.around_folder(&folder));
     }
-    folders.extend(private.around_program(program));
+    folders.extend(finder.around_program(program));
     for script in scripts {
-        folders.extend(private.around_script(script));
+        folders.extend(finder.around_script(script));
         if let Ok(target) = fs::canonicalize(script) {
-            folders.extend(private.around_script(&target));
+            folders.extend(finder.around_script(&target));
         }
     }
     folders.sort_unstable();
@@ -80,7 +84,8 @@ pub(super) fn list_folders(
     folders
 }
 
-/// Returns the variables that make a folder the home of a program. `None` removes one.
+/// Returns the variables that make a folder the home of a program. A variable without a value is to
+/// be removed.
 pub(super) fn own_environment(own: &Path) -> [(&'static str, Option<String>); 8] {
     let home = own.display().to_string();
     let temporary = own.join(TEMPORARY_FOLDER).display().to_string();
@@ -96,14 +101,17 @@ pub(super) fn own_environment(own: &Path) -> [(&'static str, Option<String>); 8]
     ]
 }
 
-/// Knows the user's home folder, no part of which a program gets just because it lies there.
-struct Private(Option<PathBuf>);
+/// Finds the folders that belong to a program. Shared folders, such as the user's home folder, are
+/// never among them.
+struct FolderFinder {
+    home: Option<PathBuf>,
+}
 
-impl Private {
-    /// Returns whether a folder holds more than one program's files.
+impl FolderFinder {
+    /// Returns whether a folder holds the files of more than one program.
     fn is_shared(&self, folder: &Path) -> bool {
         folder.parent().is_none()
-            || self.0.as_ref().is_some_and(|home| {
+            || self.home.as_ref().is_some_and(|home| {
                 home.starts_with(folder)
                     || SHARED_PREFIXES
                         .iter()
@@ -111,7 +119,8 @@ impl Private {
             })
     }
 
-    /// Returns a folder of programs, and the folder around it if that belongs to them.
+    /// Returns a folder of programs, and its parent if the parent belongs to the programs. Shared
+    /// folders are left out.
     fn around_folder(&self, folder: &Path) -> Vec<PathBuf> {
         let name = folder.file_name().and_then(|name| name.to_str());
         let prefix = name
@@ -174,8 +183,10 @@ mod tests {
 
     #[test]
     fn a_program_gets_its_own_installation_and_nothing_else_of_the_home_folder() {
-        let home = Private(Some(PathBuf::from("/home/me")));
-        let around = |folder: &str| home.around_folder(Path::new(folder));
+        let finder = FolderFinder {
+            home: Some(PathBuf::from("/home/me")),
+        };
+        let around = |folder: &str| finder.around_folder(Path::new(folder));
         let paths = |paths: &[&str]| -> Vec<PathBuf> { paths.iter().map(PathBuf::from).collect() };
         for (folder, expected) in [
             (
@@ -199,7 +210,9 @@ mod tests {
     #[test]
     fn a_script_gets_its_package() {
         let folder = tempfile::tempdir().expect("a folder");
-        let home = Private(Some(folder.path().to_owned()));
+        let finder = FolderFinder {
+            home: Some(folder.path().to_owned()),
+        };
         let file = |name: &str| {
             let file = folder.path().join(name);
             fs::create_dir_all(file.parent().expect("a parent")).expect("create");
@@ -220,7 +233,7 @@ mod tests {
             let script = file(script);
             let mut expected = vec![script.clone()];
             expected.extend(package.map(|package| folder.path().join(package)));
-            assert_eq!(home.around_script(&script), expected);
+            assert_eq!(finder.around_script(&script), expected);
         }
     }
 }

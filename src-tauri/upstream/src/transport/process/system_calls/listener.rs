@@ -8,7 +8,8 @@ use std::{
 use nix::libc;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule};
 
-/// Marks the returns of a filter that become notifications, which `seccompiler` does not know.
+/// Marks the instructions of a filter that are to return a notification. `seccompiler` does not
+/// support notifications, so it builds trace instructions with this mark, which are then replaced.
 const MARK: u16 = 0x6462;
 /// The code of the instruction that returns a constant: `BPF_RET | BPF_K`.
 const RETURN: u16 = 0x06;
@@ -16,12 +17,12 @@ const RETURN: u16 = 0x06;
 /// What a filter does with a call of another architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum OtherArchitecture {
-    /// The process is killed, because the filter refuses nothing of that architecture.
+    /// The process is killed, because the filter could not refuse a call of that architecture.
     Killed,
     Allowed,
 }
 
-/// Builds a filter that gives notice of the calls, and allows all others.
+/// Builds a filter that gives notice of these calls, and allows all others of this architecture.
 pub(in super::super) fn build_notifying_filter(
     calls: std::collections::BTreeMap<i64, Vec<SeccompRule>>,
     other: OtherArchitecture,
@@ -59,6 +60,19 @@ pub(in super::super) struct Notification {
     pub(in super::super) arguments: [u64; 6],
 }
 
+#[cfg(test)]
+impl Notification {
+    /// Returns a notification of a call of this process, for tests that read its arguments.
+    pub(in super::super) fn of_this_process(arguments: [u64; 6]) -> Self {
+        Self {
+            id: 0,
+            thread: i32::try_from(std::process::id()).expect("the id of a process is positive"),
+            call: 0,
+            arguments,
+        }
+    }
+}
+
 /// The answer to a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Answer {
@@ -91,7 +105,7 @@ impl Listener {
         let install = || {
             // Without the second flag (Linux 5.19), a signal would interrupt a call that the
             // recorder has seen, and programs do not expect that when they open a file. A kernel
-            // that knows it can also continue a call.
+            // that has this flag can also continue a call.
             let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER
                 | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
             // SAFETY: the kernel copies the program, which outlives the call.
@@ -104,8 +118,8 @@ impl Listener {
                 )
             };
             match i32::try_from(fd) {
-                // SAFETY: the kernel has just opened it, with close-on-exec, and nothing else owns
-                // it.
+                // SAFETY: the kernel has just opened the descriptor, with close-on-exec, and
+                // nothing else owns it.
                 Ok(fd) if fd >= 0 => Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) })),
                 _ => Err(io::Error::last_os_error()),
             }
@@ -157,8 +171,8 @@ impl Listener {
         }))
     }
 
-    /// Returns whether the call still waits. If it does not, the id of its thread may belong to
-    /// another one by now, and what was read from its memory is void.
+    /// Returns whether the call still waits. If it does not, its thread's id may belong to another
+    /// thread by now, and data that was read from the thread's memory must not be used.
     pub(in super::super) fn is_waiting(&self, notification: &Notification) -> bool {
         // SAFETY: the kernel only reads the id.
         let valid = unsafe {
@@ -190,7 +204,7 @@ impl Listener {
         match answer {
             Answer::Continue => {
                 response.flags = u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE)
-                    .expect("the flag is a bit of 32");
+                    .expect("the flag fits into 32 bits");
             }
             Answer::Fail(errno) => response.error = -errno,
         }
@@ -216,7 +230,8 @@ impl AsFd for Listener {
     }
 }
 
-/// The buffers for notifications and answers, as large as the kernel's structures, which may grow.
+/// The buffers for notifications and answers. They are as large as the structures of the running
+/// kernel, which may be larger than those that `libc` knows.
 pub(in super::super) struct Buffers {
     notification: Vec<u64>,
     response: Vec<u64>,
@@ -229,7 +244,8 @@ impl Buffers {
             seccomp_notif_resp: 0,
             seccomp_data: 0,
         };
-        // SAFETY: the kernel writes this structure. If it does not know it, the sizes stay 0.
+        // SAFETY: the kernel writes this structure. If it does not know this operation, the sizes
+        // stay 0.
         unsafe {
             libc::syscall(
                 libc::SYS_seccomp,
@@ -255,7 +271,7 @@ mod tests {
     use crate::transport::process::system_calls::observed_calls;
 
     #[test]
-    fn a_filter_only_gives_notice_or_allows() {
+    fn a_filter_gives_notice_or_allows_and_kills_only_for_another_architecture() {
         let calls = observed_calls().expect("the observed calls");
         let returns = |other| {
             let calls = calls.clone();

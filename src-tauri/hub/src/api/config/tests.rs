@@ -1,0 +1,190 @@
+use std::{fs, sync::Arc};
+
+use drawbridge_model::builtin::BuiltIn;
+use drawbridge_store::secrets::{InMemory, Secrets};
+
+use super::{import::ImportServers, *};
+use crate::{
+    HubOptions,
+    api::{ErrorCode, servers::SecretValues},
+};
+
+pub(super) async fn open_hub(folder: &Path) -> Arc<Hub> {
+    let options = HubOptions {
+        data_dir: folder.join("data"),
+        admin_token: None,
+        disabled_built_ins: BuiltIn::ALL.into(),
+    };
+    Hub::open_with(options, Secrets::new(InMemory::default()))
+        .await
+        .expect("a hub")
+}
+
+/// Returns a request to connect VS Code in a project.
+fn connect(project: &Path, transport: ClientTransport) -> PreviewConfig {
+    PreviewConfig {
+        kind: "vscode".into(),
+        action: ConfigAction::Connect,
+        path: None,
+        project: Some(project.to_owned()),
+        name: None,
+        transport,
+        ask_once: false,
+        environment: Environment::new(),
+    }
+}
+
+/// Returns the file that [`connect`] changes. Creates its folder.
+fn vscode_file(project: &Path) -> PathBuf {
+    fs::create_dir_all(project.join(".vscode")).expect("a folder");
+    project.join(".vscode/mcp.json")
+}
+
+async fn run<V: Verb>(hub: &Hub, verb: V) -> Result<V::Answer, ApiError> {
+    verb.run(hub).await
+}
+
+async fn preview(hub: &Hub, verb: PreviewConfig) -> (String, ConfigPreview) {
+    let preview = run(hub, verb).await.expect("a preview");
+    let id = preview.id.clone().expect("there is something to do");
+    (id, preview)
+}
+
+async fn apply_preview(hub: &Hub, id: String) -> Result<ClientChangeView, ApiError> {
+    let restores = false;
+    run(hub, ApplyConfig { id, restores }).await
+}
+
+async fn undo(hub: &Hub, change: &str) -> UndoneView {
+    let verb = UndoConfig {
+        change: Some(change.to_owned()),
+        kind: None,
+    };
+    run(hub, verb).await.expect("undone")
+}
+
+#[tokio::test]
+async fn a_failed_switch_from_the_bridge_to_http_leaves_the_client_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hub = open_hub(folder.path()).await;
+    let name = ClientName::new("vscode");
+    hub.access.admit_local(&name).await.expect("admitted");
+    let (id, _) = preview(&hub, connect(folder.path(), ClientTransport::Http)).await;
+    fs::write(vscode_file(folder.path()), "{}").expect("written");
+    assert!(
+        apply_preview(&hub, id).await.is_err(),
+        "the file has changed"
+    );
+    let clients = hub.access.clients();
+    assert!(clients.iter().all(|client| client.token_hmac.is_none()));
+    hub.access.admit_local(&name).await.expect("not revoked");
+    let again = connect(folder.path(), ClientTransport::Http);
+    let (id, _) = preview(&hub, again).await;
+    apply_preview(&hub, id).await.expect("applied");
+}
+
+#[tokio::test]
+async fn undoing_a_switch_from_the_bridge_to_http_ends_the_token_and_keeps_the_client() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hub = open_hub(folder.path()).await;
+    for existed in [true, false] {
+        let name = ClientName::new(if existed { "old" } else { "new" });
+        if existed {
+            hub.access.admit_local(&name).await.expect("admitted");
+        }
+        let verb = PreviewConfig {
+            name: Some(name.clone()),
+            ..connect(folder.path(), ClientTransport::Http)
+        };
+        let (id, _) = preview(&hub, verb).await;
+        let change = apply_preview(&hub, id).await.expect("applied");
+        let text = fs::read_to_string(vscode_file(folder.path())).expect("read");
+        let token = text
+            .split('"')
+            .find_map(|part| part.strip_prefix("Bearer "));
+        let token = token.expect("the file has the token");
+        assert_eq!(hub.access.find_client(token), Some(name.clone()));
+        undo(&hub, &change.id).await;
+        assert_eq!(hub.access.find_client(token), None);
+        assert_eq!(hub.access.admit_local(&name).await.is_ok(), existed);
+    }
+}
+
+#[tokio::test]
+async fn a_preview_is_used_only_for_the_kind_of_change_that_it_shows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hub = open_hub(folder.path()).await;
+    for (id, action) in [
+        ("import", ClientAction::Import),
+        ("connect", ClientAction::Connect),
+    ] {
+        hub.client_configs.keep(Preview {
+            id: id.to_owned(),
+            plan: Plan::default(),
+            action,
+            kind: None,
+            connected: Vec::new(),
+            disconnected: Vec::new(),
+            new_client: None,
+            imported: Vec::new(),
+        });
+    }
+    let import = |id: &str| ImportServers {
+        id: id.to_owned(),
+        restores: false,
+    };
+    let refused = apply_preview(&hub, "import".into()).await;
+    assert_eq!(refused.expect_err("refused").code, ErrorCode::Invalid);
+    let refused = run(&hub, import("connect")).await;
+    assert_eq!(refused.expect_err("refused").code, ErrorCode::Invalid);
+    // The refused previews can still be used.
+    run(&hub, import("import")).await.expect("imported");
+    apply_preview(&hub, "connect".into())
+        .await
+        .expect("applied");
+}
+
+#[tokio::test]
+async fn a_correct_entry_that_is_not_managed_is_taken_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hub = open_hub(folder.path()).await;
+    let file = vscode_file(folder.path());
+    let kind = "vscode".to_owned();
+    let snippet = run(&hub, ShowConfig { kind }).await.expect("a snippet");
+    fs::write(&file, &snippet.text).expect("written");
+    let verb = connect(folder.path(), ClientTransport::Bridge);
+    let (id, preview) = preview(&hub, verb.clone()).await;
+    assert_eq!(preview.files, []);
+    let change = apply_preview(&hub, id).await.expect("applied");
+    assert!(hub.client_configs.managed(&file).is_some());
+    let again = run(&hub, verb).await.expect("a preview");
+    assert_eq!(again.id, None, "nothing is left to do");
+    undo(&hub, &change.id).await;
+    assert!(hub.client_configs.managed(&file).is_none());
+    let text = fs::read_to_string(&file).expect("read");
+    assert_eq!(text, snippet.text);
+}
+
+#[tokio::test]
+async fn imported_servers_stay_until_all_files_are_restored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hub = open_hub(folder.path()).await;
+    let spec = serde_json::from_str(r#"{"name":"demo","command":"x"}"#).expect("a spec");
+    let server = servers::add(&hub, spec, SecretValues::default())
+        .await
+        .expect("added");
+    let (id, _) = preview(&hub, connect(folder.path(), ClientTransport::Bridge)).await;
+    let preview = hub.client_configs.take(&id, false).expect("a preview");
+    let change = apply(&hub, preview, vec![server.clone()], false)
+        .await
+        .expect("applied");
+    let file = vscode_file(folder.path());
+    fs::write(&file, b"\xff").expect("written");
+    let undone = undo(&hub, &change.id).await;
+    assert!(undone.files[0].error.is_some(), "{undone:?}");
+    assert!(hub.registry.get(&server).is_ok());
+    fs::remove_file(&file).expect("removed");
+    let undone = undo(&hub, &change.id).await;
+    assert_eq!(undone.files[0].error, None);
+    assert!(hub.registry.get(&server).is_err());
+}

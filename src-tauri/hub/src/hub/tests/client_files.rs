@@ -1,0 +1,43 @@
+//! The entries in clients' files that Drawbridge keeps up to date.
+
+use drawbridge_model::client_file::ClientTransport;
+use drawbridge_store::table::client_file::ClientFileRow;
+
+use super::*;
+
+#[tokio::test]
+async fn a_file_of_an_unknown_kind_of_client_does_not_count_as_updated() {
+    let TestHub { hub, folder } = test_hub().await;
+    let client = ClientName::new("c");
+    let row = ClientFileRow {
+        path: folder.path().join("mcp.json").display().to_string(),
+        kind: "of a later version".into(),
+        client: client.clone(),
+        project: None,
+        transport: ClientTransport::Http,
+        asks_once: false,
+        restores: false,
+        entry_digest: String::new(),
+        connected_at: Timestamp(0),
+    };
+    hub.store
+        .replace_client_files(&[], &[row])
+        .await
+        .expect("stored");
+    hub.close().await;
+    drop(hub);
+    let options = HubOptions {
+        data_dir: folder.path().to_owned(),
+        admin_token: None,
+        disabled_built_ins: BuiltIn::ALL.into(),
+    };
+    let hub = Hub::open_with(options, Secrets::new(InMemory::default()))
+        .await
+        .expect("a hub");
+    let written = hub.write_client_token(&client, "token").await;
+    assert!(written.updated.is_empty(), "{:?}", written.updated);
+    let [(_, why)] = &written.failed[..] else {
+        panic!("{:?}", written.failed);
+    };
+    assert!(why.contains("does not know the client"), "{why}");
+}
