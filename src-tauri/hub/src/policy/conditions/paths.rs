@@ -67,8 +67,10 @@ impl Folder {
             normalize(path).starts_with(&folder) && resolved().unwrap_or(false)
         };
         is_inside(&path)
-            && literal_path_of_url(text)
-                .is_none_or(|path| join_to(folders.cwd, &path).is_some_and(|path| is_inside(&path)))
+            && literal_path_of_url(text).is_none_or(|path| {
+                !path.to_string_lossy().starts_with('~')
+                    && join_to(folders.cwd, &path).is_some_and(|path| is_inside(&path))
+            })
     }
 
     /// Returns whether the path is inside the folder lexically or on disk at this moment. Also
