@@ -63,7 +63,7 @@ impl SealedFile {
             }
             .into());
         }
-        Ok(serde_json::from_slice(&bytes).map_err(|_| damaged(path))?)
+        serde_json::from_slice(&bytes).map_err(|_| damaged(path))
     }
 
     pub(super) fn seal(
