@@ -27,9 +27,6 @@ struct Dependency {
     path: Option<String>,
 }
 
-/// How Cargo names crates.io.
-const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
-
 /// The parts of `deny.toml` that are checked here.
 #[derive(Deserialize)]
 struct Rules {
@@ -115,7 +112,7 @@ pub(crate) fn find_violations(packages: &[Package]) -> anyhow::Result<Vec<String
                 );
                 continue;
             }
-            Some(source) if source == CRATES_IO => {}
+            Some(source) if source.starts_with("registry+https://") => {}
             Some(source) => violations.push(format!("{name} comes from {source}")),
         }
         if let Some(ban) = rules.bans.deny.iter().find(|ban| ban.name == package.name) {

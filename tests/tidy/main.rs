@@ -17,7 +17,6 @@ use drawbridge_tests::source::{
 const APP: &str = "src-tauri/src";
 const JSONRPC: &str = "src-tauri/jsonrpc/src";
 const MODEL: &str = "src-tauri/model/src";
-const CLIENT_CONFIG: &str = "src-tauri/client_config/src";
 const STORE: &str = "src-tauri/store/src";
 const SESSIONS: &str = "src-tauri/sessions/src";
 const UPSTREAM: &str = "src-tauri/upstream/src";
@@ -26,16 +25,7 @@ const ENDPOINT: &str = "src-tauri/endpoint/src";
 const CLI: &str = "src-tauri/cli/src";
 /// The Rust code of the product.
 const PRODUCT: &[&str] = &[
-    APP,
-    JSONRPC,
-    MODEL,
-    CLIENT_CONFIG,
-    STORE,
-    SESSIONS,
-    UPSTREAM,
-    HUB,
-    ENDPOINT,
-    CLI,
+    APP, JSONRPC, MODEL, STORE, SESSIONS, UPSTREAM, HUB, ENDPOINT, CLI,
 ];
 const UI: &str = "ui/src";
 

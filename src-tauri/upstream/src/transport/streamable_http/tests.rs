@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use drawbridge_model::protocol::NEWEST_LEGACY;
-use tokio::{io::AsyncWriteExt, sync::mpsc, time::Instant};
+use tokio::{io::AsyncWriteExt, sync::mpsc};
 
 use super::*;
 use crate::transport::test_server::{ACCEPTED, STREAM, Server};
@@ -127,27 +127,6 @@ async fn the_end_is_reported_once_even_if_the_inbox_is_full() {
         "{end:?}"
     );
     assert!(inbox.recv().await.is_none());
-}
-
-#[tokio::test]
-async fn a_broken_stream_is_opened_again_after_the_pause_that_the_server_asks_for() {
-    let server = Server::new().await;
-    let (_transport, mut inbox) = connected(&server);
-    let (_, mut stream) = server.exchange(STREAM).await;
-    let pause = RETRY_PAUSE + Duration::from_millis(500);
-    let event = format!("retry: {}\ndata: {NOTIFICATION}\n\n", pause.as_millis());
-    stream.write_all(event.as_bytes()).await.expect("written");
-    let event = inbox.recv().await;
-    assert!(
-        matches!(event, Some(TransportEvent::Message { .. })),
-        "{event:?}"
-    );
-
-    let broken_at = Instant::now();
-    drop(stream);
-    let (opened, _stream) = server.exchange(STREAM).await;
-    assert!(opened.starts_with("GET /mcp "), "{opened}");
-    assert!(broken_at.elapsed() >= pause, "{:?}", broken_at.elapsed());
 }
 
 #[tokio::test]
