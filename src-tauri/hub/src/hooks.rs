@@ -27,6 +27,7 @@ use drawbridge_model::{
     event::{Event, Events},
     hook::{Hook, HookEvent, HookMode, HookRun, HookState, HookTarget, OnFailure},
     ids::ServerId,
+    names::is_valid_label,
 };
 use drawbridge_store::{
     Store, StoreError,
@@ -368,9 +369,7 @@ fn referenced_secrets(target: &HookTarget) -> BTreeSet<String> {
 /// Checks a hook that a person wrote.
 fn check(hook: &Hook) -> Result<(), HookError> {
     let name = hook.name.as_str();
-    let is_odd = |c: char| c.is_control() || matches!(c, ',' | '{' | '}');
-    if !(1..=64).contains(&name.chars().count()) || name.trim() != name || name.chars().any(is_odd)
-    {
+    if !is_valid_label(name) || name.contains([',', '{', '}']) {
         return Err(HookError::BadName);
     }
     if hook.events.is_empty() {

@@ -1226,4 +1226,4 @@ async fn forward_notifications(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

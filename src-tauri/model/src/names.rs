@@ -45,6 +45,14 @@ pub fn server_id_from_name(name: &str) -> Option<ServerId> {
     (!id.is_empty()).then(|| ServerId::new(id))
 }
 
+/// Returns whether a person may give this name to a profile or a hook: it has 1 to 64 characters,
+/// no control characters, and no white space at its ends.
+pub fn is_valid_label(name: &str) -> bool {
+    (1..=64).contains(&name.chars().count())
+        && name.trim() == name
+        && !name.contains(char::is_control)
+}
+
 /// Returns whether a file's name can be a server's id.
 pub fn is_server_id(id: &str) -> bool {
     server_id_from_name(id).is_some_and(|valid_id| valid_id.as_str() == id)

@@ -422,7 +422,9 @@ impl Verb for ApplyConfig {
     type Answer = ClientChangeView;
 
     async fn run(self, hub: &Hub) -> Result<ClientChangeView, ApiError> {
-        let preview = hub.client_configs.take(&self.id, false)?;
+        let preview = hub
+            .client_configs
+            .take(&self.id, |action| action != ClientAction::Import)?;
         apply(hub, preview, Vec::new(), self.restores).await
     }
 }

@@ -3,11 +3,10 @@
     reason = "the macro declares `NAMES` and `dispatch` for other crates"
 )]
 
-use drawbridge_store::secrets::{InMemory, Secrets};
 use ts_rs::TS;
 
 use super::*;
-use crate::HubOptions;
+use crate::hub::tests::open_hub;
 
 #[derive(Serialize, Deserialize, TS)]
 struct RepeatText {
@@ -41,14 +40,7 @@ impl bindings::VerbVisitor for FoundNames {
 #[tokio::test]
 async fn a_new_verb_needs_only_a_type_and_one_line() {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = HubOptions {
-        data_dir: folder.path().to_owned(),
-        admin_token: None,
-        disabled_built_ins: drawbridge_model::builtin::BuiltIn::ALL.into(),
-    };
-    let hub = Hub::open_with(options, Secrets::new(InMemory::default()))
-        .await
-        .expect("a hub");
+    let hub = open_hub(folder.path()).await;
     let answer = dispatch(&hub, "test.repeat_text", br#"{"text":"a"}"#).await;
     assert_eq!(answer.expect("an answer").get(), r#""a""#);
     let wrong = dispatch(&hub, "test.repeat_text", b"{}").await;

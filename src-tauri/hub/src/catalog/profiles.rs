@@ -12,6 +12,7 @@ use drawbridge_model::{
     capability::CapabilityKind,
     event::{Event, Events},
     ids::{ClientName, ServerId},
+    names::is_valid_label,
     profile::Profile,
 };
 use drawbridge_sessions::ClientScope;
@@ -263,14 +264,9 @@ impl AppliedProfiles {
 
 /// Checks a profile's name.
 fn check_name(name: &str) -> Result<(), ProfileError> {
-    let is_good = (1..=64).contains(&name.chars().count())
-        && name.trim() == name
-        && !name.chars().any(char::is_control);
-    if is_good {
-        Ok(())
-    } else {
-        Err(ProfileError::BadName)
-    }
+    is_valid_label(name)
+        .then_some(())
+        .ok_or(ProfileError::BadName)
 }
 
 /// Checks a profile's folder. Returns it without `.` components and trailing separators.

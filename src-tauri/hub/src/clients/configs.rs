@@ -207,17 +207,21 @@ impl ClientConfigs {
         }
     }
 
-    /// Takes a preview out, so that it can be used only once. `is_import` says whether the preview
-    /// has to be that of an import.
+    /// Takes a preview out, so that it can be used only once. `is_wanted` says whether the caller
+    /// makes changes of this kind.
     ///
     /// # Errors
     /// Returns an error if there is no preview with this id, or if it is the preview of another
     /// kind of change. The preview is then kept.
-    pub fn take(&self, id: &str, is_import: bool) -> Result<Preview, ConfigError> {
+    pub fn take(
+        &self,
+        id: &str,
+        is_wanted: impl FnOnce(ClientAction) -> bool,
+    ) -> Result<Preview, ConfigError> {
         let mut state = self.lock();
         let position = state.previews.iter().position(|preview| preview.id == id);
         let position = position.ok_or(ConfigError::UnknownPreview)?;
-        if (state.previews[position].action == ClientAction::Import) != is_import {
+        if !is_wanted(state.previews[position].action) {
             return Err(ConfigError::WrongPreview);
         }
         let preview = state.previews.remove(position);

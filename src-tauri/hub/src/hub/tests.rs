@@ -24,6 +24,18 @@ pub(super) struct TestHub {
     folder: tempfile::TempDir,
 }
 
+/// Opens a hub without built-in servers and without an admin token, whose secrets are in memory.
+pub(crate) async fn open_hub(data_dir: &Path) -> Arc<Hub> {
+    let options = HubOptions {
+        data_dir: data_dir.to_owned(),
+        admin_token: None,
+        disabled_built_ins: BuiltIn::ALL.into(),
+    };
+    Hub::open_with(options, Secrets::new(InMemory::default()))
+        .await
+        .expect("a hub")
+}
+
 pub(super) async fn test_hub() -> TestHub {
     let folder = tempfile::tempdir().expect("a folder");
     let options = HubOptions {

@@ -525,6 +525,15 @@ async fn moving_a_secret_in_a_spec_does_not_accept_a_replaced_program() {
     );
 }
 
+/// Returns a program whose content nobody has to accept.
+fn program_at(path: &str) -> Program {
+    Program {
+        path: Some(path.into()),
+        link_target: None,
+        files: Vec::new(),
+    }
+}
+
 #[tokio::test]
 async fn a_server_that_was_accepted_without_a_program_is_bound_to_the_first_one() {
     let fixture = fixture().await;
@@ -534,16 +543,14 @@ async fn a_server_that_was_accepted_without_a_program_is_bound_to_the_first_one(
         .accept(&server, None, BTreeSet::new())
         .await
         .expect("accepted");
-    let program = |path: &str| Program {
-        path: Some(path.into()),
-        link_target: None,
-        files: Vec::new(),
-    };
-    assert_eq!(registry.check_program(&server, program("/a")).await, Ok(()));
-    assert_eq!(registry.program(&server), Some(program("/a")));
+    assert_eq!(
+        registry.check_program(&server, program_at("/a")).await,
+        Ok(())
+    );
+    assert_eq!(registry.program(&server), Some(program_at("/a")));
     assert!(
         registry
-            .check_program(&server, program("/b"))
+            .check_program(&server, program_at("/b"))
             .await
             .is_err()
     );
@@ -563,11 +570,7 @@ async fn a_first_program_that_cannot_be_stored_is_stored_at_the_next_start() {
             .and_then(|database| database.execute_batch(sql))
             .expect("change the database");
     };
-    let program = Program {
-        path: Some("/a".into()),
-        link_target: None,
-        files: Vec::new(),
-    };
+    let program = program_at("/a");
     change_database(
         "CREATE TRIGGER refuse BEFORE UPDATE ON server BEGIN SELECT RAISE(ABORT, 'refused'); END",
     );

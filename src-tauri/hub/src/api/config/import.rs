@@ -313,7 +313,9 @@ impl Verb for ImportServers {
     type Answer = ImportedView;
 
     async fn run(self, hub: &Hub) -> Result<ImportedView, ApiError> {
-        let mut preview = hub.client_configs.take(&self.id, true)?;
+        let mut preview = hub
+            .client_configs
+            .take(&self.id, |action| action == ClientAction::Import)?;
         let mut added = Vec::new();
         let imported = std::mem::take(&mut preview.imported);
         let result = async {
@@ -555,12 +557,12 @@ mod tests {
     use drawbridge_client_config::RequiredInput;
 
     use super::*;
-    use crate::api::config::tests::open_hub;
+    use crate::hub::tests::open_hub;
 
     #[tokio::test]
     async fn a_server_that_cannot_be_added_leaves_earlier_secrets_as_they_were() {
         let folder = tempfile::tempdir().expect("a folder");
-        let hub = open_hub(folder.path()).await;
+        let hub = open_hub(&folder.path().join("data")).await;
         let spec = || serde_json::from_str(r#"{"name":"github","command":"x"}"#).expect("a spec");
         servers::add(&hub, spec(), SecretValues::default())
             .await

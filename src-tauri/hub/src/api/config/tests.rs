@@ -1,24 +1,10 @@
-use std::{fs, sync::Arc};
-
-use drawbridge_model::builtin::BuiltIn;
-use drawbridge_store::secrets::{InMemory, Secrets};
+use std::fs;
 
 use super::{import::ImportServers, *};
 use crate::{
-    HubOptions,
     api::{ErrorCode, servers::SecretValues},
+    hub::tests::open_hub,
 };
-
-pub(super) async fn open_hub(folder: &Path) -> Arc<Hub> {
-    let options = HubOptions {
-        data_dir: folder.join("data"),
-        admin_token: None,
-        disabled_built_ins: BuiltIn::ALL.into(),
-    };
-    Hub::open_with(options, Secrets::new(InMemory::default()))
-        .await
-        .expect("a hub")
-}
 
 /// Returns a request to connect VS Code in a project.
 fn connect(project: &Path, transport: ClientTransport) -> PreviewConfig {
@@ -66,7 +52,7 @@ async fn undo(hub: &Hub, change: &str) -> UndoneView {
 #[tokio::test]
 async fn a_failed_switch_from_the_bridge_to_http_leaves_the_client_as_it_was() {
     let folder = tempfile::tempdir().expect("a folder");
-    let hub = open_hub(folder.path()).await;
+    let hub = open_hub(&folder.path().join("data")).await;
     let name = ClientName::new("vscode");
     hub.access.admit_local(&name).await.expect("admitted");
     let (id, _) = preview(&hub, connect(folder.path(), ClientTransport::Http)).await;
@@ -86,7 +72,7 @@ async fn a_failed_switch_from_the_bridge_to_http_leaves_the_client_as_it_was() {
 #[tokio::test]
 async fn undoing_a_switch_from_the_bridge_to_http_ends_the_token_and_keeps_the_client() {
     let folder = tempfile::tempdir().expect("a folder");
-    let hub = open_hub(folder.path()).await;
+    let hub = open_hub(&folder.path().join("data")).await;
     for existed in [true, false] {
         let name = ClientName::new(if existed { "old" } else { "new" });
         if existed {
@@ -113,7 +99,7 @@ async fn undoing_a_switch_from_the_bridge_to_http_ends_the_token_and_keeps_the_c
 #[tokio::test]
 async fn a_preview_is_used_only_for_the_kind_of_change_that_it_shows() {
     let folder = tempfile::tempdir().expect("a folder");
-    let hub = open_hub(folder.path()).await;
+    let hub = open_hub(&folder.path().join("data")).await;
     for (id, action) in [
         ("import", ClientAction::Import),
         ("connect", ClientAction::Connect),
@@ -147,7 +133,7 @@ async fn a_preview_is_used_only_for_the_kind_of_change_that_it_shows() {
 #[tokio::test]
 async fn a_correct_entry_that_is_not_managed_is_taken_over() {
     let folder = tempfile::tempdir().expect("a folder");
-    let hub = open_hub(folder.path()).await;
+    let hub = open_hub(&folder.path().join("data")).await;
     let file = vscode_file(folder.path());
     let kind = "vscode".to_owned();
     let snippet = run(&hub, ShowConfig { kind }).await.expect("a snippet");
@@ -168,13 +154,16 @@ async fn a_correct_entry_that_is_not_managed_is_taken_over() {
 #[tokio::test]
 async fn imported_servers_stay_until_all_files_are_restored() {
     let folder = tempfile::tempdir().expect("a folder");
-    let hub = open_hub(folder.path()).await;
+    let hub = open_hub(&folder.path().join("data")).await;
     let spec = serde_json::from_str(r#"{"name":"demo","command":"x"}"#).expect("a spec");
     let server = servers::add(&hub, spec, SecretValues::default())
         .await
         .expect("added");
     let (id, _) = preview(&hub, connect(folder.path(), ClientTransport::Bridge)).await;
-    let preview = hub.client_configs.take(&id, false).expect("a preview");
+    let preview = hub
+        .client_configs
+        .take(&id, |action| action != ClientAction::Import)
+        .expect("a preview");
     let change = apply(&hub, preview, vec![server.clone()], false)
         .await
         .expect("applied");

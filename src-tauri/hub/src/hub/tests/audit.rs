@@ -59,14 +59,7 @@ impl TestHub {
         self.hub.close().await;
         let Self { hub, folder } = self;
         drop(hub);
-        let options = HubOptions {
-            data_dir: folder.path().to_owned(),
-            admin_token: None,
-            disabled_built_ins: BuiltIn::ALL.into(),
-        };
-        let hub = Hub::open_with(options, Secrets::new(InMemory::default()))
-            .await
-            .expect("a hub");
+        let hub = open_hub(folder.path()).await;
         Self { hub, folder }
     }
 }

@@ -26,14 +26,7 @@ async fn a_file_of_an_unknown_kind_of_client_does_not_count_as_updated() {
         .expect("stored");
     hub.close().await;
     drop(hub);
-    let options = HubOptions {
-        data_dir: folder.path().to_owned(),
-        admin_token: None,
-        disabled_built_ins: BuiltIn::ALL.into(),
-    };
-    let hub = Hub::open_with(options, Secrets::new(InMemory::default()))
-        .await
-        .expect("a hub");
+    let hub = open_hub(folder.path()).await;
     let written = hub.write_client_token(&client, "token").await;
     assert!(written.updated.is_empty(), "{:?}", written.updated);
     let [(_, why)] = &written.failed[..] else {

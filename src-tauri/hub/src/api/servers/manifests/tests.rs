@@ -1,24 +1,12 @@
-use drawbridge_store::secrets::{InMemory, Secrets};
-
 use super::*;
 use crate::{
-    HubOptions,
     api::{ErrorCode, servers::AddServer},
+    hub::tests::open_hub,
 };
 
 async fn hub() -> (std::sync::Arc<Hub>, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = HubOptions {
-        data_dir: folder.path().to_owned(),
-        admin_token: None,
-        disabled_built_ins: drawbridge_model::builtin::BuiltIn::ALL.into(),
-    };
-    (
-        Hub::open_with(options, Secrets::new(InMemory::default()))
-            .await
-            .expect("a hub"),
-        folder,
-    )
+    (open_hub(folder.path()).await, folder)
 }
 
 fn fill(source: ManifestSource, values: &[(&str, &str)]) -> FillManifest {
