@@ -2,8 +2,8 @@
 
 use std::{
     fs,
-    os::unix::fs::PermissionsExt,
-    process::{Command, Stdio},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    process::Command,
 };
 
 use drawbridge_tests::{
@@ -12,7 +12,7 @@ use drawbridge_tests::{
     wait::some_if,
     wait_until,
 };
-use nix::unistd::Uid;
+use nix::{fcntl::OFlag, unistd::Uid};
 use serde_json::{Value, json};
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
@@ -256,20 +256,23 @@ fn another_user_gets_no_answer_at_the_local_socket() {
     let home = Home::new();
     let _hub = Hub::serve(&home);
     let socket = home.data_dir().join("drawbridge.sock");
-    // The folders and the socket are opened to everyone, so that only the hub can refuse.
-    let mut path = socket.clone();
+    // The socket is opened to everyone, so that only the hub can refuse.
     fs::set_permissions(&socket, fs::Permissions::from_mode(0o666)).expect("open the socket");
-    while path.pop() && path.starts_with(home.path()) {
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("open a folder");
-    }
     let ask = |starter: &[&str]| {
         let mut command = starter.to_vec();
         command.extend(["curl", "--silent", "--show-error", "--unix-socket"]);
         let output = Command::new(command[0])
             .args(&command[1..])
-            .arg(&socket)
-            .arg("http://localhost/health")
-            .stdin(Stdio::null())
+            // The other user may not be able to reach the temporary folder, but the socket that it
+            // inherits.
+            .args(["/proc/self/fd/0", "http://localhost/health"])
+            .stdin(
+                fs::File::options()
+                    .read(true)
+                    .custom_flags(OFlag::O_PATH.bits())
+                    .open(&socket)
+                    .expect("open the path of the socket"),
+            )
             .output()
             .expect("the program runs");
         let answer = String::from_utf8_lossy(&output.stdout).into_owned();

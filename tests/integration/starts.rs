@@ -212,6 +212,31 @@ fn a_call_waits_for_a_start_up_to_its_timeout_and_the_start_continues() {
     assert_eq!(server.received_calls("echo").len(), 1);
 }
 
+#[test]
+fn a_call_waits_for_the_first_read_of_its_server() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.set_policy("*", "allow");
+    let client = hub.connect_client("desk");
+    let timeouts = json!({"call_ms": 10_000});
+    // A list does not wait so long, so that the first read has not ended when the list is answered.
+    FaultyServer::add(&hub, "slow", &timeouts, &["--late-start", "3000"]);
+    assert_eq!(client.call("slow__echo", "{}").text(), "{}");
+
+    FaultyServer::add(&hub, "mute", &json!({"call_ms": 2000}), &["--mute"]);
+    let early_answer = client.call("mute__echo", "{}");
+    assert!(
+        early_answer.is_error() && early_answer.text().contains("are not known yet"),
+        "{}",
+        early_answer.raw
+    );
+    assert_eq!(
+        client.call("no-server__echo", "{}").error_code(),
+        Some(-32602),
+        "a name that belongs to no server"
+    );
+}
+
 /// A program that does not answer unknown methods.
 const SILENT_SERVER: &str = r#"
 const fs = require("fs"), [record] = process.argv.slice(2);

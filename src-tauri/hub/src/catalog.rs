@@ -48,13 +48,13 @@ use drawbridge_store::{
         server::ServerRow,
     },
 };
-use drawbridge_upstream::{DirtySet, ListChanges, Pool, package_name};
+use drawbridge_upstream::{DirtySet, ListChanges, Pool, RequestTimeouts, package_name};
 use futures_util::future::join_all;
 use serde_json::json;
 use tokio::{
     sync::Semaphore,
     task::{JoinHandle, JoinSet},
-    time::{Instant, timeout_at},
+    time::{Instant, timeout, timeout_at},
 };
 
 pub use definition::{Definition, DefinitionError};
@@ -633,6 +633,33 @@ impl Catalog {
             }
         }
         let _ = timeout_at(deadline, join_all(first_reads)).await;
+    }
+
+    /// Waits for the first read of the server whose tools and prompts have names that begin like
+    /// this exposed name. Waits no longer than for a call of the server's tools. Returns whether
+    /// there was such a server.
+    pub async fn read_server_of(&self, session: &Arc<ClientSession>, exposed_name: &str) -> bool {
+        let is_meant = |server: &RegisteredServer| {
+            session.scope.includes(&server.id)
+                && merge::has_prefix_of(&session.scope, server, exposed_name)
+        };
+        let stale = self.stale_servers(Some(session)).into_iter();
+        let servers = stale
+            .filter(|stale| stale.is_first_read)
+            .filter_map(|stale| {
+                let server = self.registry.get_runnable(&stale.id).ok()?;
+                is_meant(&server).then_some(server)
+            });
+        let read = |server: Arc<RegisteredServer>| {
+            let (catalog, session) = (self.clone(), session.clone());
+            let limit = RequestTimeouts::from_spec(&server.spec.timeouts, None).inactivity;
+            let id = server.id.clone();
+            timeout(
+                limit,
+                tokio::spawn(async move { catalog.refresh(&id, Some(&session)).await }),
+            )
+        };
+        !join_all(servers.map(read)).await.is_empty()
     }
 
     /// Reads the stale copies of a server: Drawbridge's own, and then that of a client, if the

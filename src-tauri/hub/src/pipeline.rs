@@ -386,7 +386,7 @@ impl Pipeline {
     }
 
     /// Records a call that is refused because no server has the tool, its arguments are invalid, or
-    /// the tool waits for acceptance.
+    /// the tool cannot be used now.
     async fn record_refused(
         &self,
         request: &CallRequest<'_>,
@@ -436,7 +436,8 @@ impl Pipeline {
             },
             name @ deferred::TOOL_CALL => match deferred::parse_call(&request.arguments) {
                 Ok((name, arguments)) => {
-                    let Some(tool) = view.find(CapabilityKind::Tools, &name).cloned() else {
+                    let kind = CapabilityKind::Tools;
+                    let Some(tool) = self.router.find(handle.session(), kind, &name).await else {
                         return find_withheld(&name).ok_or_else(|| unknown(&name));
                     };
                     request.arguments = arguments_object(Some(&arguments))?;
@@ -455,7 +456,7 @@ enum Found {
     Tool(Arc<CatalogEntry>),
     /// The answer of one of Drawbridge's own tools.
     Answer(Json),
-    /// A text for the model: the tool waits for acceptance.
+    /// A text for the model: the tool waits for acceptance, or its server has not been read yet.
     Withheld(String),
 }
 

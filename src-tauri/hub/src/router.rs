@@ -119,16 +119,23 @@ impl Router {
         }
     }
 
-    /// Returns the entry that has this exposed name in the client's catalog view. If there is none,
-    /// refreshes the catalog and looks once more.
+    /// Returns the tool or prompt that has this exposed name in the client's catalog view. If there
+    /// is none, refreshes the catalog and looks once more. If the name begins like those of a server
+    /// that is being read for the first time, also waits for that read.
     pub async fn find(
         &self,
         session: &Arc<ClientSession>,
         kind: CapabilityKind,
         exposed_name: &str,
     ) -> Option<Arc<CatalogEntry>> {
-        self.search(session, |view| view.find(kind, exposed_name).cloned())
-            .await
+        let lookup = |view: &CatalogView| view.find(kind, exposed_name).cloned();
+        if let Some(found) = self.search(session, lookup).await {
+            return Some(found);
+        }
+        if !Box::pin(self.catalog.read_server_of(session, exposed_name)).await {
+            return None;
+        }
+        lookup(&self.catalog.session_view(session))
     }
 
     /// Applies `lookup` to the client's catalog view. If it finds nothing, refreshes the catalog
@@ -145,7 +152,7 @@ impl Router {
         lookup(&self.catalog.session_view(session))
     }
 
-    /// Returns the tool that would have this exposed name if a person had accepted it.
+    /// Returns the tool with this exposed name that the client cannot use now.
     pub fn find_withheld(&self, session: &ClientSession, exposed_name: &str) -> Option<Withheld> {
         let kind = CapabilityKind::Tools;
         self.catalog.find_withheld(session, kind, exposed_name)

@@ -230,10 +230,10 @@ impl ContentItem {
                         (None, Some(blob)) => (ContentKind::Binary, None, Some(blob)),
                         (Some(_), Some(_)) | (None, None) => return None,
                     };
-                let has_more = resource
-                    .keys()
-                    .any(|key| !["uri", "mimeType", "text", "blob"].contains(&key.as_str()));
-                if has_more {
+                let is_in_item = |(key, value): (&String, &Value)| {
+                    value.is_string() && ["uri", "mimeType", "text", "blob"].contains(&key.as_str())
+                };
+                if !resource.iter().all(is_in_item) {
                     &["type"]
                 } else {
                     &["type", "resource"]
@@ -244,7 +244,7 @@ impl ContentItem {
         // A known member is kept too if its value has an unexpected type and is therefore not in
         // the item.
         let is_kept = |key: &str, value: &Value| {
-            !known.contains(&key) || (!value.is_string() && !value.is_object())
+            !known.contains(&key) || (!value.is_string() && key != "resource")
         };
         let rest: Map<String, Value> = block
             .iter()

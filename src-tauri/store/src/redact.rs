@@ -165,24 +165,36 @@ fn redact_plain_text(text: &str, replace_secrets: &dyn Fn(&str) -> Option<String
         .into_owned()
 }
 
-/// Returns whether a member's name marks its value as secret.
-fn is_secret_name(name: &str) -> bool {
-    let name: String = json::fold_key(name)
-        .chars()
-        .filter(|c| c.is_alphanumeric())
-        .collect();
-    matches!(name.as_str(), "pass" | "userpass" | "dbpass" | "pat")
-        || SECRET_NAMES.iter().any(|secret| name.contains(secret))
+/// What the name of a member says of its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum NameKind {
+    Harmless,
+    /// The value may be a number of tokens. Any other value is a secret.
+    TokenCount,
+    Secret,
 }
 
-/// Returns whether a member's name may denote a number of tokens.
-fn is_count_name(name: &str) -> bool {
-    let name: String = name
-        .to_lowercase()
-        .chars()
-        .filter(|c| c.is_alphanumeric())
-        .collect();
-    COUNT_NAMES.iter().any(|count| name.contains(count))
+impl NameKind {
+    fn of(name: &str) -> Self {
+        let name: String = json::fold_key(name)
+            .chars()
+            .filter(|c| c.is_alphanumeric())
+            .collect();
+        let is_secret = |name: &str| {
+            matches!(name, "pass" | "userpass" | "dbpass" | "pat")
+                || SECRET_NAMES.iter().any(|secret| name.contains(secret))
+        };
+        if !is_secret(&name) {
+            return Self::Harmless;
+        }
+        // A space takes the place of each name of a count, so that no new name arises.
+        let without_counts = |name: String, count: &&str| name.replace(count, " ");
+        if is_secret(&COUNT_NAMES.iter().fold(name, without_counts)) {
+            Self::Secret
+        } else {
+            Self::TokenCount
+        }
+    }
 }
 
 /// Copies valid JSON, and masks secrets. The writer keeps its own stack, so that deep nesting does
@@ -244,9 +256,17 @@ impl<'a> Writer<'a> {
     /// Copies a member's name, and masks its value if the name marks it as secret.
     fn copy_member(&mut self) {
         let name = self.take_string();
+        let begin = self.out.len() + 1;
         self.write_string(name);
-        let name = unescape(name).unwrap_or_else(|| name.into());
-        if !is_secret_name(&name) {
+        // A name that is a secret itself is written differently. The written name counts too, so
+        // that the result stays the same if it is redacted again.
+        let written = &self.out[begin..self.out.len() - 1];
+        let kind_of = |name: &str| NameKind::of(&unescape(name).unwrap_or_else(|| name.into()));
+        let mut kind = kind_of(name);
+        if written != name {
+            kind = kind.max(kind_of(written));
+        }
+        if kind == NameKind::Harmless {
             return;
         }
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n' | b':')) {
@@ -255,7 +275,7 @@ impl<'a> Writer<'a> {
         match self.peek() {
             // `true`, `false`, `null`, a number of tokens and an empty string are no secrets.
             None | Some(b't' | b'f' | b'n') => {}
-            Some(b'-' | b'0'..=b'9') if is_count_name(&name) => {}
+            Some(b'-' | b'0'..=b'9') if kind == NameKind::TokenCount => {}
             Some(b'"') if self.text[self.at..].starts_with("\"\"") => {}
             Some(_) => {
                 self.skip_value();

@@ -602,6 +602,21 @@ pub(super) fn may_be_exposed_as(
         .is_ok_and(|preferred| preferred == exposed_name || is_hashed_name())
 }
 
+/// Returns true if clients with this scope see all tools and prompts of the server under names that
+/// begin like this exposed name.
+pub(super) fn has_prefix_of(
+    scope: &ClientScope,
+    server: &RegisteredServer,
+    exposed_name: &str,
+) -> bool {
+    match scope.servers {
+        ServerScope::One(_) => scope.includes(&server.id),
+        ServerScope::All => exposed_name
+            .strip_prefix(own_prefix(server))
+            .is_some_and(|rest| rest.starts_with("__")),
+    }
+}
+
 /// Returns the text before `__` in the names of a server's tools, if they have one.
 fn own_prefix(server: &RegisteredServer) -> &str {
     let prefix = server.spec.prefix.as_deref();

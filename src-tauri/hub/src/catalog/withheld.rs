@@ -1,4 +1,5 @@
-//! Tools and prompts that clients do not see until a person accepts them.
+//! Tools and prompts that a client cannot use now, although their server may offer them: a person
+//! has not accepted them, or the server's lists have not been read yet.
 
 use std::fmt;
 
@@ -7,24 +8,45 @@ use drawbridge_sessions::ClientSession;
 
 use super::{Catalog, merge};
 
-/// A tool or a prompt that a client would see if a person had accepted it.
+/// A tool or a prompt that a client cannot use now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Withheld {
     kind: CapabilityKind,
     exposed_name: String,
     /// The name of its server.
     server: String,
-    is_new: bool,
+    reason: Reason,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    /// The server added it, and no person has accepted it.
+    Added,
+    /// The server changed it, and no person has accepted the change.
+    Changed,
+    /// The server's lists have not been read since it was added or its spec was changed.
+    Unread,
 }
 
 /// The text tells a model what to do.
 impl fmt::Display for Withheld {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (noun, name, server) = (self.kind.noun(), &self.exposed_name, &self.server);
-        let change = if self.is_new { "added" } else { "changed" };
+        write!(f, "The {noun} '{name}' cannot be used now: ")?;
+        let change = match self.reason {
+            Reason::Added => "added",
+            Reason::Changed => "changed",
+            Reason::Unread => {
+                return write!(
+                    f,
+                    "the {noun}s of the server '{server}' are not known yet, because it is still starting or cannot be reached. \
+                     Try again in a minute. If that fails, ask the user to check '{server}' on the Servers screen of Drawbridge."
+                );
+            }
+        };
         write!(
             f,
-            "The {noun} '{name}' cannot be used now: the server '{server}' {change} it, and the user has not accepted that yet. \
+            "the server '{server}' {change} it, and the user has not accepted that yet. \
              Ask the user to check '{server}' on the Servers screen of Drawbridge, and do not retry before."
         )
     }
@@ -32,7 +54,7 @@ impl fmt::Display for Withheld {
 
 impl Catalog {
     /// Returns the tool or prompt that would have this exposed name in the client's catalog view if
-    /// a person had accepted it.
+    /// a person had accepted it, or that may have it when its server has been read.
     pub fn find_withheld(
         &self,
         session: &ClientSession,
@@ -47,18 +69,28 @@ impl Catalog {
             .values()
             .filter(|server| session.scope.includes(&server.id) && self.registry.may_run(server));
         servers.into_iter().find_map(|server| {
-            let copy = copies.visible_to(server, &session.client)?;
-            let (state, _) = copy.unaccepted().find(|(_, definition)| {
-                let name = &definition.name;
-                definition.kind == kind.into()
-                    && merge::may_be_exposed_as(kind, &session.scope, server, name, exposed_name)
-                    && profiles.permit(kind, &server.id, name)
-            })?;
+            let reason = match copies.visible_to(server, &session.client) {
+                Some(copy) if copy.row.last_synced_at.is_some() => {
+                    let (state, _) = copy.unaccepted().find(|(_, definition)| {
+                        let (name, scope) = (&definition.name, &session.scope);
+                        definition.kind == kind.into()
+                            && merge::may_be_exposed_as(kind, scope, server, name, exposed_name)
+                            && profiles.permit(kind, &server.id, name)
+                    })?;
+                    if state == AcceptanceState::New {
+                        Reason::Added
+                    } else {
+                        Reason::Changed
+                    }
+                }
+                Some(_) | None => merge::has_prefix_of(&session.scope, server, exposed_name)
+                    .then_some(Reason::Unread)?,
+            };
             Some(Withheld {
                 kind,
                 exposed_name: exposed_name.to_owned(),
                 server: server.name().to_owned(),
-                is_new: state == AcceptanceState::New,
+                reason,
             })
         })
     }

@@ -40,8 +40,7 @@ impl Router {
     /// Returns the prompt that has this exposed name.
     ///
     /// # Errors
-    /// Returns an error (`-32602`) if no server has the prompt, or if the prompt waits for
-    /// acceptance.
+    /// Returns an error (`-32602`) if no server has the prompt, or if it cannot be used now.
     pub async fn find_prompt(
         &self,
         handle: &ClientHandle,

@@ -71,6 +71,24 @@ fn members_without_a_place_of_their_own_are_kept() {
 }
 
 #[test]
+fn a_member_of_an_unexpected_type_stays_in_the_rest() {
+    let table = [
+        (
+            json!({"type":"image","data":"","mimeType":{"type":"a"}}),
+            json!({"mimeType":{"type":"a"}}),
+        ),
+        (
+            json!({"type":"resource","resource":{"uri":{"a":1},"text":"t"}}),
+            json!({"resource":{"uri":{"a":1},"text":"t"}}),
+        ),
+    ];
+    for (block, rest) in table {
+        let item = &convert(&json!({ "content": [block] })).content_items[0];
+        assert_eq!(item.raw, Some(rest), "{block}");
+    }
+}
+
+#[test]
 fn the_history_is_the_first_part_that_is_not_empty() {
     let table = [
         (

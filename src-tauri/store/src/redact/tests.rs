@@ -242,3 +242,28 @@ fn a_personal_access_token_is_masked_within_a_string_too() {
     let nested = r#"{"body":"{\"pat\":\"some value\"}"}"#;
     assert_eq!(redact(nested), r#"{"body":"{\"pat\":\"•••\"}"}"#);
 }
+
+#[test]
+fn only_a_number_of_tokens_is_exempt() {
+    for name in ["max_tokens", "tokenUsage", "completion-tokens"] {
+        let text = format!(r#"{{"{name}":7}}"#);
+        assert_eq!(redact(&text), text);
+    }
+    for name in ["cookie_tokenusage", "secret_tokens", "token_of_tokens"] {
+        let masked = format!(r#"{{"{name}":"•••"}}"#);
+        assert_eq!(redact(&format!(r#"{{"{name}":7}}"#)), masked);
+    }
+}
+
+#[test]
+fn a_name_with_a_masked_token_is_judged_as_it_is_written() {
+    for name in [
+        format!("cookie {JWT}tokenusage"),
+        // Without the token, `to` and `ken` become one word.
+        format!("to {GITHUB} ken"),
+    ] {
+        let once = redact(&format!(r#"{{"{name}":7}}"#)).into_owned();
+        assert!(once.ends_with(r#":"•••"}"#), "{once}");
+        assert_eq!(redact(&once), once);
+    }
+}
