@@ -113,6 +113,57 @@ fn an_encrypted_file_serves_a_machine_without_a_keyring_and_is_locked_without_it
 }
 
 #[test]
+fn removing_a_server_keeps_a_secret_to_which_another_server_refers() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.run_verb(
+        "secrets.use_store",
+        &json!({"kind": "file", "passphrase": "several words that nobody guesses"}),
+    );
+    let add = |spec: Value, granted: &[&str]| {
+        hub.run_verb(
+            "servers.add",
+            &json!({ "spec": spec, "grant_secrets": granted }),
+        )
+    };
+    let url = "http://127.0.0.1:9/mcp";
+    add(
+        json!({"name": "first", "url": url, "enabled": false,
+        "headers": {"X-Own": "${keyring:first.own}", "X-Shared": "${keyring:first.shared}"}}),
+        &[],
+    );
+    add(
+        json!({"name": "second", "url": url, "enabled": false,
+        "headers": {"X-Shared": "${keyring:first.shared}"}}),
+        &["first.shared"],
+    );
+    for name in ["first.own", "first.shared"] {
+        hub.run_verb("secrets.set", &json!({"name": name, "value": "a value"}));
+    }
+
+    home.cli(&["servers", "remove", "first"]).expect_success();
+    let read = |name: &str| {
+        hub.run_verb("secrets.list", &json!({}))
+            .as_array()
+            .and_then(|secrets| {
+                secrets
+                    .iter()
+                    .find(|secret| secret["name"] == *name)
+                    .cloned()
+            })
+    };
+    assert_eq!(read("first.shared").expect("in use")["present"], true);
+
+    // The name is not in use any more. A server that refers to it again finds no value.
+    add(
+        json!({"name": "third", "url": url, "enabled": false,
+        "headers": {"X-Own": "${keyring:first.own}"}}),
+        &["first.own"],
+    );
+    assert_eq!(read("first.own").expect("in use")["present"], false);
+}
+
+#[test]
 fn a_typed_passphrase_unlocks_the_file_after_each_start() {
     let home = Home::new();
     let (canary, passphrase) = (Canary::new("typed"), Canary::new("passphrase"));

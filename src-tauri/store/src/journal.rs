@@ -53,6 +53,9 @@ const NORMAL: &str = "NORMAL";
 const CHECKPOINT_INTERVAL: u32 = 500;
 /// How long outcomes wait for the next decisions, to be committed together with them.
 const OUTCOME_DELAY: Duration = Duration::from_millis(100);
+/// How long the outcomes and notes of a failed write wait for the next attempt, if nothing else is
+/// written before.
+const RETRY_DELAY: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 5_000 });
 /// How long after a commit the new end of the audit log is saved in the head file.
 const HEAD_DELAY: Duration = Duration::from_secs(2);
 /// The most outcomes, and the most notes, that are kept after a failed write, the oldest first. If
@@ -504,6 +507,17 @@ impl PendingWrites {
         self.outcomes.len() + self.notes.len()
     }
 
+    /// Returns how long the thread waits for the next command before it writes.
+    fn delay(&self) -> Duration {
+        if self.is_announced {
+            OUTCOME_DELAY
+        } else if self.has_failed && self.len() > 0 {
+            RETRY_DELAY
+        } else {
+            Duration::MAX
+        }
+    }
+
     /// Moves all pending writes into a batch with `rows`.
     fn take_with<'a>(&mut self, rows: &'a [Arc<CallRow>]) -> Batch<'a> {
         Batch {
@@ -521,13 +535,7 @@ fn run_thread(
     inbox: &mpsc::Receiver<Command>,
 ) {
     loop {
-        // If nothing is pending, or the last write failed, the thread waits for the next command
-        // without a limit.
-        let timeout = if lock(pending_writes).is_announced {
-            OUTCOME_DELAY
-        } else {
-            Duration::MAX
-        };
+        let timeout = lock(pending_writes).delay();
         match inbox.recv_timeout(timeout) {
             Ok(Command::Decisions { rows, written }) => {
                 let result = lock(writer).write(&rows);

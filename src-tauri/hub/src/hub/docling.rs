@@ -17,10 +17,11 @@ use drawbridge_model::{
     clock,
     ids::{ClientName, Timestamp},
     spec::{RegisteredServer, ServerSpec},
+    tool::Annotations,
 };
 use drawbridge_store::logs::LogFilter;
 use drawbridge_upstream::{
-    ServerRequest, ServerSession,
+    Lease, ServerRequest, ServerSession,
     transport::process::run::{RunLimits, run_program},
 };
 use futures_util::future::BoxFuture;
@@ -231,19 +232,11 @@ impl Docling {
         match output {
             DocumentOutput::DocumentKey => Ok(json!({ "document_key": key }).to_string()),
             DocumentOutput::Markdown => {
-                let document = json!({ "document_key": key });
-                check_permitted(&hub, client, &server, REMOVE, &document)?;
-                let exported = match check_permitted(&hub, client, &server, EXPORT, &document) {
-                    Ok(()) => call(&session, EXPORT, &document).await,
-                    Err(denied) => Err(denied),
-                };
-                // The document belongs to one client. Other clients could list it if the server
-                // kept it.
-                let _ = call(&session, REMOVE, &document).await;
-                let exported = exported?.map_err(|failure| DoclingError::Conversion {
-                    reason: failure.text,
-                })?;
-                read_member(&exported, "markdown")
+                // A task, so that the document is removed even if the client cancels its call now.
+                let export = export_and_remove(hub, client.clone(), server, session, key);
+                tokio::spawn(export)
+                    .await
+                    .unwrap_or(Err(DoclingError::HubEnds))
             }
         }
     }
@@ -366,6 +359,28 @@ fn find_server(hub: &Hub) -> Result<Arc<RegisteredServer>, DoclingError> {
     }
 }
 
+/// Returns a converted document as Markdown, and removes it from the server. The document belongs
+/// to one client, and other clients could list it if the server kept it.
+async fn export_and_remove(
+    hub: Arc<Hub>,
+    client: ClientName,
+    server: Arc<RegisteredServer>,
+    session: Lease,
+    key: String,
+) -> Result<String, DoclingError> {
+    let document = json!({ "document_key": key });
+    check_permitted(&hub, &client, &server, REMOVE, &document)?;
+    let exported = match check_permitted(&hub, &client, &server, EXPORT, &document) {
+        Ok(()) => call(&session, EXPORT, &document).await,
+        Err(denied) => Err(denied),
+    };
+    let _ = call(&session, REMOVE, &document).await;
+    let exported = exported?.map_err(|failure| DoclingError::Conversion {
+        reason: failure.text,
+    })?;
+    read_member(&exported, "markdown")
+}
+
 /// Checks that no rule denies the client this tool of the server, and that the tool's definition is
 /// accepted. `docling-tools` must not bypass either condition.
 fn check_permitted(
@@ -376,7 +391,12 @@ fn check_permitted(
     arguments: &Value,
 ) -> Result<(), DoclingError> {
     let arguments = json::to_raw(arguments);
-    let input = MatchInput::of_tool(client, server, tool, &arguments);
+    let copy = hub.catalog.copy(&server.id);
+    let definition = copy.tools().iter().find(|offered| offered.name == tool);
+    let input = MatchInput {
+        annotations: definition.map_or(&Annotations::NONE, |definition| &definition.annotations),
+        ..MatchInput::of_tool(client, server, tool, &arguments)
+    };
     if let Some(ruling) = hub.rules.find_denial(&input) {
         let rule = ruling.reason;
         return Err(DoclingError::Denied { tool, rule });

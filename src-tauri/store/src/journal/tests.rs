@@ -119,6 +119,30 @@ async fn a_last_outcome_is_written_without_another_decision() {
     }
 }
 
+#[tokio::test]
+async fn an_outcome_that_could_not_be_written_is_written_later_without_another_command() {
+    let (folder, store) = store().await;
+    let journal = store.journal();
+    let row = row(DecidedBy::Rule);
+    journal.record_decision(row.clone()).await.expect("decided");
+    let (file, away) = (
+        folder.path().join("drawbridge.db"),
+        folder.path().join("away.db"),
+    );
+    // The journal has to open the file again.
+    lock(&journal.writer).reset();
+    std::fs::rename(&file, &away).expect("move the file away");
+    journal.record_outcome(row.call.id.clone(), Outcome::Ok, String::new(), Some(1));
+    while !journal.is_failing() {
+        tokio::task::yield_now().await;
+    }
+    std::fs::rename(&away, &file).expect("restore the file");
+    while calls(&store).await[0].outcome == Outcome::Running {
+        tokio::task::yield_now().await;
+    }
+    assert!(!journal.is_failing());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_decision_waits_for_another_writer_and_is_not_lost() {
     let (folder, store) = store().await;

@@ -30,6 +30,9 @@ const MAX_LINE: usize = 64 * 1024;
 /// The pause between two attempts to reach a program that is still starting.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
+/// How long another program at the same address may take to accept a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// The addresses of the programs that this hub runs, each with the number of programs that have it.
 /// The separate session that verifies a server, for instance, has a program of its own with the
 /// same address.
@@ -169,7 +172,8 @@ impl OwnAddress {
         let Some((host, port)) = address_of(url) else {
             return Ok(Self(None));
         };
-        let is_taken = TcpStream::connect((host.as_str(), port)).await.is_ok();
+        let connecting = timeout(CONNECT_TIMEOUT, TcpStream::connect((host.as_str(), port)));
+        let is_taken = connecting.await.is_ok_and(|connected| connected.is_ok());
         let mut own = own_addresses();
         let count = own.entry((host.clone(), port)).or_default();
         if is_taken && *count == 0 {

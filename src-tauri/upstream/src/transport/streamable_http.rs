@@ -40,7 +40,9 @@ use crate::http::{HttpClient, HttpError, HttpRequest, HttpResponse};
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause before a broken stream is resumed, if the server does not name one.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// The longest pause that a server may ask for.
+/// The shortest and the longest pause that a server may ask for. Without a pause, a server that ends
+/// each stream at once would keep this program and itself busy.
+const MIN_RETRY_PAUSE: Duration = Duration::from_millis(100);
 const MAX_RETRY_PAUSE: Duration = Duration::from_secs(30);
 /// After so many breaks in a row without a new event id, a stream is not resumed any more.
 const MAX_BREAKS: u32 = 5;
@@ -377,7 +379,7 @@ impl HttpTransport {
     async fn resume_stream(&self, last_id: &str, pause: Option<Duration>) -> Option<HttpResponse> {
         // An id that is not a valid header value would begin another stream, without the answer.
         HeaderValue::try_from(last_id).ok()?;
-        sleep(pause.unwrap_or(RETRY_PAUSE).min(MAX_RETRY_PAUSE)).await;
+        sleep(limit_retry_pause(pause.unwrap_or(RETRY_PAUSE))).await;
         let response = self
             .remote
             .send(self.stream_request(Some(last_id)))
@@ -399,6 +401,11 @@ impl HttpTransport {
     fn too_long_error(&self) -> TransportError {
         TransportError::Protocol(InvalidAnswer::Remote(self.remote.too_long_error()))
     }
+}
+
+/// Limits the pause that a server asked for.
+fn limit_retry_pause(pause: Duration) -> Duration {
+    pause.clamp(MIN_RETRY_PAUSE, MAX_RETRY_PAUSE)
 }
 
 impl Drop for HttpTransport {

@@ -44,11 +44,12 @@ use crate::{
 
 const VERIFY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Stores the secrets in the keyring and writes the spec that refers to them. If `grant` is given,
-/// the spec is accepted with it. Returns the saved server.
+/// Stores the secrets and writes the spec that refers to them. If `grant` is given, the spec is
+/// accepted with it. Returns the saved server.
 ///
 /// # Errors
-/// Returns an error if the spec is invalid, or if the keyring or the spec file cannot be written.
+/// Returns an error if the spec is invalid, or if the secret store or the spec file cannot be
+/// written.
 pub(super) async fn save(
     hub: &Hub,
     id: &ServerId,
@@ -216,7 +217,8 @@ fn unknown_version(package: &Package<'_>, error: &PackageVersionError) -> ApiErr
     ))
 }
 
-/// Removes the server and everything that is stored for it. Tokens that another server shares stay.
+/// Removes the server and everything that is stored for it. Tokens that another server shares stay,
+/// and so do its secrets to which something else refers.
 ///
 /// # Errors
 /// Returns an error if the server is unknown, or if a step of the removal fails.
@@ -228,12 +230,13 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     hub.catalog.delete_server(id).await?;
     hub.rules.delete_for_server(id).await?;
     delete_tokens(hub, id, &server.spec).await?;
+    let used_elsewhere = list_names_used_elsewhere(hub, id);
     let prefix = format!("{id}.");
     for name in server
         .spec
         .values_with_references()
         .flat_map(|text| secrets::referenced_names(text))
-        .filter(|name| name.starts_with(&prefix))
+        .filter(|name| name.starts_with(&prefix) && !used_elsewhere.contains(name))
     {
         remove_secret(hub, &name).await?;
     }
@@ -309,8 +312,8 @@ impl Acceptances for Verification {
 
 /// Verifies a spec that is not saved: a spec for a new server, or a changed spec of the server
 /// `edited`. `secrets` are masked in the log, and passed on to the server only. The spec may also
-/// use the server's own secrets in the keyring, the foreign secrets that were granted to the server
-/// before, and those in `granted_secrets`.
+/// use the server's own secrets in the secret store, the foreign secrets that were granted to the
+/// server before, and those in `granted_secrets`.
 ///
 /// # Errors
 /// Returns an error if the spec is invalid, or if the server cannot be reached or read.

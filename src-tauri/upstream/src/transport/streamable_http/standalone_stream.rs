@@ -11,7 +11,9 @@ use drawbridge_jsonrpc::{
 use http::StatusCode;
 use tokio::time::sleep;
 
-use super::{HttpTransport, MAX_BREAKS, MAX_RETRY_PAUSE, RETRY_PAUSE, is_stream};
+use super::{
+    HttpTransport, MAX_BREAKS, MAX_RETRY_PAUSE, RETRY_PAUSE, is_stream, limit_retry_pause,
+};
 use crate::{
     http::HttpResponse,
     transport::{
@@ -68,7 +70,7 @@ pub(super) async fn listen(transport: Weak<HttpTransport>) {
             }
         }
         // The server may have asked for another pause.
-        pause = parser.retry().unwrap_or(pause).min(MAX_RETRY_PAUSE);
+        pause = limit_retry_pause(parser.retry().unwrap_or(pause));
     }
 }
 
