@@ -1,5 +1,7 @@
 //! The app in a desktop session, and the actions of a person in its windows.
 
+use std::{fs, path::Path};
+
 use drawbridge_tests::{
     DesktopSession, WebDriver,
     clients::{Client, Endpoint, Sdk, ToolResult},
@@ -32,9 +34,9 @@ pub(crate) fn filesystem_command(folder: &str) -> Vec<String> {
 /// Creates a folder with a file for the file server. Returns its path.
 pub(crate) fn create_served_folder(desktop: &DesktopSession) -> String {
     let folder = desktop.file("home/notes");
-    std::fs::create_dir_all(&folder).expect("make the folder");
-    std::fs::write(folder.join("note.txt"), "the drawbridge is down\n").expect("write the note");
-    paths::path_text(std::fs::canonicalize(folder).expect("canonicalize the folder's path"))
+    fs::create_dir_all(&folder).expect("make the folder");
+    fs::write(folder.join("note.txt"), "the drawbridge is down\n").expect("write the note");
+    paths::path_text(fs::canonicalize(folder).expect("canonicalize the folder's path"))
 }
 
 impl<'a> App<'a> {
@@ -49,6 +51,33 @@ impl<'a> App<'a> {
     /// Starts the app with additional arguments.
     #[track_caller]
     pub(crate) fn start(desktop: &'a DesktopSession, extra_arguments: &[&str]) -> Self {
+        let program = paths::built_binary("drawbridge-desktop");
+        Self::start_program(desktop, &program, extra_arguments)
+    }
+
+    /// Installs the app in the user's `~/.local/bin`, and starts it with its window open.
+    #[track_caller]
+    pub(crate) fn install_and_open(desktop: &'a DesktopSession) -> Self {
+        let folder = desktop.file("home/.local/bin");
+        fs::create_dir_all(&folder).expect("create the folder of programs");
+        for name in ["drawbridge", "drawbridge-desktop"] {
+            let (built, installed) = (paths::built_binary(name), folder.join(name));
+            // A link is much faster than a copy, but both must be on the same file system.
+            if fs::hard_link(&built, &installed).is_err() {
+                fs::copy(&built, &installed).expect("install the program");
+            }
+        }
+        let app = Self::start_program(desktop, &folder.join("drawbridge-desktop"), &[]);
+        app.switch_to_main();
+        app
+    }
+
+    #[track_caller]
+    fn start_program(
+        desktop: &'a DesktopSession,
+        program: &Path,
+        extra_arguments: &[&str],
+    ) -> Self {
         let port = find_free_port().to_string();
         let url = format!("http://127.0.0.1:{port}/mcp");
         let data_dir = paths::path_text(desktop.data_dir());
@@ -64,11 +93,7 @@ impl<'a> App<'a> {
             .chain(extra_arguments)
             .map(ToString::to_string)
             .collect();
-        let driver = WebDriver::open(
-            desktop,
-            &paths::built_binary("drawbridge-desktop"),
-            &arguments,
-        );
+        let driver = WebDriver::open(desktop, program, &arguments);
         Self {
             desktop,
             driver,

@@ -101,7 +101,7 @@ fn a_newcomer_moves_the_servers_in_and_approves_the_first_call() {
         &json!({"mcpServers": {"memory": server}, "theme": "GitHub"}),
     );
     let before = fs::read(&cursor).expect("the file");
-    let app = App::open(&desktop);
+    let app = App::install_and_open(&desktop);
     let driver = &app.driver;
     let mut newcomer = Newcomer::new(&app);
 
@@ -154,7 +154,7 @@ fn a_newcomer_without_servers_begins_with_a_preset() {
         desktop.file("home/node_modules"),
     )
     .expect("link the packages");
-    let app = App::open(&desktop);
+    let app = App::install_and_open(&desktop);
     let driver = &app.driver;
     let mut newcomer = Newcomer::new(&app);
     driver.wait_for("guide-preset");

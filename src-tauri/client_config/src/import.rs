@@ -135,7 +135,7 @@ pub enum Place {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiteralSecret {
     pub place: Place,
-    /// The name for the secret in the keyring.
+    /// The name for the secret in the secret store.
     pub secret_name: String,
 }
 
@@ -149,7 +149,7 @@ pub struct RequiredInput {
     /// The values to choose from; empty if any value is possible.
     pub choices: Vec<String>,
     pub is_secret: bool,
-    /// The name for the value in the keyring.
+    /// The name for the value in the secret store.
     pub secret_name: String,
     /// All places that need the value.
     pub places: Vec<Place>,
@@ -420,8 +420,8 @@ impl<'a> Importer<'a> {
 }
 
 impl FoundServer {
-    /// Moves the literal secrets out of the spec, and leaves references to the keyring. Returns the
-    /// names and values to store there.
+    /// Moves the literal secrets out of the spec, and leaves references to the secret store.
+    /// Returns the names and values to store there.
     pub fn move_secrets(&mut self) -> Vec<(String, String)> {
         let Ok(spec) = &mut self.spec else {
             return Vec::new();
@@ -433,7 +433,7 @@ impl FoundServer {
     }
 
     /// Puts a value that the person gave in the place of `${input:ID}` in the command, the
-    /// arguments, the folder and the URL. All other places get the value from the keyring.
+    /// arguments, the folder and the URL. All other places get the value from the secret store.
     pub fn fill_input(&mut self, id: &str, value: &str) {
         let Ok(spec) = &mut self.spec else { return };
         let marker = variables::marker(id);

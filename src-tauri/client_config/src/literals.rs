@@ -1,5 +1,5 @@
 //! Literal secrets in a spec: finds them in all parts of the spec, and replaces them by references
-//! to the keyring.
+//! to the secret store.
 
 use std::{collections::BTreeSet, mem, ops::Range};
 
@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiteralPart {
     pub place: Place,
-    /// The name for the secret in the keyring.
+    /// The name for the secret in the secret store.
     pub secret_name: String,
     /// The bytes of the secret in the text at `place`.
     range: Range<usize>,
@@ -103,9 +103,9 @@ fn find_and_name(id: &str, spec: &ServerSpec, mut used: BTreeSet<String>) -> Vec
     finder.found
 }
 
-/// Moves the literal secrets out of the spec, and leaves references to the keyring. Returns the
-/// names and values to store there. Does not choose a name in `used`, which has the names to which
-/// something other than the spec refers.
+/// Moves the literal secrets out of the spec, and leaves references to the secret store. Returns
+/// the names and values to store there. Does not choose a name in `used`, which has the names to
+/// which something other than the spec refers.
 pub fn move_literals(
     id: &str,
     spec: &mut ServerSpec,
@@ -304,7 +304,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the spec without its literals, and the names and values for the keyring.
+    /// Returns the spec without its literals, and the names and values for the secret store.
     fn moved(spec: &Value) -> (Value, Vec<(String, String)>) {
         let mut spec: ServerSpec = serde_json::from_value(spec.clone()).expect("a spec");
         let moved = move_literals("s", &mut spec, BTreeSet::new());

@@ -76,7 +76,7 @@ audit_kinds! {
     /// Settings were changed. Changes of the policy's defaults and of the pause have kinds of their
     /// own.
     SettingsChanged = "settings_changed",
-    /// A value was stored in the keyring, or removed from it. The entry has the name only.
+    /// A value was stored in the secret store, or removed from it. The entry has the name only.
     SecretSet = "secret_set",
     SecretRemoved = "secret_removed",
     /// The secrets were moved to another place, or got another key. The entry has no value.

@@ -13,7 +13,7 @@ pub struct ManifestInput {
     pub description: String,
     /// Whether the server cannot be added without a value. A `default` counts as a value.
     pub required: bool,
-    /// Whether the value is stored in the keyring and nowhere else.
+    /// Whether the value is stored in the secret store and nowhere else.
     pub secret: bool,
     /// Whether several values may be entered, one per line.
     pub repeated: bool,

@@ -21,7 +21,7 @@ pub enum ServerState {
     Disabled,
     /// Not accepted by the user yet.
     NeedsAcceptance,
-    /// A secret that the spec refers to cannot be read from the keyring.
+    /// A secret that the spec refers to cannot be read from the secret store.
     NeedsSecret,
     /// The server refuses requests until a person signs in.
     NeedsSignIn,

@@ -15,7 +15,7 @@ pub enum ServerSignIn {
     None,
     /// The server refused a request; a person has to sign in.
     Needed,
-    /// The tokens of this authorization server are in the keyring.
+    /// The tokens of this authorization server are in the secret store.
     SignedIn {
         issuer: String,
         /// The moment when the token expires. Drawbridge refreshes it earlier if the authorization

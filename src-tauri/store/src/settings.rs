@@ -190,7 +190,8 @@ settings! {
     sampling_url: String = String::new(), stored as "sampling_url";
     /// The models that servers may use, the default one first.
     sampling_models: Vec<String> = Vec::new(), stored as "sampling_models";
-    /// Whether the keyring has a key for the provider. If not, the keyring is not asked for one.
+    /// Whether the secret store has a key for the provider. If not, the secret store is not asked
+    /// for one.
     sampling_has_key: bool = false, stored as "sampling_has_key";
     /// Whether the models get the images of servers' sampling requests.
     sampling_images: bool = false, stored as "sampling_images";

@@ -3,7 +3,7 @@
 //! refresh.
 //!
 //! rmcp implements the protocol, over an HTTP client of this module ([`http`]) that connects only
-//! to addresses that [`dial_policy`] allows. The keyring stores tokens and registrations
+//! to addresses that [`dial_policy`] allows. The secret store holds tokens and registrations
 //! ([`grant`]): tokens by issuer and server, registrations by issuer. The store records only which
 //! server has tokens of which issuer, and when they expire.
 //! Tokens leave this module only in the `Authorization` header of a request to the server that they
@@ -190,7 +190,7 @@ impl Authorizer {
     ///
     /// # Errors
     /// Returns an error if the server does not support a sign-in, if its authorization server
-    /// breaks the rules, or if the keyring cannot be used.
+    /// breaks the rules, or if the secret store cannot be used.
     pub async fn sign_in(
         &self,
         id: &ServerId,
@@ -252,7 +252,8 @@ impl Authorizer {
     /// Deletes the tokens of a server. `why` is recorded in the audit log.
     ///
     /// # Errors
-    /// Returns an error if the keyring cannot be used. In that case, the tokens are still stored.
+    /// Returns an error if the secret store cannot be used. In that case, the tokens are still
+    /// stored.
     pub async fn sign_out(&self, spec: &ServerSpec, why: &str) -> Result<(), OauthError> {
         let Ok(account) = self.account(spec) else {
             return Ok(());

@@ -96,7 +96,7 @@ fn check(spec: &ServerSpec) -> Result<(), EntryError> {
     Ok(protocol::check_spec(&filled)?)
 }
 
-/// Returns the values that cannot refer to the keyring.
+/// Returns the values that cannot refer to the secret store.
 pub(super) fn plain_values(spec: &mut ServerSpec) -> impl Iterator<Item = &mut String> {
     let texts = spec.command.iter_mut().chain(&mut spec.args);
     texts.chain(&mut spec.cwd).chain(&mut spec.url)

@@ -1,4 +1,4 @@
-//! Finds the values of a spec that belong in the keyring: literal secrets, and inputs.
+//! Finds the values of a spec that belong in the secret store: literal secrets, and inputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::literals::{self, LiteralPart};
 
-/// Returns the text with which a spec refers to a secret in the keyring.
+/// Returns the text with which a spec refers to a secret.
 pub(crate) fn reference(secret_name: &str) -> String {
     format!("${{keyring:{secret_name}}}")
 }
@@ -46,8 +46,8 @@ pub(super) fn finish(
     found
 }
 
-/// Returns the values that may refer to the keyring, each with its place and the name from which
-/// the name of its secret is made.
+/// Returns the values that may refer to the secret store, each with its place and the name from
+/// which the name of its secret is made.
 fn movable_values(spec: &mut ServerSpec) -> impl Iterator<Item = (Place, &str, &mut String)> {
     let env = spec.env.iter_mut();
     let headers = spec.headers.iter_mut();
@@ -77,7 +77,8 @@ fn find_secrets(id: &str, spec: &ServerSpec, notes: &mut Vec<String>) -> Vec<Lit
     found.into_iter().map(to_secret).collect()
 }
 
-/// Replaces inputs by references to the keyring wherever a spec may have them. Returns all inputs.
+/// Replaces inputs by references to the secret store wherever a spec may have them. Returns all
+/// inputs.
 fn name_inputs(
     id: &str,
     spec: &mut ServerSpec,

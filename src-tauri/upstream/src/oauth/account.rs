@@ -1,4 +1,4 @@
-//! The tokens of one server: read from the keyring once, refreshed by one task at a time, and
+//! The tokens of one server: read from the secret store once, refreshed by one task at a time, and
 //! deleted.
 
 use std::{
@@ -81,7 +81,7 @@ pub(super) fn describe_scopes(scopes: &BTreeSet<String>) -> String {
 
 #[derive(Default)]
 struct AccountState {
-    /// Whether the keyring was read. `grant` is `None` until then.
+    /// Whether the secret store was read. `grant` is `None` until then.
     is_loaded: bool,
     grant: Option<Grant>,
     /// rmcp's manager for the grant's authorization server, if that server was discovered already.
@@ -265,8 +265,8 @@ impl Account {
 }
 
 impl AccountState {
-    /// Returns the grant, and reads it from the keyring at the first call. If the keyring no longer
-    /// holds the grant, the record of the sign-in is removed.
+    /// Returns the grant, and reads it from the secret store at the first call. If the secret store
+    /// no longer holds the grant, the record of the sign-in is removed.
     async fn load_grant(
         &mut self,
         account: &Account,
@@ -346,7 +346,7 @@ impl AccountState {
                 };
                 if let Err(error) = store_grant(account, authorizer, &grant).await {
                     tracing::warn!(
-                        "The new token for {} could not be stored in the keyring: {error}",
+                        "The new token for {} could not be stored in the secret store: {error}",
                         account.key.server
                     );
                 }
@@ -426,7 +426,7 @@ async fn refresh_credentials(
     Ok((credentials, manager))
 }
 
-/// Writes a grant to the keyring, and records its issuer.
+/// Writes a grant to the secret store, and records its issuer.
 async fn store_grant(
     account: &Account,
     authorizer: &Authorizer,

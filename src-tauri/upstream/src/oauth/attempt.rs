@@ -270,7 +270,7 @@ async fn obtain_client(
             source: Cause::new(error),
         })
     };
-    // Read the keyring first, so that nobody has to sign in for tokens that cannot be stored.
+    // Read the secret store first, so that nobody has to sign in for tokens that cannot be stored.
     let stored = authorizer.0.tokens.load_registration(&found.issuer).await?;
     if let Some(spec_client) = account.spec_client() {
         let callback = listen(spec_client.callback_port).await.map_err(no_port)?;
@@ -419,7 +419,7 @@ fn delete_registration(authorizer: &Authorizer, registration_issuer: Option<Stri
     tokio::spawn(async move {
         if let Err(error) = tokens.delete_registration(&issuer).await {
             tracing::warn!(
-                "The registration at {issuer} could not be deleted from the keyring: {error}"
+                "The registration at {issuer} could not be deleted from the secret store: {error}"
             );
         }
     });

@@ -1,6 +1,6 @@
-//! The result of a sign-in, stored only in the keyring: tokens by issuer, server and registered
-//! client, and this program's registration by issuer. Tokens of one authorization server never go
-//! to another.
+//! The result of a sign-in, stored only in the secret store: tokens by issuer, server and
+//! registered client, and this program's registration by issuer. Tokens of one authorization server
+//! never go to another.
 
 use std::collections::BTreeSet;
 
@@ -117,7 +117,7 @@ impl Grant {
     }
 }
 
-/// Stores grants and registrations in the keyring.
+/// Stores grants and registrations in the secret store.
 #[derive(Clone)]
 pub(super) struct TokenStore(pub(super) Secrets);
 
@@ -176,8 +176,8 @@ impl TokenStore {
     }
 }
 
-/// Returns the names under which the keyring stores the tokens of an account and the registration
-/// at their issuer.
+/// Returns the names under which the tokens of an account and the registration at their issuer are
+/// in the secret store.
 pub(super) fn keyring_names(issuer: &str, account: &AccountKey) -> [String; 2] {
     [grant_name(issuer, account), registration_name(issuer)]
 }

@@ -1,5 +1,5 @@
 //! Records which server has tokens of which issuer. The record holds no secret, so that it can be
-//! shown without a request to the keyring.
+//! shown without a request to the secret store.
 
 use std::{
     collections::BTreeMap,

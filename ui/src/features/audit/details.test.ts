@@ -9,7 +9,7 @@ it("shows the details of an entry in one line", () => {
 });
 
 it("shows the members of a rule, and counts other objects", () => {
-  const rule = { server: "github", tool: null, effect: "deny", conditions: [] };
+  const rule = { server: "github", tool: null, effect: "deny", note: "", conditions: [] };
   expect(formatDetails({ id: "r1", rule })).toBe("id: r1, server: github, effect: deny");
   expect(formatDetails({ preset: { kind: "ask_all" }, removed: [{ id: "r1", rule }] })).toBe(
     "kind: ask_all, removed: 1",
@@ -29,8 +29,9 @@ it("shows each setting that was changed, and the names of definitions", () => {
     { kind: "prompt", name: "review", digest: "11" },
   ];
   expect(formatDetails({ by: "trust", definitions, more: 0 })).toBe(
-    "because the spec says so, definitions: read_file review, more: 0",
+    "because the spec says so, definitions: read_file review",
   );
+  expect(formatDetails({ definitions, more: 7 })).toBe("definitions: read_file review, more: 7");
 });
 
 it("shows nothing for an entry without details", () => {

@@ -17,7 +17,9 @@ function listDetails(body: unknown): string[] {
 
 function formatMember(key: string, value: unknown): string[] {
   const name = key.replaceAll("_", " ");
-  if (value === null) return [];
+  if (value === null || value === "") return [];
+  // No definitions besides the listed ones.
+  if (key === "more" && value === 0) return [];
   if (key === "by") return [AUTHORS.get(value) ?? `${name}: ${String(value)}`];
   if (Array.isArray(value)) {
     if (value.length === 0) return [];

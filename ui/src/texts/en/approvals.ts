@@ -116,7 +116,7 @@ export const approvals = {
     urlHint:
       "Open it only if you expect this and know the site. The server learns that you agreed.",
     unreadable:
-      "This form cannot be shown. Decline it, or answer it with `drawbridge approvals fill-in`.",
+      "This form cannot be shown. Decline it, or answer it with “drawbridge approvals fill-in”.",
     decisionLabel: "Answer to the server",
     decline: "Decline",
     dismiss: "Dismiss",

@@ -7,7 +7,7 @@ const topics: Record<DoctorTopic, string> = {
   hub: "Hub",
   environment: "Environment",
   runtimes: "Runtimes",
-  keyring: "Keyring",
+  keyring: "Secret store",
   listeners: "Listeners",
   clients: "Clients",
   servers: "Servers",
@@ -38,7 +38,7 @@ export const doctor = {
   bundle: {
     open: "Create diagnostics bundle…",
     title: "Diagnostics bundle",
-    lead: "A ZIP archive that you can send to somebody who helps you. Secrets, and values that may be secrets, are masked. Read the files before you send them: they name your servers, clients and folders. `drawbridge doctor --bundle FILE.zip` writes the same archive.",
+    lead: "A ZIP archive that you can send to somebody who helps you. Secrets, and values that may be secrets, are masked. Read the files before you send them: they name your servers, clients and folders. “drawbridge doctor --bundle FILE.zip” writes the same archive.",
     collecting: "Collecting diagnostics. This takes a few seconds…",
     columns: { file: "File", bytes: "Bytes", content: "Content" },
     download: "Download bundle",

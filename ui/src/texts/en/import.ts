@@ -83,8 +83,9 @@ export const clientImport = {
     loading: "Preparing the changes…",
     added: (count: number) => `${plural(count, "server")} to add`,
     noneAdded: "No server is added.",
-    keyring: (count: number) => `${plural(count, "value")} to store as secrets`,
-    keyringHint: (leaveFiles: boolean) =>
+    secrets: (count: number) =>
+      count === 1 ? "1 value to store as a secret" : `${count} values to store as secrets`,
+    secretsHint: (leaveFiles: boolean) =>
       leaveFiles
         ? "Only the names are shown. The values leave the files below."
         : "Only the names are shown. The clients' files keep the values too.",

@@ -35,6 +35,14 @@ export const kit = {
       mimeType: "MIME type",
       _meta: "_meta",
       execution: "Execution",
+      // The fields of a server's spec.
+      command: "Command",
+      args: "Arguments",
+      env: "Environment",
+      cwd: "Working folder",
+      url: "URL",
+      headers: "Headers",
+      sandbox: "Sandbox",
     } as Record<string, string>,
   },
 
@@ -59,7 +67,7 @@ export const kit = {
 
   literal: {
     tooPrecise:
-      "A number has more digits than this screen can pass on unchanged. Use `drawbridge policy` in a terminal.",
+      "A number has more digits than this screen can pass on unchanged. Use “drawbridge policy” in a terminal.",
     duplicateKey:
       "An object has a duplicate key, so its value is ambiguous. Remove one of the keys.",
     empty: 'Enter a value. Enter "" for the empty text.',

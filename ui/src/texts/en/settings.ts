@@ -21,7 +21,7 @@ export const settings = {
   saved: "Saved.",
 
   browsers: {
-    lead: "These browsers have these screens open, or can open them. A browser signs in with a link or a code of `drawbridge open`, and is signed out after 12 hours without use, after a week, or when Drawbridge ends.",
+    lead: "These browsers have these screens open, or can open them. A browser signs in with a link or a code of “drawbridge open”, and is signed out after 12 hours without use, after a week, or when Drawbridge ends.",
     listLabel: "Signed-in browsers",
     unnamed: "An unnamed browser",
     current: "this browser",
@@ -48,7 +48,7 @@ export const settings = {
   },
   port: {
     label: "Port",
-    hint: "The port that clients connect to. After a change, clients that are connected over HTTP need the new address; clients that start `drawbridge stdio` do not.",
+    hint: "The port that clients connect to. After a change, clients that are connected over HTTP need the new address; clients that start “drawbridge stdio” do not.",
     unit: "1 to 65535",
   },
   allowedHosts: {

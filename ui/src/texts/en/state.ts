@@ -19,7 +19,7 @@ export const state = {
   sessions: (count: number) => plural(count, "session"),
 
   errors: {
-    signedOut: "This browser is not signed in. Get a sign-in link with `drawbridge open`.",
+    signedOut: "This browser is not signed in. Get a sign-in link with “drawbridge open”.",
     notReachable:
       "Drawbridge is not reachable. Check that it is still running. This page tries again by itself.",
     noReason: (status: number) =>

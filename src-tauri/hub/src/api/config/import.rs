@@ -47,7 +47,7 @@ pub struct FoundServerView {
     /// Why the entry cannot be imported; none if it can.
     pub problem: Option<String>,
     pub found_at: Vec<FoundAtView>,
-    /// The names of the values that would move to the keyring.
+    /// The names of the values that would move to the secret store.
     pub secrets: Vec<String>,
     /// The values that the person has to enter.
     pub inputs: Vec<InputView>,
@@ -110,7 +110,7 @@ pub struct ImportPreview {
     pub id: String,
     /// The names of the servers that would be added.
     pub servers: Vec<String>,
-    /// The names of the values that would move to the keyring.
+    /// The names of the values that would move to the secret store.
     pub secrets: Vec<String>,
     /// The changes of clients' files.
     pub files: Vec<FileDiffView>,
@@ -343,8 +343,8 @@ impl Verb for ImportServers {
     }
 }
 
-/// Adds a server, and stores its secrets in the keyring. If the server cannot be added, restores
-/// the secrets that had the same names before, and removes the others.
+/// Adds a server, and stores its secrets. If the server cannot be added, restores the secrets that
+/// had the same names before, and removes the others.
 async fn add_server(
     hub: &Hub,
     mut server: FoundServer,
@@ -500,7 +500,7 @@ fn found_at_view(found_at: &FoundAt) -> Option<FoundAtView> {
     })
 }
 
-/// Returns the names of the values that would move to the keyring.
+/// Returns the names of the values that would move to the secret store.
 fn secret_names(server: &FoundServer) -> impl Iterator<Item = String> {
     let literal = server
         .secrets

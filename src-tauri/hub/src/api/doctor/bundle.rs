@@ -37,9 +37,9 @@ use crate::{
 /// The most lines of the hub's log, and of each server's log.
 const MAX_LOG_LINES: usize = 1_000;
 
-/// How long the keyring may take to return the secrets that are to be masked. Secrets that were
-/// used since the hub started are masked even if the keyring does not answer.
-const KEYRING_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the secret store may take to return the secrets that are to be masked. Secrets that
+/// were used since the hub started are masked even if the secret store does not answer.
+const SECRETS_TIMEOUT: Duration = Duration::from_secs(10);
 
 const INTRODUCTION: &str = "Diagnostics of Drawbridge. Secrets, the values of variables and headers, and other values that may \
 be secrets are masked. Read the files before you send them: they name your servers, clients and folders.";
@@ -114,7 +114,7 @@ impl Files {
     }
 
     /// Adds a masked spec. In contrast to [`Self::add_json`], the names of its members do not
-    /// matter: its values are masked already, and references to the keyring have to stay.
+    /// matter: its values are masked already, and references to the secret store have to stay.
     fn add_spec(&mut self, id: &ServerId, spec: &ServerSpec) {
         let text = serde_json::to_string_pretty(spec).expect("a spec is plain data");
         let content = "the spec of a server, with masked values";
@@ -271,7 +271,7 @@ async fn read_log(hub: &Hub, server: Option<ServerId>) -> Vec<LogLine> {
 }
 
 /// Returns the secrets to which something refers, and the key of the sampling provider, as far as
-/// they can be read within [`KEYRING_TIMEOUT`]. They are masked in all files.
+/// they can be read within [`SECRETS_TIMEOUT`]. They are masked in all files.
 async fn read_secrets(hub: &Hub) -> Vec<Secret> {
     let names = list_uses(hub).into_keys();
     let names = names.chain([sampling::KEY_NAME.to_owned()]);
@@ -283,7 +283,7 @@ async fn read_secrets(hub: &Hub) -> Vec<Secret> {
             }
         }
     };
-    let _ = timeout(KEYRING_TIMEOUT, read).await;
+    let _ = timeout(SECRETS_TIMEOUT, read).await;
     secrets
 }
 

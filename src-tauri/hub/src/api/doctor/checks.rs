@@ -1,4 +1,4 @@
-//! The checks of a hub: its keyring, listeners, clients, servers and database, and the clock.
+//! The checks of a hub: its secret store, listeners, clients, servers and database, and the clock.
 
 use std::{
     collections::BTreeSet,
