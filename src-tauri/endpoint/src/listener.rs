@@ -11,7 +11,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
-    time::timeout,
+    time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +26,11 @@ use crate::{
 /// The timeout for a request's headers, counted from the opening of the connection or its last
 /// response.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// While each new connection evicts another one, the listener pauses after this many, so that
+/// programs that connect again and again leave the processor to the calls of clients.
+const EVICTIONS_PER_PAUSE: u32 = 4;
+const EVICTION_PAUSE: Duration = Duration::from_millis(1);
 
 /// How long requests in flight may take after the endpoint begins to stop.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -118,6 +123,7 @@ pub(crate) async fn serve_connections<L: Listener>(
     stopping: CancellationToken,
 ) {
     let mut connections = JoinSet::new();
+    let mut evictions = 0_u32;
     loop {
         let AcceptedConnection {
             io,
@@ -133,9 +139,13 @@ pub(crate) async fn serve_connections<L: Listener>(
         };
         let router = Arc::clone(&router);
         let peer = peer(address);
-        let unauthenticated = limits
-            .as_ref()
-            .map(|limits| Arc::new(limits.unauthenticated.admit()));
+        let (unauthenticated, has_evicted) = match &limits {
+            Some(limits) => {
+                let (connection, has_evicted) = limits.unauthenticated.admit();
+                (Some(Arc::new(connection)), has_evicted)
+            }
+            None => (None, false),
+        };
         let request_extension = unauthenticated.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
             let router = Arc::clone(&router);
@@ -165,6 +175,12 @@ pub(crate) async fn serve_connections<L: Listener>(
                 }
             }
         });
+        if has_evicted {
+            evictions = evictions.wrapping_add(1);
+            if evictions.is_multiple_of(EVICTIONS_PER_PAUSE) {
+                sleep(EVICTION_PAUSE).await;
+            }
+        }
     }
     drop(listener);
     let drained = async { while connections.join_next().await.is_some() {} };

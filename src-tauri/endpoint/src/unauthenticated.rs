@@ -31,24 +31,24 @@ pub(crate) struct UnauthenticatedConnection {
 }
 
 impl UnauthenticatedConnections {
-    /// Counts a connection. Closes the oldest one if there are too many.
-    pub(crate) fn admit(&self) -> UnauthenticatedConnection {
+    /// Counts a connection. Closes the oldest one if there are too many, and returns whether it did.
+    pub(crate) fn admit(&self) -> (UnauthenticatedConnection, bool) {
         let closed = CancellationToken::new();
         let mut table = self.lock();
         table.last_number += 1;
         let number = table.last_number;
         table.connections.insert(number, closed.clone());
-        if table.connections.len() > MAX_UNAUTHENTICATED
-            && let Some((_, oldest)) = table.connections.pop_first()
-        {
+        let is_full = table.connections.len() > MAX_UNAUTHENTICATED;
+        if is_full && let Some((_, oldest)) = table.connections.pop_first() {
             oldest.cancel();
         }
         drop(table);
-        UnauthenticatedConnection {
+        let connection = UnauthenticatedConnection {
             all: self.clone(),
             number,
             closed,
-        }
+        };
+        (connection, is_full)
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
@@ -81,18 +81,20 @@ mod tests {
     #[test]
     fn the_oldest_connection_makes_room_and_a_known_client_stays() {
         let connections = UnauthenticatedConnections::default();
-        let known = connections.admit();
+        let (known, _) = connections.admit();
         known.mark_authenticated();
-        let first = connections.admit();
+        let (first, _) = connections.admit();
         let others: Vec<_> = (1..MAX_UNAUTHENTICATED)
-            .map(|_| connections.admit())
+            .map(|_| connections.admit().0)
             .collect();
         assert!(!first.closed.is_cancelled(), "there is room for all");
-        let newest = connections.admit();
+        let (newest, has_evicted) = connections.admit();
+        assert!(has_evicted);
         assert!(first.closed.is_cancelled());
         drop(first);
         drop(newest);
-        let _other = connections.admit();
+        let (_other, has_evicted) = connections.admit();
+        assert!(!has_evicted, "two connections have ended");
         assert!(others.iter().all(|other| !other.closed.is_cancelled()));
         assert!(!known.closed.is_cancelled());
     }
