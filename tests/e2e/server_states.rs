@@ -41,8 +41,8 @@ const SHOWN_STATES: [ShownState; 7] = [
     ShownState {
         server: "failed",
         state: "Error",
-        reason: "cannot find the command",
-        remedy: "Install the program",
+        reason: "'/opt/tools/no-such-server' does not exist",
+        remedy: "correct its path",
     },
     ShownState {
         server: "secretive",

@@ -226,7 +226,7 @@ impl Connector {
         // A program that prints a secret may ask a person to unlock it. It therefore runs once for
         // each start, however many negotiations the start takes.
         let once = Self {
-            secrets: self.secrets.running_commands_once(),
+            secrets: self.secrets.with_command_cache(),
             ..self.clone()
         };
         loop {

@@ -255,6 +255,9 @@ impl UnreachableReason {
             Self::Spawn(SpawnError::CommandNotFound { .. }) => {
                 "Install the program, or enter its full path in the server's command.".into()
             }
+            Self::Spawn(SpawnError::ProgramNotFound { .. }) => {
+                "Install the program, or correct its path in the server's command.".into()
+            }
             Self::Spawn(SpawnError::Sandbox { .. }) => {
                 "Change the sandbox of the server, or remove it if you trust the server.".into()
             }

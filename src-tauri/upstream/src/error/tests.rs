@@ -43,6 +43,7 @@ fn errors_with_secrets() -> Vec<UpstreamError> {
             path: words(),
         }
         .into(),
+        SpawnError::ProgramNotFound { program: words() }.into(),
         SpawnError::FolderNotFound { folder: words() }.into(),
         TargetError::NotUrl {
             url: DisplayUrl::new(&words()),
@@ -134,6 +135,10 @@ fn only_a_missing_command_asks_a_person_to_install_the_program() {
         path: "/bin".into(),
     });
     assert!(missing.remedy().contains("Install the program"));
+    let moved = UpstreamError::from(SpawnError::ProgramNotFound {
+        program: "/opt/tools/server".into(),
+    });
+    assert!(moved.remedy().contains("correct its path"));
     let quoted = UpstreamError::Protocol(ProtocolFault::InitializeRefused {
         message: "cannot find the command".into(),
     });

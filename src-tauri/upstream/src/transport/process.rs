@@ -86,6 +86,8 @@ pub struct Launch {
 pub enum SpawnError {
     #[error("Drawbridge cannot find the command '{command}' in {path}")]
     CommandNotFound { command: String, path: String },
+    #[error("The program '{program}' does not exist, or is not executable")]
+    ProgramNotFound { program: String },
     #[error("The folder '{folder}' does not exist")]
     FolderNotFound { folder: String },
     #[error("Drawbridge cannot start '{command}': {source}")]
@@ -109,6 +111,9 @@ impl SpawnError {
             Self::CommandNotFound { command, path } => Self::CommandNotFound {
                 command: change(&command),
                 path: change(&path),
+            },
+            Self::ProgramNotFound { program } => Self::ProgramNotFound {
+                program: change(&program),
             },
             Self::FolderNotFound { folder } => Self::FolderNotFound {
                 folder: change(&folder),
@@ -300,9 +305,12 @@ async fn prepare_command(launch: &Launch, guard: &Guard) -> Result<PreparedComma
         .unwrap_or(Path::new("."))
         .to_owned();
     let program = find_program(&launch.command, &path, &folder).ok_or_else(|| {
-        SpawnError::CommandNotFound {
-            command: launch.command.clone(),
-            path,
+        let command = launch.command.clone();
+        // A command that names a folder is not searched for in the PATH.
+        if Path::new(&command).components().nth(1).is_some() {
+            SpawnError::ProgramNotFound { program: command }
+        } else {
+            SpawnError::CommandNotFound { command, path }
         }
     })?;
     let resolve =
