@@ -2,10 +2,10 @@
 //! Prints measurements; asserts nothing.
 //!
 //! A hub has ten servers. Seven are healthy and are called at a steady rate. Three are idle at
-//! first and then called all the time: one hangs in each call, one crashes in each, one floods its
-//! stderr and stdout. In a third kind of round, three such servers are called behind another hub,
-//! which measures their cost for the machine alone. The three kinds of rounds alternate, so that
-//! other load on the machine affects all alike.
+//! first and then called again and again: one hangs in each call, one crashes in each, one floods
+//! its stderr or stdout. In a third kind of round, three such servers are called behind another
+//! hub, which measures their cost for the machine alone. The three kinds of rounds alternate, so
+//! that other load on the machine affects all alike.
 //!
 //! A second table compares rounds with and without 1,500 connections of programs without a token,
 //! which send a byte a second and are opened again when the hub closes them.

@@ -29,7 +29,7 @@ impl Session {
             .set_nodelay(true)
             .and_then(|()| stream.set_read_timeout(Some(TIMEOUT)))
             .expect("a connection");
-        let session = client.session_id().expect("the hub gives sessions ids");
+        let session = client.session_id().expect("the hub returned a session id");
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: {authority}\r\nAuthorization: Bearer {token}\r\n\
              Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: {REVISION}\r\nContent-Type: application/json\r\n\
@@ -42,11 +42,11 @@ impl Session {
         }
     }
 
-    /// Calls a tool and returns the text of the response.
+    /// Calls a tool and returns the body of the HTTP response.
     ///
     /// # Errors
-    ///
-    /// Returns an error if the connection breaks, or if the response is not JSON with a length.
+    /// Returns an error if the connection breaks, if the response has no valid `Content-Length`, or
+    /// if its body is not UTF-8.
     pub(crate) fn call(&mut self, tool: &str, arguments: &str) -> io::Result<String> {
         let id = self.next_id;
         self.next_id += 1;
@@ -76,7 +76,7 @@ impl Session {
             }
         }
         let mut body =
-            vec![0; length.ok_or_else(|| io::Error::other("an answer without a length"))?];
+            vec![0; length.ok_or_else(|| io::Error::other("a response without a length"))?];
         self.stream.read_exact(&mut body)?;
         String::from_utf8(body).map_err(io::Error::other)
     }

@@ -198,7 +198,7 @@ fn make_calls_and_stop(home: &Home, count: u32, signal: Signal) {
         client.call("probe__echo", "{}");
     }
     // Each call has two entries.
-    wait_until("the end of the audit log is saved", || {
+    wait_until("the head of the audit log is saved", || {
         some_if(read_head() >= before + 2 * count)
     });
     hub.stop(signal);

@@ -17,7 +17,7 @@ mod local;
 mod mcp;
 mod origin;
 mod pairing;
-mod project;
+mod project_folder;
 mod rest;
 mod routes;
 mod server;

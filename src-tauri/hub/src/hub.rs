@@ -37,7 +37,7 @@ use drawbridge_model::{
     spec::{RegisteredServer, ServerSpec},
 };
 use drawbridge_sessions::{
-    ClientHandle, ClientRequest, ClientScope, ClientSession, ClientSessions, PendingInputs,
+    ClientHandle, ClientRequest, ClientScope, ClientSession, ClientSessions, ParkedRequests,
     StatelessRequest, TooManyOpened,
 };
 use drawbridge_store::{
@@ -115,7 +115,7 @@ pub struct Hub {
     pub(crate) started_at: Timestamp,
     pipeline: Pipeline,
     router: Router,
-    pending_inputs: PendingInputs,
+    parked_requests: ParkedRequests,
     guard: Guard,
     listeners: Mutex<Vec<ListenerHealth>>,
     /// The hosts that the endpoint was started with, besides those of the settings.
@@ -418,7 +418,7 @@ impl Hub {
             ),
             access,
             router,
-            pending_inputs: PendingInputs::default(),
+            parked_requests: ParkedRequests::default(),
             listeners: Mutex::default(),
             started_with_hosts: OnceLock::new(),
             spec_record: SpecRecord::load(store.clone()).await?,
@@ -876,17 +876,17 @@ impl Hub {
     ///
     /// # Errors
     /// Returns an error in the same cases as [`Hub::handle_request`], and if the retry matches no
-    /// pending request.
+    /// parked request.
     pub async fn handle_stateless_request(
         self: &Arc<Self>,
-        attempt: StatelessRequest,
+        request: StatelessRequest,
     ) -> RpcResult {
-        let method = attempt.method.clone();
+        let method = request.method.clone();
         let hub = self.clone();
         let start = |handle: ClientHandle, method: String, params: Box<RawValue>| async move {
             hub.handle_request(&handle, &method, Some(&params)).await
         };
-        let reply = self.pending_inputs.start_or_resume(attempt, start).await;
+        let reply = self.parked_requests.start_or_resume(request, start).await;
         protocol::translate::reply_for_modern_client(&method, reply)
     }
 

@@ -37,7 +37,7 @@ const UNKNOWN: &str = "unknown";
 const CALL_BUCKETS: &[f64] = &[
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0,
 ];
-/// The buckets of the times that people take to decide, in seconds.
+/// The buckets of the times for which requests wait for a person, in seconds.
 const APPROVAL_BUCKETS: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 120.0, 300.0, 600.0];
 const TOOL_LABELS: [&str; 3] = ["client", "server", "tool"];
 const VALID: &str = "the names of the metrics and labels are valid and occur once";
@@ -200,7 +200,7 @@ impl Metrics {
         let call_seconds = HistogramVec::new(
             HistogramOpts::new(
                 "drawbridge_tool_call_duration_seconds",
-                "The time from sending a call to the server's answer",
+                "The time from the decision on a call to its end, if it was sent",
             )
             .buckets(CALL_BUCKETS.to_vec()),
             &TOOL_LABELS,

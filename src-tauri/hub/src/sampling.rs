@@ -230,7 +230,7 @@ impl Sampling {
         let sent = body.len();
         let answer = timeout(MAX_TIME, self.send(provider, body, key.as_ref()))
             .await
-            .unwrap_or(Err(SamplingError::Endless(MAX_TIME.as_secs())));
+            .unwrap_or(Err(SamplingError::TotalTimeout(MAX_TIME.as_secs())));
         let tokens = charged_tokens(&answer, sent, reserved);
         self.store
             .settle_sampling_tokens(day, reserved, tokens)
@@ -293,10 +293,9 @@ impl Sampling {
             value.set_sensitive(true);
             headers.insert(header::AUTHORIZATION, value);
         }
-        let silent = |_| SamplingError::Silent(provider.timeout.as_secs());
         let response = timeout(provider.timeout, self.http.send(request))
             .await
-            .map_err(silent)??;
+            .map_err(|_| SamplingError::IdleTimeout(provider.timeout.as_secs()))??;
         Completion::read(response, provider.timeout).await
     }
 }
@@ -399,11 +398,15 @@ fn charged_tokens(
             ..
         }) => *tokens,
         Ok(completion) => estimate_tokens(sent_bytes + completion.size()),
-        Err(SamplingError::Broken(_) | SamplingError::Silent(_) | SamplingError::Endless(_)) => {
-            estimate_tokens(sent_bytes)
-        }
         Err(
-            SamplingError::AnswerTooLarge(_) | SamplingError::Garbage(_) | SamplingError::Failed(_),
+            SamplingError::Broken(_)
+            | SamplingError::IdleTimeout(_)
+            | SamplingError::TotalTimeout(_),
+        ) => estimate_tokens(sent_bytes),
+        Err(
+            SamplingError::AnswerTooLarge(_)
+            | SamplingError::Malformed(_)
+            | SamplingError::Failed(_),
         ) => reserved,
         Err(_) => 0,
     }

@@ -52,7 +52,7 @@ const STATE_PREFIX: &str = "drawbridge:";
 
 /// The parked requests, by the state that Drawbridge issued for each. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct PendingInputs(Arc<Mutex<HashMap<String, ParkedRequest>>>);
+pub struct ParkedRequests(Arc<Mutex<HashMap<String, ParkedRequest>>>);
 
 /// A request of a modern client, or its retry.
 pub struct StatelessRequest {
@@ -98,17 +98,17 @@ struct ParkedRequest {
 /// The map entry of a parked request. Dropping this value, at the end of the task, removes the
 /// entry.
 struct ParkedGuard {
-    pending_inputs: PendingInputs,
+    parked_requests: ParkedRequests,
     state: String,
 }
 
 impl Drop for ParkedGuard {
     fn drop(&mut self) {
-        self.pending_inputs.lock().remove(&self.state);
+        self.parked_requests.lock().remove(&self.state);
     }
 }
 
-impl PendingInputs {
+impl ParkedRequests {
     /// Answers a request. Starts a new request with `start`, and resumes the parked request if this
     /// is a retry with a state that Drawbridge issued.
     ///
@@ -117,13 +117,13 @@ impl PendingInputs {
     /// or (`-32602`) if the state is unknown or belongs to another request.
     pub async fn start_or_resume<F>(
         &self,
-        attempt: StatelessRequest,
+        request: StatelessRequest,
         start: impl FnOnce(ClientHandle, String, Box<RawValue>) -> F,
     ) -> RpcResult
     where
         F: Future<Output = RpcResult> + Send + 'static,
     {
-        let active = match self.resume_parked(&attempt).await? {
+        let active = match self.resume_parked(&request).await? {
             Some(active) => active,
             None => {
                 let StatelessRequest {
@@ -133,7 +133,7 @@ impl PendingInputs {
                     log_level,
                     method,
                     params,
-                } = attempt;
+                } = request;
                 let (client, digest) = (session.client.clone(), request_digest(&method, &params)?);
                 let (handle, questions) =
                     ClientHandle::for_stateless_request(session, stream, log_level);
@@ -154,30 +154,30 @@ impl PendingInputs {
         self.run_until_input(active).await
     }
 
-    /// Returns the parked request that this attempt resumes, after delivering the client's answers
-    /// to the questions. Returns `None` if the attempt starts a new request.
+    /// Returns the parked request that this request resumes, after delivering the client's answers
+    /// to the questions. Returns `None` if this is a new request.
     async fn resume_parked(
         &self,
-        attempt: &StatelessRequest,
+        request: &StatelessRequest,
     ) -> Result<Option<ActiveRequest>, RpcError> {
-        if !translate::supports_input_required(&attempt.method)
-            || !json::mentions(&attempt.params, STATE_PREFIX)
+        if !translate::supports_input_required(&request.method)
+            || !json::mentions(&request.params, STATE_PREFIX)
         {
             return Ok(None);
         }
-        let mut params = RawObject::parse(&attempt.params)
+        let mut params = RawObject::parse(&request.params)
             .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("params: {e}")))?;
         let RetryInput { state, mut answers } = RetryInput::take_from(&mut params)?;
         let Some(state) = state.filter(|state| state.starts_with(STATE_PREFIX)) else {
             return Ok(None);
         };
-        let digest = request_digest(&attempt.method, &attempt.params)?;
+        let digest = request_digest(&request.method, &request.params)?;
         let mut active = self
-            .unpark(&state, &attempt.session.client, &digest)
+            .unpark(&state, &request.session.client, &digest)
             .await?;
         active
             .handle
-            .switch_to_retry(attempt.stream.clone(), ProgressToken::read(&params));
+            .switch_to_retry(request.stream.clone(), ProgressToken::read(&params));
         for (key, question) in std::mem::take(&mut active.unanswered) {
             match answers.remove(&key) {
                 Some(answer) => drop(question.answer.send(Ok(answer.into()))),
@@ -270,7 +270,7 @@ impl PendingInputs {
             active,
             taken,
             ParkedGuard {
-                pending_inputs: self.clone(),
+                parked_requests: self.clone(),
                 state,
             },
         ));
@@ -349,7 +349,7 @@ async fn run_parked(
             () = session.ended.cancelled() => return,
             () = &mut timeout => return,
             reply = &mut active.reply, if !active.has_reply => {
-                guard.pending_inputs.record_reply(&guard.state, reply_size(&reply));
+                guard.parked_requests.record_reply(&guard.state, reply_size(&reply));
                 active.has_reply = true;
                 active.reply = Box::pin(ready(reply));
             }

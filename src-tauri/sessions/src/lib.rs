@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 pub use client_handle::{ClientHandle, PendingQuestion};
 pub use client_request::ClientRequest;
 pub use in_flight::{Aborted, InFlightRequest, NotBegun};
-pub use input_required::{PendingInputs, StatelessRequest};
+pub use input_required::{ParkedRequests, StatelessRequest};
 pub use message_queue::{
     MAX_WAITING_BYTES, MessageReader, MessageSender, Undelivered, message_stream,
 };

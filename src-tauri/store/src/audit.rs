@@ -9,7 +9,7 @@
 //!
 //! If a program that can write the database but does not have the [`AuditKey`] changes a column of
 //! a call, an entry, the order of the entries or the end of the chain, the change is detected.
-//! [`head_file`] also keeps the end outside the database, so that an older copy of the database is
+//! [`head_file`] also keeps the head outside the database, so that an older copy of the database is
 //! detected. A program that has the key, for instance another program of this user, can rewrite
 //! everything. Among the calls from before the audit log existed, only additions are detected.
 //!
@@ -39,7 +39,8 @@ use rows::AuditHead;
 /// The hash of an entry.
 pub(super) type Hash = [u8; 32];
 
-/// The end of a chain. Before the first entry, `seq` and `hash` are zero.
+/// The head of a chain: the number and the hash of its last entry. Before the first entry, both are
+/// zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Tip {
     pub(super) seq: i64,
@@ -193,13 +194,13 @@ pub(super) struct Chain<'a> {
     connection: &'a Connection,
     key: &'a AuditKey,
     tip: Tip,
-    /// The end of the chain before this transaction.
+    /// The head of the chain before this transaction.
     initial_tip: Tip,
     at: i64,
 }
 
 impl<'a> Chain<'a> {
-    /// Resumes the chain that ends with `tip`.
+    /// Resumes the chain whose head is `tip`.
     pub(super) fn resume_at(connection: &'a Connection, key: &'a AuditKey, tip: Tip) -> Self {
         Self {
             connection,
@@ -210,8 +211,8 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Reads the end of the chain and resumes it. If the end does not match its head or the head
-    /// file, a `broken` entry states the difference.
+    /// Reads the last entry and resumes the chain. If the entry does not match the table
+    /// `audit_head` or the head file, a `broken` entry states the difference.
     pub(super) fn resume(
         connection: &'a Connection,
         key: &'a AuditKey,
@@ -293,8 +294,8 @@ impl<'a> Chain<'a> {
         Ok(())
     }
 
-    /// Writes the head of the chain if the end has changed, and returns the end. The transaction
-    /// must be committed after this.
+    /// Writes the head of the chain to `audit_head` if it has changed, and returns it. The
+    /// transaction must be committed after this.
     pub(super) fn finish(self) -> Result<Tip, rusqlite::Error> {
         if self.tip == self.initial_tip {
             return Ok(self.tip);
@@ -304,7 +305,7 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// Returns why the chain does not end as its head says, or `None` if it does.
+/// Returns why the chain does not end as `audit_head` says, or `None` if it does.
 fn end_mismatch(last: Tip, head: Option<&AuditHead>, key: &AuditKey) -> Option<AuditFault> {
     let Some(head) = head else {
         return Some(AuditFault::NoHead);

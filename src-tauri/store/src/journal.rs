@@ -1,17 +1,18 @@
-//! The journal: the only writer of calls. A decision is durable before its call is forwarded.
+//! The journal: the only writer of calls. A decision is committed before its call is forwarded.
 //!
-//! The journal is a thread with its own connection. Decisions that arrive during a commit are
-//! gathered and committed together afterwards, so that many concurrent calls need few commits, and
-//! threads are woken once per commit. A small batch of automatic decisions is committed in place,
-//! without the journal's thread: the commit only writes to the page cache, which takes less time
-//! than two threads waking each other.
+//! The journal writes over one connection, which its thread shares with a task that callers start.
+//! The task commits a small batch of automatic decisions in place: the commit only writes to the
+//! page cache, which takes less time than two threads waking each other. The thread commits
+//! everything else. Decisions that arrive during a commit are gathered and committed together
+//! afterwards, so that many concurrent calls need few commits, and threads are woken once per
+//! commit.
 //!
 //! Outcomes are written in the background, with the next decisions or a moment later. If a crash
 //! loses the outcome of a call, the next start closes the call as unknown. A batch that contains a
 //! person's decision is synced to the disk (`synchronous = FULL`), so that it survives a power cut.
 //! Automatic decisions survive a crash of Drawbridge; a power cut may lose the last few (`NORMAL`).
 //!
-//! A second thread saves the end of the audit log in the head file, outside the database, soon
+//! A second thread saves the head of the audit log in the head file, outside the database, soon
 //! after a commit. It syncs the write-ahead log first, so that the head file never names an entry
 //! that a power cut can lose.
 
@@ -43,12 +44,12 @@ use super::{
     table::call::{self, CallOutcome, CallRow},
 };
 
-/// The most rows, outcomes and notes of a batch that is committed in place.
+/// The maximum number of rows, outcomes and notes together in a batch that is committed in place.
 const MAX_IN_PLACE: usize = 4;
 /// The values of `synchronous`. `FULL` syncs the disk at each commit; `NORMAL` does not.
 const FULL: &str = "FULL";
 const NORMAL: &str = "NORMAL";
-/// The number of commits between two checkpoints. A checkpoint syncs the disk, so only the
+/// The number of commits after which a checkpoint is due. A checkpoint syncs the disk, so only the
 /// journal's thread runs checkpoints.
 const CHECKPOINT_INTERVAL: u32 = 500;
 /// How long outcomes wait for the next decisions, to be committed together with them.
@@ -56,12 +57,13 @@ const OUTCOME_DELAY: Duration = Duration::from_millis(100);
 /// How long the outcomes and notes of a failed write wait for the next attempt, if nothing else is
 /// written before.
 const RETRY_DELAY: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 5_000 });
-/// How long after a commit the new end of the audit log is saved in the head file.
+/// How long after a commit the new head of the audit log is saved in the head file.
 const HEAD_DELAY: Duration = Duration::from_secs(2);
-/// The most outcomes, and the most notes, that are kept after a failed write, the oldest first. If
-/// an outcome is dropped, its call stays `running` until a restart.
+/// The maximum number of pending notes at any time, and of outcomes that are kept after a failed
+/// write. If there are more, the newest are dropped. If an outcome is dropped, its call stays
+/// `running` until a restart.
 const MAX_PENDING: usize = 10_000;
-/// The pause between two of the portions in which old records are deleted.
+/// The pause between two batches of deletions.
 const PRUNE_PAUSE: Duration = Duration::from_millis(20);
 /// How long a commit waits if another program is writing to the database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -100,7 +102,7 @@ pub struct Journal {
     saved_head: Arc<Mutex<SavedHead>>,
 }
 
-/// The end of the audit log that was last saved in the head file.
+/// The head of the audit log that was last saved in the head file.
 #[derive(Default)]
 struct SavedHead {
     tip: Option<Tip>,
@@ -108,8 +110,8 @@ struct SavedHead {
     has_failed: bool,
 }
 
-/// The sender that reports the end of a commit.
-type Waiter = oneshot::Sender<Result<(), JournalError>>;
+/// Reports the result of a commit to the caller that waits for it.
+type CommitSender = oneshot::Sender<Result<(), JournalError>>;
 
 /// Writes rows and audit entries within a transaction.
 type Work =
@@ -119,12 +121,12 @@ enum Command {
     /// Decisions to commit together, along with the pending writes.
     Decisions {
         rows: Vec<Arc<CallRow>>,
-        written: Waiter,
+        committed: CommitSender,
     },
     /// Wakes the thread for pending writes.
     Wake,
     /// Other rows to write, in a transaction of their own.
-    Write { work: Work, written: Waiter },
+    Write { work: Work, committed: CommitSender },
     /// Runs a checkpoint if one is due.
     Checkpoint,
 }
@@ -134,7 +136,7 @@ enum Command {
 struct PendingDecisions {
     rows: Vec<Arc<CallRow>>,
     /// The senders that report the commit, each with the id of its call if the call is allowed.
-    waiters: Vec<(Option<CallId>, Waiter)>,
+    senders: Vec<(Option<CallId>, CommitSender)>,
     /// Whether a task is committing the gathered decisions, one batch at a time.
     is_committing: bool,
 }
@@ -144,8 +146,8 @@ struct PendingDecisions {
 struct PendingWrites {
     outcomes: Vec<CallOutcome>,
     notes: Vec<Note>,
-    /// Whether the thread knows of these writes, so that it needs no `Wake`.
-    is_announced: bool,
+    /// Whether the thread writes these after [`OUTCOME_DELAY`], so that it needs no `Wake`.
+    is_thread_awake: bool,
     /// Whether the last attempt to write them failed.
     has_failed: bool,
 }
@@ -198,7 +200,9 @@ impl Journal {
             .name("audit-head".into())
             .spawn(move || run_head_thread(&weak_writer, &thread_head, &head_changes))
         {
-            tracing::error!("the end of the audit log is saved only when Drawbridge ends: {error}");
+            tracing::error!(
+                "the head of the audit log is saved only when Drawbridge ends: {error}"
+            );
         }
         Self {
             commands,
@@ -225,15 +229,15 @@ impl Journal {
         &self,
         row: Option<Arc<CallRow>>,
     ) -> oneshot::Receiver<Result<(), JournalError>> {
-        let (waiter, answer) = oneshot::channel();
+        let (committed, answer) = oneshot::channel();
         let is_committing = {
             let mut gathered = lock(&self.pending_decisions);
             let allowed = row
                 .as_ref()
                 .filter(|row| row.call.decision == Decision::Allowed);
             gathered
-                .waiters
-                .push((allowed.map(|row| row.call.id.clone()), waiter));
+                .senders
+                .push((allowed.map(|row| row.call.id.clone()), committed));
             gathered.rows.extend(row);
             std::mem::replace(&mut gathered.is_committing, true)
         };
@@ -250,27 +254,26 @@ impl Journal {
             is_done: false,
         };
         loop {
-            let (rows, waiters) = {
+            let (rows, senders) = {
                 let mut gathered = lock(&self.pending_decisions);
-                if gathered.waiters.is_empty() {
+                if gathered.senders.is_empty() {
                     gathered.is_committing = false;
                     guard.is_done = true;
                     return;
                 }
                 (
                     std::mem::take(&mut gathered.rows),
-                    std::mem::take(&mut gathered.waiters),
+                    std::mem::take(&mut gathered.senders),
                 )
             };
             let result = match self.commit_in_place(&rows) {
                 Some(()) => Ok(()),
                 None => self.commit_on_thread(rows).await,
             };
-            for (allowed, waiter) in waiters {
-                let has_left = waiter.send(result.clone()).is_err();
-                // The caller is gone. The outcome of its call may have been written before the row
-                // of the call, and so have updated no row. The first outcome of a call wins, so
-                // this repetition is harmless.
+            for (allowed, committed) in senders {
+                let has_left = committed.send(result.clone()).is_err();
+                // The caller has dropped the call. If the outcome was written before this row
+                // existed, it was lost. Record it again; the first outcome wins.
                 if let (true, Ok(()), Some(id)) = (has_left, &result, allowed) {
                     self.record_outcome(id, Outcome::Cancelled, CANCELLED_BY_CLIENT.into(), None);
                 }
@@ -298,9 +301,9 @@ impl Journal {
     }
 
     async fn commit_on_thread(&self, rows: Vec<Arc<CallRow>>) -> Result<(), JournalError> {
-        let (written, answer) = oneshot::channel();
+        let (committed, answer) = oneshot::channel();
         self.commands
-            .send(Command::Decisions { rows, written })
+            .send(Command::Decisions { rows, committed })
             .map_err(|_| JournalError::Ended)?;
         answer.await.map_err(|_| JournalError::Ended)?
     }
@@ -313,12 +316,12 @@ impl Journal {
         error: String,
         duration_ms: Option<u32>,
     ) {
-        self.record_hooked_outcome(id, outcome, error, duration_ms, Vec::new(), Vec::new());
+        self.record_full_outcome(id, outcome, error, duration_ms, Vec::new(), Vec::new());
     }
 
     /// Records the outcome of a call, the hooks that replaced its result, and the flags of the
     /// result's content.
-    pub fn record_hooked_outcome(
+    pub fn record_full_outcome(
         &self,
         id: CallId,
         outcome: Outcome,
@@ -336,12 +339,12 @@ impl Journal {
             result_hooks,
             flags,
         });
-        self.announce(&mut pending);
+        self.wake_thread(&mut pending);
     }
 
-    /// Makes sure that the thread knows of the pending writes.
-    fn announce(&self, pending: &mut PendingWrites) {
-        if !std::mem::replace(&mut pending.is_announced, true) {
+    /// Wakes the thread for the pending writes, unless it is awake.
+    fn wake_thread(&self, pending: &mut PendingWrites) {
+        if !std::mem::replace(&mut pending.is_thread_awake, true) {
             let _ = self.commands.send(Command::Wake);
         }
     }
@@ -362,11 +365,11 @@ impl Journal {
                 kind.as_str()
             );
         }
-        self.announce(&mut pending);
+        self.wake_thread(&mut pending);
     }
 
-    /// Checks at the hub's start that the audit log still ends as its head and the head file say,
-    /// and closes the calls that an earlier run left open, with an unknown outcome.
+    /// Checks at the hub's start that the audit log still ends where the table `audit_head` and the
+    /// head file say, and closes the calls that an earlier run left open, with an unknown outcome.
     ///
     /// # Errors
     /// Returns an error if the audit log or the head file cannot be read, or if the result cannot
@@ -384,7 +387,8 @@ impl Journal {
         .await
     }
 
-    /// Writes everything that is pending, and saves the end of the audit log outside the database.
+    /// Tries to write everything that is pending, and to save the head of the audit log in the head
+    /// file.
     pub async fn close(&self) {
         self.flush().await;
         let (writer, saved_head) = (self.writer.clone(), self.saved_head.clone());
@@ -416,15 +420,15 @@ impl Journal {
         &self,
         work: impl FnOnce(&Connection, &mut Chain<'_>) -> Result<(), rusqlite::Error> + Send + 'static,
     ) -> Result<(), JournalError> {
-        let (written, answer) = oneshot::channel();
+        let (committed, answer) = oneshot::channel();
         let work = Box::new(work);
         self.commands
-            .send(Command::Write { work, written })
+            .send(Command::Write { work, committed })
             .map_err(|_| JournalError::Ended)?;
         answer.await.map_err(|_| JournalError::Ended)?
     }
 
-    /// Deletes calls and audit entries from before `before`, in small portions.
+    /// Deletes calls and audit entries from before `before`, in small batches.
     ///
     /// # Errors
     /// Returns an error if the audit log cannot be read or written.
@@ -489,7 +493,7 @@ struct Writer {
     pending_writes: Arc<Mutex<PendingWrites>>,
     /// Commits since the last checkpoint.
     commits: u32,
-    /// Wakes the thread that saves the end of the audit log.
+    /// Wakes the thread that saves the head of the audit log.
     head_changed: mpsc::SyncSender<()>,
 }
 
@@ -498,7 +502,7 @@ struct OpenDatabase {
     connection: Connection,
     /// The current value of `synchronous`, a setting of this connection only.
     mode: &'static str,
-    /// The end of the audit log, or `None` if it has to be read first.
+    /// The head of the audit log, or `None` if it has to be read first.
     tip: Option<Tip>,
 }
 
@@ -509,7 +513,7 @@ impl PendingWrites {
 
     /// Returns how long the thread waits for the next command before it writes.
     fn delay(&self) -> Duration {
-        if self.is_announced {
+        if self.is_thread_awake {
             OUTCOME_DELAY
         } else if self.has_failed && self.len() > 0 {
             RETRY_DELAY
@@ -537,16 +541,16 @@ fn run_thread(
     loop {
         let timeout = lock(pending_writes).delay();
         match inbox.recv_timeout(timeout) {
-            Ok(Command::Decisions { rows, written }) => {
+            Ok(Command::Decisions { rows, committed }) => {
                 let result = lock(writer).write(&rows);
-                let _ = written.send(result);
+                let _ = committed.send(result);
                 checkpoint_if_due(writer);
             }
             Ok(Command::Checkpoint) => checkpoint_if_due(writer),
             Ok(Command::Wake) => {}
-            Ok(Command::Write { work, written }) => {
+            Ok(Command::Write { work, committed }) => {
                 let result = lock(writer).write_other(work);
-                let _ = written.send(result);
+                let _ = committed.send(result);
                 checkpoint_if_due(writer);
             }
             Err(RecvTimeoutError::Timeout) => drop(lock(writer).write(&[])),
@@ -579,7 +583,7 @@ fn checkpoint_if_due(writer: &Mutex<Writer>) {
     }
 }
 
-/// Saves the end of the audit log after commits, until the journal ends.
+/// Saves the head of the audit log after commits, until the journal ends.
 fn run_head_thread(
     writer: &Weak<Mutex<Writer>>,
     saved_head: &Mutex<SavedHead>,
@@ -596,7 +600,7 @@ fn run_head_thread(
     }
 }
 
-/// Saves the end of the audit log outside the database, if it has changed. On failure the head file
+/// Saves the head of the audit log in the head file, if it has changed. On failure the head file
 /// stays as it was, and the next change tries again.
 fn save_head(writer: &Mutex<Writer>, saved_head: &Mutex<SavedHead>) {
     let mut saved = lock(saved_head);
@@ -621,7 +625,7 @@ fn save_head(writer: &Mutex<Writer>, saved_head: &Mutex<SavedHead>) {
         Err(error) => {
             if !std::mem::replace(&mut saved.has_failed, true) {
                 tracing::warn!(
-                    "cannot save the end of the audit log in {}: {error}; an older copy of the database may not be detected",
+                    "cannot save the head of the audit log in {}: {error}; an older copy of the database may not be detected",
                     head_file::FILE_NAME
                 );
             }
@@ -659,8 +663,9 @@ impl Writer {
         let batch = {
             let mut pending = lock(&self.pending_writes);
             let is_empty = rows.is_empty() && pending.len() == 0;
-            // After an empty write, clear the flag so that the next outcome wakes the thread.
-            pending.is_announced = !is_empty;
+            // After a write the flag is set: the thread times out once more, finds nothing to
+            // write, and clears the flag.
+            pending.is_thread_awake = !is_empty;
             if is_empty {
                 return Ok(());
             }
@@ -668,7 +673,7 @@ impl Writer {
         };
         self.commit(&batch, |_, _| Ok(())).inspect_err(|error| {
             tracing::error!("cannot write the calls to the database: {error}");
-            lock(&self.pending_writes).is_announced = false;
+            lock(&self.pending_writes).is_thread_awake = false;
             self.restore(batch);
             self.reset();
         })
@@ -683,11 +688,11 @@ impl Writer {
             .filter(|open| open.mode == NORMAL && open.tip.is_some())?;
         open.connection.busy_timeout(Duration::ZERO).ok()?;
         let batch = lock(&self.pending_writes).take_with(rows);
-        let committed = self.commit(&batch, |_, _| Ok(()));
+        let result = self.commit(&batch, |_, _| Ok(()));
         if let Some(open) = &self.open {
             let _ = open.connection.busy_timeout(BUSY_TIMEOUT);
         }
-        if committed.is_err() {
+        if result.is_err() {
             // The thread tries again, and logs the error.
             self.restore(batch);
             return None;
@@ -781,7 +786,7 @@ impl Writer {
             open.connection.pragma_update(None, "synchronous", wanted)?;
             open.mode = wanted;
         }
-        // A failure leaves the end of the audit log unknown, so that the next commit reads it
+        // A failure leaves the head of the audit log unknown, so that the next commit reads it
         // again.
         let tip = open.tip.take();
         let transaction = Transaction::begin(&open.connection)?;
@@ -802,7 +807,7 @@ impl Writer {
         let tip = chain.finish()?;
         transaction.commit()?;
         open.tip = Some(tip);
-        key.finalize();
+        key.persist_if_new();
         let _ = self.head_changed.try_send(());
         self.commits += 1;
         lock(&self.pending_writes).has_failed = false;

@@ -319,11 +319,11 @@ impl Secrets {
         Self { commands, ..self }
     }
 
-    /// Returns these secrets for the start of one server: each command runs at most once, and its
-    /// output is reused.
+    /// Returns these secrets for the start of one server: the output of each command is cached, so
+    /// that a command that succeeds runs only once.
     #[must_use]
-    pub fn running_commands_once(&self) -> Self {
-        let commands = elsewhere::CommandsOnce::new(self.commands.clone());
+    pub fn with_command_cache(&self) -> Self {
+        let commands = elsewhere::CachedCommands::new(self.commands.clone());
         self.clone().with_commands(Arc::new(commands))
     }
 

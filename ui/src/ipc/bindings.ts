@@ -1691,7 +1691,7 @@ command: string,
  */
 problem: string | null, found_at: Array<FoundAtView>, 
 /**
- * The names of the values that would move to the keyring.
+ * The names of the values that would move to the secret store.
  */
 secrets: Array<string>, 
 /**
@@ -1953,7 +1953,7 @@ id: string,
  */
 servers: Array<string>, 
 /**
- * The names of the values that would move to the keyring.
+ * The names of the values that would move to the secret store.
  */
 secrets: Array<string>, 
 /**
@@ -2373,7 +2373,7 @@ description: string,
  */
 required: boolean, 
 /**
- * Whether the value is stored in the keyring and nowhere else.
+ * Whether the value is stored in the secret store and nowhere else.
  */
 secret: boolean, 
 /**

@@ -1,4 +1,5 @@
-//! `drawbridge memory`: lists, searches, edits and exports the entries of the memory.
+//! `drawbridge memory`: lists, searches, adds, edits, deletes and exports the entries of the
+//! built-in memory server.
 
 use std::{
     io::{self, BufWriter, Read, Write},
@@ -27,6 +28,8 @@ use crate::{
 
 /// How many entries `list` shows by default.
 const DEFAULT_LIMIT: u32 = 50;
+/// The most entries that `list` shows.
+const MAX_LIMIT: u32 = 500;
 /// How many characters `list` shows of each entry.
 const SHOWN_CHARS: usize = 80;
 
@@ -37,7 +40,7 @@ pub(crate) enum Memory {
         #[command(flatten)]
         filter: Filter,
         /// The maximum number of entries, at most 500
-        #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT, value_parser = clap::value_parser!(u32).range(1..=500))]
+        #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LIMIT)))]
         limit: u32,
     },
     /// List the categories of each user
@@ -91,7 +94,7 @@ pub(crate) enum Memory {
         #[arg(long)]
         yes: bool,
     },
-    /// Export entries as a JSON array, newest first
+    /// Export entries as a JSON array, newest first; with --query, the best matches first
     Export {
         #[command(flatten)]
         filter: Filter,
@@ -102,12 +105,13 @@ pub(crate) enum Memory {
 }
 
 /// Which entries to list.
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 pub(crate) struct Filter {
     /// Only entries of this user
     #[arg(long)]
     user: Option<String>,
-    /// Only entries with one of these words
+    /// Only entries with at least one of these words. A word of three letters or more also finds
+    /// longer words that begin with it.
     #[arg(long, value_name = "WORDS")]
     query: Option<String>,
     /// Only entries of this category
@@ -144,8 +148,10 @@ impl Memory {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
             Self::List { filter, limit } => {
+                let verb = filter.into_verb(Some(limit));
+                let is_filtered = verb != Filter::default().into_verb(Some(limit));
                 context
-                    .run_and_print(filter.into_verb(Some(limit)), format_page)
+                    .run_and_print(verb, |page| format_page(page, limit, is_filtered))
                     .await
             }
             Self::Categories => {
@@ -250,7 +256,7 @@ async fn export(context: &Context, filter: Filter, file: Option<PathBuf>) -> Res
     })
 }
 
-fn format_page(page: &MemoryPage) -> String {
+fn format_page(page: &MemoryPage, limit: u32, is_filtered: bool) -> String {
     let mut table = Table::new(["ID", "USER", "CATEGORY", "TAGS", "UPDATED", "CONTENT"]);
     for entry in &page.entries {
         table.add_row([
@@ -262,11 +268,17 @@ fn format_page(page: &MemoryPage) -> String {
             &shorten(&entry.content),
         ]);
     }
-    let mut lines = table.format_or(
-        "No entries. AI clients store them with the tool store_memory; you can with `drawbridge memory add`.",
-    );
+    let mut lines = table.format_or(if is_filtered {
+        "No entries match."
+    } else {
+        "No entries. Clients add entries with the tool store_memory. To add one yourself, run `drawbridge memory add`."
+    });
     if page.next.is_some() {
-        lines.push_str("\nThere are more entries: use --limit, or narrow the list.");
+        lines.push_str(if limit < MAX_LIMIT {
+            "\nThere are more entries: use --limit, or narrow the list."
+        } else {
+            "\nThere are more entries: narrow the list, or use `drawbridge memory export`."
+        });
     }
     lines
 }

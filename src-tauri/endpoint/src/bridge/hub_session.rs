@@ -26,7 +26,7 @@ use crate::{
     auth::CLIENT_HEADER,
     client::{ApiClient, events, root_cause_message},
     headers::is_event_stream,
-    project::{PROJECT_HEADER, encode_folder},
+    project_folder::{PROJECT_HEADER, encode_project_folder},
 };
 
 /// The timeout for requests that the hub answers at once.
@@ -82,7 +82,7 @@ impl HubSession {
         Self {
             api,
             client: client.to_owned(),
-            project: project.map(encode_folder),
+            project: project.map(encode_project_folder),
             messages,
             state: Arc::default(),
             open_lock: Arc::default(),

@@ -23,7 +23,7 @@ use crate::{
     auth,
     error_response::{Refusal, RpcRefusal},
     headers::{header_text, is_json},
-    project,
+    project_folder::read_project_folder,
     state::ListenerState,
 };
 
@@ -51,7 +51,7 @@ impl Caller {
             .strip_prefix("/mcp")
             .map(|rest| rest.trim_matches('/'))
             .unwrap_or_default();
-        let folder = project::named_folder(uri, headers)?;
+        let folder = read_project_folder(uri, headers)?;
         let project = folder.and_then(|folder| state.hub.find_project(&folder));
         let in_scope = |servers| Self {
             client,

@@ -45,7 +45,8 @@ enum ProgressMessage {
     Running {
         calls: Vec<RunningCallView>,
     },
-    /// A call has been sent to its server.
+    /// A call was allowed and recorded, and is about to be sent. Calls of `tool_search`, which
+    /// Drawbridge answers itself, are reported too.
     Started {
         call: Box<Call>,
     },

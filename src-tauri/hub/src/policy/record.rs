@@ -306,7 +306,7 @@ impl OpenRecord {
         self.recorder
             .metrics
             .count_end(&row.call, outcome, duration_ms);
-        self.recorder.journal.record_hooked_outcome(
+        self.recorder.journal.record_full_outcome(
             row.call.id.clone(),
             outcome,
             error.clone(),

@@ -34,7 +34,7 @@ pub(super) struct Completion {
 
 #[derive(Debug, Default)]
 pub(super) struct ChatToolCall {
-    /// The number that the pieces of this call have in common in a streamed answer.
+    /// The number that the deltas of this call have in common in a streamed answer.
     index: Option<u64>,
     pub(super) id: String,
     pub(super) name: String,
@@ -42,9 +42,9 @@ pub(super) struct ChatToolCall {
     pub(super) arguments: String,
 }
 
-/// A whole completion, or one piece of a stream. A piece has `delta` in place of `message`.
+/// A whole completion, or one chunk of a stream. A chunk has `delta` in place of `message`.
 #[derive(Deserialize)]
-struct Piece {
+struct CompletionChunk {
     #[serde(default)]
     model: Option<String>,
     #[serde(default)]
@@ -68,21 +68,22 @@ struct Message {
     #[serde(default)]
     content: Option<String>,
     #[serde(default)]
-    tool_calls: Option<Vec<ToolCallPiece>>,
+    tool_calls: Option<Vec<ToolCallDelta>>,
 }
 
+/// A tool call, or a part of one in a chunk of a stream.
 #[derive(Deserialize)]
-struct ToolCallPiece {
+struct ToolCallDelta {
     #[serde(default)]
     index: Option<u64>,
     #[serde(default)]
     id: Option<String>,
     #[serde(default)]
-    function: Option<FunctionPiece>,
+    function: Option<FunctionDelta>,
 }
 
 #[derive(Deserialize)]
-struct FunctionPiece {
+struct FunctionDelta {
     #[serde(default)]
     name: Option<String>,
     #[serde(default)]
@@ -96,23 +97,23 @@ struct Usage {
 }
 
 impl Completion {
-    /// Reads the provider's response. `max_silence` is the longest time between two parts of a
+    /// Reads the provider's response. `idle_timeout` is the longest time between two parts of a
     /// stream, and the longest time for the whole body of any other response.
     ///
     /// # Errors
     /// Returns an error if the status is not a success, if the provider takes longer than
-    /// `max_silence`, or if the body is malformed, too long or ends early.
+    /// `idle_timeout`, or if the body is malformed, too long or ends early.
     pub(super) async fn read(
         mut response: HttpResponse,
-        max_silence: Duration,
+        idle_timeout: Duration,
     ) -> Result<Self, SamplingError> {
-        let silent = |_| SamplingError::Silent(max_silence.as_secs());
+        let timed_out = |_| SamplingError::IdleTimeout(idle_timeout.as_secs());
         let status = response.status();
         if !status.is_success() {
             let message = if status.is_redirection() {
                 "Drawbridge follows no redirects; set the final URL".to_owned()
             } else {
-                let body = timeout(max_silence, response.bytes(MAX_ERROR)).await;
+                let body = timeout(idle_timeout, response.bytes(MAX_ERROR)).await;
                 let body = body.ok().and_then(Result::ok).unwrap_or_default();
                 error_text(&body)
             };
@@ -128,20 +129,20 @@ impl Completion {
             .is_some_and(|kind| kind.starts_with("text/event-stream"));
         let mut completion = Self::default();
         if !is_stream {
-            let body = timeout(max_silence, response.bytes(MAX_ANSWER))
+            let body = timeout(idle_timeout, response.bytes(MAX_ANSWER))
                 .await
-                .map_err(silent)??;
+                .map_err(timed_out)??;
             completion.add(&body)?;
             return completion.finish(false);
         }
         let mut parser = SseParser::new(MAX_ANSWER);
         let mut length = 0;
-        while let Some(chunk) = timeout(max_silence, response.chunk())
+        while let Some(bytes) = timeout(idle_timeout, response.chunk())
             .await
-            .map_err(silent)??
+            .map_err(timed_out)??
         {
-            length += chunk.len();
-            let events = parser.push(&chunk);
+            length += bytes.len();
+            let events = parser.push(&bytes);
             let events = events.map_err(|_| SamplingError::AnswerTooLarge(MAX_ANSWER))?;
             if length > MAX_ANSWER {
                 return Err(SamplingError::AnswerTooLarge(MAX_ANSWER));
@@ -156,32 +157,32 @@ impl Completion {
         completion.finish(false)
     }
 
-    /// Returns the answer that these pieces of a stream form.
+    /// Returns the answer that these chunks of a stream form.
     #[cfg(test)]
-    pub(super) fn from_pieces<'a>(
-        mut pieces: impl Iterator<Item = &'a [u8]>,
+    pub(super) fn from_chunks<'a>(
+        mut chunks: impl Iterator<Item = &'a [u8]>,
     ) -> Result<Self, SamplingError> {
         let mut completion = Self::default();
-        pieces.try_for_each(|piece| completion.add(piece))?;
+        chunks.try_for_each(|chunk| completion.add(chunk))?;
         completion.finish(false)
     }
 
-    /// Adds a piece of the answer.
-    fn add(&mut self, piece: &[u8]) -> Result<(), SamplingError> {
-        let piece: Piece = serde_json::from_slice(piece)
-            .map_err(|_| SamplingError::Garbage("it is not a completion"))?;
-        if piece.error.as_ref().is_some_and(|error| !error.is_null()) {
-            return Err(SamplingError::Failed(quote(&message_of(&piece.error))));
+    /// Adds a chunk of the answer, or the whole answer.
+    fn add(&mut self, chunk: &[u8]) -> Result<(), SamplingError> {
+        let chunk: CompletionChunk = serde_json::from_slice(chunk)
+            .map_err(|_| SamplingError::Malformed("it is not a completion"))?;
+        if chunk.error.as_ref().is_some_and(|error| !error.is_null()) {
+            return Err(SamplingError::Failed(quote(&message_of(&chunk.error))));
         }
-        self.model = self.model.take().or(piece.model);
+        self.model = self.model.take().or(chunk.model);
         if let Some(Usage {
             total_tokens: Some(tokens),
-        }) = piece.usage
+        }) = chunk.usage
         {
             self.tokens = Some(tokens);
         }
         // There is at most one choice, because the request asks for no more.
-        let Some(choice) = piece.choices.into_iter().flatten().next() else {
+        let Some(choice) = chunk.choices.into_iter().flatten().next() else {
             return Ok(());
         };
         self.finish_reason = choice.finish_reason.or(self.finish_reason.take());
@@ -197,10 +198,10 @@ impl Completion {
             .try_for_each(|call| self.add_tool_call(call))
     }
 
-    /// Adds a tool call, or a further piece of one. A piece with neither an index nor an id belongs
+    /// Adds a tool call, or a further part of one. A part with neither an index nor an id belongs
     /// to the last call.
-    fn add_tool_call(&mut self, piece: ToolCallPiece) -> Result<(), SamplingError> {
-        let position = match (piece.index, &piece.id) {
+    fn add_tool_call(&mut self, delta: ToolCallDelta) -> Result<(), SamplingError> {
+        let position = match (delta.index, &delta.id) {
             (Some(index), _) => self
                 .tool_calls
                 .iter()
@@ -210,19 +211,19 @@ impl Completion {
         };
         let position = position.unwrap_or_else(|| {
             self.tool_calls.push(ChatToolCall {
-                index: piece.index,
+                index: delta.index,
                 ..ChatToolCall::default()
             });
             self.tool_calls.len() - 1
         });
         if self.tool_calls.len() > MAX_TOOL_CALLS {
-            return Err(SamplingError::Garbage("it has too many tool calls"));
+            return Err(SamplingError::Malformed("it has too many tool calls"));
         }
         let call = &mut self.tool_calls[position];
         if call.id.is_empty() {
-            call.id = piece.id.unwrap_or_default();
+            call.id = delta.id.unwrap_or_default();
         }
-        if let Some(function) = piece.function {
+        if let Some(function) = delta.function {
             call.name
                 .push_str(function.name.as_deref().unwrap_or_default());
             call.arguments
@@ -238,10 +239,10 @@ impl Completion {
     /// Returns an error if the answer is empty, or if it is not complete.
     fn finish(self, is_done: bool) -> Result<Self, SamplingError> {
         if self.finish_reason.is_none() && self.text.is_empty() && self.tool_calls.is_empty() {
-            return Err(SamplingError::Garbage("it has no message"));
+            return Err(SamplingError::Malformed("it has no message"));
         }
         if self.finish_reason.is_none() && !is_done {
-            return Err(SamplingError::Garbage("it ends early"));
+            return Err(SamplingError::Malformed("it ends early"));
         }
         Ok(self)
     }

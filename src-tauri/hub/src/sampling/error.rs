@@ -36,9 +36,9 @@ pub enum SamplingError {
     #[error("the connection to the sampling provider broke: {0}")]
     Broken(String),
     #[error("the sampling provider sent nothing for {0} s")]
-    Silent(u64),
+    IdleTimeout(u64),
     #[error("the sampling provider did not finish within {0} s")]
-    Endless(u64),
+    TotalTimeout(u64),
     #[error("the sampling provider's answer has more than {0} bytes")]
     AnswerTooLarge(usize),
     #[error("the sampling provider refused the request with status {status}{}", after_colon(.message))]
@@ -46,7 +46,7 @@ pub enum SamplingError {
     #[error("the sampling provider failed{}", after_colon(.0))]
     Failed(String),
     #[error("the sampling provider's answer cannot be read: {0}")]
-    Garbage(&'static str),
+    Malformed(&'static str),
     #[error("the model called no tool, although 'toolChoice' is 'required'")]
     NoToolCall,
     #[error("the model called a tool that the request does not have")]
@@ -77,10 +77,10 @@ impl SamplingError {
             | Self::Secret(_)
             | Self::Key
             | Self::Store(_)
-            | Self::Silent(_)
-            | Self::Endless(_)
+            | Self::IdleTimeout(_)
+            | Self::TotalTimeout(_)
             | Self::AnswerTooLarge(_)
-            | Self::Garbage(_)
+            | Self::Malformed(_)
             | Self::NoToolCall
             | Self::UnknownTool
             | Self::ToolArguments) => other,
@@ -116,11 +116,11 @@ impl SamplingError {
             Self::Store(_) => "store",
             Self::Unreachable(_) => "unreachable",
             Self::Broken(_) => "connection_lost",
-            Self::Silent(_) | Self::Endless(_) => "timed_out",
+            Self::IdleTimeout(_) | Self::TotalTimeout(_) => "timed_out",
             Self::AnswerTooLarge(_) => "answer_too_large",
             Self::Refused { .. } => "refused",
             Self::Failed(_) => "failed",
-            Self::Garbage(_) => "unreadable_answer",
+            Self::Malformed(_) => "unreadable_answer",
             Self::NoToolCall => "no_tool_call",
             Self::UnknownTool => "unknown_tool",
             Self::ToolArguments => "tool_arguments",

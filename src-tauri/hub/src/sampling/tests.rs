@@ -30,15 +30,15 @@ fn weather_tools() -> Value {
     }])
 }
 
-/// Returns the result for an answer that came as these pieces.
-fn result(chat: &ChatRequest, pieces: &[Value]) -> Result<Value, SamplingError> {
-    let pieces: Vec<String> = pieces.iter().map(Value::to_string).collect();
-    let completion = Completion::from_pieces(pieces.iter().map(String::as_bytes))?;
+/// Returns the result for an answer that is streamed in these chunks.
+fn result(chat: &ChatRequest, chunks: &[Value]) -> Result<Value, SamplingError> {
+    let chunks: Vec<String> = chunks.iter().map(Value::to_string).collect();
+    let completion = Completion::from_chunks(chunks.iter().map(String::as_bytes))?;
     let result = chat.to_result(completion)?;
     Ok(serde_json::from_str(result.get()).expect("JSON"))
 }
 
-fn piece(delta: Value, finish_reason: Value) -> Value {
+fn chunk(delta: Value, finish_reason: Value) -> Value {
     json!({"model": "small-1", "choices": [{"delta": delta, "finish_reason": finish_reason}]})
 }
 
@@ -115,17 +115,17 @@ fn a_provider_that_sees_images_gets_them() {
 }
 
 #[test]
-fn tools_follow_the_tool_choice() {
+fn the_tool_choice_is_sent_and_enforced() {
     let params = |mode: &str, tools: Value| json!({"messages": [], "tools": tools, "toolChoice": {"mode": mode}});
-    let call = piece(
+    let call = chunk(
         json!({"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "city-weather", "arguments": "{\"a\""}}]}),
         Value::Null,
     );
-    let rest = piece(
+    let rest = chunk(
         json!({"tool_calls": [{"index": 0, "function": {"arguments": ":1}"}}]}),
         json!("tool_calls"),
     );
-    let text = piece(json!({"content": "No."}), json!("stop"));
+    let text = chunk(json!({"content": "No."}), json!("stop"));
 
     for mode in ["auto", "required"] {
         let chat = chat(&params(mode, weather_tools())).expect("converted");
@@ -161,7 +161,7 @@ fn tools_follow_the_tool_choice() {
     );
 
     let auto = chat(&params("auto", weather_tools())).expect("converted");
-    let unknown = piece(
+    let unknown = chunk(
         json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "rm", "arguments": "{}"}}]}),
         json!("tool_calls"),
     );
@@ -169,12 +169,12 @@ fn tools_follow_the_tool_choice() {
         result(&auto, &[unknown]),
         Err(SamplingError::UnknownTool)
     ));
-    let broken = result(&auto, &[call, piece(json!({}), json!("tool_calls"))]);
+    let broken = result(&auto, &[call, chunk(json!({}), json!("tool_calls"))]);
     assert!(matches!(broken, Err(SamplingError::ToolArguments)));
 }
 
 #[test]
-fn tools_with_names_that_the_api_does_not_allow_stay_apart() {
+fn tools_whose_names_the_api_does_not_allow_get_distinct_valid_names() {
     let tools = ["a.b", "a/b", "a-b", "ä", &"x".repeat(80), &"x".repeat(81)]
         .map(|name| json!({"name": name}));
     let chat = chat(&json!({"messages": [], "tools": tools})).expect("converted");
@@ -188,14 +188,14 @@ fn tools_with_names_that_the_api_does_not_allow_stay_apart() {
 }
 
 #[test]
-fn an_answer_is_text_with_the_reason_of_its_end() {
+fn the_finish_reason_becomes_the_stop_reason() {
     let chat = chat(&json!({"messages": []})).expect("converted");
     for (finish, stop) in [("stop", "endTurn"), ("length", "maxTokens")] {
-        let first = piece(json!({"role": "assistant", "content": "Hel"}), Value::Null);
+        let first = chunk(json!({"role": "assistant", "content": "Hel"}), Value::Null);
         let usage = json!({"choices": [], "usage": {"total_tokens": 9}});
         let got = result(
             &chat,
-            &[first, piece(json!({"content": "lo"}), json!(finish)), usage],
+            &[first, chunk(json!({"content": "lo"}), json!(finish)), usage],
         );
         assert_eq!(
             got.expect("a result"),
@@ -203,22 +203,35 @@ fn an_answer_is_text_with_the_reason_of_its_end() {
                 "content": {"type": "text", "text": "Hello"}})
         );
     }
+}
+
+#[test]
+fn an_answer_that_is_not_streamed_is_read() {
+    let chat = chat(&json!({"messages": []})).expect("converted");
     let whole = json!({"choices": [{"message": {"content": "Hi", "tool_calls": null}, "finish_reason": "stop"}]});
     assert_eq!(
         result(&chat, &[whole]).expect("a result")["content"]["text"],
         "Hi"
     );
+}
+
+#[test]
+fn an_error_or_a_malformed_answer_is_reported() {
+    let chat = chat(&json!({"messages": []})).expect("converted");
     let error = json!({"error": {"message": "overloaded"}});
     assert!(
         matches!(result(&chat, &[error]), Err(SamplingError::Failed(why)) if why == "overloaded")
     );
-    for garbage in [
+    for malformed in [
         json!({}),
         json!([1]),
-        piece(json!({"content": "Hel"}), Value::Null),
+        chunk(json!({"content": "Hel"}), Value::Null),
     ] {
-        let got = result(&chat, std::slice::from_ref(&garbage));
-        assert!(matches!(got, Err(SamplingError::Garbage(_))), "{garbage}");
+        let got = result(&chat, std::slice::from_ref(&malformed));
+        assert!(
+            matches!(got, Err(SamplingError::Malformed(_))),
+            "{malformed}"
+        );
     }
 }
 
@@ -272,7 +285,7 @@ fn the_key_goes_only_to_https_or_to_this_machine() {
 }
 
 #[test]
-fn a_budget_is_spent_at_its_first_limit_and_shortens_the_last_answer() {
+fn a_budget_is_spent_when_either_limit_is_reached_and_caps_max_tokens() {
     let budget = |requests, tokens| SamplingBudget {
         used: SamplingUsage { requests, tokens },
         requests_per_day: 2,
@@ -293,7 +306,11 @@ fn a_budget_is_spent_at_its_first_limit_and_shortens_the_last_answer() {
     assert_eq!(unlimited.limit_tokens(&mut body, "max_tokens"), 0);
     assert_eq!(body, json!({}));
     assert_eq!(budget(0, 60).limit_tokens(&mut body, "max_tokens"), 40);
-    assert_eq!(body, json!({"max_tokens": 40}), "no answer exceeds the day");
+    assert_eq!(
+        body,
+        json!({"max_tokens": 40}),
+        "the answer is limited to the tokens that are left today"
+    );
     let error = SamplingError::BudgetSpent(budget(2, 7))
         .to_rpc_error()
         .message;
@@ -304,7 +321,7 @@ fn a_budget_is_spent_at_its_first_limit_and_shortens_the_last_answer() {
 }
 
 #[test]
-fn an_unusable_answer_costs_what_was_reserved() {
+fn the_charge_depends_on_how_the_request_ended() {
     let charged = |answer| charged_tokens(&answer, 400, 150);
     let counted = Completion {
         tokens: Some(7),
@@ -312,10 +329,10 @@ fn an_unusable_answer_costs_what_was_reserved() {
     };
     assert_eq!(charged(Ok(counted)), 7);
     assert_eq!(charged(Ok(Completion::default())), 100);
-    assert_eq!(charged(Err(SamplingError::Silent(60))), 100);
+    assert_eq!(charged(Err(SamplingError::IdleTimeout(60))), 100);
     for unusable in [
         SamplingError::AnswerTooLarge(9),
-        SamplingError::Garbage("it ends early"),
+        SamplingError::Malformed("it ends early"),
         SamplingError::Failed("overloaded".into()),
     ] {
         assert_eq!(charged(Err(unusable)), 150);

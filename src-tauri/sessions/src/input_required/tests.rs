@@ -10,7 +10,7 @@ use crate::{ClientScope, ClientSessions, message_stream};
 
 /// A modern client and its parked requests.
 struct Fixture {
-    pending_inputs: PendingInputs,
+    parked_requests: ParkedRequests,
     sessions: ClientSessions,
     session: Arc<ClientSession>,
 }
@@ -24,14 +24,14 @@ fn fixture() -> Fixture {
         .get_or_open_stateless(&ClientName::new("c"), &hello.hello, &ClientScope::ALL)
         .expect("a session");
     Fixture {
-        pending_inputs: PendingInputs::default(),
+        parked_requests: ParkedRequests::default(),
         sessions,
         session,
     }
 }
 
 impl Fixture {
-    fn attempt(&self, params: &str) -> StatelessRequest {
+    fn stateless_request(&self, params: &str) -> StatelessRequest {
         let (stream, _) = message_stream();
         let permit = self.sessions.budget().begin(&self.session.client);
         let (session, params) = (self.session.clone(), json::raw(params.into()));
@@ -51,8 +51,8 @@ impl Fixture {
         F: Future<Output = RpcResult> + Send + 'static,
     {
         let reply = self
-            .pending_inputs
-            .start_or_resume(self.attempt("{}"), |client, _, _| answer(client))
+            .parked_requests
+            .start_or_resume(self.stateless_request("{}"), |client, _, _| answer(client))
             .await
             .expect("a result");
         RawObject::parse(&reply)
@@ -66,13 +66,13 @@ impl Fixture {
             r#"{{"requestState":"{state}","inputResponses":{{"input-1":{{"action":"accept"}}}}}}"#
         );
         let start = |_, _, _| async { panic!("the retry started a new request") };
-        self.pending_inputs
-            .start_or_resume(self.attempt(&params), start)
+        self.parked_requests
+            .start_or_resume(self.stateless_request(&params), start)
             .await
     }
 
     fn count_parked(&self) -> usize {
-        self.pending_inputs.lock().len()
+        self.parked_requests.lock().len()
     }
 }
 
@@ -109,7 +109,7 @@ async fn a_retry_resumes_its_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reply_without_the_client_is_kept_for_the_retry() {
+async fn a_reply_that_arrives_before_the_retry_is_kept() {
     let fixture = fixture();
     let (ended, has_ended) = oneshot::channel();
     let state = fixture

@@ -1,4 +1,4 @@
-//! The head file: a copy of the end of the chain outside the database. The file reveals that the
+//! The head file: a copy of the head of the chain outside the database. The file reveals that the
 //! database was replaced by an older copy, or lost the commits that were only in its write-ahead
 //! log.
 //!
@@ -23,7 +23,7 @@ pub(crate) enum HeadFile {
     Missing,
     /// The file is malformed, or was not written with this key.
     Invalid,
-    /// The end of the chain when the file was written.
+    /// The head of the chain when the file was written.
     Tip(Tip),
 }
 
@@ -92,8 +92,8 @@ pub(crate) fn note_written(connection: &Connection) -> Result<(), rusqlite::Erro
         .map(drop)
 }
 
-/// Checks that the chain that ends with `last` continues the one whose end is in the head file. If
-/// not, returns the number of the first entry concerned, and the fault.
+/// Checks that the chain that ends with `last` continues the one whose head is in the file. If not,
+/// returns the number of the first entry concerned, and the fault.
 pub(super) fn find_replacement(
     connection: &Connection,
     last: Tip,

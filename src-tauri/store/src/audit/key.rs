@@ -58,7 +58,7 @@ impl AuditKey {
     }
 
     /// Gives a new key its final name. Call this after entries with this key were committed.
-    pub(crate) fn finalize(&self) {
+    pub(crate) fn persist_if_new(&self) {
         if !self.is_new() {
             return;
         }

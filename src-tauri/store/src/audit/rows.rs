@@ -1,11 +1,11 @@
-//! The tables `audit` and `audit_head`: the entries of the audit log, and its recorded end. Only
+//! The tables `audit` and `audit_head`: the entries of the audit log, and its recorded head. Only
 //! the journal writes them.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{AuditEntry, DecisionColumns, Hash, OutcomeColumns, Tip};
 
-/// The recorded end of the chain.
+/// The recorded head of the chain.
 #[derive(Debug)]
 pub(super) struct AuditHead {
     pub(super) seq: i64,

@@ -742,7 +742,7 @@ async fn a_lost_write_ahead_log_is_detected_and_a_crash_is_no_loss() {
         fixture.record_call().await;
     }
     let saved_before = std::fs::read(fixture.folder.path().join(head_file::FILE_NAME))
-        .expect("the hub saved the end of the audit log at its start");
+        .expect("the hub saved the head of the audit log at its start");
     fixture.journal.close().await;
     let head = head_file::FILE_NAME;
     assert_eq!(

@@ -72,7 +72,7 @@ pub(crate) fn verify(
 
 /// The result of a walk along an intact chain.
 struct WalkSummary {
-    /// The end of the chain.
+    /// The head of the chain.
     last: Tip,
     /// The id of the last call from before the audit log existed.
     calls_before: i64,
@@ -135,7 +135,7 @@ fn walk_chain(
         };
     }
     let head = rows::read_head(connection)?;
-    // The last entry is valid, but the head may not match it.
+    // The last entry is valid, but `audit_head` may not match it.
     let found = match end_mismatch(before, head.as_ref(), key) {
         Some(fault) => Some((before.seq + 1, fault)),
         None => head_file::find_replacement(connection, before, head_file)?,

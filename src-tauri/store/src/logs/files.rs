@@ -1,5 +1,6 @@
-//! The log files, which only this user can read: at least one for each day of the hub, and up to
-//! two for each server. Each line is a [`LogLine`] as JSON, so that it can be read back exactly.
+//! The log files, which only this user can read. The hub writes one file for each day on which it
+//! logs, or more if a file is full, and keeps the newest [`HUB_FILES_KEPT`]. Each server has up to
+//! two files. Each line is a [`LogLine`] as JSON, so that it can be read back exactly.
 
 use std::{
     collections::HashMap,
@@ -121,7 +122,7 @@ impl LogFiles {
     }
 
     fn append_to_server(&mut self, server: &ServerId, text: &[u8]) -> io::Result<()> {
-        if !is_file_name(server) {
+        if !is_valid_spec_id(server) {
             return Ok(());
         }
         let has_room = self
@@ -261,8 +262,8 @@ fn modified_at(file: &Path) -> Option<Timestamp> {
     Some(Timestamp(i64::try_from(since_1970.as_millis()).ok()?))
 }
 
-/// Returns the files of the hub, oldest first: `drawbridge.<day>.<part>.log` is older than
-/// `drawbridge.<day>.log`.
+/// Returns the files of the hub, ordered by the days in their names: `drawbridge.<day>.<part>.log`
+/// comes before `drawbridge.<day>.log`, which is newer.
 fn list_hub_files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
@@ -280,9 +281,9 @@ fn list_hub_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Removes the surplus files that were modified least recently. The names do not show this order,
-/// because a clock that was ahead for a while left files of later days. A file that was modified in
-/// the future counts as the oldest.
+/// Removes the surplus files that were modified least recently. Sorts by modification time, not by
+/// name: if the clock was ahead for a while, some names have dates in the future. A file that was
+/// modified more than a day in the future counts as the oldest.
 fn remove_oldest(folder: &Path) {
     let mut files = list_hub_files(folder);
     let tomorrow = UNIX_EPOCH + Duration::from_millis((clock::now().0 + DAY_MS).unsigned_abs());
@@ -300,8 +301,8 @@ fn server_file(folder: &Path, server: &ServerId, extension: &str) -> PathBuf {
     folder.join(SERVERS).join(format!("{server}{extension}"))
 }
 
-/// Returns whether the id can be that of a spec file, and can therefore name a log file.
-fn is_file_name(server: &ServerId) -> bool {
+/// Returns whether a spec file can have this id. Other ids get no log file.
+fn is_valid_spec_id(server: &ServerId) -> bool {
     let id = server.as_str();
     !id.is_empty()
         && id.len() <= 128

@@ -49,31 +49,32 @@ impl SecretCommands for NoCommands {
     }
 }
 
-/// Runs each command once, so that a person is not asked several times for the start of one server.
-pub(super) struct CommandsOnce {
+/// Caches the outputs of commands, so that a person is not asked several times for the start of one
+/// server.
+pub(super) struct CachedCommands {
     commands: Arc<dyn SecretCommands>,
-    printed: Mutex<HashMap<String, Secret>>,
+    outputs: Mutex<HashMap<String, Secret>>,
 }
 
-impl CommandsOnce {
+impl CachedCommands {
     pub(super) fn new(commands: Arc<dyn SecretCommands>) -> Self {
         Self {
             commands,
-            printed: Mutex::default(),
+            outputs: Mutex::default(),
         }
     }
 }
 
-impl SecretCommands for CommandsOnce {
+impl SecretCommands for CachedCommands {
     fn run<'a>(&'a self, command: &'a str) -> BoxFuture<'a, Result<Secret, SecretError>> {
         Box::pin(async move {
-            let mut printed = self.printed.lock().await;
-            if let Some(secret) = printed.get(command) {
+            let mut outputs = self.outputs.lock().await;
+            if let Some(secret) = outputs.get(command) {
                 return Ok(Secret::new(secret.expose().to_owned()));
             }
             let secret = self.commands.run(command).await?;
             let kept = Secret::new(secret.expose().to_owned());
-            printed.insert(command.to_owned(), kept);
+            outputs.insert(command.to_owned(), kept);
             Ok(secret)
         })
     }

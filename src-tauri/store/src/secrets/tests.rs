@@ -61,10 +61,10 @@ impl SecretCommands for EchoCommands {
 }
 
 #[tokio::test]
-async fn variables_and_commands_are_resolved_and_a_secret_is_never_read_as_a_reference() {
+async fn variables_and_commands_are_resolved_and_references_inside_a_secret_are_not_resolved() {
     let commands = Arc::new(EchoCommands::default());
     let secrets = Secrets::new(InMemory::default()).with_commands(commands.clone());
-    let secrets = secrets.running_commands_once();
+    let secrets = secrets.with_command_cache();
     let value = Secret::new("${keyring:s.OTHER}".into());
     secrets.set("s.KEY", value).await.expect("set");
     let scope = SecretScope::new(ServerId::new("s"), BTreeSet::new());
@@ -145,8 +145,8 @@ impl SecretStore for UnresponsiveStore {
 
 #[tokio::test(start_paused = true)]
 async fn an_unresponsive_keyring_is_not_reported_as_locked_and_blocks_nobody() {
-    let (wake, asleep) = mpsc::channel();
-    let secrets = Secrets::new(UnresponsiveStore(Mutex::new(asleep)));
+    let (release, blocked) = mpsc::channel();
+    let secrets = Secrets::new(UnresponsiveStore(Mutex::new(blocked)));
     assert_eq!(secrets.get("a").await.err(), Some(SecretError::NoAnswer));
     let start = Instant::now();
     assert_eq!(
@@ -158,7 +158,7 @@ async fn an_unresponsive_keyring_is_not_reported_as_locked_and_blocks_nobody() {
         Duration::ZERO,
         "the second request fails at once"
     );
-    drop(wake);
+    drop(release);
     // The thread answers as soon as it can.
     while secrets.get("a").await.err() == Some(SecretError::NoAnswer) {
         std::thread::yield_now();

@@ -1,4 +1,4 @@
-/** Running calls, and the stats of all calls, in memory. */
+/** Running calls of the fake hub, and the stats of all its calls. */
 
 import { IpcError } from "..";
 import type { Call, CallStats, CallStatsView, RunningCallView, StatsPeriod } from "../bindings";

@@ -1,4 +1,4 @@
-/** The shared folders of the hub in memory. */
+/** The shared folders of the fake hub. */
 
 import { IpcError } from "..";
 import type { FoldersView } from "../bindings";

@@ -1,4 +1,4 @@
-/** The secrets of the hub in memory. It keeps no values. */
+/** The secrets of the fake hub. It keeps no values. */
 
 import type {
   Done,

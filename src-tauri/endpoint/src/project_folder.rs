@@ -23,8 +23,8 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'.');
 
-/// Encodes a path for the header.
-pub(crate) fn encode_folder(folder: &str) -> String {
+/// Returns a path as the header contains it, percent-encoded.
+pub(crate) fn encode_project_folder(folder: &str) -> String {
     utf8_percent_encode(folder, ENCODED).to_string()
 }
 
@@ -32,7 +32,10 @@ pub(crate) fn encode_folder(folder: &str) -> String {
 ///
 /// # Errors
 /// Returns 400 if the folder is not an absolute path, or the header is not percent-encoded UTF-8.
-pub(crate) fn named_folder(uri: &Uri, headers: &HeaderMap) -> Result<Option<PathBuf>, Refusal> {
+pub(crate) fn read_project_folder(
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<Option<PathBuf>, Refusal> {
     let folder = match headers.get(PROJECT_HEADER) {
         Some(value) => {
             let text = value.to_str().ok();
@@ -65,27 +68,30 @@ fn invalid(place: &str) -> Refusal {
 mod tests {
     use super::*;
 
-    fn named(url: &str, header: Option<&str>) -> Option<Option<PathBuf>> {
+    fn read(url: &str, header: Option<&str>) -> Option<Option<PathBuf>> {
         let mut headers = HeaderMap::new();
         if let Some(header) = header {
             headers.insert(PROJECT_HEADER, header.parse().expect("a header"));
         }
-        named_folder(&url.parse().expect("a URL"), &headers).ok()
+        read_project_folder(&url.parse().expect("a URL"), &headers).ok()
     }
 
     #[cfg(unix)]
     #[test]
     fn a_folder_is_read_from_the_header_or_the_url() {
         let path = |text: &str| Some(Some(PathBuf::from(text)));
-        assert_eq!(named("/mcp", None), Some(None));
-        assert_eq!(named("/mcp?project=%2Fa%20b%2Fc", None), path("/a b/c"));
-        assert_eq!(named("/mcp?x=1&project=/a", None), path("/a"));
-        assert_eq!(named("/mcp?project=/a", Some("/b")), path("/b"));
+        assert_eq!(read("/mcp", None), Some(None));
+        assert_eq!(read("/mcp?project=%2Fa%20b%2Fc", None), path("/a b/c"));
+        assert_eq!(read("/mcp?x=1&project=/a", None), path("/a"));
+        assert_eq!(read("/mcp?project=/a", Some("/b")), path("/b"));
         for folder in ["/a b/100%/ä", "/"] {
-            assert_eq!(named("/mcp", Some(&encode_folder(folder))), path(folder));
+            assert_eq!(
+                read("/mcp", Some(&encode_project_folder(folder))),
+                path(folder)
+            );
         }
-        assert_eq!(named("/mcp", Some("relative")), None);
-        assert_eq!(named("/mcp?project=a", None), None);
-        assert_eq!(named("/mcp", Some("/%ff")), None);
+        assert_eq!(read("/mcp", Some("relative")), None);
+        assert_eq!(read("/mcp?project=a", None), None);
+        assert_eq!(read("/mcp", Some("/%ff")), None);
     }
 }

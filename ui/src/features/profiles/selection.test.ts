@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { server, spec, tool } from "../../ipc/fake/data";
-import { computeCost, listSelectableNames, validateProfile } from "./choice";
+import { computeCost, listSelectableNames, validateProfile } from "./selection";
 
 const files = server("files", {
   tools: [
@@ -23,13 +23,13 @@ describe("the cost of a profile", () => {
       { files: ["read"], web: null },
       { tools: 1, tokens: 100 },
     ],
-  ])("%j", (choice, cost) => {
-    expect(computeCost([files, web], choice)).toEqual(cost);
+  ])("%j", (selection, cost) => {
+    expect(computeCost([files, web], selection)).toEqual(cost);
   });
 });
 
 describe("a profile", () => {
-  it("keeps a selected tool that is not offered now", () => {
+  it("keeps a selected tool that is not visible", () => {
     expect(listSelectableNames(files, { files: ["gone", "read"] })).toEqual([
       "read",
       "write",
