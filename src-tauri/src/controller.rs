@@ -1,6 +1,6 @@
-//! The one event loop of the shell. The controller turns the hub's events and the person's choices
-//! into what the tray and the windows show. The desktop is behind the trait [`Shell`], so that the
-//! loop is tested without a desktop.
+//! The one event loop of the app. The controller turns the hub's events and the person's choices
+//! into what the tray and the windows show. The desktop is behind the trait [`DesktopActions`], so
+//! that the loop is tested without a desktop.
 
 use std::{ops::ControlFlow, time::Duration};
 
@@ -17,11 +17,11 @@ use tokio::{
 };
 
 use crate::{
+    desktop_actions::DesktopActions,
     input::{Choice, Input},
     missed::MissedCalls,
     notifications::notice::Notice,
     overview::Overview,
-    shell::Shell,
     throttle::Throttle,
     tray::menu::TrayView,
     windows::Focus,
@@ -31,8 +31,8 @@ use crate::{
 /// longer counts as hanging.
 const ASK_WITHIN: Duration = Duration::from_secs(3);
 
-pub(crate) struct Controller<S> {
-    shell: S,
+pub(crate) struct Controller<D> {
+    desktop: D,
     overview: Overview,
     /// A counter that grows when a call or a client starts or stops waiting, and when the
     /// drawbridge changes. An overview of an earlier generation may lack that change.
@@ -52,11 +52,11 @@ pub(crate) struct Controller<S> {
     minimize_at: Option<Instant>,
 }
 
-impl<S: Shell> Controller<S> {
-    pub(crate) fn new(shell: S) -> Self {
+impl<D: DesktopActions> Controller<D> {
+    pub(crate) fn new(desktop: D) -> Self {
         let throttle = Throttle::new(Instant::now());
         Self {
-            shell,
+            desktop,
             overview: Overview::default(),
             generation: 0,
             popup_focused: false,
@@ -75,7 +75,7 @@ impl<S: Shell> Controller<S> {
         mut inputs: mpsc::UnboundedReceiver<Input>,
         mut events: mpsc::Receiver<Event>,
     ) {
-        self.shell.refresh(self.generation);
+        self.desktop.refresh(self.generation);
         self.draw();
         loop {
             let notify_at = self.throttle.notify_at();
@@ -107,7 +107,7 @@ impl<S: Shell> Controller<S> {
             Input::ShortcutPressed => self.open_popup(),
             Input::Quit => return ControlFlow::Break(()),
             Input::CloseRequested => self.on_close_requested(),
-            Input::CloseAsked => self.minimize_at = None,
+            Input::CloseQuestionShown => self.minimize_at = None,
             Input::MinimizeChosen => self.minimize_main(),
             Input::PopupFocused(popup_focused) => self.on_popup_focused(popup_focused),
             Input::Refreshed {
@@ -129,30 +129,30 @@ impl<S: Shell> Controller<S> {
             }
             Choice::ShowApprovals => self.open_popup(),
             Choice::ShowMissed => {
-                self.shell.show_missed();
+                self.desktop.show_missed();
                 self.clear_missed();
             }
-            Choice::Approve(call) => self.shell.decide(&call, Verdict::approve_once()),
-            Choice::Deny(call) => self.shell.decide(
+            Choice::Approve(call) => self.desktop.decide(&call, Verdict::approve_once()),
+            Choice::Deny(call) => self.desktop.decide(
                 &call,
                 Verdict::Deny {
                     reason: String::new(),
                 },
             ),
-            Choice::Pause => self.shell.set_paused(true),
-            Choice::Resume => self.shell.set_paused(false),
+            Choice::Pause => self.desktop.set_paused(true),
+            Choice::Resume => self.desktop.set_paused(false),
             Choice::Quit => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())
     }
 
     fn on_close_requested(&mut self) {
-        if self.shell.has_tray() {
+        if self.desktop.has_tray() {
             self.minimize_at = None;
-            self.shell.close_main();
+            self.desktop.close_main();
         } else {
             // Without a tray, the person could not open the window again.
-            self.shell.ask_before_close();
+            self.desktop.ask_before_close();
             self.minimize_at
                 .get_or_insert_with(|| Instant::now() + ASK_WITHIN);
         }
@@ -160,7 +160,7 @@ impl<S: Shell> Controller<S> {
 
     /// Opens the main window, which counts and lists the missed calls.
     fn open_main(&mut self) {
-        self.shell.show_main();
+        self.desktop.show_main();
         self.clear_missed();
     }
 
@@ -171,12 +171,12 @@ impl<S: Shell> Controller<S> {
 
     fn minimize_main(&mut self) {
         self.minimize_at = None;
-        self.shell.minimize_main();
+        self.desktop.minimize_main();
     }
 
     /// Opens the popup at the person's request.
     fn open_popup(&mut self) {
-        self.shell.show_popup(Focus::Take);
+        self.desktop.show_popup(Focus::Take);
         self.notify(None);
     }
 
@@ -190,7 +190,7 @@ impl<S: Shell> Controller<S> {
     fn on_event(&mut self, event: &Event) -> ControlFlow<()> {
         // The event is sent first, so that the popup already shows the call when it appears.
         if self.throttle.admit(Instant::now(), event) {
-            self.shell.send_event(event);
+            self.desktop.send_event(event);
         }
         match event {
             Event::ApprovalRequested { request } => self.on_approval_asked((**request).clone()),
@@ -201,7 +201,7 @@ impl<S: Shell> Controller<S> {
             Event::DrawbridgeChanged { paused } => self.on_drawbridge(*paused),
             // The URL in the settings changes if a listener starts or fails.
             Event::ServerChanged { .. } | Event::SettingsChanged | Event::Lagged => {
-                self.shell.refresh(self.generation)
+                self.desktop.refresh(self.generation)
             }
             Event::SignInChanged { .. }
             | Event::ClientsChanged
@@ -265,7 +265,7 @@ impl<S: Shell> Controller<S> {
             overview.waiting.clone_from(&self.overview.waiting);
             overview.pairings.clone_from(&self.overview.pairings);
             overview.paused = self.overview.paused;
-            self.shell.refresh(self.generation);
+            self.desktop.refresh(self.generation);
         }
         let before = std::mem::replace(&mut self.overview, overview).waiting;
         self.on_pending_changed(&before);
@@ -281,10 +281,10 @@ impl<S: Shell> Controller<S> {
             .iter()
             .any(|request| before.iter().all(|earlier| earlier.id != request.id));
         if is_new {
-            self.shell.show_popup(Focus::Leave);
+            self.desktop.show_popup(Focus::Leave);
         } else if waiting.is_empty() && !before.is_empty() {
             self.popup_focused = false;
-            self.shell.hide_popup();
+            self.desktop.hide_popup();
         }
         // The first of several calls opens the notification, which then counts the others while it
         // is open.
@@ -309,21 +309,21 @@ impl<S: Shell> Controller<S> {
             wanted => wanted,
         };
         if self.open_notice != wanted {
-            self.shell.notify(wanted.as_ref());
+            self.desktop.notify(wanted.as_ref());
             self.open_notice = wanted;
         }
     }
 
     fn notify_lagged(&mut self) -> ControlFlow<()> {
         self.throttle.record_notified(Instant::now());
-        self.shell.send_event(&Event::Lagged);
+        self.desktop.send_event(&Event::Lagged);
         ControlFlow::Continue(())
     }
 
     fn draw(&mut self) {
         let view = TrayView::new(&self.overview);
         if self.drawn.as_ref() != Some(&view) {
-            self.shell.set_tray(self.drawn.as_ref(), &view);
+            self.desktop.set_tray(self.drawn.as_ref(), &view);
             self.drawn = Some(view);
         }
     }

@@ -14,7 +14,7 @@ pub(crate) enum Input {
     /// The person closes the main window.
     CloseRequested,
     /// The main window asks the person whether to close it.
-    CloseAsked,
+    CloseQuestionShown,
     /// The person minimizes the main window instead of closing it.
     MinimizeChosen,
     /// Whether the popup has the keyboard focus from now on.

@@ -69,7 +69,7 @@ fn verb_of_command(command: &str) -> Option<&'static str> {
 /// has no window.
 fn input_of_command(command: &str) -> Option<Input> {
     match command {
-        "close_asked" => Some(Input::CloseAsked),
+        "close_asked" => Some(Input::CloseQuestionShown),
         "window_minimize" => Some(Input::MinimizeChosen),
         "app_quit" => Some(Input::Quit),
         _ => None,

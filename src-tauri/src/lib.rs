@@ -9,13 +9,13 @@ mod args;
 mod backend;
 mod browser;
 mod controller;
+mod desktop_actions;
 mod display;
 mod input;
 mod ipc;
 mod missed;
 mod notifications;
 mod overview;
-mod shell;
 mod shortcut;
 mod summary;
 mod texts;
@@ -36,9 +36,9 @@ pub use args::Args;
 
 use backend::Backend;
 use controller::Controller;
+use desktop_actions::Desktop;
 use input::Input;
 use overview::Overview;
-use shell::Desktop;
 
 /// The pause between two overviews, so that several servers that change together cause one
 /// overview.

@@ -21,7 +21,8 @@ whose tools any client may call. For each program, the command
 2. runs the program's own command that lists its servers,
 3. has the program send one prompt to a stand-in for a language model, which calls the tool `everything__echo`; the
    program must send the tool's answer back to the model, and Drawbridge must have recorded the call,
-4. starts the entry in the program's file, and lists the tools (`drawbridge config test CLIENT`),
+4. starts the command that Drawbridge wrote into the program's file, and lists its tools
+   (`drawbridge config test CLIENT`),
 5. undoes the change (`drawbridge config undo CLIENT`), and compares the files with those before.
 
 The stand-in answers all programs over the network, as a model would, so that no account is needed. It is not a model:
@@ -30,8 +31,9 @@ it calls the tool and says \"Done.\"
 ";
 
 const OWN_CHANGES_NOTE: &str = "
-Undoing the change then removed only what Drawbridge had added, and kept what the program had written. Their files
-were compared after a second connection, during which the program did not run.
+Undoing the change then removed only what Drawbridge had added, and kept what the program had written. To compare the
+files of these programs byte for byte, the test restored them, and connected and undid once more without running the
+program.
 
 ";
 

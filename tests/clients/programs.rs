@@ -334,7 +334,7 @@ pub(crate) const MISSING_PROGRAMS: &[MissingProgram] = &[
     MissingProgram {
         client: "claude-desktop, cursor, vscode, windsurf, zed, lm-studio",
         title: "Claude Desktop, Cursor, VS Code, Windsurf, Zed, LM Studio",
-        reason: "desktop apps; the MCP Inspector reads Cursor's file in its place",
+        reason: "desktop apps. The MCP Inspector is tested with Cursor's file instead of Cursor",
     },
     MissingProgram {
         client: "roo-code",

@@ -8,7 +8,7 @@ const INTRODUCTION: &str = "\
 The table lists servers that other people wrote, and small servers from `tests/real/foreign` that use other people's
 SDKs. A test connects to each server directly and through Drawbridge, and compares the texts of all definitions (tools,
 prompts, resources and resource templates) and of the answers to some requests. If a server supports 2026-07-28 and an
-older revision, the test does so in both.
+older revision, the test compares the two connections in each revision.
 
 `mcp` is the official Python SDK. `@modelcontextprotocol/sdk` and `@modelcontextprotocol/server` are the official
 TypeScript SDKs.
@@ -23,7 +23,7 @@ result, and clients with sessions receive this name too. For these clients, the 
 values instead of texts.
 ";
 
-/// Returns the part of the page.
+/// Returns the section 'Tested servers' of docs/compatibility.md, as Markdown.
 pub(crate) fn render() -> String {
     let mut part = INTRODUCTION.to_owned();
     for server in ALL {

@@ -277,6 +277,11 @@ fn bad_arguments_get_an_error_that_names_the_limit() {
             json!({"since": "yesterday"}),
             "2026-01-31",
         ),
+        (
+            "retrieve_memory",
+            json!({"until": "2026-01-31T12:00:00"}),
+            "2026-01-31T12:00:00Z",
+        ),
         ("retrieve_memory", json!({"query": "?!"}), "no letters"),
         ("list_categories", json!({"user": "ben"}), "user"),
     ];

@@ -48,7 +48,8 @@ pub(crate) fn indent_json(json: &str) -> String {
         if matches!(c, '}' | ']') {
             depth = depth.saturating_sub(1);
         }
-        // A line ends after an opening bracket and before a closing one, except between the two.
+        // Break the line after an opening bracket and before a closing one, but not inside an empty
+        // pair.
         if is_after_opening != matches!(c, '}' | ']') {
             new_line(&mut out, depth);
         }

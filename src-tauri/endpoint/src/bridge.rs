@@ -178,7 +178,7 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
         match client_message::parse(&bytes) {
             Err(ParseError { id, error }) => self.write(&encode::encode_error(id, &error)).await,
             Ok(ClientMessage::Request { id, method, params }) => {
-                let (id, version) = (id.as_str().to_owned(), meta::named_revision(params));
+                let (id, version) = (id.as_json().to_owned(), meta::named_revision(params));
                 if version.is_none() && method == "initialize" {
                     // Wait for the answer, because it names the session that later messages need.
                     let answer = self.hub.initialize(&id, bytes).await;

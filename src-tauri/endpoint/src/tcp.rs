@@ -13,7 +13,7 @@ use drawbridge_hub::Hub;
 use drawbridge_model::listener::ListenerHealth;
 use listeners::Protocol;
 use tokio::{
-    net::TcpListener,
+    net::{TcpListener, TcpSocket},
     task::{JoinSet, spawn_blocking},
     time::{MissedTickBehavior, interval},
 };
@@ -29,6 +29,9 @@ use crate::{
     state::{ListenerKind, ListenerState},
 };
 
+/// How many connections may wait to be accepted. If there are more, the operating system drops the
+/// next one, which its client repeats only a second later.
+const BACKLOG: u32 = 4096;
 /// The interval between attempts to bind a port that could not be bound.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -138,7 +141,16 @@ impl HttpListener {
 
 async fn try_bind(address: SocketAddr) -> Result<BoundPort, BindError> {
     let bound = async {
-        let listener = TcpListener::bind(address).await?;
+        let socket = match address {
+            SocketAddr::V4(_) => TcpSocket::new_v4()?,
+            SocketAddr::V6(_) => TcpSocket::new_v6()?,
+        };
+        // As `TcpListener::bind` does. On Windows, the option would let other programs take the
+        // port.
+        #[cfg(unix)]
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        let listener = socket.listen(BACKLOG)?;
         let address = listener.local_addr()?;
         Ok(BoundPort { listener, address })
     };

@@ -2,7 +2,7 @@
 //! memory, so that its calls take the same path as those of any other server.
 //!
 //! A new built-in server needs a variant of [`BuiltIn`], a file here with its [`ServerHandler`] and
-//! its [`Description`], and a setting in `drawbridge_store::settings` that turns it on and off.
+//! its [`BuiltInSpec`], and a setting in `drawbridge_store::settings` that turns it on and off.
 
 mod docling;
 mod folders;
@@ -26,38 +26,38 @@ use tokio::io::{DuplexStream, split};
 use crate::access::Access;
 
 /// The part of a built-in server's spec that differs between the built-in servers.
-struct Description {
+struct BuiltInSpec {
     name: &'static str,
     /// Whether each client gets its own instance of the server, which knows its client.
     isolation: Isolation,
     /// The timeout of a call, if it is longer than usual.
-    call_ms: Option<u32>,
+    call_timeout_ms: Option<u32>,
 }
 
-fn describe(built_in: BuiltIn) -> Description {
+fn own_spec(built_in: BuiltIn) -> BuiltInSpec {
     match built_in {
-        BuiltIn::Memory => memory::DESCRIPTION,
-        BuiltIn::Folders => folders::DESCRIPTION,
-        BuiltIn::Docling => docling::DESCRIPTION,
+        BuiltIn::Memory => memory::SPEC,
+        BuiltIn::Folders => folders::SPEC,
+        BuiltIn::Docling => docling::SPEC,
     }
 }
 
 /// Returns the spec of a built-in server. Its tools have their own names without a prefix, which no
 /// other server can have. Its definitions are part of Drawbridge, so nobody has to accept them.
 pub(crate) fn spec(built_in: BuiltIn, enabled: bool) -> ServerSpec {
-    let Description {
+    let BuiltInSpec {
         name,
         isolation,
-        call_ms,
-    } = describe(built_in);
+        call_timeout_ms,
+    } = own_spec(built_in);
     let mut timeouts = Timeouts {
         // A server in this process cannot be out of reach.
         ping_ms: 0,
         ..Timeouts::default()
     };
-    if let Some(call_ms) = call_ms {
-        timeouts.call_ms = call_ms;
-        timeouts.total_ms = call_ms;
+    if let Some(timeout_ms) = call_timeout_ms {
+        timeouts.call_ms = timeout_ms;
+        timeouts.total_ms = timeout_ms;
     }
     ServerSpec {
         name: name.into(),

@@ -14,8 +14,8 @@ pub(crate) mod schema;
 mod search;
 mod snapshots;
 mod sync;
+mod unavailable;
 mod unlisted_resources;
-mod withheld;
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -63,7 +63,7 @@ pub use profiles::{AppliedProfiles, ProfileError, Profiles};
 pub use schema::ArgumentsMismatch;
 pub use snapshots::KindChange;
 pub use sync::{MAX_CATALOG_BYTES, SyncError, read_list};
-pub use withheld::Withheld;
+pub use unavailable::Unavailable;
 
 use crate::{
     clients::tool_names::max_tool_name,
@@ -119,7 +119,8 @@ pub struct Catalog {
     sync_locks: Arc<Mutex<BTreeMap<ServerId, Arc<tokio::sync::Mutex<()>>>>>,
 }
 
-/// The catalog's copy of a server's lists.
+/// The catalog's copy of a server's lists: one that all clients share and, if the server declares a
+/// list private, one for each client.
 #[derive(Clone)]
 pub struct ServerCopy {
     pub row: ServerRow,

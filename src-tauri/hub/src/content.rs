@@ -3,8 +3,8 @@
 //! themselves are never changed. Nothing more is promised: a text without flags may persuade a
 //! model too.
 
-mod frame;
 mod hidden;
+mod notice;
 mod patterns;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod properties;
@@ -26,8 +26,8 @@ use tokio::task::spawn_blocking;
 use unicode_security::skeleton;
 
 #[cfg(test)]
-use frame::MalformedObject;
-pub(crate) use frame::frame;
+use notice::MalformedObject;
+pub(crate) use notice::add_notice;
 
 /// The most text of one result or definition that is checked, in bytes. Data in base64 does not
 /// count.
@@ -98,16 +98,16 @@ pub(crate) fn find_definition_flags(definition: &str) -> Vec<ContentFlag> {
 
 /// The names of all tools, by what they look like.
 #[derive(Debug, Default)]
-pub(crate) struct ToolLooks(HashMap<String, Vec<(ServerId, String)>>);
+pub(crate) struct ConfusableNames(HashMap<String, Vec<(ServerId, String)>>);
 
-impl ToolLooks {
+impl ConfusableNames {
     pub(crate) fn new<'a>(tools: impl Iterator<Item = (&'a ServerId, &'a str)>) -> Self {
-        let mut looks: HashMap<_, Vec<_>> = HashMap::new();
+        let mut names: HashMap<_, Vec<_>> = HashMap::new();
         for (server, name) in tools {
-            let tools = looks.entry(look_of_name(name)).or_default();
-            tools.push((server.clone(), name.to_owned()));
+            let alike = names.entry(look_of_name(name)).or_default();
+            alike.push((server.clone(), name.to_owned()));
         }
-        Self(looks)
+        Self(names)
     }
 
     /// Returns the flag of a server's tool whose name looks like that of another server's tool

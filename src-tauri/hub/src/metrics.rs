@@ -328,14 +328,16 @@ impl Metrics {
         self.0.refused_clients.inc();
     }
 
-    /// Counts spans that were exported or, if not `are_exported`, dropped.
-    pub fn count_spans(&self, count: usize, are_exported: bool) {
-        let counter = if are_exported {
-            &self.0.exported_spans
-        } else {
-            &self.0.dropped_spans
-        };
-        counter.inc_by(count.try_into().unwrap_or(u64::MAX));
+    /// Counts spans that the collector accepted.
+    pub fn count_exported_spans(&self, count: usize) {
+        let count = count.try_into().unwrap_or(u64::MAX);
+        self.0.exported_spans.inc_by(count);
+    }
+
+    /// Counts spans that did not reach the collector, or that it refused.
+    pub fn count_dropped_spans(&self, count: usize) {
+        let count = count.try_into().unwrap_or(u64::MAX);
+        self.0.dropped_spans.inc_by(count);
     }
 
     /// Returns the tokens that were counted since they were last taken, for each client, server and

@@ -118,7 +118,7 @@ impl Pipeline {
                     .await?;
                 return Err(error);
             }
-            Ok(Found::Withheld(why)) => {
+            Ok(Found::Unavailable(why)) => {
                 self.record_refused(&request, handle, &why).await?;
                 return Ok(error_result(&why));
             }
@@ -223,7 +223,7 @@ impl Pipeline {
     ) -> RpcResult {
         let call = match found {
             Ok(Found::Tool(tool)) => request.build_call(tool, handle),
-            Ok(Found::Answer(_) | Found::Withheld(_)) | Err(_) => {
+            Ok(Found::Answer(_) | Found::Unavailable(_)) | Err(_) => {
                 request.build_for_record(handle, "")
             }
         };
@@ -360,7 +360,7 @@ impl Pipeline {
         handle
             .session()
             .record_issued_uris(&request.server.id, &result);
-        content::frame(&request.server, result, flags).map_err(|_| Refusal::Withheld {
+        content::add_notice(&request.server, result, flags).map_err(|_| Refusal::Withheld {
             rule: content::RULE.to_owned(),
             reason: WithheldReason::Unmarkable,
         })
@@ -415,11 +415,11 @@ impl Pipeline {
         }
         let unknown =
             |name: &str| RpcError::new(code::INVALID_PARAMS, format!("Unknown tool: {name}"));
-        let find_withheld = |name: &str| {
-            let withheld = self.router.find_withheld(handle.session(), name)?;
-            Some(Found::Withheld(withheld.to_string()))
+        let find_unavailable = |name: &str| {
+            let unavailable = self.router.find_unavailable(handle.session(), name)?;
+            Some(Found::Unavailable(unavailable.to_string()))
         };
-        if let Some(answer) = find_withheld(&request.name) {
+        if let Some(answer) = find_unavailable(&request.name) {
             return Ok(answer);
         }
         let view = self
@@ -438,7 +438,7 @@ impl Pipeline {
                 Ok((name, arguments)) => {
                     let kind = CapabilityKind::Tools;
                     let Some(tool) = self.router.find(handle.session(), kind, &name).await else {
-                        return find_withheld(&name).ok_or_else(|| unknown(&name));
+                        return find_unavailable(&name).ok_or_else(|| unknown(&name));
                     };
                     request.arguments = arguments_object(Some(&arguments))?;
                     request.params.set("arguments", arguments);
@@ -457,7 +457,7 @@ enum Found {
     /// The answer of one of Drawbridge's own tools.
     Answer(Json),
     /// A text for the model: the tool waits for acceptance, or its server has not been read yet.
-    Withheld(String),
+    Unavailable(String),
 }
 
 /// A parsed `tools/call`.

@@ -4,7 +4,7 @@
 
 pub(crate) mod conditions;
 mod deadline;
-mod denied_arguments;
+mod denied_arguments_limit;
 mod drawbridge;
 mod dry_run;
 mod editor;

@@ -21,7 +21,7 @@ use drawbridge_upstream::{
 };
 
 use crate::{
-    catalog::{Catalog, CatalogEntry, CatalogView, Withheld, deferred},
+    catalog::{Catalog, CatalogEntry, CatalogView, Unavailable, deferred},
     metrics::{Cache, Metrics},
     policy::{GuardedRequest, Permitted},
     registry::Registry,
@@ -153,9 +153,13 @@ impl Router {
     }
 
     /// Returns the tool with this exposed name that the client cannot use now.
-    pub fn find_withheld(&self, session: &ClientSession, exposed_name: &str) -> Option<Withheld> {
+    pub fn find_unavailable(
+        &self,
+        session: &ClientSession,
+        exposed_name: &str,
+    ) -> Option<Unavailable> {
         let kind = CapabilityKind::Tools;
-        self.catalog.find_withheld(session, kind, exposed_name)
+        self.catalog.find_unavailable(session, kind, exposed_name)
     }
 
     /// Returns a server if it may run.

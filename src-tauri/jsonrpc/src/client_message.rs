@@ -21,7 +21,8 @@ use crate::{
 pub struct Id<'a>(&'a RawValue);
 
 impl Id<'_> {
-    pub fn as_str(&self) -> &str {
+    /// Returns the id as JSON text: a string has its quotes.
+    pub fn as_json(&self) -> &str {
         self.0.get()
     }
 
@@ -69,9 +70,10 @@ impl ParseError<'_> {
 ///
 /// # Errors
 /// Returns an error if the text is not a single JSON-RPC message. The code is `-32700` if the text
-/// is not JSON. The code is `-32600` for all other reasons, such as a batch, keys that occur twice
-/// or differ only in case, an id that is neither a string nor an integer, or more than
-/// [`MAX_DEPTH`] levels of nesting. The nesting is checked first, even in text that is not JSON.
+/// is not JSON. The code is `-32600` for all other reasons, such as a batch, keys at the top level
+/// that occur twice or differ only in case, an id that is neither a string nor an integer, or more
+/// than [`MAX_DEPTH`] levels of nesting. The nesting is checked first, even in text that is not
+/// JSON.
 pub fn parse(bytes: &[u8]) -> Result<ClientMessage<'_>, ParseError<'_>> {
     if depth_exceeds(bytes, MAX_DEPTH) {
         return Err(ParseError::new(

@@ -34,7 +34,7 @@ pub fn cancelled_params(id: u64, reason: &str) -> String {
 
 /// Returns a response with this result.
 pub fn encode_result(id: Id<'_>, result: &RawValue) -> Bytes {
-    encode_response(id.as_str(), "result", result.get())
+    encode_response(id.as_json(), "result", result.get())
 }
 
 /// Returns a response with this reply. `id` is the request's id as JSON text.
@@ -47,7 +47,7 @@ pub fn encode_reply(id: &str, reply: &RpcResult) -> Bytes {
 
 /// Returns a response with this error. The id is `null` if the request's id could not be read.
 pub fn encode_error(id: Option<Id<'_>>, error: &RpcError) -> Bytes {
-    encode_error_with_raw_id(id.as_ref().map_or("null", Id::as_str), error)
+    encode_error_with_raw_id(id.as_ref().map_or("null", Id::as_json), error)
 }
 
 /// Returns a response with this error. `id` is the request's id as JSON text.

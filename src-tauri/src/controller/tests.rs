@@ -18,10 +18,10 @@ use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{Controller, Input};
 use crate::{
+    desktop_actions::DesktopActions,
     input::Choice,
     notifications::notice::Notice,
     overview::{Overview, ServerLine, Trouble},
-    shell::Shell,
     summary,
     tray::menu::{TrayState, TrayView},
     windows::Focus,
@@ -47,12 +47,12 @@ enum Effect {
 }
 
 #[derive(Clone)]
-struct FakeShell {
+struct FakeDesktop {
     effects: Arc<Mutex<Vec<Effect>>>,
     has_tray: bool,
 }
 
-impl FakeShell {
+impl FakeDesktop {
     fn record(&self, effect: Effect) {
         self.effects
             .lock()
@@ -61,7 +61,7 @@ impl FakeShell {
     }
 }
 
-impl Shell for FakeShell {
+impl DesktopActions for FakeDesktop {
     fn has_tray(&self) -> bool {
         self.has_tray
     }
@@ -108,7 +108,7 @@ impl Shell for FakeShell {
 
 /// A running controller on a desktop that only records.
 struct App {
-    shell: FakeShell,
+    desktop: FakeDesktop,
     inputs: mpsc::UnboundedSender<Input>,
     events: mpsc::Sender<Event>,
     controller: JoinHandle<()>,
@@ -117,16 +117,16 @@ struct App {
 impl App {
     /// Starts a controller, which has requested an overview and drawn an idle tray.
     async fn start(has_tray: bool) -> Self {
-        let shell = FakeShell {
+        let desktop = FakeDesktop {
             effects: Arc::default(),
             has_tray,
         };
         let (inputs, receive_inputs) = mpsc::unbounded_channel();
         let (events, receive_events) = mpsc::channel(8);
         let controller =
-            tokio::spawn(Controller::new(shell.clone()).run(receive_inputs, receive_events));
+            tokio::spawn(Controller::new(desktop.clone()).run(receive_inputs, receive_events));
         let app = Self {
-            shell,
+            desktop,
             inputs,
             events,
             controller,
@@ -142,7 +142,7 @@ impl App {
     /// all tasks are idle.
     async fn take_effects(&self) -> Vec<Effect> {
         tokio::time::sleep(Duration::from_millis(1)).await;
-        std::mem::take(&mut *self.shell.effects.lock().expect("no panic elsewhere"))
+        std::mem::take(&mut *self.desktop.effects.lock().expect("no panic elsewhere"))
     }
 
     async fn send_event(&self, event: Event) -> Vec<Effect> {
@@ -789,7 +789,7 @@ async fn without_a_tray_the_window_asks_before_it_closes() {
         app.send_input(Input::CloseRequested).await,
         [Effect::AskedBeforeClose]
     );
-    assert_eq!(app.send_input(Input::CloseAsked).await, []);
+    assert_eq!(app.send_input(Input::CloseQuestionShown).await, []);
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(
         app.take_effects().await,

@@ -107,12 +107,14 @@ impl DataDir {
     }
 
     /// Replaces the contents with those in the staging folder, and returns the folder with the old
-    /// contents, or `None` if there were none. If the process ends meanwhile, the next
-    /// [`DataDir::open`] completes the replacement.
+    /// contents, or `None` if there were none. If the process ends before the replacement is
+    /// committed, the old contents stay. If it ends later, the next [`DataDir::open`] completes the
+    /// replacement.
     ///
     /// # Errors
     /// Returns [`ReplaceError::RolledBack`] if a file cannot be moved and the old contents are in
-    /// place again, and [`ReplaceError::Incomplete`] if they are not.
+    /// place. Returns [`ReplaceError::Incomplete`] if they are not, or if the data folder cannot be
+    /// synced after the commit.
     pub(crate) fn replace_with_staged(&self) -> Result<Option<PathBuf>, ReplaceError> {
         replacement::commit(&self.path)?;
         replacement::complete(&self.path)
@@ -141,8 +143,8 @@ impl DataDir {
         self.path.join("docling")
     }
 
-    /// Returns the folder that contains, for each server that runs in a sandbox, a folder with the
-    /// server's id as its name.
+    /// Returns the folder that contains, for each server whose sandbox lists files, a folder with
+    /// the server's id as its name.
     pub fn own_folders_dir(&self) -> PathBuf {
         self.path.join("server-folders")
     }
@@ -152,7 +154,7 @@ impl DataDir {
     }
 }
 
-/// Returns whether a replacement of the contents was begun but not completed. The next
+/// Returns whether a replacement of the contents was committed but not completed. The next
 /// [`DataDir::open`] completes it.
 pub(crate) fn is_replacement_incomplete(data_dir: &Path) -> bool {
     replacement::is_incomplete(data_dir)

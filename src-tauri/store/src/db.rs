@@ -16,6 +16,8 @@ use sqlx::{
 
 use super::{StoreContext, StoreError, audit};
 
+/// The number, the name and the SQL of each migration. No version of Drawbridge had a migration
+/// with the number 22 or 25.
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "initial", include_str!("migrations/0001_initial.sql")),
     (
@@ -182,7 +184,8 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
 /// sqlx still counts the transaction as open, and makes the next one a savepoint. If that savepoint
 /// is not committed, it stays open and blocks every other writer.
 async fn is_reusable(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
-    // If a transaction was dropped, the ping is answered after its rollback.
+    // sqlx rolls a dropped transaction back before its next command. The ping waits for that
+    // rollback.
     connection.ping().await?;
     Ok(!connection.is_in_transaction())
 }
@@ -223,8 +226,8 @@ fn migrator(migrations: &[(i64, &'static str, &'static str)]) -> Migrator {
     Migrator::with_migrations(migrations.iter().map(migration).collect())
 }
 
-/// Creates the file for this user only, if it does not exist. SQLite gives its companion files the
-/// same mode.
+/// Creates the file, for this user only (on Unix), if it does not exist. SQLite gives its companion
+/// files the same mode.
 fn create_private_file(file: &Path) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(false);

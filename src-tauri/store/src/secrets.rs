@@ -3,8 +3,8 @@
 //! `${env:NAME}`, for a variable of Drawbridge's environment, or as `${command:…}`, for the output
 //! of a command. Only this module uses the `keyring` and `age` crates.
 
-mod elsewhere;
 mod encrypted_file;
+mod external;
 mod in_memory;
 mod keyring;
 mod long_values;
@@ -34,8 +34,8 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-pub use elsewhere::SecretCommands;
 pub use encrypted_file::{EncryptedFile, FileError, KeySource, NewKey};
+pub use external::SecretCommands;
 pub use in_memory::InMemory;
 pub use keyring::Keyring;
 pub use moving::{MoveError, MovedSecrets, StoredName};
@@ -309,7 +309,7 @@ impl Secrets {
             store: Arc::new(ArcSwap::from_pointee(StoreThreads::new(store))),
             moving: Arc::default(),
             file: None,
-            commands: Arc::new(elsewhere::NoCommands),
+            commands: Arc::new(external::NoCommands),
         }
     }
 
@@ -323,7 +323,7 @@ impl Secrets {
     /// that a command that succeeds runs only once.
     #[must_use]
     pub fn with_command_cache(&self) -> Self {
-        let commands = elsewhere::CachedCommands::new(self.commands.clone());
+        let commands = external::CachedCommands::new(self.commands.clone());
         self.clone().with_commands(Arc::new(commands))
     }
 
@@ -465,7 +465,7 @@ impl Secrets {
             };
             let secret = match reference {
                 Reference::Keyring(name) => self.get_referenced(name).await?,
-                Reference::Env(name) => elsewhere::read_variable(name)?,
+                Reference::Env(name) => external::read_variable(name)?,
                 Reference::Command(command) => self.commands.run(command).await?,
             };
             let encoded = encode(secret.expose());

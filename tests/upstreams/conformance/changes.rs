@@ -50,7 +50,7 @@ impl Changes {
     }
 
     /// Returns whether the list contains its extra entry now.
-    pub(crate) fn has_more(&self, change: Change) -> bool {
+    pub(crate) fn has_extra_entry(&self, change: Change) -> bool {
         self.extra_entry_flag(change)
             .is_some_and(|list| list.load(Ordering::SeqCst))
     }

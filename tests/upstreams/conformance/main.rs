@@ -13,7 +13,7 @@
 
 mod changes;
 mod client_input;
-mod fixture;
+mod conformance_server;
 mod logging;
 mod prompts;
 mod resources;
@@ -36,7 +36,7 @@ use rmcp::{
 use tokio::net::TcpListener;
 
 use crate::{
-    fixture::{Eras, Fixture},
+    conformance_server::{ConformanceServer, Eras},
     sessions::Sessions,
 };
 
@@ -56,16 +56,16 @@ async fn main() -> anyhow::Result<()> {
             other => anyhow::bail!("unknown option {other}"),
         }
     }
-    let fixture = Fixture::new(eras, scheme);
+    let server = ConformanceServer::new(eras, scheme);
     match place.as_deref() {
-        Some("--stdio") => serve_stdio(fixture).await,
-        Some(port) => serve_http(fixture, port.parse()?).await,
+        Some("--stdio") => serve_stdio(server).await,
+        Some(port) => serve_http(server, port.parse()?).await,
         None => anyhow::bail!("the first argument must be a port or --stdio"),
     }
 }
 
-async fn serve_stdio(fixture: Fixture) -> anyhow::Result<()> {
-    match fixture.serve(stdio()).await {
+async fn serve_stdio(server: ConformanceServer) -> anyhow::Result<()> {
+    match server.serve(stdio()).await {
         Ok(session) => drop(session.waiting().await?),
         // The client disconnected after it read the supported revisions.
         Err(ServerInitializeError::ConnectionClosed(_)) => {}
@@ -74,11 +74,11 @@ async fn serve_stdio(fixture: Fixture) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn serve_http(fixture: Fixture, port: u16) -> anyhow::Result<()> {
+async fn serve_http(server: ConformanceServer, port: u16) -> anyhow::Result<()> {
     let mut config = StreamableHttpServerConfig::default();
     config.sse_retry = Some(RETRY);
     let service = StreamableHttpService::new(
-        move || Ok(fixture.for_one_peer()),
+        move || Ok(server.for_one_peer()),
         Arc::new(Sessions::new(RETRY)),
         config,
     );

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use crate::{
     changes::Change,
     client_input::{Call, from_json},
-    fixture::Fixture,
+    conformance_server::ConformanceServer,
     samples::{PNG, WAV},
 };
 
@@ -118,7 +118,7 @@ fn json_schema_2020_12() -> Value {
 
 /// Answers `tools/call`.
 pub(crate) async fn call(
-    fixture: &Fixture,
+    server: &ConformanceServer,
     name: &str,
     call: &Call<'_>,
 ) -> Result<CallToolResponse, ErrorData> {
@@ -157,31 +157,31 @@ pub(crate) async fn call(
                 "Tool processing data",
                 "Tool execution completed",
             ];
-            call_with_logs(fixture, call, &steps).await
+            call_with_logs(server, call, &steps).await
         }
-        "test_logging_tool" => call_with_logs(fixture, call, &["Tool was called"]).await,
+        "test_logging_tool" => call_with_logs(server, call, &["Tool was called"]).await,
         "test_tool_with_progress" => call_with_progress(call).await,
         "test_reconnection" => {
             sleep(2 * MOMENT).await;
             text_result("The client came back.")
         }
-        "test_trigger_tool_change" => toggle_list(fixture, Change::Tools),
-        "test_trigger_prompt_change" => toggle_list(fixture, Change::Prompts),
+        "test_trigger_tool_change" => toggle_list(server, Change::Tools),
+        "test_trigger_prompt_change" => toggle_list(server, Change::Prompts),
         "test_custom_header" | "json_schema_2020_12_tool" => {
             text_result(&call.arguments.to_string())
         }
         "test_added_tool" => text_result("It was added."),
-        other => input_tools::call(fixture, other, call).await,
+        other => input_tools::call(server, other, call).await,
     }
 }
 
 async fn call_with_logs(
-    fixture: &Fixture,
+    server: &ConformanceServer,
     call: &Call<'_>,
     steps: &[&str],
 ) -> Result<CallToolResponse, ErrorData> {
     for step in steps {
-        fixture.level.log_info(call.context, step).await;
+        server.level.log_info(call.context, step).await;
         sleep(MOMENT).await;
     }
     text_result("It was logged.")
@@ -199,8 +199,8 @@ async fn call_with_progress(call: &Call<'_>) -> Result<CallToolResponse, ErrorDa
     text_result("It is done.")
 }
 
-fn toggle_list(fixture: &Fixture, change: Change) -> Result<CallToolResponse, ErrorData> {
-    fixture.changes.toggle(change);
+fn toggle_list(server: &ConformanceServer, change: Change) -> Result<CallToolResponse, ErrorData> {
+    server.changes.toggle(change);
     text_result("The list changed.")
 }
 

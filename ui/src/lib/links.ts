@@ -1,4 +1,7 @@
-/** Returns whether a link is safe to show: https, or http on this machine. The hub checks more. */
+/**
+ * Returns whether a link is safe to open: https, or http on this machine, without a user name or a
+ * password. The hub checks more.
+ */
 export function isSafeLink(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);

@@ -33,7 +33,7 @@ export class Guide {
   private wasNeeded = $state(false);
 
   readonly done = $derived.by<Record<Step, boolean>>(() => ({
-    servers: this.servers.external.length > 0,
+    servers: this.servers.added.length > 0,
     clients:
       this.clients.current.length > 0 ||
       this.clientFiles.kinds.some((kind) => kind.files.some((file) => file.entry !== null)),
@@ -69,7 +69,7 @@ export class Guide {
   }
 
   /** Keeps the guide open after its last step, so that the person sees that it is done. */
-  stay(): void {
+  keepOpen(): void {
     this.wasNeeded = true;
   }
 

@@ -3,8 +3,8 @@
 import type { Event, Hook, HookEvent, HookRun, HookSample, HookTrial, HookView, Ipc } from "../ipc";
 import { Reloader } from "./reloader";
 
-/** The values of variables or headers that go to the keyring, by name. */
-export type SecretParts = Record<string, string>;
+/** The values of variables or headers that go to the secret store, by name. */
+export type HookSecretValues = Record<string, string>;
 
 export class Hooks {
   list = $state.raw<HookView[]>([]);
@@ -21,13 +21,13 @@ export class Hooks {
     if (event.kind === "hooks_changed") void this.load().catch(() => undefined);
   }
 
-  async add(hook: Hook, secret_values: SecretParts): Promise<void> {
+  async add(hook: Hook, secret_values: HookSecretValues): Promise<void> {
     await this.ipc.call("hooks.add", { hook, position: null, secret_values });
     await this.load();
   }
 
   /** Replaces the hook `name`. The position in the order stays. */
-  async edit(name: string, hook: Hook, secret_values: SecretParts): Promise<void> {
+  async edit(name: string, hook: Hook, secret_values: HookSecretValues): Promise<void> {
     await this.ipc.call("hooks.edit", { name, hook, secret_values });
     await this.load();
   }

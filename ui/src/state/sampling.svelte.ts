@@ -14,12 +14,12 @@ export class Sampling {
   }
 
   on(event: Event): void {
-    // A sampling request uses the budget.
-    const isUse =
+    // A sampling request that has ended may have used the budget.
+    const mayUseBudget =
       event.kind === "call_changed" &&
       event.call.method === "sampling/createMessage" &&
       event.call.outcome !== "running";
-    if (event.kind === "settings_changed" || isUse) void this.load().catch(() => undefined);
+    if (event.kind === "settings_changed" || mayUseBudget) void this.load().catch(() => undefined);
   }
 
   async change(change: Partial<ChangeSampling>): Promise<void> {

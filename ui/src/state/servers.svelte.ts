@@ -30,7 +30,7 @@ export class Servers {
   broken = $state.raw<BrokenSpec[]>([]);
   loaded = $state(false);
   /** The servers that a person added: all but the built-in ones. */
-  readonly external = $derived(this.list.filter((server) => !server.spec.builtin));
+  readonly added = $derived(this.list.filter((server) => !server.spec.builtin));
   /** The number of servers in error, or with something that a person has to do. */
   readonly needsAttention = $derived(this.list.filter(needsPerson).length + this.broken.length);
   /** About how many tokens a model spends on all tools that clients list. */

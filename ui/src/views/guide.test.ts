@@ -127,6 +127,7 @@ describe("the guide", () => {
     await open("", (hub) => {
       withoutServers(hub);
       hub.imports.found = [];
+      hub.imports.unreadable = [];
     });
     expect(step("servers").textContent).toContain("No servers were found");
     await click("guide-preset");
@@ -134,6 +135,26 @@ describe("the guide", () => {
     expect(step("servers").className).toContain("done");
     await click("guide-show", step("servers"));
     expect(step("servers").textContent).toContain("1 server added");
+  });
+
+  it("says if servers were found that cannot be imported", async () => {
+    await open("", (hub) => {
+      withoutServers(hub);
+      hub.imports.found = hub.imports.found.filter((server) => server.problem);
+    });
+    expect(step("servers").textContent).toContain("No servers can be imported");
+    expect(screen.queryByTestId("guide-import")).toBeNull();
+  });
+
+  it("says if the search for servers failed, and still offers a preset", async () => {
+    await open("", (hub) => {
+      withoutServers(hub);
+      hub.imports.find = () => {
+        throw new Error("The files cannot be read.");
+      };
+    });
+    expect(step("servers").textContent).toContain("could not be searched");
+    expect(screen.getByTestId("guide-preset")).toBeTruthy();
   });
 
   it("skips steps, shows them again, is closed, and is opened again in the settings", async () => {

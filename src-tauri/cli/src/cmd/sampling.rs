@@ -121,7 +121,7 @@ fn format_view(view: &SamplingView) -> String {
         ("Key", key.to_owned()),
         ("Images", yes_or_no(view.images).to_owned()),
         ("Tools", yes_or_no(view.tools).to_owned()),
-        ("Longest silence", format!("{} s", view.timeout_s)),
+        ("Idle timeout", format!("{} s", view.timeout_s)),
         (
             "Requests today",
             use_of(view.requests_today, view.requests_per_day),

@@ -39,7 +39,7 @@ impl Exchange {
         params: Option<&RawValue>,
         permit: impl Into<Arc<RequestPermit>>,
     ) -> Result<Self, RpcRefusal> {
-        let in_flight = session.begin_request(id.as_str()).map_err(|why| {
+        let in_flight = session.begin_request(id.as_json()).map_err(|why| {
             let status = match why {
                 NotBegun::IdInUse => StatusCode::BAD_REQUEST,
                 NotBegun::TooMany => StatusCode::SERVICE_UNAVAILABLE,

@@ -247,7 +247,7 @@ async fn run_request(
     messages: MessageReader,
 ) -> Response {
     let error_code = Arc::new(OnceLock::new());
-    let (id, error_code_setter) = (id.as_str().to_owned(), Arc::clone(&error_code));
+    let (id, error_code_setter) = (id.as_json().to_owned(), Arc::clone(&error_code));
     let session = Arc::clone(&stateless_request.session);
     let answer = async move {
         let reply = tokio::select! {

@@ -14,7 +14,7 @@ pub(crate) enum Audited {
 use Audited::{Entries, Nothing};
 
 const READS: Audited = Nothing("changes nothing");
-const USERS_DATA: Audited = Nothing("changes a user's data, and no access");
+const USERS_DATA: Audited = Nothing("changes a user's data, but not who may do what");
 const SAVES_NOTHING: Audited = Nothing("returns a spec, and saves nothing");
 
 /// Each verb with the entries that it leaves, in the order of [`super::NAMES`].
@@ -140,11 +140,11 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ),
     (
         "sampling.check",
-        Nothing("sends a request of the user's own to the provider"),
+        Nothing("sends a test request to the provider, and changes nothing that is audited"),
     ),
     (
         "screens.open",
-        Nothing("the sign-in of the browser that uses the link has an entry"),
+        Nothing("creates a link; `BrowserSignedIn` is recorded when a browser uses it"),
     ),
     ("screens.check_code", READS),
     ("secrets.list", READS),
@@ -174,7 +174,8 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
         "servers.remove",
         Entries(&[ServerRemoved, PolicyChanged, SecretRemoved, SignedOut]),
     ),
-    ("servers.enable", Entries(&[ServerChanged])),
+    // Enabling `docling-tools` also adds the server `docling` if it is missing.
+    ("servers.enable", Entries(&[ServerChanged, ServerAdded])),
     ("servers.pin", Entries(&[ServerChanged, ServerAccepted])),
     (
         "servers.move_literals",

@@ -312,8 +312,8 @@ pub(super) fn definition_flags(
     let mut flags = definition.flags().to_vec();
     if kind == DefinitionKind::Tool {
         let snapshot = hub.catalog.snapshot();
-        let looks = snapshot.tool_looks();
-        flags.extend(looks.find_look_alike(&server.id, &definition.name));
+        let names = snapshot.confusable_names();
+        flags.extend(names.find_look_alike(&server.id, &definition.name));
     }
     flags
 }

@@ -29,7 +29,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::time::{Instant, interval_at};
 
-use super::Description;
+use super::BuiltInSpec;
 use document::{Document, FORMATS, MAX_MIB};
 pub(crate) use error::DoclingError;
 
@@ -37,14 +37,14 @@ pub(crate) use error::DoclingError;
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(1_800);
 /// The timeout of a call of these tools: longer than [`TIME_LIMIT`], so that the tool can say what
 /// took too long.
-const CALL_MS: u32 = 1_830_000;
+const CALL_TIMEOUT_MS: u32 = 1_830_000;
 
-pub(super) const DESCRIPTION: Description = Description {
+pub(super) const SPEC: BuiltInSpec = BuiltInSpec {
     name: "Docling tools",
     // Each client has its own instance, because the rules for the client also apply to the calls
     // of the server `docling`.
     isolation: Isolation::PerClient,
-    call_ms: Some(CALL_MS),
+    call_timeout_ms: Some(CALL_TIMEOUT_MS),
 };
 
 const CONVERT: &str = "convert_document_from_content";

@@ -29,13 +29,13 @@ use rmcp::{
 use tokio_util::task::AbortOnDropHandle;
 use url::Url;
 
-use super::Description;
+use super::BuiltInSpec;
 use tree::{Contents, ListedFile, Tree};
 
-pub(super) const DESCRIPTION: Description = Description {
+pub(super) const SPEC: BuiltInSpec = BuiltInSpec {
     name: "Shared folders",
     isolation: Isolation::Shared,
-    call_ms: None,
+    call_timeout_ms: None,
 };
 
 /// The most files that are listed, in all folders together.

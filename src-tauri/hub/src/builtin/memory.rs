@@ -30,13 +30,13 @@ use rmcp::{
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use super::Description;
+use super::BuiltInSpec;
 use crate::access::Access;
 
-pub(super) const DESCRIPTION: Description = Description {
+pub(super) const SPEC: BuiltInSpec = BuiltInSpec {
     name: "Memory",
     isolation: Isolation::PerClient,
-    call_ms: None,
+    call_timeout_ms: None,
 };
 
 const INSTRUCTIONS: &str = "Use store_memory for facts and preferences that will matter in later conversations, one fact per \
@@ -228,7 +228,8 @@ fn read_query(query: &str) -> Result<SearchQuery, CallError> {
     SearchQuery::new(query).ok_or(CallError::NoWords)
 }
 
-/// Reads a time in RFC 3339, or a date, which stands for midnight UTC at its beginning.
+/// Reads a time with an offset in RFC 3339, or a date, which stands for midnight UTC at its
+/// beginning.
 fn read_time(name: &'static str, value: Option<&str>) -> Result<Option<Timestamp>, CallError> {
     let Some(value) = value else { return Ok(None) };
     let bad = || CallError::BadTime {
@@ -238,7 +239,8 @@ fn read_time(name: &'static str, value: Option<&str>) -> Result<Option<Timestamp
     let time: jiff::Timestamp = match value.parse::<jiff::Timestamp>() {
         Ok(time) => time,
         Err(_) => {
-            let date: jiff::civil::Date = value.parse().map_err(|_| bad())?;
+            // A `Date` also parses from a time without an offset, and ignores the time.
+            let date = jiff::civil::Date::strptime("%Y-%m-%d", value).map_err(|_| bad())?;
             date.to_zoned(jiff::tz::TimeZone::UTC)
                 .map_err(|_| bad())?
                 .timestamp()
@@ -356,7 +358,7 @@ fn tools() -> Vec<Tool> {
             "id": { "type": "integer" },
             "category": { "type": "string" },
             "tags": strings,
-            "is_new": { "type": "boolean", "description": "False if the same content was stored before" },
+            "is_new": { "type": "boolean", "description": "False if an entry with the same content and category was there already" },
         }),
         &["id", "category", "tags", "is_new"],
     )

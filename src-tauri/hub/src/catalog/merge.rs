@@ -18,7 +18,7 @@ use drawbridge_model::{
 use drawbridge_sessions::{ClientScope, ServerScope};
 
 use super::{Definition, deferred, profiles::AppliedProfiles, search::Index};
-use crate::content::ToolLooks;
+use crate::content::ConfusableNames;
 
 /// The definitions that a server offers, by kind.
 pub type Offered = BTreeMap<CapabilityKind, Vec<Arc<Definition>>>;
@@ -63,7 +63,7 @@ pub struct Snapshot {
     /// The catalog views of clients with profiles, made at the first use.
     per_profiles: Mutex<HashMap<ProfileKey, PerProfiles>>,
     /// What the names of all tools look like, computed at the first use.
-    tool_looks: OnceLock<ToolLooks>,
+    confusable_names: OnceLock<ConfusableNames>,
 }
 
 #[derive(Debug)]
@@ -143,15 +143,15 @@ impl Snapshot {
             per_server: per_server.collect(),
             shortened: Mutex::default(),
             per_profiles: Mutex::default(),
-            tool_looks: OnceLock::new(),
+            confusable_names: OnceLock::new(),
         }
     }
 
     /// Returns what the names of all tools look like.
-    pub(crate) fn tool_looks(&self) -> &ToolLooks {
-        self.tool_looks.get_or_init(|| {
+    pub(crate) fn confusable_names(&self) -> &ConfusableNames {
+        self.confusable_names.get_or_init(|| {
             let tools = self.all.entries(CapabilityKind::Tools).iter();
-            ToolLooks::new(tools.map(|tool| (&tool.server.id, tool.definition.name.as_str())))
+            ConfusableNames::new(tools.map(|tool| (&tool.server.id, tool.definition.name.as_str())))
         })
     }
 

@@ -9,7 +9,7 @@ use drawbridge_model::{
 };
 use serde_json::{Value, value::RawValue};
 
-use super::{MAX_CHECKED, MAX_EXCERPT, MAX_FLAGS, frame, scan};
+use super::{MAX_CHECKED, MAX_EXCERPT, MAX_FLAGS, notice, scan};
 
 /// A scan returns a bounded number of short flags without hidden characters. The flags do not
 /// depend on what surrounds the JSON, or on how its characters are written.
@@ -55,15 +55,15 @@ pub(crate) fn a_notice_changes_nothing_else(result: &str) {
     let Ok(object) = RawObject::parse(&json) else {
         return;
     };
-    let Ok(Some(framed)) = frame::add_notice(object, TEXT, true) else {
+    let Ok(Some(with_notice)) = notice::insert_notice(object, TEXT, true) else {
         return;
     };
     // A `Value` cannot represent all JSON, for example no lone surrogate.
     let Ok(before) = serde_json::from_str::<Value>(json.get()) else {
         return;
     };
-    let mut after: Value = serde_json::from_str(framed.get()).expect("the result is JSON");
-    assert!(framed.get().contains(TEXT), "{framed:?}");
+    let mut after: Value = serde_json::from_str(with_notice.get()).expect("the result is JSON");
+    assert!(with_notice.get().contains(TEXT), "{with_notice:?}");
     remove_notice(&mut after, &before, TEXT);
     if let (Some(after), Some(before)) = (after.get_mut("result"), before.get("result")) {
         remove_notice(after, before, TEXT);
@@ -72,12 +72,12 @@ pub(crate) fn a_notice_changes_nothing_else(result: &str) {
 }
 
 /// Removes the notice from the members that have it, and the members that were added for it.
-fn remove_notice(framed: &mut Value, original: &Value, text: &str) {
-    let Some(framed) = framed.as_object_mut() else {
+fn remove_notice(result: &mut Value, original: &Value, text: &str) {
+    let Some(result) = result.as_object_mut() else {
         return;
     };
     for member in ["content", "messages", "contents"] {
-        let Some(Value::Array(items)) = framed.get_mut(member) else {
+        let Some(Value::Array(items)) = result.get_mut(member) else {
             continue;
         };
         let notice = if member == "contents" {
@@ -89,7 +89,7 @@ fn remove_notice(framed: &mut Value, original: &Value, text: &str) {
             items.remove(at);
         }
         if items.is_empty() && original.get(member).is_none() {
-            framed.remove(member);
+            result.remove(member);
         }
     }
 }

@@ -36,11 +36,11 @@ use crate::{
 };
 
 use super::{
-    denied_arguments::DeniedArguments,
+    denied_arguments_limit::DeniedArgumentsLimit,
     drawbridge::Drawbridge,
     guarded_request::GuardedRequest,
     permitted::{Permitted, PermittedRequest},
-    queue::{Queue, QueueError, RequestTarget, Subject, TakenRequest, Ticket, WaitingRequest},
+    queue::{PendingRequest, Queue, QueueError, RequestTarget, Subject, TakenRequest, Ticket},
     record::{PendingRecord, Recorder, elapsed_ms, mask_flag},
     refusal::{Refusal, Undecided, WithheldReason},
     rules::{RuleWriter, Rules, Ruling},
@@ -107,7 +107,7 @@ impl Gate {
                 events,
                 logs,
                 metrics,
-                denied: DeniedArguments::default(),
+                denied_arguments: DeniedArgumentsLimit::default(),
             }),
         }
     }
@@ -125,7 +125,7 @@ impl Gate {
     /// Returns how long a person has to decide a request, or to fill it in.
     fn timeout_of(&self, request: &GuardedRequest) -> Duration {
         let timeout = self.approval_timeout(&request.client);
-        if request.is_form() && request.progress_token.is_some() {
+        if request.is_input_request() && request.progress_token.is_some() {
             timeout.max(FORM_TIME)
         } else {
             timeout
@@ -256,7 +256,7 @@ impl Gate {
             && request
                 .definition()
                 .is_some_and(|definition| definition.offered.is_some());
-        if !is_changed && !request.is_form() {
+        if !is_changed && !request.is_input_request() {
             let ruling = self.rules.decide(&request.match_input());
             let is_default = ruling.decided_by == DecidedBy::Default;
             return match ruling.effect {
@@ -308,7 +308,7 @@ impl Gate {
         record.mark_asked();
         let (answer, answered) = oneshot::channel();
         let target = target_of(&request);
-        let subject = Subject::Request(Box::new(WaitingRequest {
+        let subject = Subject::Request(Box::new(PendingRequest {
             request,
             record,
             answer,
@@ -331,12 +331,12 @@ impl Gate {
         let (decision, reason) = unanswered.why.to_decision();
         end_span(span, decision);
         match unanswered.subject {
-            Some(Subject::Request(waiting)) => {
-                let WaitingRequest {
+            Some(Subject::Request(pending)) => {
+                let PendingRequest {
                     request,
                     mut record,
                     ..
-                } = *waiting;
+                } = *pending;
                 record.decide(decision, DecidedBy::Hub, reason);
                 self.record(request, record).await
             }
@@ -425,14 +425,14 @@ impl Gate {
                 to.send(verdict).map_err(|_| gone)?;
                 Ok(*call)
             }
-            Subject::Request(waiting) if waiting.answer.is_closed() => Err(gone.into()),
-            Subject::Request(waiting) => {
+            Subject::Request(pending) if pending.answer.is_closed() => Err(gone.into()),
+            Subject::Request(pending) => {
                 let gate = self.clone();
                 // In a task of its own, so that a decision that has begun is completed even if the
                 // caller is dropped.
                 let decision =
                     tokio::spawn(
-                        async move { gate.decide_request(request, *waiting, verdict).await },
+                        async move { gate.decide_request(request, *pending, verdict).await },
                     );
                 decision.await.map_err(|_| gone)?
             }
@@ -442,14 +442,14 @@ impl Gate {
     async fn decide_request(
         &self,
         approval: ApprovalRequest,
-        waiting: WaitingRequest,
+        pending: PendingRequest,
         verdict: Verdict,
     ) -> Result<Call, DecideError> {
-        let WaitingRequest {
+        let PendingRequest {
             mut request,
             mut record,
             answer,
-        } = waiting;
+        } = pending;
         let rule =
             verdict::rule_from(&approval, &verdict).map(|spec| verdict::bind_rule(&approval, spec));
         // No rule changes between the check below and the moment when the new rule is in force.
@@ -844,7 +844,7 @@ fn approval_request(request: &GuardedRequest, id: CallId, timeout: Duration) -> 
         result: None,
         flags: flags_of(request),
         answered_by: request.answered_by().map(str::to_owned),
-        is_form: request.is_form(),
+        is_form: request.is_input_request(),
         is_first: false,
         suspended: None,
         changed: definition.and_then(|definition| {

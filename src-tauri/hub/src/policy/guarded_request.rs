@@ -135,7 +135,7 @@ impl GuardedRequest {
     }
 
     /// Returns whether a person answers the request on screen.
-    pub(super) fn is_form(&self) -> bool {
+    pub(super) fn is_input_request(&self) -> bool {
         matches!(self.stand_in, Some(StandIn::Person(_)))
     }
 

@@ -42,13 +42,14 @@ pub struct Queue {
 
 #[derive(Default)]
 struct Inner {
-    waiting: HashMap<CallId, Waiting>,
+    pending: HashMap<CallId, PendingApproval>,
     /// The missed calls, oldest first.
     missed: VecDeque<Missed>,
     missed_streaks: HashMap<ClientName, MissedStreak>,
 }
 
-struct Waiting {
+/// An entry of the queue.
+struct PendingApproval {
     request: ApprovalRequest,
     target: RequestTarget,
     deadline: Deadline,
@@ -58,7 +59,7 @@ struct Waiting {
     subject: Subject,
 }
 
-/// The server that a waiting request is about, and the tool, prompt or resource.
+/// The server that a pending request is about, and the tool, prompt or resource.
 #[derive(Clone)]
 pub(super) struct RequestTarget {
     pub(super) server: Arc<RegisteredServer>,
@@ -67,7 +68,7 @@ pub(super) struct RequestTarget {
 
 /// The subject of a decision: a request, or the result of one.
 pub(crate) enum Subject {
-    Request(Box<WaitingRequest>),
+    Request(Box<PendingRequest>),
     /// The result of a request that was sent.
     Result {
         call: Box<Call>,
@@ -76,15 +77,15 @@ pub(crate) enum Subject {
 }
 
 /// A request that is not decided yet. If it is dropped, it is recorded as abandoned.
-pub(crate) struct WaitingRequest {
+pub(crate) struct PendingRequest {
     pub(super) request: GuardedRequest,
     pub(super) record: PendingRecord,
     /// Continues the client's request with the permitted call, or with the refusal.
     pub(super) answer: oneshot::Sender<Result<Permitted, Refusal>>,
 }
 
-/// A waiting request and its target.
-pub(super) struct WaitingView {
+/// A copy of a pending request, and its target.
+pub(super) struct PendingApprovalView {
     pub(super) request: ApprovalRequest,
     pub(super) target: RequestTarget,
 }
@@ -103,13 +104,17 @@ struct MissedStreak {
     last: Instant,
 }
 
-/// The reason why a request cannot be decided.
+/// The reason why a request cannot be decided, or a retry cannot be allowed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
     #[error(
         "no call with the id '{0}' is waiting; it may have been decided or missed, or its client disconnected"
     )]
     Gone(CallId),
+    #[error(
+        "no missed call with the id '{0}' is remembered; it may have expired, or its client may have retried it already"
+    )]
+    NotRemembered(CallId),
     #[error("the call '{0}' is not the one that was shown; check it again")]
     Changed(CallId),
 }
@@ -130,46 +135,46 @@ impl Queue {
 
     /// Returns the number of requests that wait. This call does not mark them as seen.
     pub fn count(&self) -> usize {
-        self.lock().waiting.len()
+        self.lock().pending.len()
     }
 
     /// Returns whether no request waits. Unlike [`Self::list`], this call does not mark them as
     /// seen.
     pub fn is_empty(&self) -> bool {
-        self.lock().waiting.is_empty()
+        self.lock().pending.is_empty()
     }
 
-    /// Returns the waiting requests, oldest first.
+    /// Returns the pending requests, oldest first.
     pub fn list(&self) -> Vec<ApprovalRequest> {
         let mut requests: Vec<_> = self
             .lock()
-            .waiting
+            .pending
             .values_mut()
-            .map(Waiting::view)
+            .map(PendingApproval::view)
             .collect();
         requests.sort_by(|a, b| (a.asked_at, &a.id).cmp(&(b.asked_at, &b.id)));
         requests
     }
 
     pub fn get(&self, id: &CallId) -> Option<ApprovalRequest> {
-        self.lock().waiting.get_mut(id).map(Waiting::view)
+        self.lock().pending.get_mut(id).map(PendingApproval::view)
     }
 
-    /// Returns a waiting request with its target.
+    /// Returns a pending request with its target.
     ///
     /// # Errors
     /// Returns an error if the request no longer waits.
-    pub(super) fn view(&self, id: &CallId) -> Result<WaitingView, QueueError> {
+    pub(super) fn view(&self, id: &CallId) -> Result<PendingApprovalView, QueueError> {
         let mut inner = self.lock();
-        let waiting = inner.waiting.get_mut(id);
-        let waiting = waiting.ok_or_else(|| QueueError::Gone(id.clone()))?;
-        Ok(WaitingView {
-            request: waiting.view(),
-            target: waiting.target.clone(),
+        let pending = inner.pending.get_mut(id);
+        let pending = pending.ok_or_else(|| QueueError::Gone(id.clone()))?;
+        Ok(PendingApprovalView {
+            request: pending.view(),
+            target: pending.target.clone(),
         })
     }
 
-    /// Returns the missed calls that may still be allowed for an identical retry, oldest first.
+    /// Returns the missed calls of which an identical retry can still be allowed, oldest first.
     pub fn list_missed(&self) -> Vec<ApprovalRequest> {
         let mut inner = self.lock();
         inner.remove_expired();
@@ -181,7 +186,8 @@ impl Queue {
             .collect()
     }
 
-    /// Allows an identical retry of a missed call. Returns for how many whole seconds.
+    /// Allows an identical retry of a missed call. Returns the number of whole seconds for which
+    /// the retry is allowed.
     ///
     /// # Errors
     /// Returns an error if the call is no longer remembered, or is not the one that was shown.
@@ -192,7 +198,7 @@ impl Queue {
             .missed
             .iter_mut()
             .find(|missed| missed.request.id == *id);
-        let missed = missed.ok_or_else(|| QueueError::Gone(id.clone()))?;
+        let missed = missed.ok_or_else(|| QueueError::NotRemembered(id.clone()))?;
         if missed.request.digest != digest {
             return Err(QueueError::Changed(id.clone()));
         }
@@ -230,7 +236,7 @@ impl Queue {
     /// Returns an error if the request no longer waits, or is not the one that was shown.
     pub(crate) fn take(&self, id: &CallId, digest: &str) -> Result<TakenRequest, QueueError> {
         let mut inner = self.lock();
-        let Entry::Occupied(found) = inner.waiting.entry(id.clone()) else {
+        let Entry::Occupied(found) = inner.pending.entry(id.clone()) else {
             return Err(QueueError::Gone(id.clone()));
         };
         if found.get().request.digest != digest {
@@ -267,14 +273,14 @@ impl Queue {
         }
         let deadline = Deadline::after(timeout);
         let is_seen = self.events.has_subscribers();
-        let waiting = Waiting {
+        let pending = PendingApproval {
             request: request.clone(),
             target,
             deadline,
             is_seen,
             subject,
         };
-        inner.waiting.insert(id.clone(), waiting);
+        inner.pending.insert(id.clone(), pending);
         drop(inner);
         self.events.publish(Event::ApprovalRequested {
             request: Box::new(request),
@@ -294,7 +300,7 @@ impl Queue {
 impl Inner {
     fn check_limits(&self, client: &ClientName) -> Result<(), QueueFull> {
         if self
-            .waiting
+            .pending
             .values()
             .filter(|other| other.request.client == *client)
             .count()
@@ -349,7 +355,7 @@ impl Inner {
     }
 }
 
-impl Waiting {
+impl PendingApproval {
     fn view(&mut self) -> ApprovalRequest {
         self.is_seen = true;
         ApprovalRequest {
@@ -391,13 +397,13 @@ impl Ticket {
     /// it.
     pub(super) fn expire(&self) -> Option<MissedRequest> {
         let mut inner = self.queue.lock();
-        let waiting = inner.waiting.remove(&self.id)?;
-        inner.record_missed(waiting.request);
+        let pending = inner.pending.remove(&self.id)?;
+        inner.record_missed(pending.request);
         drop(inner);
-        let is_seen = waiting.is_seen || self.queue.events.has_subscribers();
+        let is_seen = pending.is_seen || self.queue.events.has_subscribers();
         self.publish_end();
         Some(MissedRequest {
-            subject: waiting.subject,
+            subject: pending.subject,
             is_seen,
         })
     }
@@ -405,9 +411,9 @@ impl Ticket {
     /// Takes the request out of the queue without a decision. Returns `None` if a person has taken
     /// it.
     pub(super) fn withdraw(&self) -> Option<Subject> {
-        let waiting = self.queue.lock().waiting.remove(&self.id)?;
+        let pending = self.queue.lock().pending.remove(&self.id)?;
         self.publish_end();
-        Some(waiting.subject)
+        Some(pending.subject)
     }
 
     fn publish_end(&self) {

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use crate::metrics::Metrics;
 
 use super::{
-    denied_arguments::DeniedArguments,
+    denied_arguments_limit::DeniedArgumentsLimit,
     guarded_request::GuardedRequest,
     rules::{RuleWriter, Ruling},
 };
@@ -38,7 +38,7 @@ pub(super) struct Recorder {
     pub(super) events: Events,
     pub(super) logs: Logs,
     pub(super) metrics: Metrics,
-    pub(super) denied: DeniedArguments,
+    pub(super) denied_arguments: DeniedArgumentsLimit,
 }
 
 impl Recorder {
@@ -185,7 +185,7 @@ impl PendingRecord {
         // A missed call keeps its arguments, so that a person can allow a retry.
         let may_store = matches!(decision, Decision::Allowed | Decision::TimedOut)
             || by == DecidedBy::Person
-            || self.recorder.denied.count(client);
+            || self.recorder.denied_arguments.try_acquire(client);
         let row = self.row_mut();
         if !may_store {
             (row.arguments, row.extra, row.original_arguments) = (None, None, None);

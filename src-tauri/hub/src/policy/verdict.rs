@@ -1,4 +1,4 @@
-//! A person's verdict on a waiting request: whether it can be applied, and the rule that it adds.
+//! A person's verdict on a pending request: whether it can be applied, and the rule that it adds.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::elicitation::{ContentError, Elicitation, ElicitationError};
 use super::{
     conditions::{ConditionError, Conditions},
     guarded_request::{EditError, check_edited_arguments},
-    queue::WaitingView,
+    queue::PendingApprovalView,
     rules::{MatchInput, Rules},
 };
 
@@ -63,17 +63,17 @@ pub enum VerdictError {
     NoMatch,
 }
 
-/// Checks whether a verdict can be applied to a waiting request.
+/// Checks whether a verdict can be applied to a pending request.
 ///
 /// # Errors
 /// Returns an error if the verdict is out of range, does not fit the request, or contradicts a
 /// rule.
 pub(super) fn check(
     rules: &Rules,
-    waiting: &WaitingView,
+    pending: &PendingApprovalView,
     verdict: &Verdict,
 ) -> Result<(), VerdictError> {
-    let request = &waiting.request;
+    let request = &pending.request;
     match verdict {
         Verdict::ApproveFor { seconds, .. } if !(1..=MAX_ALLOW_S).contains(seconds) => {
             return Err(VerdictError::Seconds(*seconds));
@@ -117,7 +117,7 @@ pub(super) fn check(
         client: Some(&request.client),
         session: Some(&request.session),
         project: request.project.as_deref().map(Path::new),
-        server: &waiting.target.server,
+        server: &pending.target.server,
         tool: if request.kind == RequestKind::Tools {
             &request.tool
         } else {
@@ -135,7 +135,7 @@ pub(super) fn check(
         return Ok(check_edited_arguments(
             rules,
             &input,
-            waiting.target.entry.as_deref(),
+            pending.target.entry.as_deref(),
             &edited,
         )?);
     }
@@ -153,7 +153,7 @@ pub(super) fn check(
     if Conditions::compile(&rule.conditions)?.matches(
         rule.effect,
         &arguments,
-        &waiting.target.server,
+        &pending.target.server,
         request.project.as_deref().map(Path::new),
     ) {
         return Ok(());

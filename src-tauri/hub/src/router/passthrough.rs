@@ -48,8 +48,8 @@ impl Router {
     ) -> Result<Arc<CatalogEntry>, RpcError> {
         let (session, kind) = (handle.session(), CapabilityKind::Prompts);
         self.find(session, kind, name).await.ok_or_else(|| {
-            let why = match self.catalog.find_withheld(session, kind, name) {
-                Some(withheld) => withheld.to_string(),
+            let why = match self.catalog.find_unavailable(session, kind, name) {
+                Some(unavailable) => unavailable.to_string(),
                 None => format!("Unknown prompt: {name}"),
             };
             RpcError::new(code::INVALID_PARAMS, why)

@@ -2,7 +2,7 @@
 //! unreachable, spans are dropped and counted.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use drawbridge_model::{display_url::DisplayUrl, ids::ServerId};
+use drawbridge_model::display_url::DisplayUrl;
 use drawbridge_store::{
     logs::Logs,
     secrets::{SecretScope, Secrets},
@@ -35,14 +35,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::metrics::Metrics;
 
-/// The most spans that wait for the collector.
+/// The most spans that wait for a batch. Up to [`MAX_BATCH`] more are in the batch.
 const MAX_QUEUED: usize = 2_048;
 /// The most spans in one request to the collector.
 const MAX_BATCH: usize = 512;
 /// How long a span waits for others, so that they are sent together.
 const BATCH_INTERVAL: Duration = Duration::from_secs(2);
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the hub waits at its end for spans to be sent.
+/// How long a shutdown of the hub waits for the queued spans to be sent.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 /// The shortest time between two lines in the log about spans that could not be sent.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
@@ -58,6 +58,7 @@ pub(super) struct Collector {
     pub(super) url: String,
     /// The headers of each request. Their values may refer to secrets.
     headers: BTreeMap<String, String>,
+    /// Whether spans contain arguments and results.
     includes_content: bool,
 }
 
@@ -122,6 +123,7 @@ impl Exporter {
         }
     }
 
+    /// Returns whether spans contain arguments and results.
     pub(super) fn includes_content(&self) -> bool {
         self.includes_content
     }
@@ -131,7 +133,7 @@ impl Exporter {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         if self.spans.try_send(span).is_err() {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
-            self.metrics.count_spans(1, false);
+            self.metrics.count_dropped_spans(1);
         }
     }
 
@@ -147,7 +149,7 @@ impl Exporter {
             // The task may end by itself before it is aborted.
             let _ = task.await;
             let dropped = self.waiting.swap(0, Ordering::Relaxed);
-            self.metrics.count_spans(dropped, false);
+            self.metrics.count_dropped_spans(dropped);
             tracing::warn!(
                 "{dropped} spans were dropped, because they did not reach the collector in time"
             );
@@ -216,15 +218,18 @@ impl Sender {
             Ok(Err(why)) => Some(why.to_string()),
             Err(_) => Some(format!("no answer in {} s", EXPORT_TIMEOUT.as_secs())),
         };
-        self.metrics.count_spans(count, failure.is_none());
         self.waiting.fetch_sub(count, Ordering::Relaxed);
-        if let Some(why) = failure {
-            self.log_dropped(count, &why);
+        match failure {
+            None => self.metrics.count_exported_spans(count),
+            Some(why) => {
+                self.metrics.count_dropped_spans(count);
+                self.log_dropped(count, &why);
+            }
         }
     }
 
     async fn send(&self, spans: Vec<Span>) -> Result<(), ExportError> {
-        let scope = SecretScope::new(ServerId::new(SECRET_PREFIX), BTreeSet::new());
+        let scope = SecretScope::for_prefix(SECRET_PREFIX);
         let (headers, used) = self
             .secrets
             .resolve(&self.collector.headers, &scope)
@@ -266,7 +271,7 @@ impl Sender {
     }
 }
 
-/// The reason why a batch was not sent.
+/// The reason why the collector did not accept a batch.
 #[derive(Debug, thiserror::Error)]
 enum ExportError {
     #[error(transparent)]
@@ -275,6 +280,7 @@ enum ExportError {
     Request(#[from] http::Error),
     #[error(transparent)]
     Http(#[from] drawbridge_upstream::http::HttpError),
+    /// The collector refused the batch.
     #[error("HTTP {0}")]
     Status(http::StatusCode),
 }

@@ -52,7 +52,7 @@ pub(crate) fn check_message(text: &[u8]) {
                         && params.get().starts_with('{')),
                 "{raw}"
             );
-            assert!(has_member("id", id.as_str()), "{raw}");
+            assert!(has_member("id", id.as_json()), "{raw}");
             check_response(id, raw);
         }
         ClientMessage::Notification { method, params } => {
@@ -84,7 +84,7 @@ pub(crate) fn check_message(text: &[u8]) {
 fn check_response(id: Id<'_>, value: &RawValue) {
     let response = encode_result(id, value);
     assert!(
-        is_answer_to(&response, id.as_str()),
+        is_answer_to(&response, id.as_json()),
         "{}",
         String::from_utf8_lossy(&response)
     );
@@ -95,7 +95,7 @@ fn check_response(id: Id<'_>, value: &RawValue) {
         }) => {
             assert_eq!(
                 (response_id.get(), result.get()),
-                (id.as_str(), value.get())
+                (id.as_json(), value.get())
             );
         }
         // The envelope of the response adds a level, so the nesting may exceed the limit.

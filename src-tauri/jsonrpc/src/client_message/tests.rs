@@ -14,7 +14,7 @@ use super::{ClientMessage, MAX_DEPTH, is_answer_to, parse, properties, read_repl
 fn parse_request(text: &str) -> (String, String, Option<String>) {
     match parse(text.as_bytes()) {
         Ok(ClientMessage::Request { id, method, params }) => (
-            id.as_str().to_owned(),
+            id.as_json().to_owned(),
             method.into_owned(),
             params.map(|p| p.get().to_owned()),
         ),
@@ -26,7 +26,7 @@ fn parse_failure(text: &str) -> (i64, Option<String>) {
     match parse(text.as_bytes()) {
         Err(parse_error) => (
             parse_error.error.code,
-            parse_error.id.map(|id| id.as_str().to_owned()),
+            parse_error.id.map(|id| id.as_json().to_owned()),
         ),
         Ok(message) => panic!("{text} was accepted as {message:?}"),
     }

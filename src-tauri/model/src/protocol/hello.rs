@@ -44,7 +44,7 @@ impl ClientHello {
         Err(RpcError::new(
             code::INVALID_PARAMS,
             format!(
-                "{place}: the introduction of the client has {bytes} bytes, and at most {MAX_CLIENT_BYTES} are allowed; declare shorter capabilities and client information"
+                "{place}: the client's information and capabilities have {bytes} bytes, and at most {MAX_CLIENT_BYTES} are allowed; declare shorter ones"
             ),
         ))
     }

@@ -13,16 +13,16 @@ use crate::{
     table::{call::CallFilter, hook::HookRow},
 };
 
-/// Creates a database like that of an older version of Drawbridge, with the first `migrations`
-/// migrations.
-async fn create_older_database(file: &Path, migrations: usize) -> SqliteConnection {
+/// Creates a database like that of an older version of Drawbridge, with the first
+/// `migration_count` migrations.
+async fn create_older_database(file: &Path, migration_count: usize) -> SqliteConnection {
     let options = SqliteConnectOptions::new()
         .filename(file)
         .create_if_missing(true);
     let mut database = SqliteConnection::connect_with(&options)
         .await
         .expect("make a database");
-    migrator(&MIGRATIONS[..migrations])
+    migrator(&MIGRATIONS[..migration_count])
         .run(&mut database)
         .await
         .expect("migrate to the older version");
@@ -163,7 +163,8 @@ async fn after_a_full_disk_no_connection_blocks_the_others() {
     let error = error.expect_err("the file cannot grow");
     assert!(error.to_string().contains("full"), "{error}");
     for _ in 0..3 {
-        // A new connection has no limit.
+        // The pool may have replaced a connection. A new one has no page limit, so these writes may
+        // succeed or fail.
         let _ = store.put_hooks(&[hook(1 << 20)]).await;
     }
     limit_pages(&store, 1 << 20).await;

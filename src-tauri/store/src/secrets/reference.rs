@@ -82,6 +82,12 @@ impl SecretScope {
         }
     }
 
+    /// Returns the scope of something that is no server, but has secrets of its own: those whose
+    /// names begin with the prefix and a dot. It may also use all secrets elsewhere.
+    pub fn for_prefix(prefix: &str) -> Self {
+        Self::new(ServerId::new(prefix), BTreeSet::new())
+    }
+
     /// Returns the scope of exactly these secrets and references, which the accepted spec has. Both
     /// sets are empty if nobody has accepted the server as it is.
     pub fn exactly(

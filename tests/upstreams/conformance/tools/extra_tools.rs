@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::{content_result, task_tools, text_result, toggle_list, tool};
-use crate::{changes::Change, client_input::Call, fixture::Fixture, resources};
+use crate::{
+    changes::Change, client_input::Call, conformance_server::ConformanceServer, resources,
+};
 
 pub(crate) fn list() -> Vec<Tool> {
     let properties = json!({"city": {"type": "string"}, "degrees": {"type": "number"}});
@@ -47,23 +49,23 @@ pub(crate) fn list() -> Vec<Tool> {
 }
 
 pub(crate) async fn call(
-    fixture: &Fixture,
+    server: &ConformanceServer,
     name: &str,
     call: &Call<'_>,
 ) -> Result<CallToolResponse, ErrorData> {
     match name {
         "test_structured_content" => structured_result(json!({"city": "Oslo", "degrees": 21.50})),
-        "test_cancellable" => wait_until_cancelled(fixture, call).await,
+        "test_cancellable" => wait_until_cancelled(server, call).await,
         "test_was_cancelled" => {
-            fixture.cancelled.notified().await;
+            server.cancelled.notified().await;
             text_result("It was cancelled.")
         }
         "test_resource_link" => {
-            let uri = resources::unlisted(&fixture.scheme);
+            let uri = resources::unlisted(&server.scheme);
             content_result(json!([{"type": "resource_link", "uri": uri, "name": "report"}]))
         }
-        "test_resource_update" => toggle_list(fixture, Change::WatchedResource),
-        other => task_tools::call(&fixture.tasks, other, call).await,
+        "test_resource_update" => toggle_list(server, Change::WatchedResource),
+        other => task_tools::call(&server.tasks, other, call).await,
     }
 }
 
@@ -74,7 +76,7 @@ fn structured_result(object: Value) -> Result<CallToolResponse, ErrorData> {
 /// Sends a first progress notification, so that the client knows that there is a call to cancel,
 /// and waits for the cancellation.
 async fn wait_until_cancelled(
-    fixture: &Fixture,
+    server: &ConformanceServer,
     call: &Call<'_>,
 ) -> Result<CallToolResponse, ErrorData> {
     let token = call.context.meta.get_progress_token();
@@ -82,7 +84,7 @@ async fn wait_until_cancelled(
         token.ok_or_else(|| ErrorData::invalid_params("a progress token is needed", None))?;
     // The guard covers both kinds of cancellation: a notification, and a future that is no longer
     // polled.
-    let _cancelled = NotifyOnDrop(&fixture.cancelled);
+    let _cancelled = NotifyOnDrop(&server.cancelled);
     drop(
         call.context
             .peer

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{extra_tools, text_result, tool};
 use crate::{
     client_input::{Call, ClientInput, form_request, roots_request, sampling_request, seal_state},
-    fixture::Fixture,
+    conformance_server::ConformanceServer,
 };
 
 pub(crate) fn list() -> Vec<Tool> {
@@ -78,11 +78,11 @@ pub(crate) fn list() -> Vec<Tool> {
 }
 
 pub(crate) async fn call(
-    fixture: &Fixture,
+    server: &ConformanceServer,
     name: &str,
     call: &Call<'_>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let codec = &fixture.codec;
+    let codec = &server.codec;
     let argument = |name: &str| call.arguments[name].as_str().unwrap_or_default();
     match name {
         "test_sampling" => {
@@ -155,7 +155,7 @@ pub(crate) async fn call(
         "test_input_required_result_multiple_inputs" => request_all_at_once(codec, call).await,
         "test_input_required_result_multi_round" => request_in_turn(codec, call).await,
         "test_input_required_result_capabilities" => request_supported(call).await,
-        other => extra_tools::call(fixture, other, call).await,
+        other => extra_tools::call(server, other, call).await,
     }
 }
 

@@ -23,6 +23,10 @@ export const guide = {
     found: (servers: number, clients: number) =>
       `${plural(servers, "server")} found in the files of ${plural(clients, "client")}. Drawbridge can move them in: each runs once for all clients, and its secrets move to the secret store.`,
     noneFound: "No servers were found in the files of your clients.",
+    noneImportable:
+      "No servers can be imported from the files of your clients. On the Servers screen, “Import…” shows the reasons.",
+    searchFailed:
+      "The files of your clients could not be searched. To try again, choose “Import…” on the Servers screen.",
     import: "Import…",
     addPreset: (preset: string) => `Add ${preset}`,
     presetHint: (description: string) =>

@@ -55,7 +55,7 @@ export const profiles = {
     allTools: "All tools, including future ones",
     selectedTools: "Selected tools",
     tokens: (count: string) => `${count} tokens`,
-    notOffered: "not offered now",
+    notVisible: "not visible to clients now",
     toolsUnknown:
       "The tools of this server are not known yet. Sync the server, or choose all tools.",
   },

@@ -25,7 +25,7 @@ export const sampling = {
   },
   images: "The models see images",
   tools: "The models get the tools of requests",
-  timeout: { label: "Longest silence", unit: "seconds" },
+  timeout: { label: "Idle timeout", unit: "seconds" },
   requests: { label: "Requests per day", unit: "(0: no limit)" },
   tokens: { label: "Tokens per day", unit: "(0: no limit)" },
   today: "Today",

@@ -94,8 +94,7 @@ fn the_table_of_methods_in_architecture_md_is_up_to_date() {
             Permission(_) => "permission",
         };
         let recorded = match method.decision {
-            Permission(GuardedMethod::CallTool) => "before it is sent",
-            Permission(_) => "yes",
+            Permission(_) => "before it is sent",
             Nothing | NotPaused => "",
         };
         let cells = [&format!("`{}`", method.name), era, decision, recorded];

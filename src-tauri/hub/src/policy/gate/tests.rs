@@ -330,6 +330,17 @@ async fn a_call_is_recorded_as_abandoned_if_its_client_disconnects() {
 }
 
 #[tokio::test]
+async fn a_retry_of_a_call_that_was_not_missed_cannot_be_allowed() {
+    let fixture = fixture().await;
+    let _call = fixture.spawn_call();
+    let request = fixture.waiting_request().await;
+    assert_eq!(
+        fixture.queue.allow_retry(&request.id, &request.digest),
+        Err(QueueError::NotRemembered(request.id.clone()))
+    );
+}
+
+#[tokio::test]
 async fn more_than_twenty_waiting_calls_of_a_client_are_denied_at_once() {
     let fixture = fixture().await;
     let waiting: Vec<_> = (0..MAX_PER_CLIENT).map(|_| fixture.spawn_call()).collect();

@@ -21,10 +21,10 @@ use crate::{
 };
 
 /// The desktop functions that the controller needs.
-pub(crate) trait Shell: Send + 'static {
+pub(crate) trait DesktopActions: Send + 'static {
     /// Returns whether there is a tray through which the person can come back if no window is open.
     fn has_tray(&self) -> bool;
-    /// Draws the tray, which showed `before`.
+    /// Updates the tray from `before`, the view that it shows now, to `view`.
     fn set_tray(&self, before: Option<&TrayView>, view: &TrayView);
     /// Sends an event to the windows.
     fn send_event(&self, event: &Event);
@@ -34,7 +34,7 @@ pub(crate) trait Shell: Send + 'static {
     fn minimize_main(&self);
     fn close_main(&self);
     /// Makes the main window ask the person whether to close it. The window reports
-    /// `Input::CloseAsked`, unless it hangs.
+    /// `Input::CloseQuestionShown`, unless it hangs.
     fn ask_before_close(&self);
     fn show_popup(&self, focus: Focus);
     fn hide_popup(&self);
@@ -98,7 +98,7 @@ fn report(result: tauri::Result<()>) {
     }
 }
 
-impl Shell for Desktop {
+impl DesktopActions for Desktop {
     fn has_tray(&self) -> bool {
         tray::is_shown(&self.app)
     }

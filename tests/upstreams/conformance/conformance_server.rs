@@ -35,16 +35,16 @@ use crate::{
     prompts, resources, tools,
 };
 
-/// The advertised lifetime of a cached list, in milliseconds.
+/// The advertised lifetime of a cached list or of a resource's contents, in milliseconds.
 const CACHE_TTL_MS: u64 = 1000;
 
 #[derive(Clone)]
-pub(crate) struct Fixture {
+pub(crate) struct ConformanceServer {
     pub(crate) changes: Arc<Changes>,
     pub(crate) codec: Arc<RequestStateCodec>,
     pub(crate) level: LogLevel,
     pub(crate) tasks: TaskManager,
-    /// Notified once for each cancelled call of the tool that waits for its cancellation.
+    /// Notified once for each cancelled call of `test_cancellable`.
     pub(crate) cancelled: Arc<Notify>,
     /// Whether the client of this session subscribed to the watched resource.
     is_subscribed: Arc<AtomicBool>,
@@ -61,7 +61,7 @@ pub(crate) enum Eras {
     Both,
 }
 
-impl Fixture {
+impl ConformanceServer {
     pub(crate) fn new(eras: Eras, scheme: String) -> Self {
         Self {
             changes: Arc::default(),
@@ -86,8 +86,11 @@ impl Fixture {
         }
     }
 
-    /// Returns a call whose returned `requestState` is already verified and decoded.
-    fn call<'a>(
+    /// Builds the [`Call`] of a request, and opens the `requestState` that the client sent back.
+    ///
+    /// # Errors
+    /// Returns an error if the `requestState` is forged.
+    fn open_call<'a>(
         &self,
         context: &'a RequestContext<RoleServer>,
         arguments: Option<JsonObject>,
@@ -104,11 +107,11 @@ impl Fixture {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        tools::list(self.changes.has_more(Change::Tools))
+        tools::list(self.changes.has_extra_entry(Change::Tools))
     }
 }
 
-impl ServerHandler for Fixture {
+impl ServerHandler for ConformanceServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tasks()
@@ -145,7 +148,8 @@ impl ServerHandler for Fixture {
             .with_cache_scope(CacheScope::Private))
     }
 
-    /// Returns the tool with whose schema the SDK compares the headers of a call.
+    /// Returns a tool, so that the SDK can validate the `Mcp-Param-*` headers of a call against its
+    /// schema.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         self.tools().into_iter().find(|tool| tool.name == name)
     }
@@ -155,7 +159,7 @@ impl ServerHandler for Fixture {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let call = self.call(
+        let call = self.open_call(
             &context,
             request.arguments,
             request.input_responses,
@@ -170,7 +174,7 @@ impl ServerHandler for Fixture {
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let prompts = ListPromptsResult::with_all_items(prompts::list(
-            self.changes.has_more(Change::Prompts),
+            self.changes.has_extra_entry(Change::Prompts),
         ));
         Ok(prompts
             .with_ttl_ms(CACHE_TTL_MS)
@@ -182,7 +186,7 @@ impl ServerHandler for Fixture {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let call = self.call(
+        let call = self.open_call(
             &context,
             request.arguments,
             request.input_responses,

@@ -16,7 +16,7 @@ const NOTICE_URI: &str = "drawbridge://notice";
 /// # Errors
 /// Returns an error if the result has a key twice or a malformed key: a client could read such a
 /// result differently, and miss the notice.
-pub(crate) fn frame(
+pub(crate) fn add_notice(
     server: &RegisteredServer,
     result: Json,
     flags: &[ContentFlag],
@@ -26,8 +26,8 @@ pub(crate) fn frame(
     }
     let text = notice(server, flags);
     let object = RawObject::parse(&result).map_err(|_| MalformedObject)?;
-    let framed = add_notice(object, &text, true)?;
-    Ok(framed.unwrap_or(result))
+    let with_notice = insert_notice(object, &text, true)?;
+    Ok(with_notice.unwrap_or(result))
 }
 
 /// An object in a result has a key twice or a malformed key.
@@ -48,12 +48,12 @@ fn notice(server: &RegisteredServer, flags: &[ContentFlag]) -> String {
     )
 }
 
-/// Adds the notice wherever a client may look for the result: to a tool's content, to the messages
-/// of a prompt, to the contents of a resource, and to the result within the answer about a task.
-/// The server chooses which of these are present, and a client reads only one. Returns `None` if
-/// none is present. `may_nest` says whether the object can be an answer about a task, with the
+/// Inserts the notice wherever a client may look for the result: in a tool's content, in the
+/// messages of a prompt, in the contents of a resource, and in the result within the answer about a
+/// task. The server chooses which of these are present, and a client reads only one. Returns `None`
+/// if none is present. `may_nest` says whether the object can be an answer about a task, with the
 /// result in its member `result`.
-pub(super) fn add_notice(
+pub(super) fn insert_notice(
     mut object: RawObject<'_>,
     text: &str,
     may_nest: bool,
@@ -62,7 +62,7 @@ pub(super) fn add_notice(
     let message = json!({ "role": "user", "content": block });
     let content = json!({ "uri": NOTICE_URI, "mimeType": "text/plain", "text": text });
     let has_structure = object.get("structuredContent").is_some();
-    let mut is_framed = false;
+    let mut is_inserted = false;
     for (member, item, is_first) in [
         ("content", block, true),
         ("messages", message, true),
@@ -82,22 +82,22 @@ pub(super) fn add_notice(
             format!("[{inner}{separator}{item}]")
         };
         object.set(member, json::raw(items));
-        is_framed = true;
+        is_inserted = true;
     }
     if may_nest && let Some(result) = object.get("result").map(ToOwned::to_owned) {
         let inner = result
             .get()
             .starts_with('{')
             .then(|| RawObject::parse(&result));
-        let framed = match inner.transpose() {
-            Ok(Some(inner)) => add_notice(inner, text, false)?,
+        let with_notice = match inner.transpose() {
+            Ok(Some(inner)) => insert_notice(inner, text, false)?,
             Ok(None) => None,
             Err(_) => return Err(MalformedObject),
         };
-        if let Some(framed) = framed {
-            object.set("result", framed.to_raw());
-            is_framed = true;
+        if let Some(with_notice) = with_notice {
+            object.set("result", with_notice.to_raw());
+            is_inserted = true;
         }
     }
-    Ok(is_framed.then(|| Json::from(object.to_raw())))
+    Ok(is_inserted.then(|| Json::from(object.to_raw())))
 }

@@ -10,7 +10,7 @@ use super::{Catalog, merge};
 
 /// A tool or a prompt that a client cannot use now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Withheld {
+pub struct Unavailable {
     kind: CapabilityKind,
     exposed_name: String,
     /// The name of its server.
@@ -29,7 +29,7 @@ enum Reason {
 }
 
 /// The text tells a model what to do.
-impl fmt::Display for Withheld {
+impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (noun, name, server) = (self.kind.noun(), &self.exposed_name, &self.server);
         write!(f, "The {noun} '{name}' cannot be used now: ")?;
@@ -47,20 +47,20 @@ impl fmt::Display for Withheld {
         write!(
             f,
             "the server '{server}' {change} it, and the user has not accepted that yet. \
-             Ask the user to check '{server}' on the Servers screen of Drawbridge, and do not retry before."
+             Ask the user to check '{server}' on the Servers screen of Drawbridge. Do not retry until the user has accepted it."
         )
     }
 }
 
 impl Catalog {
-    /// Returns the tool or prompt that would have this exposed name in the client's catalog view if
-    /// a person had accepted it, or that may have it when its server has been read.
-    pub fn find_withheld(
+    /// Returns the tool or prompt with this exposed name if it waits for acceptance. If the
+    /// server's lists have not been read yet, returns any name with the server's prefix.
+    pub fn find_unavailable(
         &self,
         session: &ClientSession,
         kind: CapabilityKind,
         exposed_name: &str,
-    ) -> Option<Withheld> {
+    ) -> Option<Unavailable> {
         let profiles = self.profiles.in_scope(&session.client, &session.scope);
         let copies = self.lock();
         let specs = self.registry.specs();
@@ -86,7 +86,7 @@ impl Catalog {
                 Some(_) | None => merge::has_prefix_of(&session.scope, server, exposed_name)
                     .then_some(Reason::Unread)?,
             };
-            Some(Withheld {
+            Some(Unavailable {
                 kind,
                 exposed_name: exposed_name.to_owned(),
                 server: server.name().to_owned(),

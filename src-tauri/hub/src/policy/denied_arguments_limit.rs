@@ -1,5 +1,5 @@
-//! Limits how many arguments of denied requests are stored, so that a client whose requests are
-//! denied cannot fill the disk. The digests of the arguments are always stored.
+//! Limits for how many denied requests of each client the arguments are stored, so that a client
+//! whose requests are denied cannot fill the disk. The digests of the arguments are always stored.
 
 use std::{
     collections::HashMap,
@@ -10,39 +10,39 @@ use std::{
 use drawbridge_model::ids::ClientName;
 use tokio::time::Instant;
 
-/// The most denied requests of a client in a minute whose arguments are stored.
+/// For at most this many denied requests per client and minute, the arguments are stored.
 const MAX_STORED: u32 = 10;
 const MINUTE: Duration = Duration::from_secs(60);
 /// From this number of clients on, the entries of clients whose minute is over are dropped.
-const MAX_CLIENTS: usize = 100;
+const CLEANUP_THRESHOLD: usize = 100;
 
 /// Counts the denied requests of each client.
 #[derive(Default)]
-pub(super) struct DeniedArguments(Mutex<HashMap<ClientName, DeniedMinute>>);
+pub(super) struct DeniedArgumentsLimit(Mutex<HashMap<ClientName, DeniedMinute>>);
 
 struct DeniedMinute {
     began: Instant,
-    stored: u32,
+    denied: u32,
 }
 
-impl DeniedArguments {
+impl DeniedArgumentsLimit {
     /// Counts a denied request of a client. Returns whether the request's arguments may be stored.
-    pub(super) fn count(&self, client: &ClientName) -> bool {
+    pub(super) fn try_acquire(&self, client: &ClientName) -> bool {
         let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if clients.len() >= MAX_CLIENTS {
+        if clients.len() >= CLEANUP_THRESHOLD {
             clients.retain(|_, minute| minute.began.elapsed() < MINUTE);
         }
         let now = Instant::now();
         let new = || DeniedMinute {
             began: now,
-            stored: 0,
+            denied: 0,
         };
         let minute = clients.entry(client.clone()).or_insert_with(new);
         if minute.began.elapsed() >= MINUTE {
             *minute = new();
         }
-        minute.stored += u32::from(minute.stored < MAX_STORED + 1);
-        minute.stored <= MAX_STORED
+        minute.denied = minute.denied.saturating_add(1);
+        minute.denied <= MAX_STORED
     }
 }
 
@@ -53,10 +53,10 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn only_the_first_arguments_of_a_minute_are_stored_for_each_client() {
-        let denied = DeniedArguments::default();
+    async fn arguments_are_stored_for_ten_denied_requests_per_client_and_minute() {
+        let limit = DeniedArgumentsLimit::default();
         let (first, second) = (ClientName::new("first"), ClientName::new("second"));
-        let count = |client| (0..1_000).filter(|_| denied.count(client)).count();
+        let count = |client| (0..1_000).filter(|_| limit.try_acquire(client)).count();
         assert_eq!((count(&first), count(&second)), (10, 10));
         assert_eq!(count(&first), 0);
         advance(MINUTE).await;
