@@ -24,14 +24,14 @@ export const guide = {
       `${plural(servers, "server")} found in the files of ${plural(clients, "client")}. Drawbridge can move them in: each runs once for all clients, and its secrets move to the secret store.`,
     noneFound: "No servers were found in the files of your clients.",
     noneImportable:
-      "No servers can be imported from the files of your clients. On the Servers screen, “Import…” shows the reasons.",
+      "No servers can be imported from the files of your clients. On the Servers screen, “Import from clients…” shows the reasons.",
     searchFailed:
-      "The files of your clients could not be searched. To try again, choose “Import…” on the Servers screen.",
+      "The files of your clients could not be searched. To try again, choose “Import from clients…” on the Servers screen.",
     import: "Import…",
     addPreset: (preset: string) => `Add ${preset}`,
     presetHint: (description: string) =>
       `To begin with, add this server. Everything that it needs is installed. ${description}`,
-    addOther: "Add another server…",
+    addOther: "Add a server…",
     added: (count: number) => `${plural(count, "server")} added.`,
     waiting: (count: number) =>
       `${plural(count, "server")} ${count === 1 ? "waits" : "wait"} for you to accept what ${count === 1 ? "it starts" : "they start"}.`,
