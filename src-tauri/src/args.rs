@@ -42,6 +42,13 @@ pub struct Args {
 }
 
 impl Args {
+    /// Returns the data folder: the chosen one, or the platform's.
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.data_dir
+            .clone()
+            .unwrap_or_else(drawbridge_store::data_dir::default_data_dir)
+    }
+
     /// Returns the URL of the remote hub, if the app is to show one. An empty `MCP_HUB_URL` counts
     /// as absent.
     pub(crate) fn remote(&self) -> Option<&str> {

@@ -42,10 +42,7 @@ impl Backend {
     }
 
     async fn standalone(args: &Args) -> Result<Self, ApiError> {
-        let data_dir = args
-            .data_dir
-            .clone()
-            .unwrap_or_else(drawbridge_store::data_dir::default_data_dir);
+        let data_dir = args.data_dir();
         let serve_options = ServeOptions {
             host: args.host,
             port: args.port,

@@ -100,7 +100,8 @@ fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<Ap
     }
     let mut builder = tauri::Builder::default()
         .invoke_handler(ipc::handle)
-        .on_window_event(windows::on_window_event);
+        .on_window_event(windows::on_window_event)
+        .manage(windows::WebviewFolder(args.data_dir().join("webview")));
     builder = builder.plugin(tauri_plugin_notification::init());
     // On Linux, the plugin tells instances of the app apart by their D-Bus ids. Elsewhere it
     // cannot, so only an app on the platform's own data folder uses it. A hub still locks its data

@@ -2,6 +2,8 @@
 //! because a web view takes some 150 MiB. The popup is kept ready, so that it can show a waiting
 //! call at once.
 
+use std::path::PathBuf;
+
 use tauri::{
     AppHandle, Manager, PhysicalPosition, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
     Window, WindowEvent,
@@ -16,6 +18,17 @@ pub(crate) const POPUP: &str = "popup";
 /// pixels.
 const POPUP_SIZE: (f64, f64) = (460.0, 700.0);
 const MARGIN: f64 = 16.0;
+
+/// The folder for the caches and storage of the web views. It is managed by the app, and lies in the
+/// data folder, so that nothing else remains after the app is removed.
+#[derive(Clone)]
+pub(crate) struct WebviewFolder(pub(crate) PathBuf);
+
+impl WebviewFolder {
+    fn of(app: &AppHandle) -> PathBuf {
+        app.state::<Self>().0.clone()
+    }
+}
 
 /// Whether the popup takes the keyboard focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +49,7 @@ pub(crate) fn show_main(app: &AppHandle) -> tauri::Result<()> {
         return window.set_focus();
     }
     WebviewWindowBuilder::new(app, MAIN, WebviewUrl::App("index.html".into()))
+        .data_directory(WebviewFolder::of(app))
         .on_navigation(is_ours)
         .title(texts::PRODUCT_NAME)
         .inner_size(1280.0, 800.0)
@@ -78,6 +92,7 @@ fn is_ours(url: &Url) -> bool {
 /// Creates the popup, hidden.
 pub(crate) fn create_popup(app: &AppHandle) -> tauri::Result<()> {
     let window = WebviewWindowBuilder::new(app, POPUP, WebviewUrl::App("index.html#/popup".into()))
+        .data_directory(WebviewFolder::of(app))
         .on_navigation(is_ours)
         .title(texts::CALL_WAITS)
         .inner_size(POPUP_SIZE.0, POPUP_SIZE.1)

@@ -78,16 +78,21 @@ impl<'a> App<'a> {
         program: &Path,
         extra_arguments: &[&str],
     ) -> Self {
+        let data_dir = paths::path_text(desktop.data_dir());
+        let arguments = [&["--data-dir", &data_dir], extra_arguments].concat();
+        Self::start_with_default_data_dir(desktop, program, &arguments)
+    }
+
+    /// Starts the app with the data folder that it uses without `--data-dir`.
+    #[track_caller]
+    pub(crate) fn start_with_default_data_dir(
+        desktop: &'a DesktopSession,
+        program: &Path,
+        extra_arguments: &[&str],
+    ) -> Self {
         let port = find_free_port().to_string();
         let url = format!("http://127.0.0.1:{port}/mcp");
-        let data_dir = paths::path_text(desktop.data_dir());
-        let fixed_arguments = [
-            "--data-dir",
-            &data_dir,
-            "--port",
-            &port,
-            "--skip-config-gen",
-        ];
+        let fixed_arguments = ["--port", &port, "--skip-config-gen"];
         let arguments: Vec<String> = fixed_arguments
             .iter()
             .chain(extra_arguments)

@@ -8,6 +8,7 @@ mod first_run;
 mod headless;
 mod hooks;
 mod memory;
+mod package;
 mod payloads;
 mod prompt;
 mod prompt_views;

@@ -1,5 +1,6 @@
 //! The files for containers and systemd: the command lines in them are valid, and the steps of the
-//! image, done in an empty root, give a hub and a client that work.
+//! image, done in an empty root, give a hub and a client that work. The configuration of the packages
+//! for all systems is valid.
 
 use std::{
     fs,
@@ -348,6 +349,43 @@ fn the_image_runs_a_hub_and_a_client_that_knows_only_its_url() {
     }
     let mut command = hub_root.command(&home, &health, &[token_file]);
     CliOutput::run(&mut command).expect_success();
+}
+
+#[test]
+fn the_configuration_of_the_packages_is_valid_for_all_systems() {
+    let root = paths::repository_root();
+    let read = |file: &str| -> Value {
+        let text = fs::read_to_string(root.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
+        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{file}: {e}"))
+    };
+    let schema = read("ui/node_modules/@tauri-apps/cli/config.schema.json");
+    let validator = jsonschema::validator_for(&schema).expect("Tauri's schema is valid");
+    let config = read("tauri.conf.json");
+    let mut for_windows = config.clone();
+    let windows = read("packaging/bundle-windows.json");
+    for (name, value) in windows["bundle"].as_object().expect("an object") {
+        for_windows["bundle"][name] = value.clone();
+    }
+    for config in [&config, &for_windows] {
+        let errors: Vec<_> = validator
+            .iter_errors(config)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+    }
+
+    let bundle = &config["bundle"];
+    let icons = bundle["icon"].as_array().expect("a list of icons");
+    let icons = icons.iter().map(|icon| icon.as_str().expect("a path"));
+    let files = ["deb", "rpm", "appimage"].map(|format| &bundle["linux"][format]["files"]);
+    let files = files.into_iter().chain([&bundle["macOS"]["files"]]);
+    let files = files.flat_map(|files| files.as_object().expect("a map of files").values());
+    let files = files.map(|file| file.as_str().expect("a path"));
+    // `cargo xtask bundle` writes these, and the test of the deb checks them.
+    let written = |file: &&str| !file.starts_with("target/package/");
+    for file in icons.chain(files).filter(written) {
+        assert!(root.join(file).is_file(), "{file} does not exist");
+    }
 }
 
 fn has_container_engine(home: &Home) -> bool {

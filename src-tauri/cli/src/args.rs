@@ -1,15 +1,16 @@
 //! The command-line interface: the arguments, and which command they run. Scripts depend on the
 //! arguments, so existing ones never change their meaning.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     cmd::{
         approvals::Approvals, audit::Audit, backup::Backup, browsers::Browsers, calls::Calls,
-        clients::Clients, config::Config, desktop, doctor::Doctor, drawbridge, folders::Folders,
-        health, hooks::Hooks, import::Import, logs::Logs, memory::Memory, open::Open,
-        policy::Policy, profiles::Profiles, roots::Roots, sampling::Sampling, secrets::Secrets,
-        serve::Serve, servers::Servers, settings::Settings, stdio::Stdio, tools::Tools,
+        clients::Clients, completions::Completions, config::Config, desktop, doctor::Doctor,
+        drawbridge, folders::Folders, health, hooks::Hooks, import::Import, logs::Logs, man::Man,
+        memory::Memory, open::Open, policy::Policy, profiles::Profiles, roots::Roots,
+        sampling::Sampling, secrets::Secrets, serve::Serve, servers::Servers, settings::Settings,
+        stdio::Stdio, tools::Tools,
     },
     context::{Common, Context},
     exit::Failure,
@@ -101,6 +102,10 @@ pub(crate) enum Command {
     Health,
     /// Open the web UI in a browser
     Open(Open),
+    /// Print the script with which a shell completes the commands
+    Completions(Completions),
+    /// Write the manual pages
+    Man(Man),
 }
 
 impl Args {
@@ -135,6 +140,8 @@ impl Args {
             Some(Command::Roots(roots)) => roots.run(context).await,
             Some(Command::Settings(settings)) => settings.run(context).await,
             Some(Command::Open(open)) => open.run(context).await,
+            Some(Command::Completions(completions)) => completions.run(Self::command()),
+            Some(Command::Man(man)) => man.run(context, Self::command()),
         }
     }
 }

@@ -116,7 +116,7 @@ fn replace(file: &Path, write: impl FnOnce(&Path) -> std::io::Result<()>) -> Out
     result.map_err(|error| format!("cannot write {}: {error}", file.display()))
 }
 
-/// Returns the menu entry that starts a program (Desktop Entry Specification 1.5).
+/// Returns the menu entry that starts a program (Desktop Entry Specification).
 ///
 /// # Errors
 /// Returns an error if the path has characters that an entry cannot contain.
@@ -128,7 +128,7 @@ fn menu_entry(program: &Path) -> Result<String, String> {
     Ok(format!(
         "[Desktop Entry]\n\
          Type=Application\n\
-         Version=1.5\n\
+         Version=1.0\n\
          Name=Drawbridge\n\
          Comment=Decide which tools your AI clients may use\n\
          Exec=\"{path}\"\n\

@@ -8,6 +8,7 @@
 )]
 
 mod bench;
+mod bundle;
 mod clients;
 mod fuzz;
 mod install;
@@ -27,6 +28,9 @@ const USAGE: &str = "cargo xtask COMMAND
   run [--release] [-- ARGS]   install what is missing, build, and start Drawbridge
   install                     build the optimized app, and install it for this user with a menu entry (Linux)
   uninstall                   remove what install has installed
+  bundle [--debug] [FORMAT...]
+                              build the packages that users install: those of these formats, or all of this system
+                              (deb, rpm and appimage on Linux)
   test [-- FILTERS]           install what the tests need, and run every check and test;
                               with FILTERS only those tests
   bindings                    write the UI's types from the hub's verbs
@@ -58,6 +62,8 @@ fn main() -> ExitCode {
         ["run", "--release"] => run::run(true, rest),
         ["install"] => install::install(),
         ["uninstall"] => install::uninstall(),
+        ["bundle", "--debug", formats @ ..] => bundle::bundle(false, formats),
+        ["bundle", formats @ ..] => bundle::bundle(true, formats),
         ["test"] => test::test(rest),
         ["bindings"] => tools::bindings(),
         ["compatibility"] => tools::compatibility(),

@@ -14,6 +14,9 @@ const RUN_PACKAGES: &[&str] = &[
     "ca-certificates",
 ];
 
+/// The package in which Tauri looks up the library that the deb depends on.
+const BUNDLE_PACKAGES: &[&str] = &["libayatana-appindicator3-dev"];
+
 /// The packages to test the app on its own display, session bus and keyring, and in a browser.
 const TEST_PACKAGES: &[&str] = &[
     "xvfb",
@@ -26,6 +29,9 @@ const TEST_PACKAGES: &[&str] = &[
     "fonts-dejavu-core",
     "python3-venv",
     "bubblewrap",
+    "man-db",
+    "appstream",
+    "desktop-file-utils",
     "systemd",
 ];
 
@@ -42,16 +48,22 @@ pub(crate) fn install_for_run() -> Outcome {
     install(RUN_PACKAGES)
 }
 
-/// Installs the packages for the tests, and those of [`install_for_run`].
+/// Installs the packages to build the packages that users install, and those of
+/// [`install_for_run`].
+pub(crate) fn install_for_bundle() -> Outcome {
+    install(&[RUN_PACKAGES, BUNDLE_PACKAGES].concat())
+}
+
+/// Installs the packages for the tests, and those of [`install_for_bundle`].
 ///
 /// The tests need Linux. On a system without apt, all packages have to be present already.
 pub(crate) fn install_for_test() -> Outcome {
-    install(&[RUN_PACKAGES, TEST_PACKAGES].concat())
+    install(&[RUN_PACKAGES, BUNDLE_PACKAGES, TEST_PACKAGES].concat())
 }
 
 /// Installs the packages for `cargo xtask soak`: those of [`install_for_test`], and `faketime`.
 pub(crate) fn install_for_soak() -> Outcome {
-    install(&[RUN_PACKAGES, TEST_PACKAGES, &["faketime"]].concat())
+    install(&[RUN_PACKAGES, BUNDLE_PACKAGES, TEST_PACKAGES, &["faketime"]].concat())
 }
 
 fn install(packages: &[&str]) -> Outcome {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    fuzz, node, run,
+    bundle, fuzz, node, run,
     step::{self, Outcome, cargo, command, output, root},
     system,
 };
@@ -65,6 +65,7 @@ pub(crate) fn test(filters: &[String]) -> Outcome {
         cargo_check(&["build", "--workspace", "--all-targets"]),
     ));
     if filters.is_empty() {
+        checks.push(("package", Box::new(|| bundle::package(false, &["deb"]))));
         checks.push(("supply chain", Box::new(check_supply_chain)));
     }
     checks.push(tests);
