@@ -15,6 +15,7 @@ import type {
   ManifestView,
   PresetView,
   ParsedSpec,
+  RuleView,
   Sandbox,
   SecretValues,
   ServerSpec,
@@ -22,6 +23,7 @@ import type {
   ToolView,
   VerifiedView,
 } from "../ipc";
+import { Removals } from "./removals.svelte";
 import { listSpecSecrets } from "./specSecrets";
 import { Reloader } from "./reloader";
 
@@ -35,6 +37,10 @@ export class Servers {
   readonly needsAttention = $derived(this.list.filter(needsPerson).length + this.broken.length);
   /** About how many tokens a model spends on all tools that clients list. */
   readonly contextTokens = $derived(this.list.reduce((sum, server) => sum + server.tokens, 0));
+  /** The removals that can still be undone. */
+  readonly removals = new Removals((id) => this.remove(id));
+  /** The servers without those that are about to be removed. */
+  readonly shown = $derived(this.list.filter(({ id }) => !this.removals.ids.includes(id)));
   private readonly reloader = new Reloader(() => this.read());
 
   constructor(private readonly ipc: Ipc) {}
@@ -195,6 +201,18 @@ export class Servers {
     await this.load();
   }
 
+  /**
+   * Sets the rule for a whole server and all clients; `null` removes it. `current` is the present
+   * rule.
+   */
+  async setServerPolicy(id: string, effect: Effect | null, current?: RuleView): Promise<void> {
+    const kind = current?.kind ?? null;
+    const scope = { server: id, tool: null, client: null, user: null, kind };
+    if (effect === null) await this.ipc.call("policy.remove", scope);
+    else await this.ipc.call("policy.set", { effect, ...scope });
+    await this.load();
+  }
+
   private async read(): Promise<void> {
     const view = await this.ipc.call("servers.list", {});
     this.list = view.servers;
@@ -210,7 +228,8 @@ export class Servers {
   }
 }
 
-function needsPerson(server: ServerView): boolean {
+/** Returns whether the server is in error, or waits for something that a person has to do. */
+export function needsPerson(server: ServerView): boolean {
   return (
     server.unaccepted.length > 0 ||
     ["error", "needs_acceptance", "needs_secret", "needs_sign_in"].includes(server.state)

@@ -219,7 +219,7 @@ describe("a failed action", () => {
     await user.click(screen.getByTestId("server-restart"));
     await advanceTime(1);
     expect(screen.queryByTestId("server-error")).toBeNull();
-    expect(screen.getByTestId("server-reason").textContent).toBe(reason);
+    expect(screen.getByTestId("server-reason").textContent).toBe(reason.replaceAll("`", ""));
     hub.failures.set("servers.restart", new IpcError("internal", "The hub is shutting down."));
     await user.click(screen.getByTestId("server-restart"));
     await advanceTime(1);

@@ -34,6 +34,55 @@ export const servers = {
     definitionsNeedAcceptance: (count: number) =>
       count === 1 ? "1 definition needs acceptance" : `${count} definitions need acceptance`,
     fixBrokenSpec: "Fix the file. Drawbridge then reads it again.",
+    groups: { attention: "Needs attention", on: "On", off: "Off" },
+    id: "The id of this server, by which rules and profiles name it",
+    search: "Search servers and tools",
+    noMatch: "No server and no tool matches.",
+    clearSearch: "Clear search",
+    moreTools: (count: number) => `and ${plural(count, "more tool")}`,
+    select: "Select…",
+    selectHint: "Select several servers. Shift-click selects a range.",
+    selectNamed: (name: string) => `Select ${name}`,
+    selectAll: "Select all",
+    endSelection: "Done",
+  },
+
+  bulk: {
+    title: (count: number) => `${plural(count, "server")} selected`,
+    clear: "Clear selection",
+    enable: "Enable",
+    disable: "Disable",
+    restart: (count: number) => `Restart ${plural(count, "server")}`,
+    noneToRestart: "None of these servers is accepted and enabled.",
+    policy: "Set policy…",
+    policyHint:
+      "“Set policy” makes a rule for each of these servers: for all its tools and all clients.",
+    setPolicy: (effect: string) => `${effect}: all tools`,
+    removePolicy: "Remove the server's rule",
+    remove: (count: number) => `Remove ${plural(count, "server")}`,
+    noneToRemove: "Built-in servers cannot be removed.",
+    done: (done: number, all: number) =>
+      done === all ? `Done for ${plural(all, "server")}.` : `Done for ${done} of ${all} servers.`,
+  },
+
+  removal: {
+    pending: (count: number) =>
+      `${plural(count, "server")} will be removed in 10 seconds, with ${count === 1 ? "its" : "their"} secrets, rules and cached tools.`,
+    undo: "Undo",
+    now: "Remove now",
+    failed: "Not removed:",
+  },
+
+  /** The policy for a whole server. */
+  policy: {
+    label: (name: string) => `Policy of all tools of ${name}`,
+    noRule: (effect: string) => `Default (${effect.toLowerCase()})`,
+    rule: "Rule:",
+    suspended: " (suspended until you accept the server)",
+    noRuleText: "No rule for the whole server.",
+    ownRules: (count: number) =>
+      count === 1 ? "1 tool has its own rule." : `${count} tools have their own rules.`,
+    showRules: "Show rules",
   },
 
   detail: {
@@ -326,7 +375,7 @@ export const servers = {
     needsAcceptance: { new: "New: needs acceptance", changed: "Changed: needs acceptance" },
     tokens: (count: string) => `${count} tokens`,
     tokensInList: (tokens: string) => `${tokens} in a client's tool list`,
-    policyOf: "Policy of",
+    policyOf: (name: string) => `Policy of ${name}`,
     defaultPolicy: (effect: string) => `Default (${effect.toLowerCase()})`,
     hidden: "Hidden from clients:",
     writtenByServer: "The server wrote this text. The badges are its own claims.",
