@@ -619,3 +619,71 @@ fn of_many_denied_calls_in_a_minute_the_first_ten_keep_their_arguments() {
     assert_eq!(stored.len(), 11, "{stored:?}");
     assert!(stored[0].contains("of another client"), "{stored:?}");
 }
+
+#[test]
+fn a_rule_that_allows_everything_or_names_nothing_known_is_saved_only_after_a_question() {
+    let home = Home::new();
+    home.cli(&["servers", "add", "everything", "--", "true"])
+        .expect_success();
+    let questioned: [(&[&str], &str); 3] = [
+        (
+            &["policy", "set", "*", "allow"],
+            "all tools of all servers run without asking",
+        ),
+        (
+            &["policy", "set", "everthing/echo", "allow"],
+            "Did you mean 'everything'?",
+        ),
+        (
+            &["policy", "default", "allow"],
+            "all tools of all servers run without asking",
+        ),
+    ];
+    let list_policy = || home.cli(&["policy", "list", "--json"]).expect_json();
+    let before = list_policy();
+    for (arguments, warning) in questioned {
+        let refused = home.cli(arguments);
+        assert_eq!(refused.exit_code(), 1, "{arguments:?}: no terminal");
+        let stderr = refused.stderr();
+        assert!(stderr.contains(warning), "{arguments:?}: {stderr}");
+        assert!(stderr.contains("--yes"), "{arguments:?}: {stderr}");
+        let declined = home.cli_at_terminal(arguments, "n\n");
+        assert_eq!(declined.exit_code(), 1, "{arguments:?}: the answer is no");
+        assert!(declined.stdout().contains(warning), "{arguments:?}");
+        assert_eq!(list_policy(), before, "{arguments:?}: nothing was saved");
+    }
+    home.cli_at_terminal(&["policy", "set", "*", "allow"], "y\n")
+        .expect_success();
+    home.cli(&["policy", "set", "everything", "allow"])
+        .expect_success();
+    home.cli(&["policy", "default", "allow", "--yes"])
+        .expect_success();
+    let after = list_policy();
+    assert_eq!(after["rules"].as_array().map(Vec::len), Some(2), "{after}");
+    assert_eq!(after["defaults"]["tools"], "allow");
+}
+
+#[test]
+fn a_disabled_rule_decides_no_call_until_it_is_enabled() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    home.cli(&["policy", "default", "allow", "--yes"])
+        .expect_success();
+    home.cli(&["policy", "set", "probe", "deny"])
+        .expect_success();
+    let rules = home.cli(&["policy", "list", "--json"]).expect_json();
+    let id = rules["rules"][0]["id"].as_str().expect("an id");
+    let client = hub.connect_client("desk");
+    for (command, is_denied) in [
+        (None, true),
+        (Some("disable"), false),
+        (Some("enable"), true),
+    ] {
+        if let Some(command) = command {
+            home.cli(&["policy", command, id]).expect_success();
+        }
+        let answer = client.call("probe__echo", "{}");
+        assert_eq!(answer.is_error(), is_denied, "{command:?}: {}", answer.raw);
+    }
+}

@@ -29,7 +29,8 @@ fn every_feature_works_for_every_client_and_server_as_documented() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let _servers = Servers::start(&hub);
-    home.cli(&["policy", "default", "allow"]).expect_success();
+    home.cli(&["policy", "default", "allow", "--yes"])
+        .expect_success();
     let problems: Vec<String> = run_all_clients(&hub)
         .iter()
         .filter_map(find_problem)

@@ -198,7 +198,7 @@ impl<'a> Hub<'a> {
     #[track_caller]
     pub fn set_policy(&self, scope: &str, effect: &str) {
         self.home
-            .cli(&["policy", "set", scope, effect])
+            .cli(&["policy", "set", scope, effect, "--yes"])
             .expect_success();
     }
 

@@ -213,6 +213,10 @@ pub struct RuleSpec {
     /// The user's note.
     #[serde(default)]
     pub note: String,
+    /// Whether a person switched the rule off. The rule then matches nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "bindings", ts(optional, as = "Option<bool>"))]
+    pub disabled: bool,
 }
 
 /// A rule with its bindings and its use.

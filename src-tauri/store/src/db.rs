@@ -113,6 +113,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "access_reports",
         include_str!("migrations/0028_access_reports.sql"),
     ),
+    (
+        30,
+        "disabled_rules",
+        include_str!("migrations/0030_disabled_rules.sql"),
+    ),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {

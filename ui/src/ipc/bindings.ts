@@ -922,6 +922,11 @@ roots: Array<string> | null, elicitation_forms: boolean | null, };
 export type CheckCode = { code: string, };
 
 /**
+ * `policy.check_rule`: the reasons to ask again before a rule is saved. Nothing is saved.
+ */
+export type CheckRule = { rule: RuleSpec, };
+
+/**
  * `servers.check_runtimes`: checks for the programs that start packages.
  */
 export type CheckRuntimes = Record<symbol, never>;
@@ -1347,6 +1352,11 @@ zip: string, };
 export type DisableHook = { name: string, };
 
 /**
+ * `policy.disable_rule`: disables one rule. It matches nothing until it is enabled again.
+ */
+export type DisableRule = { id: RuleId, };
+
+/**
  * A check and its outcome.
  */
 export type DoctorCheck = { topic: DoctorTopic, status: CheckStatus, 
@@ -1430,6 +1440,12 @@ export type Effect = "allow" | "deny" | "ask";
  * `hooks.enable`: lets a disabled hook run again.
  */
 export type EnableHook = { name: string, };
+
+/**
+ * `policy.enable_rule`: enables one rule. It stays bound to its server and its tool as they were
+ * when it was made.
+ */
+export type EnableRule = { id: RuleId, };
 
 /**
  * `servers.enable`: turns a server on or off.
@@ -2968,7 +2984,11 @@ result: ResultEffect | null, lifetime: Lifetime,
 /**
  * The user's note.
  */
-note: string, server: ServerId | null, 
+note: string, 
+/**
+ * Whether a person switched the rule off. The rule then matches nothing.
+ */
+disabled?: boolean, server: ServerId | null, 
 /**
  * The server's own name of the tool; only together with `server`.
  */
@@ -2998,7 +3018,11 @@ remaining: number | null,
  * Whether the rule is an allow whose tool or server has changed since the rule was made. The
  * rule then allows nothing until a person accepts the change.
  */
-suspended: boolean, server: ServerId | null, 
+suspended: boolean, 
+/**
+ * Whether a person switched the rule off.
+ */
+disabled: boolean, server: ServerId | null, 
 /**
  * The server's own name of the tool; only together with `server`.
  */
@@ -3011,6 +3035,19 @@ user: UserName | null,
  * The kind of requests; not together with `tool`.
  */
 kind: RequestKind | null, };
+
+/**
+ * A reason to ask again before a rule is saved.
+ */
+export type RuleWarning = { "kind": "allows_all_tools" } | { "kind": "unknown_server", server: ServerId, 
+/**
+ * The id of the server whose id or name is most similar.
+ */
+similar: ServerId | null, } | { "kind": "unknown_tool", server: ServerId, tool: string, 
+/**
+ * The most similar name.
+ */
+similar: string | null, };
 
 /**
  * `doctor.run`: makes all checks. Takes a few seconds, because it starts each runtime once.
@@ -4284,7 +4321,10 @@ export interface Verbs {
   "pairing.answer": { params: AnswerPairing; answer: PairingAnswered };
   "pairing.list": { params: ListPairings; answer: Array<PairingRequest> };
   "policy.apply_preset": { params: ApplyPreset; answer: Done };
+  "policy.check_rule": { params: CheckRule; answer: Array<RuleWarning> };
   "policy.delete_rule": { params: DeleteRule; answer: Done };
+  "policy.disable_rule": { params: DisableRule; answer: RuleView };
+  "policy.enable_rule": { params: EnableRule; answer: RuleView };
   "policy.export": { params: ExportPolicy; answer: PolicyFile };
   "policy.import": { params: ImportPolicy; answer: ImportResult };
   "policy.list": { params: ListPolicy; answer: PolicyView };

@@ -12,6 +12,7 @@ import type {
   RequestKind,
   RuleSpec,
   RuleView,
+  RuleWarning,
 } from "../ipc";
 import { Reloader } from "./reloader";
 
@@ -48,6 +49,16 @@ export class Policy {
   /** Adds a rule, or replaces the rule with that id. */
   async save(id: string | null, rule: RuleSpec): Promise<void> {
     await this.ipc.call("policy.save", { id, rule });
+    await this.load();
+  }
+
+  /** Returns what a person should know before a rule is saved. */
+  check(rule: RuleSpec): Promise<RuleWarning[]> {
+    return this.ipc.call("policy.check_rule", { rule });
+  }
+
+  async setEnabled({ id }: RuleView, enabled: boolean): Promise<void> {
+    await this.ipc.call(enabled ? "policy.enable_rule" : "policy.disable_rule", { id });
     await this.load();
   }
 

@@ -33,6 +33,44 @@ describe("the list of rules", () => {
     expect(rows()).toHaveLength(3);
   });
 
+  it("switches a rule off and on", async () => {
+    const hub = await open("#/policy");
+    const { id } = hub.rules[1] ?? {};
+    const toggle = () => within(rows()[1] as HTMLElement).getByTestId("rule-enabled");
+    await user.click(toggle());
+    await advanceTime(1);
+    expect(listParams(hub, "policy.disable_rule")).toEqual([{ id }]);
+    expect(rows()[1]?.textContent).toContain("Off: this rule matches nothing.");
+    await user.click(toggle());
+    await advanceTime(1);
+    expect(listParams(hub, "policy.enable_rule")).toEqual([{ id }]);
+    expect(rows()[1]?.textContent).not.toContain("Off");
+  });
+
+  it("finds rules by their words, and says how many", async () => {
+    await open("#/policy");
+    await write("rules-search", "filesystem DELETE");
+    expect(rows()).toHaveLength(1);
+    expect(rows()[0]?.textContent).toContain("deny delete_file of filesystem");
+    expect(screen.getByTestId("rules-found").textContent).toBe("1 of 4 rules");
+    await write("rules-search", "nothing like this");
+    expect(screen.queryAllByTestId("rule-row")).toHaveLength(0);
+    expect(screen.getByTestId("rules-none-found").textContent).toContain("No rule matches");
+  });
+
+  it("sorts the rules, and groups them by server", async () => {
+    await open("#/policy");
+    await select("rules-sort", "effect");
+    expect(rows().map((row) => row.dataset["effect"])[0]).toBe("deny");
+    await select("rules-sort", "newest");
+    expect(rows()[0]?.textContent).toContain("7 of 10 calls left");
+    await select("rules-sort", "server");
+    const section = within(rows()[0]?.closest("section") as HTMLElement);
+    const headings = section.getAllByRole("heading", { level: 3 }).map((one) => one.textContent);
+    expect(headings).toEqual(headings.toSorted());
+    expect(headings).toContain("filesystem");
+  });
+
   it("highlights the rule that a link names", async () => {
     const hub = await open("#/policy");
     const { id = "" } = hub.rules[2] ?? {};
@@ -104,6 +142,19 @@ describe("the defaults", () => {
   });
 });
 
+describe("an allow for all calls by default", () => {
+  it("is set only after a confirmation", async () => {
+    const hub = await open("#/policy");
+    await select("default-tools", "allow");
+    expect(screen.getByTestId<HTMLSelectElement>("default-tools").value).toBe("ask");
+    expect(listParams(hub, "policy.set_default")).toEqual([]);
+    await user.click(screen.getByTestId("confirm"));
+    await advanceTime(1);
+    expect(listParams(hub, "policy.set_default")).toEqual([{ effect: "allow", kind: "tools" }]);
+    expect(screen.getByTestId<HTMLSelectElement>("default-tools").value).toBe("allow");
+  });
+});
+
 describe("a rule's form", () => {
   it("creates the chosen rule, with a dry run", async () => {
     const hub = await open("#/policy");
@@ -149,6 +200,38 @@ describe("a rule's form", () => {
     expect(rows()).toHaveLength(5);
   });
 
+  it("has no effect at first, and cannot be saved before one is chosen", async () => {
+    const hub = await open("#/policy");
+    await user.click(screen.getByTestId("rule-add"));
+    expect(screen.getByTestId<HTMLSelectElement>("rule-effect").value).toBe("");
+    await user.click(screen.getByTestId("rule-save"));
+    await advanceTime(1);
+    expect(listParams(hub, "policy.save")).toEqual([]);
+    expect(screen.getByText(/Choose an effect on the call/)).toBeTruthy();
+  });
+
+  it("asks again before a rule allows all tools of all servers", async () => {
+    const hub = await open("#/policy");
+    await user.click(screen.getByTestId("rule-add"));
+    await select("rule-effect", "allow");
+    await user.click(screen.getByTestId("rule-save"));
+    await advanceTime(1);
+    expect(listParams(hub, "policy.save")).toEqual([]);
+    expect(screen.getByTestId("rule-warnings").textContent).toContain(
+      "all tools of all servers run without asking",
+    );
+    expect(screen.getByTestId("rule-save").textContent).toContain("Save rule anyway");
+    await select("rule-client", "claude-code");
+    expect(screen.queryByTestId("rule-warnings")).toBeNull();
+    await user.click(screen.getByTestId("rule-save"));
+    await advanceTime(1);
+    await user.click(screen.getByTestId("rule-save"));
+    await advanceTime(1);
+    expect(listParams(hub, "policy.save")).toMatchObject([
+      { rule: { client: "claude-code", effect: "allow", server: null } },
+    ]);
+  });
+
   it("saves an unchanged rule unchanged", async () => {
     const hub = await open("#/policy");
     const rule = hub.rules[3];
@@ -183,6 +266,7 @@ describe("a rule's form", () => {
     await select("rule-covers", "resources");
     expect(screen.queryByTestId("rule-tool")).toBeNull();
     expect(screen.queryByTestId("rule-read-only")).toBeNull();
+    await select("rule-effect", "allow");
     expect(screen.getByText("Allow the request")).toBeTruthy();
     await user.click(screen.getByTestId("condition-add"));
     expect(screen.getByTestId<HTMLInputElement>("condition-pointer").value).toBe("/uri");
@@ -253,6 +337,7 @@ describe("a rule's form", () => {
   it("stays open if the hub refuses the rule, with the reason", async () => {
     const hub = await open("#/policy");
     await user.click(screen.getByTestId("rule-add"));
+    await select("rule-effect", "ask");
     hub.failures.set(
       "policy.save",
       new IpcError(

@@ -2,6 +2,7 @@
 
 mod conditions;
 mod rule;
+mod warnings;
 
 use std::{
     borrow::Cow,
@@ -12,9 +13,9 @@ use std::{
 
 use clap::{Subcommand, ValueEnum};
 use drawbridge_hub::api::policy::{
-    ApplyPreset, DeleteRule, DryRun, ExportPolicy, ImportPolicy, ListPolicy, PolicyPreset,
-    PolicyStats, PolicyView, PreviewRule, RemovePolicy, RuleView, SaveRule, SetDefaultPolicy,
-    SetPolicy, ShowPolicyStats,
+    ApplyPreset, DeleteRule, DisableRule, DryRun, EnableRule, ExportPolicy, ImportPolicy,
+    ListPolicy, PolicyPreset, PolicyStats, PolicyView, PreviewRule, RemovePolicy, RuleView,
+    SaveRule, SetDefaultPolicy, SetPolicy, ShowPolicyStats,
 };
 use drawbridge_model::{
     ids::{ClientName, RuleId, ServerId, UserName},
@@ -56,6 +57,9 @@ pub(crate) enum Policy {
         /// Only requests of this kind [default: calls of tools; a deny covers all kinds]
         #[arg(long, value_name = "KIND", value_enum)]
         kind: Option<KindArg>,
+        /// Do not ask if the rule allows everything, or names an unknown server or tool
+        #[arg(long)]
+        yes: bool,
     },
     /// Remove the rules with exactly this scope
     Remove {
@@ -79,6 +83,19 @@ pub(crate) enum Policy {
         /// Show which past calls the rule would have matched, but do not add it
         #[arg(long)]
         dry_run: bool,
+        /// Do not ask if the rule allows everything, or names an unknown server or tool
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Enable a rule
+    Enable {
+        /// The rule's id, as shown by `policy list`
+        id: String,
+    },
+    /// Disable a rule: it matches nothing until it is enabled again
+    Disable {
+        /// The rule's id, as shown by `policy list`
+        id: String,
     },
     /// Delete a rule
     #[command(alias = "forget")]
@@ -93,6 +110,9 @@ pub(crate) enum Policy {
         /// The kind of requests
         #[arg(long, value_name = "KIND", value_enum, default_value = "tools")]
         kind: KindArg,
+        /// Do not ask if calls of all tools would be allowed
+        #[arg(long)]
+        yes: bool,
     },
     /// Set the default for calls of tools and the rules for whole servers in one step
     ///
@@ -137,6 +157,7 @@ impl Policy {
                 client,
                 user,
                 kind,
+                yes,
             } => {
                 let verb = SetPolicy {
                     scope: target.into_scope(client, user, kind),
@@ -147,6 +168,7 @@ impl Policy {
                     effect: Some(verb.effect),
                     ..RuleSpec::default()
                 };
+                warnings::confirm_rule(context, &rule, yes).await?;
                 let message = format!("Rule set: {}.", escape(&rule.to_string()));
                 context.run_and_print(verb, |_| message).await
             }
@@ -173,6 +195,7 @@ impl Policy {
             Self::Add {
                 rule,
                 dry_run: true,
+                yes: _,
             } => {
                 context
                     .run_and_print(
@@ -186,15 +209,30 @@ impl Policy {
             Self::Add {
                 rule,
                 dry_run: false,
+                yes,
             } => {
+                let rule = rule.into_spec();
+                warnings::confirm_rule(context, &rule, yes).await?;
                 context
-                    .run_and_print(
-                        SaveRule {
-                            id: None,
-                            rule: rule.into_spec(),
-                        },
-                        |rule| format!("Rule {} added: {}.", rule.id, escape(&rule.words)),
-                    )
+                    .run_and_print(SaveRule { id: None, rule }, |rule| {
+                        format!("Rule {} added: {}.", rule.id, escape(&rule.words))
+                    })
+                    .await
+            }
+            Self::Enable { id } => {
+                let id = RuleId::new(id);
+                context
+                    .run_and_print(EnableRule { id }, |rule| {
+                        format!("Rule {} enabled: {}.", rule.id, escape(&rule.words))
+                    })
+                    .await
+            }
+            Self::Disable { id } => {
+                let id = RuleId::new(id);
+                context
+                    .run_and_print(DisableRule { id }, |rule| {
+                        format!("Rule {} disabled: {}.", rule.id, escape(&rule.words))
+                    })
                     .await
             }
             Self::Delete { id } => {
@@ -208,8 +246,9 @@ impl Policy {
                     )
                     .await
             }
-            Self::Default { effect, kind } => {
+            Self::Default { effect, kind, yes } => {
                 let (effect, kind) = (Effect::from(effect), RequestKind::from(kind));
+                warnings::confirm_default(kind, effect, yes)?;
                 let verb = SetDefaultPolicy {
                     effect,
                     kind: Some(kind),
@@ -480,7 +519,7 @@ fn format_covered(rule: &RuleView) -> Cow<'static, str> {
     }
 }
 
-/// Returns the rest of a rule: its conditions, its note, and whether it is suspended.
+/// Returns the rest of a rule: its conditions, its note, and whether it is disabled or suspended.
 fn format_details(rule: &RuleView) -> String {
     let conditions: Vec<_> = rule.conditions.iter().map(ToString::to_string).collect();
     let condition = if conditions.is_empty() {
@@ -493,7 +532,9 @@ fn format_details(rule: &RuleView) -> String {
     } else {
         format!("({})", rule.note)
     };
-    let state = if rule.suspended {
+    let state = if rule.disabled {
+        "disabled"
+    } else if rule.suspended {
         "suspended until you accept the change"
     } else {
         ""

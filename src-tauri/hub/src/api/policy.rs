@@ -9,7 +9,7 @@ use drawbridge_model::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use crate::policy::{DayStats, DryRun, PolicyPreset, PolicyStats, Suggestion};
+pub use crate::policy::{DayStats, DryRun, PolicyPreset, PolicyStats, RuleWarning, Suggestion};
 
 use super::{ApiError, Done, Verb};
 use crate::hub::Hub;
@@ -35,6 +35,8 @@ pub struct RuleView {
     /// Whether the rule is an allow whose tool or server has changed since the rule was made. The
     /// rule then allows nothing until a person accepts the change.
     pub suspended: bool,
+    /// Whether a person switched the rule off.
+    pub disabled: bool,
 }
 
 /// The rules, and the defaults for requests that no rule matches. Deny takes precedence over allow,
@@ -85,6 +87,28 @@ pub struct SaveRule {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DeleteRule {
     pub id: RuleId,
+}
+
+/// `policy.enable_rule`: enables one rule. It stays bound to its server and its tool as they were
+/// when it was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct EnableRule {
+    pub id: RuleId,
+}
+
+/// `policy.disable_rule`: disables one rule. It matches nothing until it is enabled again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct DisableRule {
+    pub id: RuleId,
+}
+
+/// `policy.check_rule`: the reasons to ask again before a rule is saved. Nothing is saved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct CheckRule {
+    pub rule: RuleSpec,
 }
 
 /// `policy.preview`: a dry run of a rule on past calls. Nothing is saved.
@@ -215,6 +239,32 @@ impl Verb for DeleteRule {
     }
 }
 
+impl Verb for EnableRule {
+    type Answer = RuleView;
+
+    async fn run(self, hub: &Hub) -> Result<RuleView, ApiError> {
+        let rule = hub.policy_editor.set_enabled(&self.id, true).await?;
+        Ok(rule_view(hub, &rule))
+    }
+}
+
+impl Verb for DisableRule {
+    type Answer = RuleView;
+
+    async fn run(self, hub: &Hub) -> Result<RuleView, ApiError> {
+        let rule = hub.policy_editor.set_enabled(&self.id, false).await?;
+        Ok(rule_view(hub, &rule))
+    }
+}
+
+impl Verb for CheckRule {
+    type Answer = Vec<RuleWarning>;
+
+    async fn run(self, hub: &Hub) -> Result<Vec<RuleWarning>, ApiError> {
+        Ok(hub.policy_editor.warnings(&self.rule))
+    }
+}
+
 impl Verb for PreviewRule {
     type Answer = DryRun;
 
@@ -283,5 +333,6 @@ fn rule_view(hub: &Hub, rule: &Rule) -> RuleView {
         created_at: rule.created_at,
         remaining: rule.remaining(),
         suspended: hub.policy_editor.is_suspended(rule),
+        disabled: rule.spec.disabled,
     }
 }

@@ -89,14 +89,30 @@ impl PolicyEditor {
     /// Returns an error if the rule is invalid, no rule has this id, or the store fails.
     pub async fn save(&self, id: Option<RuleId>, spec: RuleSpec) -> Result<Rule, PolicyError> {
         check_rule(&spec)?;
-        if let Some(id) = &id
-            && !self.rules.list().iter().any(|rule| rule.id == *id)
-        {
-            return Err(PolicyError::NoSuchRule(id.clone()));
+        if let Some(id) = &id {
+            self.find(id)?;
         }
         let rule = self.bind(id, spec);
         self.rules.save_rule(rule.clone()).await?;
         Ok(rule)
+    }
+
+    /// Enables or disables a rule.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such rule, or if the store fails.
+    pub async fn set_enabled(&self, id: &RuleId, enabled: bool) -> Result<Rule, PolicyError> {
+        self.find(id)?;
+        self.rules.set_enabled(id, enabled).await?;
+        self.find(id)
+    }
+
+    /// Returns the rule with this id.
+    fn find(&self, id: &RuleId) -> Result<Rule, PolicyError> {
+        let rules = self.rules.list();
+        let rule = rules.iter().find(|rule| rule.id == *id);
+        rule.map(|rule| (**rule).clone())
+            .ok_or_else(|| PolicyError::NoSuchRule(id.clone()))
     }
 
     /// Removes a rule.

@@ -256,6 +256,7 @@ impl Rules {
         let is_plain_tool_rule = |rule: &&CompiledRule| {
             let scope = &rule.rule.spec.scope;
             scope.tool.as_deref() == Some(tool)
+                && !rule.rule.spec.disabled
                 && scope.client.is_none()
                 && scope.user.is_none()
                 && rule.rule.spec.is_plain()
@@ -389,6 +390,23 @@ impl Rules {
         Ok(has_rules)
     }
 
+    /// Enables or disables a rule. Its bindings to its server and its tool stay as they are.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails. The rule then stays as it is until the rules are read
+    /// again.
+    pub async fn set_enabled(&self, id: &RuleId, enabled: bool) -> Result<(), RuleError> {
+        let _guard = self.write_lock.lock().await;
+        let (change, note) = if enabled {
+            (RuleChange::Enable(id.clone()), json!({ "enabled": id }))
+        } else {
+            (RuleChange::Disable(id.clone()), json!({ "disabled": id }))
+        };
+        let note = Some(to_note(&note));
+        self.store.journal().change_rules(change, note).await?;
+        Ok(self.reload().await?)
+    }
+
     /// Binds rules to definitions, given by their digests.
     ///
     /// # Errors
@@ -479,6 +497,8 @@ impl<'a> RemovalNote<'a> {
             RuleChange::DeleteForServer(server) => note.server = Some(server),
             RuleChange::DeleteForClient(client) => note.client = Some(client),
             RuleChange::Delete(_)
+            | RuleChange::Enable(_)
+            | RuleChange::Disable(_)
             | RuleChange::DeleteEnded(_)
             | RuleChange::BindToIdentity { .. }
             | RuleChange::BindToDefinitions(_) => {}

@@ -38,6 +38,8 @@ pub enum RuleChange {
     DeleteInScope(Scope),
     DeleteForServer(ServerId),
     DeleteForClient(ClientName),
+    Enable(RuleId),
+    Disable(RuleId),
     /// Deletes the rules that have expired by this time, have used up their calls, or apply to a
     /// client session: no session outlives the hub.
     DeleteEnded(Timestamp),
@@ -158,6 +160,12 @@ fn apply(change: &RuleChange, connection: &Connection) -> Result<(), rusqlite::E
         RuleChange::DeleteForClient(client) => {
             connection.execute("DELETE FROM rule WHERE client = ?", [client.as_str()])?;
         }
+        RuleChange::Enable(id) => {
+            connection.execute("UPDATE rule SET disabled = 0 WHERE id = ?", [id.as_str()])?;
+        }
+        RuleChange::Disable(id) => {
+            connection.execute("UPDATE rule SET disabled = 1 WHERE id = ?", [id.as_str()])?;
+        }
         RuleChange::DeleteEnded(now) => {
             connection.execute(
                 "DELETE FROM rule WHERE lifetime ->> 'kind' = 'session' OR lifetime ->> 'at' <= ?
@@ -210,8 +218,8 @@ fn insert(rule: &Rule, connection: &Connection) -> Result<(), rusqlite::Error> {
     connection
         .execute(
             "INSERT OR REPLACE INTO rule (id, server, tool, client, read_only, conditions, effect, result, lifetime,
-             note, identity, definition, created_at, used, kind, user)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             note, identity, definition, created_at, used, kind, user, disabled)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             params![
                 rule.id.as_str(),
                 server,
@@ -229,6 +237,7 @@ fn insert(rule: &Rule, connection: &Connection) -> Result<(), rusqlite::Error> {
                 rule.used,
                 kind,
                 user,
+                rule.spec.disabled,
             ],
         )
         .map(drop)
@@ -280,6 +289,7 @@ fn read(row: &SqliteRow) -> Result<Rule, sqlx::Error> {
                 .transpose()?,
             lifetime,
             note: row.try_get("note")?,
+            disabled: row.try_get("disabled")?,
         },
         identity: row.try_get("identity")?,
         definition: row.try_get("definition")?,

@@ -9,6 +9,7 @@ const view: RuleView = {
   created_at: NOW,
   remaining: null,
   suspended: false,
+  disabled: false,
   client: "cursor",
   user: "ada",
   server: "github",
@@ -170,13 +171,17 @@ describe("an error of a rule", () => {
   });
 
   it("is that the rule has no effect or no lifetime", () => {
-    expect(validateForm({ ...createForm(), effect: "" }).effect).toContain("Choose");
+    expect(validateForm(createForm()).effect).toContain("Choose");
+    expect(validateForm({ ...createForm(), effect: "none" }).effect).toContain("Choose");
+    expect(validateForm({ ...createForm(), effect: "none", result: "mask" }).effect).toBe(
+      undefined,
+    );
     expect(validateForm({ ...createForm(), lifetime: "until", minutes: "0" }).lifetime).toContain(
       "at least 1",
     );
     expect(validateForm({ ...createForm(), lifetime: "calls", calls: "1.5" }).lifetime).toContain(
       "at least 1",
     );
-    expect(hasErrors(validateForm(createForm()))).toBe(false);
+    expect(hasErrors(validateForm({ ...createForm(), effect: "ask" }))).toBe(false);
   });
 });

@@ -28,6 +28,9 @@ export interface ConditionForm {
 /** The requests that a rule covers. Only a deny can cover everything. */
 export type Covers = RequestKind | "everything";
 
+/** An effect; `none` leaves the call to other rules, and nothing is chosen yet if it is empty. */
+export type EffectChoice = Effect | "none" | "";
+
 export interface RuleForm {
   /**
    * Empty for any client. Likewise, empty `user`, `server` and `tool` stand for any user, server
@@ -40,8 +43,7 @@ export interface RuleForm {
   /** Ignored, like `readOnlyTools`, unless the rule covers tools. */
   tool: string;
   readOnlyTools: boolean;
-  /** Empty to leave the call to other rules. */
-  effect: Effect | "";
+  effect: EffectChoice;
   /** Empty to pass the result on unchanged. */
   result: ResultEffect | "";
   /** Ignored if the rule covers everything. */
@@ -52,6 +54,7 @@ export interface RuleForm {
   /** The client session if the rule applies to only one; otherwise empty. */
   session: string;
   note: string;
+  disabled: boolean;
 }
 
 const MINUTE_MS = 60_000;
@@ -68,7 +71,7 @@ export function createForm(): RuleForm {
     covers: "tools",
     tool: "",
     readOnlyTools: false,
-    effect: "allow",
+    effect: "",
     result: "",
     conditions: [],
     lifetime: "until_deleted",
@@ -76,6 +79,7 @@ export function createForm(): RuleForm {
     calls: "10",
     session: "",
     note: "",
+    disabled: false,
   };
 }
 
@@ -92,7 +96,7 @@ export function formNoun({ covers }: RuleForm): "call" | "request" {
 /** Changes the effect. A rule that does not deny cannot cover everything. */
 export function withEffect(
   form: RuleForm,
-  effect: Effect | "",
+  effect: EffectChoice,
 ): Pick<RuleForm, "effect" | "covers"> {
   const mustNarrow = form.covers === "everything" && effect !== "deny";
   return { effect, covers: mustNarrow ? "tools" : form.covers };
@@ -109,11 +113,12 @@ export function toForm(rule: RuleView, now: number): RuleForm {
     covers: coveredKind(rule),
     tool: rule.tool ?? "",
     readOnlyTools: rule.read_only,
-    effect: rule.effect ?? "",
+    effect: rule.effect ?? "none",
     result: rule.result ?? "",
     conditions: rule.conditions.map(toConditionForm),
     lifetime: lifetime.kind,
     note: rule.note,
+    disabled: rule.disabled,
     ...(lifetime.kind === "until" && {
       minutes: String(Math.max(1, Math.ceil((lifetime.at - now) / MINUTE_MS))),
     }),
@@ -136,7 +141,7 @@ export function toRule(form: RuleForm, now: number): RuleSpec {
     tool,
     kind: covers === "tools" || covers === "everything" ? null : covers,
     read_only: isReadOnly,
-    effect: form.effect || null,
+    effect: form.effect === "" || form.effect === "none" ? null : form.effect,
     result: form.effect === "deny" ? null : form.result || null,
     conditions: conditions.map(({ pointer, ...predicate }) => ({
       pointer,
@@ -144,6 +149,7 @@ export function toRule(form: RuleForm, now: number): RuleSpec {
     })),
     lifetime: toLifetime(form, now),
     note: form.note.trim(),
+    ...(form.disabled && { disabled: true }),
   };
   // Without its kind, a plain deny of all tools would deny the other kinds too.
   return coveredKind(rule) === covers ? rule : { ...rule, kind: "tools" };
@@ -161,7 +167,8 @@ export function validateForm(form: RuleForm): RuleErrors {
   const t = texts.policy.dialog;
   const errors: RuleErrors = { conditions: {} };
   const noun = formNoun(form);
-  if (form.effect === "" && form.result === "") errors.effect = t.effect.missing(noun);
+  if (form.effect === "" || (form.effect === "none" && form.result === ""))
+    errors.effect = t.effect.missing(noun);
   if (form.lifetime === "until" && !isWholeNumber(form.minutes, MAX_MINUTES))
     errors.lifetime = t.lifetime.minutesError;
   if (form.lifetime === "calls" && !isWholeNumber(form.calls, MAX_CALLS))

@@ -553,6 +553,9 @@ export class FakeHub implements Ipc {
       this.applyPolicy();
       return {};
     },
+    "policy.enable_rule": ({ id }) => this.setRuleEnabled(id, true),
+    "policy.disable_rule": ({ id }) => this.setRuleEnabled(id, false),
+    "policy.check_rule": ({ rule }) => policy.warnAbout(rule, this.servers),
     "policy.preview": ({ rule }) => {
       policy.checkRule(rule);
       return policy.matchCalls(rule, this.calls, this.recorded);
@@ -1165,6 +1168,18 @@ export class FakeHub implements Ipc {
         r.user !== user ||
         r.kind !== kind,
     );
+  }
+
+  private setRuleEnabled(id: string, enabled: boolean): RuleView {
+    const rule = requireFound(
+      this.rules.find((rule) => rule.id === id),
+      "rule",
+      id,
+    );
+    const changed = { ...rule, disabled: !enabled };
+    this.rules = this.rules.map((rule) => (rule.id === id ? changed : rule));
+    this.applyPolicy();
+    return changed;
   }
 
   private applyPolicy(): void {

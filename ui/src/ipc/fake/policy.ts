@@ -16,6 +16,7 @@ import type {
   RequestKind,
   RuleSpec,
   RuleView,
+  RuleWarning,
   ServerView,
   Suggestion,
   Predicate,
@@ -57,10 +58,41 @@ export function toRuleView(text: RuleSpec, part: Partial<RuleView> = {}): RuleVi
     created_at: Date.now(),
     remaining: text.lifetime.kind === "calls" ? text.lifetime.count : null,
     suspended: false,
+    disabled: false,
     words: describeRule(text),
     ...text,
     ...part,
   };
+}
+
+/** Returns what a person should know before a rule is saved. */
+export function warnAbout(rule: RuleSpec, servers: ServerView[]): RuleWarning[] {
+  const { server, tool } = rule;
+  if (server === null)
+    return rule.effect === "allow" &&
+      (rule.kind ?? "tools") === "tools" &&
+      rule.conditions.length === 0 &&
+      !rule.read_only
+      ? [{ kind: "allows_all_tools" }]
+      : [];
+  const similar = (wanted: string, names: string[]) =>
+    names.find((name) => name.startsWith(wanted.slice(0, 3))) ?? null;
+  const known = servers.find(({ id }) => id === server);
+  if (!known)
+    return [
+      {
+        kind: "unknown_server",
+        server,
+        similar: similar(
+          server,
+          servers.map(({ id }) => id),
+        ),
+      },
+    ];
+  const names = known.tools.map(({ name }) => name);
+  return tool === null || names.length === 0 || names.includes(tool)
+    ? []
+    : [{ kind: "unknown_tool", server, tool, similar: similar(tool, names) }];
 }
 
 /** Rejects the invalid rules that the tests use. */

@@ -4,6 +4,9 @@ import { plural } from "../plural";
 /** The noun for a request: only a `tools/call` is named a call. */
 type Noun = "call" | "request";
 
+const didYouMean = (similar: string | null) =>
+  similar === null ? "" : ` Did you mean “${similar}”?`;
+
 export const policy = {
   title: "Policy",
   lead: "Which calls and other requests run without asking, which wait for you, and which are denied.",
@@ -24,6 +27,14 @@ export const policy = {
     deleteNamed: (rule: string) => `Delete the rule: ${rule}`,
     empty:
       "No rules yet. Add a rule, choose a policy for a tool of a server, or approve a call for longer than once.",
+    search: "Search rules",
+    sort: "Sort by",
+    sorts: { created: "Oldest first", newest: "Newest first", effect: "Effect", server: "Server" },
+    anyServer: "All servers",
+    noneFound: "No rule matches the search.",
+    found: (found: number, total: number) => `${found} of ${plural(total, "rule")}`,
+    enabled: (rule: string) => `Enabled: ${rule}`,
+    disabled: "Off: this rule matches nothing.",
     untilDeleted: "until you delete it",
     untilSessionEnds: "until the session ends",
     left: (left: number, total: number, noun: Noun) => `${left} of ${total} ${noun}s left`,
@@ -41,6 +52,11 @@ export const policy = {
       elicitation: "A server asks you for input, in the client.",
       roots: "A server asks for the client's folders.",
     } satisfies Record<RequestKind, string>,
+    confirmAllow: {
+      title: "Allow all calls by default?",
+      text: "Calls of all tools of all servers, also of servers that you add later, then run without asking, unless a rule denies them or asks.",
+      action: "Allow all calls",
+    },
   },
 
   presets: {
@@ -62,13 +78,13 @@ export const policy = {
       servers: "Selected servers",
     },
     noServers: "No servers yet. Add a server first.",
+    chooseServers: "Choose at least one server.",
     apply: "Apply preset…",
     applied: (preset: string) => `Applied “${preset}”.`,
     confirm: {
       title: (preset: string) => `Apply “${preset}”?`,
       action: "Apply preset",
       chosen: (label: string) => `${label}:`,
-      noneChosen: "none",
       effect:
         "Drawbridge keeps rules for single tools, clients or users, and rules that deny, unless they deny a whole server that the preset asks about. It deletes other rules that allow or ask about a whole server.",
     },
@@ -121,6 +137,7 @@ export const policy = {
       allow: (noun: Noun) => `Allow the ${noun}`,
       deny: (noun: Noun) => `Deny the ${noun}`,
       ask: "Ask me",
+      choose: "Choose an effect",
       none: "None: leave it to other rules",
       missing: (noun: Noun) => `Choose an effect on the ${noun} or on the result.`,
     },
@@ -158,7 +175,15 @@ export const policy = {
     completeFormFirst: "Complete the form to see which past calls the rule would have matched.",
     suspended:
       "This rule is suspended because its server or tool changed. If you save it, it applies to the changed server and tool.",
+    warnings: {
+      allowsAllTools: "This rule lets calls of all tools of all servers run without asking.",
+      unknownServer: (server: string, similar: string | null) =>
+        `There is no server with the id “${server}”.${didYouMean(similar)}`,
+      unknownTool: (server: string, tool: string, similar: string | null) =>
+        `The server “${server}” has no tool “${tool}”.${didYouMean(similar)}`,
+    },
     save: "Save rule",
+    saveAnyway: "Save rule anyway",
   },
 
   condition: {

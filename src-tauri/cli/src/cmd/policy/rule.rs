@@ -84,6 +84,7 @@ impl RuleArgs {
             }),
             lifetime,
             note: self.note,
+            disabled: false,
         }
     }
 }

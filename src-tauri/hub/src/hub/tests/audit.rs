@@ -598,6 +598,8 @@ async fn each_verb_leaves_the_entries_of_its_row() {
         ("policy.remove", json!({ "server": "a" })),
         ("policy.set_default", json!({ "effect": "deny" })),
         ("policy.save", json!({ "rule": policy })),
+        ("policy.disable_rule", json!({})),
+        ("policy.enable_rule", json!({})),
         ("policy.delete_rule", json!({})),
         ("policy.import", json!({ "text": r#"{"rules":[]}"# })),
         (
@@ -644,7 +646,7 @@ async fn each_verb_leaves_the_entries_of_its_row() {
         assert_eq!(is_run, has_entries && !NEED_A_PEER.contains(name), "{name}");
     }
     for (name, mut params) in steps {
-        if name == "policy.delete_rule" {
+        if name.starts_with("policy.") && name.ends_with("_rule") {
             let policy = hub.run(ListPolicy {}).await.expect("the policy");
             params = json!({ "id": policy.rules[0].id });
         }

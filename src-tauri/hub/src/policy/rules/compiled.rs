@@ -80,7 +80,8 @@ impl CompiledRule {
         let input = context.input;
         let spec = &self.rule.spec;
         let scope = &spec.scope;
-        spec.covers(input.kind)
+        !spec.disabled
+            && spec.covers(input.kind)
             && scope
                 .server
                 .as_ref()

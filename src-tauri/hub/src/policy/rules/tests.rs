@@ -389,6 +389,24 @@ async fn the_strictest_result_rule_applies_and_does_not_decide_the_call() {
 }
 
 #[tokio::test]
+async fn a_disabled_rule_matches_nothing_until_it_is_enabled() {
+    let fixture = fixture().await;
+    let id = fixture.save_rule(Effect::Deny, |_| ()).await;
+    let by_rule = |fixture: &Fixture| fixture.ruling("c", "t", "{}").decided_by == DecidedBy::Rule;
+    assert!(by_rule(&fixture));
+    for (enabled, expected) in [(false, false), (true, true)] {
+        let changed = fixture.rules.set_enabled(&id, enabled).await;
+        changed.expect("the rule is changed");
+        assert_eq!(by_rule(&fixture), expected, "enabled: {enabled}");
+        let listed = fixture.rules.list();
+        assert_eq!(
+            listed[0].spec.disabled, !enabled,
+            "the rule stays in the list"
+        );
+    }
+}
+
+#[tokio::test]
 async fn saved_rules_survive_a_restart() {
     let fixture = fixture().await;
     let spec = RuleSpec {
@@ -417,6 +435,7 @@ async fn saved_rules_survive_a_restart() {
         result: Some(ResultEffect::Mask),
         lifetime: Lifetime::Calls { count: 5 },
         note: "why not".into(),
+        disabled: true,
     };
     let id = fixture
         .save_rule(Effect::Allow, |rule| rule.spec = spec.clone())
