@@ -8,9 +8,10 @@ use drawbridge_model::{
     approval::{ApprovalRequest, Verdict},
     call::Call,
     event::Event,
-    ids::{CallId, PairingId},
+    ids::{CallId, PairingId, Timestamp},
     pairing::PairingRequest,
 };
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::{
     sync::mpsc,
     time::{Instant, sleep_until},
@@ -139,8 +140,18 @@ impl<D: DesktopActions> Controller<D> {
                     reason: String::new(),
                 },
             ),
-            Choice::Pause => self.desktop.set_paused(true),
-            Choice::Resume => self.desktop.set_paused(false),
+            Choice::ShowScreen(screen) => self.open_page(format!("#/{}", screen.id())),
+            Choice::ShowServer(server) => {
+                let id = utf8_percent_encode(server.as_str(), NON_ALPHANUMERIC);
+                self.open_page(format!("#/servers/{id}"));
+            }
+            Choice::CopyEndpoint => {
+                if let Some(url) = &self.overview.url {
+                    self.desktop.copy_text(url);
+                }
+            }
+            Choice::Pause(for_s) => self.desktop.pause(for_s),
+            Choice::Resume => self.desktop.resume(),
             Choice::Quit => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())
@@ -161,6 +172,12 @@ impl<D: DesktopActions> Controller<D> {
     /// Opens the main window, which counts and lists the missed calls.
     fn open_main(&mut self) {
         self.desktop.show_main();
+        self.clear_missed();
+    }
+
+    /// Opens the main window on the page with this hash.
+    fn open_page(&mut self, hash: String) {
+        self.desktop.show_page(hash);
         self.clear_missed();
     }
 
@@ -198,7 +215,9 @@ impl<D: DesktopActions> Controller<D> {
             Event::PairingRequested { request } => self.on_pairing_asked((**request).clone()),
             Event::PairingEnded { id } => self.on_pairing_ended(id),
             Event::CallChanged { call } => self.on_call_changed(call),
-            Event::DrawbridgeChanged { paused } => self.on_drawbridge(*paused),
+            Event::DrawbridgeChanged { paused, resumes_at } => {
+                self.on_drawbridge(*paused, *resumes_at)
+            }
             // The URL in the settings changes if a listener starts or fails.
             Event::ServerChanged { .. } | Event::SettingsChanged | Event::Lagged => {
                 self.desktop.refresh(self.generation)
@@ -238,6 +257,7 @@ impl<D: DesktopActions> Controller<D> {
 
     fn on_call_changed(&mut self, call: &Call) {
         self.missed.record_decision(call);
+        self.overview.record_call(&call.server);
         self.notify(self.notice.clone());
     }
 
@@ -255,9 +275,10 @@ impl<D: DesktopActions> Controller<D> {
         self.notify(self.notice.clone());
     }
 
-    fn on_drawbridge(&mut self, paused: bool) {
+    fn on_drawbridge(&mut self, paused: bool, resumes_at: Option<Timestamp>) {
         self.generation += 1;
         self.overview.paused = paused;
+        self.overview.resumes_at = resumes_at;
     }
 
     fn on_overview(&mut self, generation: u64, mut overview: Overview) {
@@ -265,8 +286,16 @@ impl<D: DesktopActions> Controller<D> {
             overview.waiting.clone_from(&self.overview.waiting);
             overview.pairings.clone_from(&self.overview.pairings);
             overview.paused = self.overview.paused;
+            overview.resumes_at = self.overview.resumes_at;
             self.desktop.refresh(self.generation);
         }
+        // Only the first overview reads which servers were used last. Later calls are events.
+        for server in std::mem::take(&mut overview.recent) {
+            if !self.overview.recent.contains(&server) {
+                self.overview.recent.push(server);
+            }
+        }
+        overview.recent = std::mem::take(&mut self.overview.recent);
         let before = std::mem::replace(&mut self.overview, overview).waiting;
         self.on_pending_changed(&before);
     }

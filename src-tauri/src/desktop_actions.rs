@@ -13,6 +13,7 @@ use tauri::{AppHandle, Emitter, Manager};
 use tokio::sync::watch;
 
 use crate::{
+    clipboard,
     ipc::{CLOSE_EVENT, HUB_EVENT},
     notifications::notice::Notice,
     summary::CallRef,
@@ -29,6 +30,8 @@ pub(crate) trait DesktopActions: Send + 'static {
     /// Sends an event to the windows.
     fn send_event(&self, event: &Event);
     fn show_main(&self);
+    /// Shows the page with this hash, such as `#/calls`, in the main window.
+    fn show_page(&self, hash: String);
     /// Shows the missed calls in the main window.
     fn show_missed(&self);
     fn minimize_main(&self);
@@ -42,8 +45,12 @@ pub(crate) trait DesktopActions: Send + 'static {
     fn notify(&self, notice: Option<&Notice>);
     /// Decides the call that the person saw.
     fn decide(&self, call: &CallRef, verdict: Verdict);
-    /// Pauses or resumes all calls.
-    fn set_paused(&self, paused: bool);
+    /// Pauses all calls for this many seconds, or until a person resumes them.
+    fn pause(&self, for_s: Option<u32>);
+    /// Resumes calls.
+    fn resume(&self);
+    /// Copies a text to the clipboard.
+    fn copy_text(&self, text: &str);
     /// Requests an overview, which arrives as `Input::Refreshed` of this generation.
     fn refresh(&self, generation: u64);
 }
@@ -67,7 +74,10 @@ impl Desktop {
 
     /// Runs work that may create the main window. The main thread creates the web view while the
     /// thread of the work waits. On Windows the two must differ, or they deadlock.
-    fn on_blocking_thread(&self, work: fn(&AppHandle) -> tauri::Result<()>) {
+    fn on_blocking_thread(
+        &self,
+        work: impl FnOnce(&AppHandle) -> tauri::Result<()> + Send + 'static,
+    ) {
         let app = self.app.clone();
         tokio::task::spawn_blocking(move || report(work(&app)));
     }
@@ -122,6 +132,10 @@ impl DesktopActions for Desktop {
         self.on_blocking_thread(windows::show_main);
     }
 
+    fn show_page(&self, hash: String) {
+        self.on_blocking_thread(move |app| windows::show_page(app, &hash));
+    }
+
     fn show_missed(&self) {
         self.on_blocking_thread(windows::show_approvals);
     }
@@ -159,12 +173,20 @@ impl DesktopActions for Desktop {
         });
     }
 
-    fn set_paused(&self, paused: bool) {
-        if paused {
-            self.run(PauseCalls {})
-        } else {
-            self.run(ResumeCalls {})
-        }
+    fn pause(&self, for_s: Option<u32>) {
+        self.run(PauseCalls { for_s });
+    }
+
+    fn resume(&self) {
+        self.run(ResumeCalls {});
+    }
+
+    fn copy_text(&self, text: &str) {
+        let text = text.to_owned();
+        self.on_main_thread(move |_| {
+            clipboard::copy(&text);
+            Ok(())
+        });
     }
 
     fn refresh(&self, generation: u64) {

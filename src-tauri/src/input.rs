@@ -1,5 +1,7 @@
 //! The inputs of the controller, from the tray, the windows, notifications and the system.
 
+use drawbridge_model::ids::ServerId;
+
 use crate::{overview::Overview, summary::CallRef};
 
 /// An input of the controller besides the hub's events.
@@ -25,17 +27,45 @@ pub(crate) enum Input {
     Quit,
 }
 
+/// A screen of the main window that the tray opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Screen {
+    Calls,
+    Servers,
+    Settings,
+}
+
+impl Screen {
+    pub(crate) const ALL: [Self; 3] = [Self::Calls, Self::Servers, Self::Settings];
+
+    /// Returns the screen's name in the URL of the main window.
+    pub(crate) const fn id(self) -> &'static str {
+        match self {
+            Self::Calls => "calls",
+            Self::Servers => "servers",
+            Self::Settings => "settings",
+        }
+    }
+}
+
 /// A choice of the person in the tray menu or in a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Choice {
     Open,
+    /// Show a screen in the main window.
+    ShowScreen(Screen),
+    /// Show the page of a server in the main window.
+    ShowServer(ServerId),
+    /// Copy the address that clients connect to.
+    CopyEndpoint,
     ShowApprovals,
     /// Show the missed calls in the main window.
     ShowMissed,
     /// Approve this call once.
     Approve(CallRef),
     Deny(CallRef),
-    Pause,
+    /// Pause all calls for this many seconds, or until a person resumes them.
+    Pause(Option<u32>),
     Resume,
     Quit,
 }

@@ -8,6 +8,7 @@
 mod args;
 mod backend;
 mod browser;
+mod clipboard;
 mod controller;
 mod desktop_actions;
 mod display;
@@ -201,9 +202,11 @@ async fn read_overviews(
     mut refresh_requests: watch::Receiver<u64>,
     inputs: mpsc::UnboundedSender<Input>,
 ) {
+    let mut recent = Some(Overview::read_recent(&hub).await);
     while refresh_requests.changed().await.is_ok() {
         let generation = *refresh_requests.borrow_and_update();
-        let overview = Overview::read(&hub).await;
+        let mut overview = Overview::read(&hub).await;
+        overview.recent = recent.take().unwrap_or_default();
         if inputs
             .send(Input::Refreshed {
                 generation,

@@ -5,25 +5,41 @@ use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::api::{
     ApiError,
     approvals::ListApprovals,
+    calls::ListCalls,
     drawbridge::ShowDrawbridge,
     health::{HealthStatus, HealthView, ShowHealth},
     pairing::ListPairings,
     servers::ListServers,
+    settings::ShowSettings,
 };
 use drawbridge_model::{
-    approval::ApprovalRequest, ids::ServerId, pairing::PairingRequest, server::ServerState,
+    approval::ApprovalRequest,
+    ids::{ServerId, Timestamp},
+    pairing::PairingRequest,
+    server::ServerState,
 };
+
+/// The number of calls from which the first overview learns which servers were used last.
+const RECENT_CALLS: u32 = 50;
+/// The most servers that are remembered as used last.
+const MAX_RECENT: usize = 50;
 
 /// The state of the hub, as far as the tray, the popup and the notifications need it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Overview {
     /// Whether all calls are paused.
     pub(crate) paused: bool,
+    /// When paused calls resume by themselves.
+    pub(crate) resumes_at: Option<Timestamp>,
+    /// The URL that clients connect to, if the hub listens.
+    pub(crate) url: Option<String>,
     /// The waiting calls, oldest first.
     pub(crate) waiting: Vec<ApprovalRequest>,
     /// The clients that ask to be paired, oldest first.
     pub(crate) pairings: Vec<PairingRequest>,
     pub(crate) servers: Vec<ServerLine>,
+    /// The servers of recent calls, the latest first.
+    pub(crate) recent: Vec<ServerId>,
     pub(crate) trouble: Option<Trouble>,
 }
 
@@ -60,11 +76,12 @@ impl Overview {
     }
 
     async fn try_read(hub: &HubHandle) -> Result<Self, ApiError> {
-        let paused = hub.run(ShowDrawbridge {}).await?.paused;
+        let drawbridge = hub.run(ShowDrawbridge {}).await?;
         let waiting = hub.run(ListApprovals {}).await?;
         let pairings = hub.run(ListPairings {}).await?;
         let servers = hub.run(ListServers {}).await?.servers;
         let health = hub.run(ShowHealth {}).await?;
+        let url = hub.run(ShowSettings {}).await?.url;
         let servers: Vec<ServerLine> = servers
             .into_iter()
             // A built-in server has nothing for a person to look after.
@@ -77,12 +94,41 @@ impl Overview {
             .collect();
         let trouble = find_trouble(&health, &servers);
         Ok(Self {
-            paused,
+            paused: drawbridge.paused,
+            resumes_at: drawbridge.resumes_at,
+            url,
             waiting,
             pairings,
             servers,
+            recent: Vec::new(),
             trouble,
         })
+    }
+
+    /// Reads the servers of the latest calls, for the first overview. Returns nothing if the hub
+    /// does not answer, because the overview then says so.
+    pub(crate) async fn read_recent(hub: &HubHandle) -> Vec<ServerId> {
+        let latest = ListCalls {
+            limit: Some(RECENT_CALLS),
+            ..ListCalls::default()
+        };
+        let mut recent = Vec::new();
+        for call in hub.run(latest).await.unwrap_or_default() {
+            if !call.server.as_str().is_empty() && !recent.contains(&call.server) {
+                recent.push(call.server);
+            }
+        }
+        recent
+    }
+
+    /// Records a call of a server.
+    pub(crate) fn record_call(&mut self, server: &ServerId) {
+        if server.as_str().is_empty() || self.recent.first() == Some(server) {
+            return;
+        }
+        self.recent.retain(|recent| recent != server);
+        self.recent.insert(0, server.clone());
+        self.recent.truncate(MAX_RECENT);
     }
 }
 

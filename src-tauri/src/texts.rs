@@ -10,7 +10,15 @@ pub(crate) const CALL_WAITS: &str = "Drawbridge: a call waits for you";
 
 pub(crate) const OPEN: &str = "Open Drawbridge";
 pub(crate) const QUIT: &str = "Quit Drawbridge";
+/// The items that open a screen of the main window.
+pub(crate) const CALLS: &str = "Calls";
+pub(crate) const SETTINGS: &str = "Settings";
+pub(crate) const COPY_ENDPOINT: &str = "Copy endpoint address";
 pub(crate) const PAUSE_ALL_CALLS: &str = "Pause all calls";
+/// The items below [`PAUSE_ALL_CALLS`].
+pub(crate) const PAUSE_QUARTER_HOUR: &str = "For 15 minutes";
+pub(crate) const PAUSE_HOUR: &str = "For an hour";
+pub(crate) const PAUSE_UNTIL_RESUMED: &str = "Until you resume calls";
 pub(crate) const RESUME_CALLS: &str = "Resume calls";
 pub(crate) const ALL_CALLS_PAUSED: &str = "All calls are paused";
 pub(crate) const NO_CALLS_WAIT: &str = "No calls wait for you";
@@ -39,6 +47,11 @@ pub(crate) const NOBODY_DECIDED: &str = "Nobody decided in time";
 pub(crate) const ALLOW_RETRY: &str = "You can allow the call if it is tried again.";
 pub(crate) const ALLOW_RETRIES: &str =
     "Nobody decided in time. You can allow each call if it is tried again.";
+
+/// `time` is a time of day.
+pub(crate) fn all_calls_paused_until(time: &str) -> String {
+    format!("{ALL_CALLS_PAUSED} until {time}")
+}
 
 /// `sentence` says who wanted what.
 pub(crate) fn missed_call(sentence: &str) -> String {
@@ -91,11 +104,7 @@ pub(crate) fn argument_length(characters: usize) -> String {
     format!("{characters} characters of arguments")
 }
 
-pub(crate) fn more_servers(count: usize) -> String {
-    format!("{count} more")
-}
-
-/// Names the menu item that shows the calls for which the menu has no room.
+/// Names the menu item that shows the calls or servers for which the menu has no room.
 pub(crate) fn show_more(count: usize) -> String {
     format!("{count} more…")
 }

@@ -5,7 +5,7 @@
 mod desktop;
 pub(crate) mod menu;
 
-use drawbridge_model::ids::CallId;
+use drawbridge_model::ids::{CallId, ServerId};
 use tauri::{
     AppHandle,
     image::Image,
@@ -16,7 +16,7 @@ use tauri::{
 use tokio::sync::mpsc;
 
 use crate::{
-    input::{Choice, Input},
+    input::{Choice, Input, Screen},
     summary::CallRef,
     texts,
 };
@@ -142,7 +142,11 @@ fn item_id(choice: &Choice, position: &str) -> String {
         Choice::ShowMissed => format!("missed:{position}"),
         Choice::Approve(call) => format!("approve:{position}:{}:{}", call.digest, call.id),
         Choice::Deny(call) => format!("deny:{position}:{}:{}", call.digest, call.id),
-        Choice::Pause => format!("pause:{position}"),
+        Choice::ShowScreen(screen) => format!("screen:{position}:{}", screen.id()),
+        Choice::ShowServer(server) => format!("server:{position}::{server}"),
+        Choice::CopyEndpoint => format!("copy-endpoint:{position}"),
+        Choice::Pause(None) => format!("pause:{position}"),
+        Choice::Pause(Some(seconds)) => format!("pause:{position}:{seconds}"),
         Choice::Resume => format!("resume:{position}"),
         Choice::Quit => format!("quit:{position}"),
     }
@@ -152,10 +156,11 @@ fn parse_choice(id: &str) -> Option<Choice> {
     let mut parts = id.splitn(4, ':');
     let name = parts.next()?;
     let _position = parts.next()?;
-    let mut call = || {
+    let (first, second) = (parts.next(), parts.next());
+    let call = || {
         Some(CallRef {
-            digest: parts.next()?.to_owned(),
-            id: CallId::new(parts.next()?),
+            digest: first?.to_owned(),
+            id: CallId::new(second?),
         })
     };
     match name {
@@ -164,7 +169,16 @@ fn parse_choice(id: &str) -> Option<Choice> {
         "missed" => Some(Choice::ShowMissed),
         "approve" => call().map(Choice::Approve),
         "deny" => call().map(Choice::Deny),
-        "pause" => Some(Choice::Pause),
+        "screen" => Screen::ALL
+            .into_iter()
+            .find(|screen| Some(screen.id()) == first)
+            .map(Choice::ShowScreen),
+        "server" => second.map(|id| Choice::ShowServer(ServerId::new(id))),
+        "copy-endpoint" => Some(Choice::CopyEndpoint),
+        "pause" => match first {
+            Some(seconds) => seconds.parse().ok().map(|s| Choice::Pause(Some(s))),
+            None => Some(Choice::Pause(None)),
+        },
         "resume" => Some(Choice::Resume),
         "quit" => Some(Choice::Quit),
         _ => None,
@@ -186,7 +200,7 @@ mod desktop {
 mod tests {
     use drawbridge_model::ids::CallId;
 
-    use super::{CallRef, Choice, item_id, parse_choice};
+    use super::{CallRef, Choice, Screen, ServerId, item_id, parse_choice};
 
     #[test]
     fn a_choice_is_parsed_back_from_its_item_id() {
@@ -199,11 +213,15 @@ mod tests {
             Choice::Open,
             Choice::ShowApprovals,
             Choice::ShowMissed,
-            Choice::Pause,
+            Choice::ShowServer(ServerId::new("a:b")),
+            Choice::CopyEndpoint,
+            Choice::Pause(None),
+            Choice::Pause(Some(900)),
             Choice::Resume,
             Choice::Quit,
         ];
-        for choice in calls.into_iter().chain(plain) {
+        let screens = Screen::ALL.map(Choice::ShowScreen);
+        for choice in calls.into_iter().chain(plain).chain(screens) {
             assert_eq!(parse_choice(&item_id(&choice, "7.1")), Some(choice));
         }
         assert_eq!(parse_choice("line:7"), None);

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
 use tauri::{
     AppHandle, Manager, PhysicalPosition, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
     Window, WindowEvent,
@@ -43,28 +44,41 @@ pub(crate) enum Focus {
 /// Shows the main window, and creates it if necessary. Must not run on the main thread, except at
 /// the start of the app.
 pub(crate) fn show_main(app: &AppHandle) -> tauri::Result<()> {
+    show_at(app, "")
+}
+
+/// Shows the main window like [`show_main`], on the page with this hash, such as `#/calls`.
+pub(crate) fn show_page(app: &AppHandle, hash: &str) -> tauri::Result<()> {
+    if let Some(window) = app.get_webview_window(MAIN) {
+        window.eval(format!("location.hash = {}", Value::from(hash)))?;
+    }
+    show_at(app, hash)
+}
+
+/// Shows the main window. A new one begins with the page of the hash.
+fn show_at(app: &AppHandle, hash: &str) -> tauri::Result<()> {
     if let Some(window) = app.get_webview_window(MAIN) {
         window.unminimize()?;
         window.show()?;
         return window.set_focus();
     }
-    WebviewWindowBuilder::new(app, MAIN, WebviewUrl::App("index.html".into()))
-        .data_directory(WebviewFolder::of(app))
-        .on_navigation(is_ours)
-        .title(texts::PRODUCT_NAME)
-        .inner_size(1280.0, 800.0)
-        .min_inner_size(900.0, 600.0)
-        .build()?
-        .set_focus()
+    WebviewWindowBuilder::new(
+        app,
+        MAIN,
+        WebviewUrl::App(format!("index.html{hash}").into()),
+    )
+    .data_directory(WebviewFolder::of(app))
+    .on_navigation(is_ours)
+    .title(texts::PRODUCT_NAME)
+    .inner_size(1280.0, 800.0)
+    .min_inner_size(900.0, 600.0)
+    .build()?
+    .set_focus()
 }
 
-/// Shows the main window like [`show_main`], on the Approvals screen. A new window begins with this
-/// screen.
+/// Shows the main window like [`show_main`], on the Approvals screen.
 pub(crate) fn show_approvals(app: &AppHandle) -> tauri::Result<()> {
-    if let Some(window) = app.get_webview_window(MAIN) {
-        window.eval("location.hash = '#/approvals'")?;
-    }
-    show_main(app)
+    show_page(app, "#/approvals")
 }
 
 pub(crate) fn minimize_main(app: &AppHandle) -> tauri::Result<()> {

@@ -162,7 +162,7 @@ fn while_paused_no_call_runs_until_resumed() {
     let (app, endpoint) = start_hidden(&desktop);
     let call = app.begin_call(&endpoint, "everything__echo", &json!({"message": "knock"}));
     desktop.tray.wait_for_item("typescript → everything · echo");
-    desktop.tray.click("Pause all calls");
+    desktop.tray.click("Until you resume calls");
     let result = call.wait_for_result();
     assert!(
         result.is_error && result.text.contains("All calls are paused"),
@@ -253,7 +253,7 @@ fn pending_calls_share_one_notification() {
         .notifications
         .wait_for_summary("3 calls wait for you");
     assert_eq!(notification.actions, ["show", "default"]);
-    desktop.tray.click("Pause all calls");
+    desktop.tray.click("Until you resume calls");
     for call in calls {
         assert!(call.wait_for_result().is_error);
     }

@@ -481,6 +481,7 @@ impl Hub {
             hub.settings.clone(),
         ));
         tasks.spawn(disk_space::watch(Arc::downgrade(&hub)));
+        tasks.spawn(hub.drawbridge.clone().resume_on_time(hub.store.clone()));
         tasks.spawn(hub.tracer.clone().follow_settings());
         tasks.spawn(token_usage::store_regularly(
             hub.store.clone(),

@@ -7,7 +7,7 @@ use tokio::sync::broadcast;
 use super::{
     approval::ApprovalRequest,
     call::{Call, CallProgress},
-    ids::{CallId, PairingId, ServerId, SignInId},
+    ids::{CallId, PairingId, ServerId, SignInId, Timestamp},
     log::LogLine,
     pairing::PairingRequest,
     server::Transition,
@@ -74,6 +74,9 @@ pub enum Event {
     /// All calls were paused or resumed.
     DrawbridgeChanged {
         paused: bool,
+        /// When paused calls resume by themselves; absent if a person has to resume them.
+        #[serde(default)]
+        resumes_at: Option<Timestamp>,
     },
     /// A profile changed, or was assigned to other clients.
     ProfilesChanged,

@@ -19,7 +19,7 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use super::{Controller, Input};
 use crate::{
     desktop_actions::DesktopActions,
-    input::Choice,
+    input::{Choice, Screen},
     notifications::notice::Notice,
     overview::{Overview, ServerLine, Trouble},
     summary,
@@ -42,7 +42,10 @@ enum Effect {
     /// The title of the notification, or `None` if the notification was withdrawn.
     Notified(Option<String>),
     Decided(String, Verdict),
-    SetPaused(bool),
+    Paused(Option<u32>),
+    Resumed,
+    Copied(String),
+    PageShown(String),
     RefreshRequested(u64),
 }
 
@@ -98,8 +101,17 @@ impl DesktopActions for FakeDesktop {
     fn decide(&self, call: &summary::CallRef, verdict: Verdict) {
         self.record(Effect::Decided(call.id.to_string(), verdict));
     }
-    fn set_paused(&self, paused: bool) {
-        self.record(Effect::SetPaused(paused));
+    fn pause(&self, for_s: Option<u32>) {
+        self.record(Effect::Paused(for_s));
+    }
+    fn resume(&self) {
+        self.record(Effect::Resumed);
+    }
+    fn copy_text(&self, text: &str) {
+        self.record(Effect::Copied(text.to_owned()));
+    }
+    fn show_page(&self, hash: String) {
+        self.record(Effect::PageShown(hash));
     }
     fn refresh(&self, generation: u64) {
         self.record(Effect::RefreshRequested(generation));
@@ -727,10 +739,14 @@ async fn a_call_is_decided_as_it_was_seen() {
 async fn calls_are_paused_and_resumed() {
     let app = App::start(true).await;
     assert_eq!(
-        app.send_input(Input::Chosen(Choice::Pause)).await,
-        [Effect::SetPaused(true)]
+        app.send_input(Input::Chosen(Choice::Pause(Some(900))))
+            .await,
+        [Effect::Paused(Some(900))]
     );
-    let paused = Event::DrawbridgeChanged { paused: true };
+    let paused = Event::DrawbridgeChanged {
+        paused: true,
+        resumes_at: Some(Timestamp(0)),
+    };
     assert_eq!(
         app.send_event(paused.clone()).await,
         [event_sent(paused), Effect::Tray(TrayState::Paused)]
@@ -746,12 +762,43 @@ async fn calls_are_paused_and_resumed() {
     );
     assert_eq!(
         app.send_input(Input::Chosen(Choice::Resume)).await,
-        [Effect::SetPaused(false)]
+        [Effect::Resumed]
     );
-    let down = Event::DrawbridgeChanged { paused: false };
+    let down = Event::DrawbridgeChanged {
+        paused: false,
+        resumes_at: None,
+    };
     assert_eq!(
         app.send_event(down.clone()).await,
         [event_sent(down), Effect::Tray(TrayState::Idle)]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_menu_opens_pages_and_copies_the_address() {
+    let app = App::start(true).await;
+    let server = Choice::ShowServer(ServerId::new("a/b"));
+    assert_eq!(
+        app.send_input(Input::Chosen(server)).await,
+        [Effect::PageShown("#/servers/a%2Fb".into())]
+    );
+    let calls = Choice::ShowScreen(Screen::Calls);
+    assert_eq!(
+        app.send_input(Input::Chosen(calls)).await,
+        [Effect::PageShown("#/calls".into())]
+    );
+    let overview = Overview {
+        url: Some("http://127.0.0.1:8765/mcp".into()),
+        ..Overview::default()
+    };
+    app.send_input(Input::Refreshed {
+        generation: 0,
+        overview,
+    })
+    .await;
+    assert_eq!(
+        app.send_input(Input::Chosen(Choice::CopyEndpoint)).await,
+        [Effect::Copied("http://127.0.0.1:8765/mcp".into())]
     );
 }
 

@@ -3,11 +3,16 @@
 use std::iter;
 
 use drawbridge_model::{
-    approval::ApprovalRequest, pairing::PairingRequest, protocol::guarded::GuardedMethod,
+    approval::ApprovalRequest,
+    clock,
+    ids::{ServerId, Timestamp},
+    pairing::PairingRequest,
+    protocol::guarded::GuardedMethod,
 };
+use jiff::tz::TimeZone;
 
 use crate::{
-    input::Choice,
+    input::{Choice, Screen},
     overview::{Overview, ServerLine},
     summary::{self, CallRef, MAX_LINE_CHARS, display_line, display_name, display_server},
     texts,
@@ -16,6 +21,9 @@ use crate::{
 /// The most approvals and servers in the menu. The windows show all of them.
 const MAX_APPROVALS: usize = 5;
 const MAX_SERVERS: usize = 8;
+
+const QUARTER_HOUR_S: u32 = 15 * 60;
+const HOUR_S: u32 = 3600;
 
 /// The state that the tray's icon shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +68,14 @@ impl TrayView {
         items.extend([
             Item::Separator,
             action(Choice::Open, texts::OPEN),
-            pause_item(overview.paused),
+            action(Choice::ShowScreen(Screen::Calls), texts::CALLS),
+            action(Choice::ShowScreen(Screen::Settings), texts::SETTINGS),
         ]);
-        items.extend(server_items(&overview.servers));
+        if overview.url.is_some() {
+            items.push(action(Choice::CopyEndpoint, texts::COPY_ENDPOINT));
+        }
+        items.extend([Item::Separator, pause_item(overview.paused)]);
+        items.extend(server_items(overview));
         items.extend([Item::Separator, action(Choice::Quit, texts::QUIT)]);
         let waiting = overview.waiting.len();
         Self {
@@ -90,7 +103,12 @@ fn is_waiting(overview: &Overview) -> bool {
 
 fn status_line(overview: &Overview) -> String {
     match (overview.paused, overview.waiting.len(), &overview.trouble) {
-        (true, ..) => texts::ALL_CALLS_PAUSED.to_owned(),
+        (true, ..) => overview
+            .resumes_at
+            .and_then(format_time)
+            .map_or(texts::ALL_CALLS_PAUSED.to_owned(), |time| {
+                texts::all_calls_paused_until(&time)
+            }),
         (false, 0, _) if !overview.pairings.is_empty() => {
             texts::clients_ask(overview.pairings.len())
         }
@@ -107,8 +125,32 @@ fn pause_item(paused: bool) -> Item {
     if paused {
         action(Choice::Resume, texts::RESUME_CALLS)
     } else {
-        action(Choice::Pause, texts::PAUSE_ALL_CALLS)
+        let pause = |seconds, text| action(Choice::Pause(seconds), text);
+        Item::Menu(
+            texts::PAUSE_ALL_CALLS.to_owned(),
+            vec![
+                pause(Some(QUARTER_HOUR_S), texts::PAUSE_QUARTER_HOUR),
+                pause(Some(HOUR_S), texts::PAUSE_HOUR),
+                pause(None, texts::PAUSE_UNTIL_RESUMED),
+            ],
+        )
     }
+}
+
+/// Returns the local time of day of a moment, with the day if it is not today.
+fn format_time(at: Timestamp) -> Option<String> {
+    let zone = TimeZone::system();
+    let local = |at: Timestamp| {
+        let at = jiff::Timestamp::from_millisecond(at.0).ok()?;
+        Some(at.to_zoned(zone.clone()))
+    };
+    let (time, now) = (local(at)?, local(clock::now())?);
+    let format = if time.date() == now.date() {
+        "%H:%M"
+    } else {
+        "%-d %b, %H:%M"
+    };
+    Some(time.strftime(format).to_string())
 }
 
 fn approval_items(waiting: &[ApprovalRequest]) -> impl Iterator<Item = Item> {
@@ -167,19 +209,41 @@ fn detail_lines(request: &ApprovalRequest) -> Vec<String> {
     iter::once(arguments).chain(notes).collect()
 }
 
-fn server_items(servers: &[ServerLine]) -> impl Iterator<Item = Item> {
+/// Returns the items of the servers that were used last, which open their pages. Their order is
+/// that of all servers, so that a call seldom changes the menu, which may be open.
+fn server_items(overview: &Overview) -> impl Iterator<Item = Item> {
+    let servers = &overview.servers;
     let first = (!servers.is_empty()).then_some(Item::Separator);
-    let lines = servers.iter().take(MAX_SERVERS).map(|server| {
-        Item::Line(texts::server_state(
-            &display_server(&server.name, &server.id),
-            server.state.label(),
-        ))
+    let lines = select_recent(servers, &overview.recent).map(|server| {
+        Item::Action(
+            Choice::ShowServer(server.id.clone()),
+            texts::server_state(
+                &display_server(&server.name, &server.id),
+                server.state.label(),
+            ),
+        )
     });
     let more = servers.len().saturating_sub(MAX_SERVERS);
-    first
-        .into_iter()
-        .chain(lines)
-        .chain((more > 0).then(|| Item::Line(texts::more_servers(more))))
+    let more = (more > 0)
+        .then(|| Item::Action(Choice::ShowScreen(Screen::Servers), texts::show_more(more)));
+    first.into_iter().chain(lines).chain(more)
+}
+
+/// Returns at most [`MAX_SERVERS`] servers in their order: first those of `recent`, and then the
+/// others.
+fn select_recent<'a>(
+    servers: &'a [ServerLine],
+    recent: &[ServerId],
+) -> impl Iterator<Item = &'a ServerLine> {
+    let rank = |server: &ServerLine| {
+        let position = recent.iter().position(|id| *id == server.id);
+        position.unwrap_or(usize::MAX)
+    };
+    let mut selected: Vec<(usize, &ServerLine)> = servers.iter().enumerate().collect();
+    selected.sort_by_key(|(_, server)| rank(server));
+    selected.truncate(MAX_SERVERS);
+    selected.sort_by_key(|(position, _)| *position);
+    selected.into_iter().map(|(_, server)| server)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use arc_swap::ArcSwap;
 use drawbridge_model::{
     allowed_host::AllowedHost,
     builtin::BuiltIn,
+    ids::Timestamp,
     policy::{DefaultEffects, Effect, RequestKind},
     shared_folder::SharedFolder,
 };
@@ -39,7 +40,7 @@ macro_rules! stored_as_it_is {
     )*};
 }
 
-stored_as_it_is!(Effect bool Option<bool> String u16 u32 Vec<AllowedHost> Vec<SharedFolder> Vec<String>);
+stored_as_it_is!(Effect bool Option<bool> Option<Timestamp> String u16 u32 Vec<AllowedHost> Vec<SharedFolder> Vec<String>);
 
 /// Header names and their values, which must not be secrets themselves.
 impl SettingValue for BTreeMap<String, String> {
@@ -158,6 +159,8 @@ settings! {
     cache_ttl: Duration = Duration::from_secs(300), stored as "cache_ttl_s";
     /// Whether all calls are paused.
     paused: bool = false, stored as "paused";
+    /// When calls resume by themselves, or `None` if a person has to resume them.
+    paused_until: Option<Timestamp> = None, stored as "paused_until";
     /// The https URL of a document that describes this program to authorization servers, or an
     /// empty string for none.
     oauth_client_metadata_url: String = String::new(), stored as "oauth_client_metadata_url";
@@ -281,9 +284,20 @@ impl SettingsChange {
         change
     }
 
-    pub fn paused(paused: bool) -> Self {
+    /// Returns the change that pauses all calls, until a moment or until a person resumes them.
+    pub fn pause(until: Option<Timestamp>) -> Self {
         Self {
-            paused: Some(paused),
+            paused: Some(true),
+            paused_until: Some(until),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the change that resumes calls.
+    pub fn resume() -> Self {
+        Self {
+            paused: Some(false),
+            paused_until: Some(None),
             ..Self::default()
         }
     }

@@ -1391,7 +1391,11 @@ export type Done = Record<symbol, never>;
 /**
  * Whether all calls are paused.
  */
-export type DrawbridgeState = { paused: boolean, };
+export type DrawbridgeState = { paused: boolean, 
+/**
+ * When paused calls resume by themselves; absent if a person has to resume them.
+ */
+resumes_at: Timestamp | null, };
 
 /**
  * The past calls that a rule would have matched.
@@ -1473,7 +1477,11 @@ export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "un
 /**
  * An event. A front end that missed events (`lagged`) reads everything again.
  */
-export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "call_progressed", id: CallId, progress: CallProgress, } | { "kind": "clients_changed" } | { "kind": "memory_changed" } | { "kind": "pairing_requested", request: PairingRequest, } | { "kind": "pairing_ended", id: PairingId, } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, } | { "kind": "profiles_changed" } | { "kind": "hooks_changed" } | { "kind": "browsers_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
+export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "call_progressed", id: CallId, progress: CallProgress, } | { "kind": "clients_changed" } | { "kind": "memory_changed" } | { "kind": "pairing_requested", request: PairingRequest, } | { "kind": "pairing_ended", id: PairingId, } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, 
+/**
+ * When paused calls resume by themselves; absent if a person has to resume them.
+ */
+resumes_at: Timestamp | null, } | { "kind": "profiles_changed" } | { "kind": "hooks_changed" } | { "kind": "browsers_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
 
 /**
  * Up to 100 excluded entries of a server's lists, and the number of further entries.
@@ -2614,9 +2622,14 @@ notes: Array<string>, };
 
 /**
  * `drawbridge.pause`: blocks all calls. Calls that wait for approval are denied, and calls in
- * flight are aborted.
+ * flight are aborted. If calls are paused already, only the end of the pause changes.
  */
-export type PauseCalls = Record<symbol, never>;
+export type PauseCalls = { 
+/**
+ * How many seconds the pause lasts: a week at most. If absent, it lasts until a person resumes
+ * calls.
+ */
+for_s: number | null, };
 
 /**
  * `servers.pin`: finds which versions of the `floating` packages and images are in use now, and

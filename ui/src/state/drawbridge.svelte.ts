@@ -1,10 +1,12 @@
-/** Whether all calls are paused. */
+/** Whether all calls are paused, and until when. */
 
-import type { Event, Ipc } from "../ipc";
+import type { DrawbridgeState, Event, Ipc } from "../ipc";
 import { Reloader } from "./reloader";
 
 export class Drawbridge {
   paused = $state(false);
+  /** When paused calls resume by themselves; null if a person has to resume them. */
+  resumesAt = $state<number | null>(null);
   private readonly reloader = new Reloader(
     () => this.read(),
     (event) => this.apply(event),
@@ -20,19 +22,25 @@ export class Drawbridge {
     this.reloader.on(event);
   }
 
-  async pause(): Promise<void> {
-    this.paused = (await this.ipc.call("drawbridge.pause", {})).paused;
+  /** Pauses all calls for this many seconds, or until a person resumes them. */
+  async pause(seconds: number | null = null): Promise<void> {
+    this.set(await this.ipc.call("drawbridge.pause", { for_s: seconds }));
   }
 
   async resume(): Promise<void> {
-    this.paused = (await this.ipc.call("drawbridge.resume", {})).paused;
+    this.set(await this.ipc.call("drawbridge.resume", {}));
   }
 
   private apply(event: Event): void {
-    if (event.kind === "drawbridge_changed") this.paused = event.paused;
+    if (event.kind === "drawbridge_changed") this.set(event);
   }
 
   private async read(): Promise<void> {
-    this.paused = (await this.ipc.call("drawbridge.show", {})).paused;
+    this.set(await this.ipc.call("drawbridge.show", {}));
+  }
+
+  private set({ paused, resumes_at }: DrawbridgeState): void {
+    this.paused = paused;
+    this.resumesAt = resumes_at;
   }
 }

@@ -25,10 +25,26 @@ describe("a pause of all calls", () => {
   it("is shown as the hub reports it, also after a change in the tray", async () => {
     const hub = await open("#/logs", (fake) => (fake.paused = true));
     expect(screen.getByTestId("paused-banner")).toBeTruthy();
-    hub.emit({ kind: "drawbridge_changed", paused: false });
+    hub.emit({ kind: "drawbridge_changed", paused: false, resumes_at: null });
     await advanceTime(1);
     expect(screen.queryByTestId("paused-banner")).toBeNull();
     expect(screen.getByTestId<HTMLInputElement>("pause-calls").checked).toBe(false);
+  });
+
+  it("ends by itself at the time that a person chose", async () => {
+    const hub = await open("#/calls", (fake) => (fake.paused = true));
+    await user.click(screen.getByTestId("pause-quarter-hour"));
+    await advanceTime(1);
+    expect(listParams(hub, "drawbridge.pause")).toEqual([{ for_s: 900 }]);
+    expect(screen.getByTestId("paused-banner").textContent).toMatch(
+      /All calls are paused until \d\d:\d\d:\d\d \(15 min left\)\./,
+    );
+    await user.click(screen.getByTestId("pause-no-end"));
+    await advanceTime(900_000);
+    expect(screen.getByTestId("paused-banner").textContent).toContain("All calls are paused.");
+    await user.click(screen.getByTestId("pause-hour"));
+    await advanceTime(3_600_001);
+    expect(screen.queryByTestId("paused-banner")).toBeNull();
   });
 
   it("shows why it could not be ended", async () => {
@@ -46,7 +62,7 @@ describe("a pause of all calls", () => {
       fake.failures.set("drawbridge.show", new IpcError("forbidden", "not allowed")),
     );
     expect(screen.queryByTestId("paused-banner")).toBeNull();
-    hub.emit({ kind: "drawbridge_changed", paused: true });
+    hub.emit({ kind: "drawbridge_changed", paused: true, resumes_at: null });
     await advanceTime(1);
     expect(screen.getByTestId("paused-banner").textContent).toContain(
       "Resume calls in the main window",

@@ -1,17 +1,34 @@
 //! The drawbridge, which pauses and resumes all calls.
 
-use drawbridge_model::audit::AuditKind;
+use std::time::Duration;
+
+use drawbridge_model::{audit::AuditKind, clock, ids::Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{ApiError, Verb};
 use crate::hub::Hub;
 
+/// The longest pause that ends by itself: a week.
+const MAX_PAUSE_S: u32 = 7 * 24 * 3600;
+
 /// Whether all calls are paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DrawbridgeState {
     pub paused: bool,
+    /// When paused calls resume by themselves; absent if a person has to resume them.
+    #[serde(default)]
+    pub resumes_at: Option<Timestamp>,
+}
+
+impl DrawbridgeState {
+    fn of(hub: &Hub) -> Self {
+        Self {
+            paused: hub.drawbridge.is_paused(),
+            resumes_at: hub.drawbridge.resumes_at(),
+        }
+    }
 }
 
 /// `drawbridge.show`: whether all calls are paused.
@@ -20,10 +37,15 @@ pub struct DrawbridgeState {
 pub struct ShowDrawbridge {}
 
 /// `drawbridge.pause`: blocks all calls. Calls that wait for approval are denied, and calls in
-/// flight are aborted.
+/// flight are aborted. If calls are paused already, only the end of the pause changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct PauseCalls {}
+#[serde(default, deny_unknown_fields)]
+pub struct PauseCalls {
+    /// How many seconds the pause lasts: a week at most. If absent, it lasts until a person resumes
+    /// calls.
+    pub for_s: Option<u32>,
+}
 
 /// `drawbridge.resume`: allows calls again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,9 +56,7 @@ impl Verb for ShowDrawbridge {
     type Answer = DrawbridgeState;
 
     async fn run(self, hub: &Hub) -> Result<DrawbridgeState, ApiError> {
-        Ok(DrawbridgeState {
-            paused: hub.drawbridge.is_paused(),
-        })
+        Ok(DrawbridgeState::of(hub))
     }
 }
 
@@ -44,9 +64,18 @@ impl Verb for PauseCalls {
     type Answer = DrawbridgeState;
 
     async fn run(self, hub: &Hub) -> Result<DrawbridgeState, ApiError> {
-        hub.store.append_audit(AuditKind::Paused, &json!({}));
-        hub.drawbridge.pause().await?;
-        Ok(DrawbridgeState { paused: true })
+        if self.for_s.is_some_and(|s| s == 0 || s > MAX_PAUSE_S) {
+            return Err(ApiError::invalid(format!(
+                "a pause lasts from 1 to {MAX_PAUSE_S} seconds, or until somebody resumes calls"
+            )));
+        }
+        let resumes_at = self
+            .for_s
+            .map(|s| clock::time_after(Duration::from_secs(s.into())));
+        let data = resumes_at.map_or(json!({}), |at| json!({"resumes_at": at}));
+        hub.store.append_audit(AuditKind::Paused, &data);
+        hub.drawbridge.pause(resumes_at).await?;
+        Ok(DrawbridgeState::of(hub))
     }
 }
 
@@ -56,6 +85,6 @@ impl Verb for ResumeCalls {
     async fn run(self, hub: &Hub) -> Result<DrawbridgeState, ApiError> {
         hub.drawbridge.resume().await?;
         hub.store.append_audit(AuditKind::Resumed, &json!({}));
-        Ok(DrawbridgeState { paused: false })
+        Ok(DrawbridgeState::of(hub))
     }
 }

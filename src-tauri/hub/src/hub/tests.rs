@@ -120,7 +120,7 @@ async fn a_change_of_a_setting_during_a_pause_does_not_end_the_pause() {
     };
     // The pause is polled first, and is being written when the change begins.
     let (paused, changed) = tokio::join!(
-        test_hub.run(drawbridge::PauseCalls {}),
+        test_hub.run(drawbridge::PauseCalls::default()),
         test_hub.run(change)
     );
     paused.expect("paused");

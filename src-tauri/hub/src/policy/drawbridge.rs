@@ -1,47 +1,78 @@
 //! The drawbridge pauses all calls: while they are paused, no call is sent, and calls in flight are
-//! aborted.
+//! aborted. A pause lasts until a person resumes calls, or until a time that the person chose.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use drawbridge_model::event::{Event, Events};
+use drawbridge_model::{
+    audit::AuditKind,
+    clock,
+    event::{Event, Events},
+    ids::Timestamp,
+};
 use drawbridge_store::{
-    StoreError,
+    Store, StoreError,
     settings::{Settings, SettingsChange},
 };
-use tokio::sync::watch;
+use serde_json::json;
+use tokio::{
+    sync::watch,
+    time::{sleep, timeout},
+};
+
+/// The most time between two looks at the clock while a pause has an end. A timer stands still
+/// while the computer sleeps, but the clock does not.
+const CLOCK_INTERVAL: Duration = Duration::from_secs(20);
+/// The delay before calls are resumed again after the state could not be stored.
+const RETRY_DELAY: Duration = Duration::from_secs(10);
+
+/// A pause of all calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Pause {
+    /// When calls resume by themselves, or `None` if a person has to resume them.
+    resumes_at: Option<Timestamp>,
+}
 
 /// Whether calls are paused. The state survives restarts. Cheap to clone.
 #[derive(Clone)]
 pub struct Drawbridge {
     settings: Settings,
     events: Events,
-    is_paused: Arc<watch::Sender<bool>>,
+    pause: Arc<watch::Sender<Option<Pause>>>,
     /// Held while a change is stored, so that the stored state is the latest one.
     write_lock: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Drawbridge {
     pub fn new(settings: Settings, events: Events) -> Self {
-        let is_paused = Arc::new(watch::Sender::new(settings.get().paused));
+        let stored = settings.get();
+        let pause = stored.paused.then_some(Pause {
+            resumes_at: stored.paused_until,
+        });
         Self {
             settings,
             events,
-            is_paused,
+            pause: Arc::new(watch::Sender::new(pause)),
             write_lock: Arc::default(),
         }
     }
 
     pub fn is_paused(&self) -> bool {
-        *self.is_paused.borrow()
+        self.pause.borrow().is_some()
+    }
+
+    /// Returns when paused calls resume by themselves, or `None` if calls are not paused, or if a
+    /// person has to resume them.
+    pub fn resumes_at(&self) -> Option<Timestamp> {
+        self.pause.borrow().and_then(|pause| pause.resumes_at)
     }
 
     /// Waits until all calls are paused. Returns at once if they are paused already.
     pub async fn wait_until_paused(&self) {
         // An error means that the sender is gone, so calls can no longer be paused.
         if self
-            .is_paused
+            .pause
             .subscribe()
-            .wait_for(|is_paused| *is_paused)
+            .wait_for(Option::is_some)
             .await
             .is_err()
         {
@@ -49,20 +80,22 @@ impl Drawbridge {
         }
     }
 
-    /// Pauses all calls at once, even if the new state cannot be stored.
+    /// Pauses all calls at once, even if the new state cannot be stored. Calls resume at
+    /// `resumes_at` or, if it is `None`, when a person resumes them.
     ///
     /// # Errors
-    /// Returns an error if the state cannot be stored. The pause then lasts until the next restart.
-    pub async fn pause(&self) -> Result<(), StoreError> {
-        self.is_paused.send_replace(true);
-        self.events
-            .publish(Event::DrawbridgeChanged { paused: true });
+    /// Returns an error if the state cannot be stored. The pause then lasts until the next restart
+    /// at the latest.
+    pub async fn pause(&self, resumes_at: Option<Timestamp>) -> Result<(), StoreError> {
+        let pause = Some(Pause { resumes_at });
+        self.pause.send_replace(pause);
+        self.publish();
         tracing::warn!("all calls are paused");
         let _one_at_a_time = self.write_lock.lock().await;
         // A change that was being stored meanwhile may have ended the pause.
-        self.is_paused.send_replace(true);
+        self.pause.send_replace(pause);
         self.settings
-            .change(SettingsChange::paused(true))
+            .change(SettingsChange::pause(resumes_at))
             .await
             .map(drop)
     }
@@ -73,11 +106,71 @@ impl Drawbridge {
     /// Returns an error if the state cannot be stored. Calls then stay paused.
     pub async fn resume(&self) -> Result<(), StoreError> {
         let _one_at_a_time = self.write_lock.lock().await;
-        self.settings.change(SettingsChange::paused(false)).await?;
-        self.is_paused.send_replace(false);
-        self.events
-            .publish(Event::DrawbridgeChanged { paused: false });
+        self.settings.change(SettingsChange::resume()).await?;
+        self.pause.send_replace(None);
+        self.publish();
         tracing::info!("calls are resumed");
         Ok(())
     }
+
+    /// Resumes calls each time a pause is over. Runs until the hub aborts it.
+    pub async fn resume_on_time(self, store: Store) {
+        let mut changes = self.pause.subscribe();
+        loop {
+            let pause = *changes.borrow_and_update();
+            let Some(resumes_at) = pause.and_then(|pause| pause.resumes_at) else {
+                if changes.changed().await.is_err() {
+                    return;
+                }
+                continue;
+            };
+            let remaining = resumes_at.0.saturating_sub(clock::now().0);
+            if let Ok(remaining @ 1..) = u64::try_from(remaining) {
+                let wait = Duration::from_millis(remaining).min(CLOCK_INTERVAL);
+                let _ = timeout(wait, changes.changed()).await;
+                continue;
+            }
+            match self.end(pause).await {
+                Ok(true) => store.append_audit(AuditKind::Resumed, &json!({"automatic": true})),
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::warn!("calls stay paused, because this cannot be stored: {error}");
+                    sleep(RETRY_DELAY).await;
+                }
+            }
+        }
+    }
+
+    /// Resumes calls if they are still paused by `pause`. Returns whether they were.
+    async fn end(&self, pause: Option<Pause>) -> Result<bool, StoreError> {
+        let _one_at_a_time = self.write_lock.lock().await;
+        if *self.pause.borrow() != pause {
+            return Ok(false);
+        }
+        self.settings.change(SettingsChange::resume()).await?;
+        // A person may have begun another pause meanwhile, which is stored next.
+        let ended = self.pause.send_if_modified(|current| {
+            let ends = *current == pause;
+            if ends {
+                *current = None;
+            }
+            ends
+        });
+        if ended {
+            self.publish();
+            tracing::info!("calls are resumed, because the pause is over");
+        }
+        Ok(ended)
+    }
+
+    fn publish(&self) {
+        let pause = *self.pause.borrow();
+        self.events.publish(Event::DrawbridgeChanged {
+            paused: pause.is_some(),
+            resumes_at: pause.and_then(|pause| pause.resumes_at),
+        });
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,14 @@
-use drawbridge_model::{approval::ApprovalRequest, ids::ServerId, server::ServerState};
+use std::time::Duration;
+
+use drawbridge_model::{approval::ApprovalRequest, clock, ids::ServerId, server::ServerState};
 
 use super::{Item, TrayState, TrayView};
 use crate::{
     controller::tests::{pairing, request},
-    input::Choice,
+    input::{Choice, Screen},
     overview::{Overview, ServerLine, Trouble},
     summary::CallRef,
+    texts,
 };
 
 fn servers(count: usize) -> Vec<ServerLine> {
@@ -26,6 +29,21 @@ fn action(choice: Choice, text: &str) -> Item {
     Item::Action(choice, text.to_owned())
 }
 
+fn server_item(id: &str, text: &str) -> Item {
+    action(Choice::ShowServer(ServerId::new(id)), text)
+}
+
+fn pause_menu() -> Item {
+    Item::Menu(
+        "Pause all calls".into(),
+        vec![
+            action(Choice::Pause(Some(900)), "For 15 minutes"),
+            action(Choice::Pause(Some(3600)), "For an hour"),
+            action(Choice::Pause(None), "Until you resume calls"),
+        ],
+    )
+}
+
 #[test]
 fn an_idle_tray_offers_to_open_and_to_quit() {
     let view = TrayView::new(&Overview::default());
@@ -38,7 +56,10 @@ fn an_idle_tray_offers_to_open_and_to_quit() {
             line("No calls wait for you"),
             Item::Separator,
             action(Choice::Open, "Open Drawbridge"),
-            action(Choice::Pause, "Pause all calls"),
+            action(Choice::ShowScreen(Screen::Calls), "Calls"),
+            action(Choice::ShowScreen(Screen::Settings), "Settings"),
+            Item::Separator,
+            pause_menu(),
             Item::Separator,
             action(Choice::Quit, "Quit Drawbridge"),
         ]
@@ -56,7 +77,9 @@ fn submenu(request: ApprovalRequest) -> Vec<Item> {
         ..Overview::default()
     });
     let submenus = view.items.into_iter().filter_map(|item| {
-        if let Item::Menu(_, items) = item {
+        if let Item::Menu(label, items) = item
+            && label != texts::PAUSE_ALL_CALLS
+        {
             Some(items)
         } else {
             None
@@ -99,9 +122,12 @@ fn a_waiting_call_is_listed_first_and_can_be_decided() {
             ),
             Item::Separator,
             action(Choice::Open, "Open Drawbridge"),
-            action(Choice::Pause, "Pause all calls"),
+            action(Choice::ShowScreen(Screen::Calls), "Calls"),
+            action(Choice::ShowScreen(Screen::Settings), "Settings"),
             Item::Separator,
-            line("server-0: Idle"),
+            pause_menu(),
+            Item::Separator,
+            server_item("server-0", "server-0: Idle"),
             Item::Separator,
             action(Choice::Quit, "Quit Drawbridge"),
         ]
@@ -177,11 +203,7 @@ fn paused_calls_are_shown_before_everything_else() {
         [line("All calls are paused"), line("1 server has an error")]
     );
     assert!(view.items.contains(&action(Choice::Resume, "Resume calls")));
-    assert!(
-        !view
-            .items
-            .contains(&action(Choice::Pause, "Pause all calls"))
-    );
+    assert!(!view.items.contains(&pause_menu()));
 }
 
 #[test]
@@ -216,7 +238,8 @@ fn a_server_has_the_label_of_its_state() {
         "Files (ID files): Closed",
         "Files (ID files): Needs sign-in",
     ] {
-        assert!(view.items.contains(&line(text)), "{text}: {view:?}");
+        let item = server_item("files", text);
+        assert!(view.items.contains(&item), "{text}: {view:?}");
     }
 }
 
@@ -231,7 +254,7 @@ fn long_lists_are_cut_and_say_so() {
     assert_eq!(
         view.items
             .iter()
-            .filter(|item| matches!(item, Item::Menu(..)))
+            .filter(|item| matches!(item, Item::Menu(label, _) if *label != texts::PAUSE_ALL_CALLS))
             .count(),
         5
     );
@@ -239,7 +262,56 @@ fn long_lists_are_cut_and_say_so() {
         view.items
             .contains(&action(Choice::ShowApprovals, "2 more…"))
     );
-    assert!(view.items.contains(&line("2 more")));
+    let more_servers = action(Choice::ShowScreen(Screen::Servers), "2 more…");
+    assert!(view.items.contains(&more_servers));
+}
+
+#[test]
+fn the_servers_used_last_are_listed_in_the_order_of_all_servers() {
+    let view = TrayView::new(&Overview {
+        servers: servers(10),
+        recent: vec![ServerId::new("server-9"), ServerId::new("server-0")],
+        ..Overview::default()
+    });
+    let listed: Vec<&str> = view
+        .items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Action(Choice::ShowServer(id), _) => Some(id.as_str()),
+            Item::Action(..) | Item::Line(_) | Item::Menu(..) | Item::Separator => None,
+        })
+        .collect();
+    let expected = [0, 1, 2, 3, 4, 5, 6, 9].map(|i| format!("server-{i}"));
+    assert_eq!(listed, expected);
+}
+
+#[test]
+fn a_pause_with_an_end_names_it_in_the_first_line() {
+    let later = clock::time_after(Duration::from_secs(900));
+    let view = TrayView::new(&Overview {
+        paused: true,
+        resumes_at: Some(later),
+        ..Overview::default()
+    });
+    assert!(
+        view.tooltip.starts_with("All calls are paused until ") && view.tooltip.contains(':'),
+        "{}",
+        view.tooltip
+    );
+}
+
+#[test]
+fn the_address_is_offered_if_the_hub_listens() {
+    let copy = action(Choice::CopyEndpoint, "Copy endpoint address");
+    let offers = |url: Option<&str>| {
+        let overview = Overview {
+            url: url.map(str::to_owned),
+            ..Overview::default()
+        };
+        TrayView::new(&overview).items.contains(&copy)
+    };
+    assert!(offers(Some("http://127.0.0.1:8765/mcp")));
+    assert!(!offers(None));
 }
 
 #[test]

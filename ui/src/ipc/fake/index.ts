@@ -30,6 +30,7 @@ import type {
   SecretValues,
   ServerSpec,
   ServerView,
+  DrawbridgeState,
   RunningCallView,
   SettingsView,
   SignIn,
@@ -88,6 +89,9 @@ export class FakeHub implements Ipc {
   pairings: PairingRequest[] = [];
   browsers: BrowserView[] = data.browsers();
   paused = false;
+  /** When paused calls resume by themselves. */
+  resumesAt: number | null = null;
+  private resumeTimer: ReturnType<typeof setTimeout> | undefined;
   /** Why the HTTP listener does not listen. */
   httpError = "";
   diskError = "";
@@ -320,8 +324,8 @@ export class FakeHub implements Ipc {
       this.imports.undo(params.change) ?? this.clientFiles.verbs["config.undo"](params),
     ...pairing(this),
     ...sampling(this),
-    "drawbridge.show": () => ({ paused: this.paused }),
-    "drawbridge.pause": () => this.setPaused(true),
+    "drawbridge.show": () => ({ paused: this.paused, resumes_at: this.resumesAt }),
+    "drawbridge.pause": ({ for_s }) => this.setPaused(true, for_s),
     "drawbridge.resume": () => this.setPaused(false),
     "audit.export": () => ({ calls: [], next: null }),
     "audit.list": ({ kind, before, limit }) => {
@@ -1095,9 +1099,14 @@ export class FakeHub implements Ipc {
       throw new IpcError("invalid", "the rule must match the call that it approves");
   }
 
-  private setPaused(paused: boolean): { paused: boolean } {
+  private setPaused(paused: boolean, seconds: number | null = null): DrawbridgeState {
+    clearTimeout(this.resumeTimer);
     this.paused = paused;
-    this.emit({ kind: "drawbridge_changed", paused: paused });
+    this.resumesAt = seconds === null ? null : Date.now() + seconds * 1000;
+    if (seconds !== null)
+      this.resumeTimer = setTimeout(() => this.setPaused(false), seconds * 1000);
+    const state = { paused, resumes_at: this.resumesAt };
+    this.emit({ kind: "drawbridge_changed", ...state });
     if (paused)
       for (const request of this.waiting)
         this.end(request, {
@@ -1106,7 +1115,7 @@ export class FakeHub implements Ipc {
           reason: "All calls are paused.",
           outcome: "not_sent",
         });
-    return { paused: paused };
+    return state;
   }
 
   private denyPaused(request: ApprovalRequest): ApprovalRequest {

@@ -37,6 +37,15 @@ export const shell = {
   pauseAllCalls: "Pause all calls",
   resumeCalls: "Resume calls",
   allCallsPaused: "All calls are paused.",
+  allCallsPausedUntil: (time: string, left: string) =>
+    `All calls are paused until ${time} (${left}).`,
+  /** Choices of when paused calls resume by themselves. */
+  pauseFor: {
+    label: "When calls resume",
+    quarterHour: "Resume in 15 minutes",
+    hour: "Resume in an hour",
+    noEnd: "Keep paused",
+  },
 
   listening: "Listening",
   notListening: "Not listening",

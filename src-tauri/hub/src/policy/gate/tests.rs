@@ -412,7 +412,7 @@ async fn a_held_result_is_withheld_if_calls_are_paused_and_its_call_counts_as_ru
         .await
     });
     fixture.waiting_request().await;
-    fixture.gate.drawbridge.pause().await.expect("paused");
+    fixture.gate.drawbridge.pause(None).await.expect("paused");
     let refusal = released
         .await
         .expect("released")
