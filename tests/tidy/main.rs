@@ -43,7 +43,7 @@ const MODULE_ORDERS: &[(&str, &[&[&str]])] = &[
                 "lines",
             ],
             &["oauth", "transport"],
-            &["webhook"],
+            &["download", "webhook"],
             &[
                 "connection",
                 "connection_change",
