@@ -31,6 +31,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("path", path),
     ("raw_object", raw_object),
     ("redactor", redactor),
+    ("registry_page", registry_page),
     ("rule", rule),
     ("schema", schema),
     ("server_events", server_events),
@@ -103,6 +104,15 @@ fn raw_object(input: &[u8]) {
 fn redactor(input: &[u8]) {
     store::redactor(&String::from_utf8_lossy(input));
     store::redactor(&Choices::new(input).value());
+}
+
+/// An answer of the official registry: the input itself, and a page with generated entries.
+fn registry_page(input: &[u8]) {
+    hub::registry_page(input);
+    let value = Choices::new(input).value();
+    let server = format!(r#"{{"name":"a/b","remotes":{value},"packages":{value}}}"#);
+    let page = format!(r#"{{"servers":[{{"server":{server},"_meta":{value}}},{value}]}}"#);
+    hub::registry_page(page.as_bytes());
 }
 
 /// The conditions of a rule, and the arguments of a call: the first line, and the rest.

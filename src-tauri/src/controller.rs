@@ -229,6 +229,7 @@ impl<D: DesktopActions> Controller<D> {
             | Event::PolicyChanged
             | Event::ProfilesChanged
             | Event::HooksChanged
+            | Event::OfficialRegistryChanged
             | Event::BrowsersChanged
             | Event::SessionChanged { .. }
             | Event::CallProgressed { .. }

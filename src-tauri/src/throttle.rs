@@ -49,6 +49,7 @@ impl Throttle {
             | Event::PolicyChanged
             | Event::ProfilesChanged
             | Event::HooksChanged
+            | Event::OfficialRegistryChanged
             | Event::BrowsersChanged
             | Event::SessionChanged { .. }
             | Event::SettingsChanged

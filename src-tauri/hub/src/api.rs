@@ -26,6 +26,7 @@ pub mod metrics;
 pub mod pairing;
 pub mod policy;
 pub mod profiles;
+pub mod registry;
 pub mod sampling;
 pub mod screens;
 pub mod secrets;
@@ -174,6 +175,9 @@ verbs! {
     "profiles.put" => profiles::PutProfile,
     "profiles.remove" => profiles::RemoveProfile,
     "profiles.assign" => profiles::AssignProfile,
+    "registry.search" => registry::SearchRegistry,
+    "registry.show" => registry::ShowPublishedServer,
+    "registry.refresh" => registry::RefreshRegistry,
     "sampling.show" => sampling::ShowSampling,
     "sampling.change" => sampling::ChangeSampling,
     "sampling.check" => sampling::CheckSampling,

@@ -12,7 +12,7 @@ use crate::{
     hooks::HookError,
     pairing::UnknownPairing,
     policy::{DecideError, PolicyError, QueueError, RuleError, VerdictError},
-    registry::RegistryError,
+    registry::{RegistryError, official::OfficialRegistryError},
 };
 
 /// The kind of a failure. A program may branch on the code, never on the message.
@@ -132,6 +132,18 @@ impl From<RegistryError> for ApiError {
             | RegistryError::Overwritten(_) => ErrorCode::Conflict,
             RegistryError::Unknown(_) => ErrorCode::NotFound,
             RegistryError::Io { .. } | RegistryError::Store(_) => ErrorCode::Unavailable,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<OfficialRegistryError> for ApiError {
+    fn from(error: OfficialRegistryError) -> Self {
+        let code = match &error {
+            OfficialRegistryError::Off => ErrorCode::Conflict,
+            OfficialRegistryError::Download { .. }
+            | OfficialRegistryError::Page { .. }
+            | OfficialRegistryError::Store(_) => ErrorCode::Unavailable,
         };
         Self::new(code, error.to_string())
     }

@@ -14,6 +14,11 @@ pub fn manifest(text: &str) {
     registry::manifest::properties::a_manifest_has_only_its_own_secrets(text);
 }
 
+/// Checks an answer of the official registry.
+pub fn registry_page(answer: &[u8]) {
+    registry::official::properties::a_page_has_only_manifests(answer);
+}
+
 /// Checks the folder of a rule, and a path in the arguments of a call.
 pub fn path(folder: &str, path: &str) {
     policy::conditions::properties::what_must_be_inside_may_be_inside(folder, path);

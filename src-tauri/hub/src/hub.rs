@@ -73,7 +73,7 @@ use crate::{
     pairing::Pairings,
     pipeline::{ClientRequests, Pipeline},
     policy::{Drawbridge, Gate, PolicyEditor, Queue, Rules},
-    registry::{BrokenFile, Grant, Registry, RegistryError, Watch},
+    registry::{BrokenFile, Grant, Registry, RegistryError, Watch, official::OfficialRegistry},
     roots::Roots,
     router::{Router, is_tool_error},
     sampling::Sampling,
@@ -99,6 +99,7 @@ pub struct Hub {
     pub(crate) pairings: Pairings,
     pub(crate) sessions: ClientSessions,
     pub(crate) registry: Registry,
+    pub(crate) official_registry: OfficialRegistry,
     pub(crate) pool: Pool,
     pub(crate) catalog: Catalog,
     pub(crate) rules: Rules,
@@ -405,6 +406,11 @@ impl Hub {
             store.clone(),
         );
         let hub = Arc::new(Self {
+            official_registry: OfficialRegistry::new(
+                store.clone(),
+                settings.clone(),
+                events.clone(),
+            ),
             access_reports,
             pairings: Pairings::new(store.clone(), events.clone()),
             sessions: ClientSessions::new(events.clone()),

@@ -8,6 +8,7 @@ pub mod docling_spec;
 mod import;
 mod look_alike;
 pub mod manifest;
+pub mod official;
 pub mod presets;
 mod spec_file;
 mod watch;

@@ -80,6 +80,8 @@ pub enum Event {
     },
     /// A profile changed, or was assigned to other clients.
     ProfilesChanged,
+    /// The copy of the official registry's list changed, or a refresh of it began or ended.
+    OfficialRegistryChanged,
     /// A hook was changed, or has run.
     HooksChanged,
     /// A browser signed in, or was signed out.

@@ -33,6 +33,7 @@ pub mod policy;
 pub mod profile;
 pub mod program;
 pub mod protocol;
+pub mod published;
 pub mod random;
 pub mod reference;
 pub mod runtime;

@@ -118,6 +118,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "disabled_rules",
         include_str!("migrations/0030_disabled_rules.sql"),
     ),
+    (
+        32,
+        "published_servers",
+        include_str!("migrations/0032_published_servers.sql"),
+    ),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {
@@ -209,6 +214,7 @@ async fn check_readable(pool: &SqlitePool) -> Result<(), sqlx::Error> {
         let condition = match table.as_str() {
             "call" => "WHERE outcome = ''",
             "audit" => "WHERE kind = ''",
+            "published_server" => "WHERE document = ''",
             _ => "",
         };
         let sql = format!("SELECT * FROM \"{table}\" {condition}");

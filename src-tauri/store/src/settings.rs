@@ -15,6 +15,9 @@ use tokio::sync::watch;
 
 use crate::{Store, StoreError, table::setting::StoredSetting};
 
+/// The base URL of the official registry of the MCP project.
+pub const OFFICIAL_REGISTRY_URL: &str = "https://registry.modelcontextprotocol.io";
+
 /// The value of a setting, and the form in which it is stored.
 trait SettingValue: Sized {
     type Stored: Serialize + DeserializeOwned;
@@ -208,6 +211,8 @@ settings! {
     sampling_tokens_per_day: u32 = 200_000, stored as "sampling_tokens_per_day";
     /// Whether a person is asked on screen for the input that a client cannot ask for.
     elicitation_forms: bool = true, stored as "elicitation_forms";
+    /// The base URL of the official registry, without a slash at its end; empty to turn it off.
+    official_registry_url: String = OFFICIAL_REGISTRY_URL.to_owned(), stored as "official_registry_url";
     /// The folders that servers get as roots if the client has none, as `file://` URLs.
     roots: Vec<String> = Vec::new(), stored as "roots";
 }

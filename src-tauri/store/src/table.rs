@@ -13,6 +13,7 @@ pub mod definition;
 pub mod hook;
 pub mod memory;
 pub mod profile;
+pub mod published_server;
 pub mod rule;
 pub mod sampling_usage;
 pub mod server;

@@ -136,6 +136,12 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ("profiles.put", Entries(&[ProfileChanged])),
     ("profiles.remove", Entries(&[ProfileChanged])),
     ("profiles.assign", Entries(&[ProfileChanged])),
+    ("registry.search", READS),
+    ("registry.show", READS),
+    (
+        "registry.refresh",
+        Nothing("reads a public list into a cache, and changes nothing else"),
+    ),
     ("sampling.show", READS),
     (
         "sampling.change",

@@ -40,6 +40,8 @@ pub use manifests::{
 pub use sign_in::{AwaitSignIn, CancelSignIn, SignInServer, SignOutServer};
 pub use usage::{ServerUsage, ShowUsage};
 
+pub(super) use manifests::manifest_view;
+
 use drawbridge_jsonrpc::rpc::Reply;
 use drawbridge_upstream::transport::process::program;
 

@@ -17,7 +17,7 @@ use drawbridge_model::{
     secret::KeyringStatus,
 };
 use drawbridge_store::{secrets, settings::SettingsChange};
-use drawbridge_upstream::oauth;
+use drawbridge_upstream::{Downloader, oauth};
 use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -64,6 +64,8 @@ pub struct SettingsView {
     /// Whether Drawbridge asks a person for the input that a server requests, if the client cannot
     /// ask for it.
     pub elicitation_forms: bool,
+    /// The address of the official registry; empty if it is turned off.
+    pub official_registry_url: String,
     pub version: String,
     pub data_dir: String,
     /// The URL that clients connect to; none if no listener runs.
@@ -110,6 +112,9 @@ pub struct ChangeSettings {
     /// At most 50 folders, as absolute paths or `file://` URLs.
     pub roots: Option<Vec<String>>,
     pub elicitation_forms: Option<bool>,
+    /// The https URL of the official registry or of another one with the same API, or an http URL
+    /// on this machine; empty to turn it off.
+    pub official_registry_url: Option<String>,
 }
 
 impl Verb for ShowSettings {
@@ -147,6 +152,11 @@ impl Verb for ChangeSettings {
                 .transpose()?,
             roots: self.roots.as_deref().map(check_roots).transpose()?,
             elicitation_forms: self.elicitation_forms,
+            official_registry_url: self
+                .official_registry_url
+                .as_deref()
+                .map(check_official_registry)
+                .transpose()?,
             ..SettingsChange::default()
         };
         let changed = hub.settings.change(change).await?;
@@ -181,6 +191,24 @@ fn check_metadata_url(url: String) -> Result<String, ApiError> {
     }
     Err(ApiError::invalid(
         "'oauth_client_metadata_url' must be an https URL with a path and without a fragment, or empty",
+    ))
+}
+
+/// Returns the address of an official registry without the spaces around it and without a slash at
+/// its end.
+///
+/// # Errors
+/// Returns an error if the address is neither empty, nor an https URL or an http URL on this machine
+/// that has no query and no fragment.
+fn check_official_registry(url: &str) -> Result<String, ApiError> {
+    let url = url.trim().trim_end_matches('/');
+    let is_allowed = |url: &Url| url.query().is_none() && url.fragment().is_none();
+    let is_reachable = || Downloader::new(url).is_ok();
+    if url.is_empty() || (Url::parse(url).is_ok_and(|url| is_allowed(&url)) && is_reachable()) {
+        return Ok(url.to_owned());
+    }
+    Err(ApiError::invalid(
+        "'official_registry_url' must be an https URL, or an http URL on this computer, without a user, a query or a fragment, or empty to turn the official registry off",
     ))
 }
 
@@ -356,6 +384,7 @@ async fn settings_view(hub: &Hub) -> SettingsView {
         started_with_hosts: hub.started_with_hosts().to_vec(),
         roots: values.roots,
         elicitation_forms: values.elicitation_forms,
+        official_registry_url: values.official_registry_url,
         version: env!("CARGO_PKG_VERSION").into(),
         data_dir: hub.data_dir().display().to_string(),
         url: hub.client_url(),

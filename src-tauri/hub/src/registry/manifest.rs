@@ -169,6 +169,20 @@ pub fn is_registration(text: &str) -> bool {
     read_members(text).is_ok_and(|value| registration::is_registration(&value))
 }
 
+/// Reads a `server.json` that the official registry published. It is read as nothing else, because
+/// other formats may name files of this computer.
+///
+/// # Errors
+/// Returns an error if the text is no `server.json`, or offers nothing to start or to connect to.
+pub fn read_published(document: &str) -> Result<Manifest, ManifestError> {
+    let manifest = server_json::read(serde_json::from_str(document)?)?;
+    if manifest.choices.is_empty() {
+        Err(ManifestError::NoServers)
+    } else {
+        Ok(manifest)
+    }
+}
+
 /// Reads a `server.json` that is already parsed.
 pub(super) fn read_server_json(value: Map<String, Value>) -> Result<Manifest, ManifestError> {
     server_json::read(value)

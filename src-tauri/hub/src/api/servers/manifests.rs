@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{SecretValues, ServerSpec};
 use crate::{
-    api::{ApiError, Verb},
+    api::{ApiError, Verb, registry},
     hub::Hub,
     registry::{
         manifest::{self, Choice, FillError, FilledSpec, Manifest, ManifestError},
@@ -27,6 +27,9 @@ use crate::{
 pub enum ManifestSource {
     /// The id of a preset that comes with Drawbridge.
     Preset(String),
+    /// The full name of a server that the official registry published, such as
+    /// `io.github.owner/server`.
+    Published(String),
     /// The text of a `server.json` or a `plugin.json`.
     Text(String),
     /// The absolute path of a file, or of a folder with a `plugin.json` or a `server.json`, on the
@@ -162,23 +165,16 @@ impl Verb for CheckRuntimes {
 impl Verb for ReadManifest {
     type Answer = ManifestView;
 
-    async fn run(self, _: &Hub) -> Result<ManifestView, ApiError> {
-        let manifest = read(&self.source)?;
-        Ok(ManifestView {
-            title: manifest.server_name().to_owned(),
-            choices: manifest.choices.iter().map(choice_view).collect(),
-            name: manifest.name,
-            description: manifest.description,
-            version: manifest.version,
-        })
+    async fn run(self, hub: &Hub) -> Result<ManifestView, ApiError> {
+        Ok(manifest_view(read(hub, &self.source).await?))
     }
 }
 
 impl Verb for FillManifest {
     type Answer = FilledManifest;
 
-    async fn run(self, _: &Hub) -> Result<FilledManifest, ApiError> {
-        let manifest = read(&self.source)?;
+    async fn run(self, hub: &Hub) -> Result<FilledManifest, ApiError> {
+        let manifest = read(hub, &self.source).await?;
         let count = manifest.choices.len();
         let choice = usize::try_from(self.choice)
             .ok()
@@ -233,8 +229,9 @@ pub fn read_registration(text: &str) -> Result<Option<FilledManifest>, ApiError>
     Ok(Some(filled.into()))
 }
 
-fn read(source: &ManifestSource) -> Result<Manifest, ApiError> {
+async fn read(hub: &Hub, source: &ManifestSource) -> Result<Manifest, ApiError> {
     match source {
+        ManifestSource::Published(name) => Ok(registry::find(hub, name).await?.1),
         ManifestSource::Text(text) => Ok(manifest::read(text)?),
         ManifestSource::Path(path) if path.is_absolute() => Ok(manifest::read_path(path)?),
         ManifestSource::Path(path) => Err(ApiError::invalid(format!(
@@ -249,6 +246,16 @@ fn read(source: &ManifestSource) -> Result<Manifest, ApiError> {
             };
             Ok(presets::get(id).ok_or_else(unknown)?.to_manifest())
         }
+    }
+}
+
+pub(in crate::api) fn manifest_view(manifest: Manifest) -> ManifestView {
+    ManifestView {
+        title: manifest.server_name().to_owned(),
+        choices: manifest.choices.iter().map(choice_view).collect(),
+        name: manifest.name,
+        description: manifest.description,
+        version: manifest.version,
     }
 }
 

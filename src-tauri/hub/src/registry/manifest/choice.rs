@@ -3,7 +3,7 @@
 use drawbridge_model::{
     manifest::{InputKind, ManifestInput},
     runtime::Runtime,
-    spec::{Lifecycle, TransportKind},
+    spec::{Lifecycle, ServerSpec, TransportKind},
 };
 
 use super::{
@@ -20,6 +20,8 @@ pub struct Choice {
     pub problem: Option<Problem>,
     /// The program that starts the server, if it is a known one.
     pub runtime: Option<Runtime>,
+    /// The package without its version, if the choice is a package of a `server.json`.
+    pub package: Option<String>,
     /// The values that a person is asked for.
     pub inputs: Vec<ManifestInput>,
     pub(super) command: Option<String>,
@@ -102,6 +104,21 @@ impl Choice {
             .chain(words)
             .collect::<Vec<_>>()
             .join(" ")
+    }
+
+    /// Returns whether a spec starts the same package, in any version, or connects to the same URL.
+    pub fn is_used_by(&self, spec: &ServerSpec) -> bool {
+        if let (None, Some(url)) = (&self.command, &self.url) {
+            return spec.url.as_deref() == Some(url.preview().as_str());
+        }
+        let (Some(package), Some(command)) = (&self.package, &spec.command) else {
+            return false;
+        };
+        let is_package = |word: &String| {
+            word.strip_prefix(package.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', ':', '=']))
+        };
+        Runtime::from_command(command) == self.runtime && spec.args.iter().any(is_package)
     }
 
     pub(super) fn unusable(label: String, problem: Problem) -> Self {

@@ -14,6 +14,7 @@ fn to_choice(package: &Package) -> Result<Choice, Problem> {
     let mut choice = Choice {
         label: format!("{} {package_spec}", runtime.command()),
         runtime: Some(runtime),
+        package: Some(without_version(package, runtime)),
         command: Some(runtime.command().to_owned()),
         ..Choice::default()
     };
@@ -115,6 +116,21 @@ fn package_spec(package: &Package, runtime: Runtime) -> Result<String, Problem> 
         }
         Runtime::Npx | Runtime::Uvx | Runtime::Dnx => format!("{id}@{version}"),
     })
+}
+
+/// Returns the package as [`package_spec`] does, without its version.
+fn without_version(package: &Package, runtime: Runtime) -> String {
+    let id = package.identifier.trim();
+    match runtime {
+        Runtime::Docker => repository(&image_reference(package, id, "")).to_owned(),
+        Runtime::Npx | Runtime::Uvx | Runtime::Dnx | Runtime::Node | Runtime::Python => {
+            let end = id
+                .char_indices()
+                .skip(1)
+                .find(|(_, c)| matches!(c, '@' | '='));
+            end.map_or(id, |(end, _)| &id[..end]).to_owned()
+        }
+    }
 }
 
 fn image_reference(package: &Package, id: &str, version: &str) -> String {
