@@ -26,6 +26,7 @@ use crate::{
         open::Open,
         policy::Policy,
         profiles::Profiles,
+        registry::RegistryCommand,
         roots::Roots,
         sampling::Sampling,
         secrets::Secrets,
@@ -60,6 +61,9 @@ pub(crate) enum Command {
     /// Manage MCP servers
     #[command(subcommand)]
     Servers(Servers),
+    /// Search the presets and the official registry for a server to add
+    #[command(subcommand)]
+    Registry(RegistryCommand),
     /// Manage clients, their tokens and profiles
     #[command(subcommand)]
     Clients(Clients),
@@ -139,6 +143,7 @@ impl Args {
             Some(Command::Serve(serve)) => serve.run(context).await,
             Some(Command::Stdio(stdio)) => stdio.run(context).await,
             Some(Command::Servers(servers)) => servers.run(context).await,
+            Some(Command::Registry(registry)) => registry.run(context).await,
             Some(Command::Clients(clients)) => clients.run(context).await,
             Some(Command::Config(config)) => config.run(context).await,
             Some(Command::Import(import)) => import.run(context).await,

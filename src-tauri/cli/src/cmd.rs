@@ -22,6 +22,7 @@ pub(crate) mod memory;
 pub(crate) mod open;
 pub(crate) mod policy;
 pub(crate) mod profiles;
+pub(crate) mod registry;
 pub(crate) mod roots;
 pub(crate) mod sampling;
 pub(crate) mod secrets;

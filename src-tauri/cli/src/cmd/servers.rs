@@ -4,7 +4,7 @@ mod accept;
 mod access_report;
 mod add;
 mod definitions;
-mod manifests;
+pub(super) mod manifests;
 mod sign_in;
 mod view;
 

@@ -26,8 +26,8 @@ pub(crate) enum Settings {
         setting: Setting,
         /// The value. Times are durations such as 50s, 5m or 90d, and audit-retention may also be
         /// `forever`. port is a number. records-limit is a number of MiB, or `none`.
-        /// elicitation-forms and otlp-content are `on` or `off`. oauth-client-metadata-url and
-        /// otlp-endpoint are URLs. allowed-hosts are names such as hub.example:443, and
+        /// elicitation-forms and otlp-content are `on` or `off`. oauth-client-metadata-url,
+        /// otlp-endpoint and official-registry are URLs; official-registry may also be `off`. allowed-hosts are names such as hub.example:443, and
         /// otlp-headers are NAME=VALUE pairs, each separated by commas. An empty text removes the
         /// URL, the hosts or the headers.
         value: String,
@@ -55,6 +55,8 @@ pub(crate) enum Setting {
     AllowedHosts,
     /// Whether you are asked on screen for the input that a client cannot ask for
     ElicitationForms,
+    /// The https URL of the official registry
+    OfficialRegistry,
     /// The URL of the collector that gets OpenTelemetry traces
     OtlpEndpoint,
     /// The headers of requests to the collector; a secret is ${keyring:otlp.NAME}
@@ -139,6 +141,8 @@ impl Setting {
             }
             Self::ElicitationForms if view.elicitation_forms => "on".to_owned(),
             Self::ElicitationForms => "off".to_owned(),
+            Self::OfficialRegistry if view.official_registry_url.is_empty() => "off".to_owned(),
+            Self::OfficialRegistry => view.official_registry_url.clone(),
             Self::OtlpEndpoint => view.otlp_endpoint.clone(),
             Self::OtlpHeaders => {
                 let pairs = view.otlp_headers.iter();
@@ -200,6 +204,10 @@ impl Setting {
                     _ => return Err(self.wrong_value("expected `on` or `off`")),
                 });
             }
+            Self::OfficialRegistry if value == "off" => {
+                change.official_registry_url = Some(String::new());
+            }
+            Self::OfficialRegistry => change.official_registry_url = Some(value.to_owned()),
             Self::OtlpEndpoint => change.otlp_endpoint = Some(value.to_owned()),
             Self::OtlpHeaders => {
                 let pairs = value.split(',').filter(|pair| !pair.trim().is_empty());

@@ -1,4 +1,5 @@
-//! `drawbridge servers add`: adds a server from a command, a URL, a preset or a manifest.
+//! `drawbridge servers add`: adds a server from a command, a URL, a preset, a manifest or the
+//! official registry.
 
 use clap::ValueEnum;
 use drawbridge_client_config::find_literals;
@@ -21,45 +22,46 @@ mod sandbox;
 mod tests;
 
 #[derive(clap::Args)]
-#[command(group = clap::ArgGroup::new("source").required(true).args(["command", "url", "preset", "manifest"]))]
+#[command(group = clap::ArgGroup::new("source").required(true).args(["command", "url", "preset", "manifest", "registry"]))]
 #[command(
     override_usage = "drawbridge servers add NAME [OPTIONS] -- COMMAND [ARGS]...
        drawbridge servers add NAME [OPTIONS] --url URL
        drawbridge servers add [NAME] [OPTIONS] --preset ID
-       drawbridge servers add [NAME] [OPTIONS] --manifest PATH"
+       drawbridge servers add [NAME] [OPTIONS] --manifest PATH
+       drawbridge servers add [NAME] [OPTIONS] --registry SERVER"
 )]
 pub(crate) struct AddArgs {
-    /// The server's name, which also determines its id [default: the name in the preset or
-    /// manifest]
-    #[arg(required_unless_present_any = ["preset", "manifest"])]
+    /// The server's name, which also determines its id [default: the name in the preset, manifest
+    /// or registry]
+    #[arg(required_unless_present_any = ["preset", "manifest", "registry"])]
     name: Option<String>,
     /// An environment variable of the command. May be repeated.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, conflicts_with_all = ["url", "preset", "manifest"])]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, conflicts_with_all = ["url", "preset", "manifest", "registry"])]
     env: Vec<(String, String)>,
     /// An environment variable, or an input of a preset or manifest, whose value is stored in the
     /// keyring. May be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, allow_hyphen_values = true, conflicts_with = "url")]
     secret: Vec<(String, String)>,
     /// The working folder of the command
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "preset", "manifest"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "preset", "manifest", "registry"])]
     cwd: Option<String>,
     /// The URL of a remote server
     #[arg(long)]
     url: Option<String>,
     /// The transport of a remote server
-    #[arg(long, value_enum, conflicts_with_all = ["command", "preset", "manifest"])]
+    #[arg(long, value_enum, conflicts_with_all = ["command", "preset", "manifest", "registry"])]
     transport: Option<Transport>,
     /// A header sent with each request to a remote server. May be repeated.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, conflicts_with_all = ["command", "preset", "manifest"])]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, conflicts_with_all = ["command", "preset", "manifest", "registry"])]
     header: Vec<(String, String)>,
     /// A header whose value is stored in the keyring. May be repeated.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, conflicts_with_all = ["command", "preset", "manifest"])]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, conflicts_with_all = ["command", "preset", "manifest", "registry"])]
     secret_header: Vec<(String, String)>,
     /// The protocol revision to use with the server, such as 2025-06-18 [default: negotiated]
-    #[arg(long, value_name = "REVISION", conflicts_with_all = ["preset", "manifest"])]
+    #[arg(long, value_name = "REVISION", conflicts_with_all = ["preset", "manifest", "registry"])]
     protocol_version: Option<String>,
     /// The id of an OAuth client that you registered with the server's authorization server
-    #[arg(long, value_name = "ID", conflicts_with_all = ["command", "preset", "manifest"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["command", "preset", "manifest", "registry"])]
     oauth_client_id: Option<String>,
     /// The secret of that OAuth client, stored in the keyring
     #[arg(long, value_name = "SECRET", requires = "oauth_client_id")]

@@ -68,7 +68,7 @@ pub(super) fn format_runtimes(runtimes: &[RuntimeStatus]) -> String {
 }
 
 /// Lists the choices, numbered as for `--package`, with the inputs of each.
-pub(super) fn format_manifest(view: &ManifestView) -> String {
+pub(in crate::cmd) fn format_manifest(view: &ManifestView) -> String {
     let mut lines = format!("{} {}", escape(&view.name), escape(&view.version));
     if !view.description.is_empty() {
         let _ = write!(lines, "\n{}", escape(&view.description));

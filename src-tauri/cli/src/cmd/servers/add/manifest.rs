@@ -1,4 +1,4 @@
-//! Adds a server from a preset or a manifest. `--set` and `--secret` give the values of its inputs.
+//! Adds a server from a preset, a manifest or the official registry. `--set` and `--secret` give the values of its inputs.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -16,7 +16,7 @@ use crate::{
     output,
 };
 
-/// The preset or manifest, and the values of its inputs.
+/// The preset, manifest or published server, and the values of its inputs.
 #[derive(clap::Args)]
 pub(super) struct ManifestArgs {
     /// A preset, as listed by `servers presets`
@@ -25,9 +25,12 @@ pub(super) struct ManifestArgs {
     /// A server.json or plugin.json, or a folder that contains one
     #[arg(long, value_name = "PATH")]
     pub(super) manifest: Option<PathBuf>,
+    /// The full name of a server in the official registry, as `registry search` lists it
+    #[arg(long, value_name = "SERVER")]
+    pub(super) registry: Option<String>,
     /// The number of the manifest's package or remote, starting at 1 [default: the first usable
     /// one]
-    #[arg(long, value_name = "N", requires = "manifest", conflicts_with = "preset", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with_all = ["preset", "command", "url"], value_parser = clap::value_parser!(u32).range(1..))]
     package: Option<u32>,
     /// The value of an input of the preset or manifest. May be repeated for an input that takes
     /// several values.
@@ -36,14 +39,15 @@ pub(super) struct ManifestArgs {
 }
 
 impl AddArgs {
-    /// Returns the source of the manifest, or `None` if the server comes from neither a preset nor
-    /// a manifest.
+    /// Returns the source of the manifest, or `None` if the server comes from none of
+    /// these.
     pub(super) fn manifest_source(&self) -> Result<Option<ManifestSource>, Failure> {
         let from = &self.from;
-        Ok(match (&from.preset, &from.manifest) {
-            (Some(id), _) => Some(ManifestSource::Preset(id.clone())),
-            (None, Some(path)) => Some(path_source(path.clone())?),
-            (None, None) => None,
+        Ok(match (&from.preset, &from.manifest, &from.registry) {
+            (Some(id), _, _) => Some(ManifestSource::Preset(id.clone())),
+            (None, Some(path), _) => Some(path_source(path.clone())?),
+            (None, None, Some(name)) => Some(ManifestSource::Published(name.clone())),
+            (None, None, None) => None,
         })
     }
 
