@@ -21,6 +21,7 @@ import { Missed } from "./missed.svelte";
 import { Pairings } from "./pairings.svelte";
 import { Policy } from "./policy.svelte";
 import { Profiles } from "./profiles.svelte";
+import { PublishedServers } from "./publishedServers.svelte";
 import { Sampling } from "./sampling.svelte";
 import { RunningCalls } from "./runningCalls.svelte";
 import { Secrets } from "./secrets.svelte";
@@ -49,6 +50,7 @@ export class Stores {
   readonly runningCalls: RunningCalls;
   readonly policy: Policy;
   readonly profiles: Profiles;
+  readonly publishedServers: PublishedServers;
   readonly hooks: Hooks;
   readonly settings: Settings;
   readonly folders: Folders;
@@ -75,6 +77,7 @@ export class Stores {
     this.runningCalls = new RunningCalls(ipc);
     this.policy = new Policy(ipc);
     this.profiles = new Profiles(ipc);
+    this.publishedServers = new PublishedServers(ipc);
     this.hooks = new Hooks(ipc);
     this.settings = new Settings(ipc);
     this.folders = new Folders(ipc);
@@ -108,6 +111,7 @@ export class Stores {
       this.sampling,
       this.secrets,
       this.browsers,
+      this.publishedServers,
     ];
     const stop = feed(this.ipc, this.connection, () => [...stores, ...this.feeds, this.memory]);
     return () => {

@@ -84,11 +84,11 @@ export class Servers {
   }
 
   /**
-   * Adds a server. It is accepted, unless it would use foreign secrets: a person then grants them
-   * on its page.
+   * Adds a server. It is accepted, unless `waits` is set or it would use foreign secrets: a person
+   * then accepts it on its page.
    */
-  async add(spec: ServerSpec, secrets: SecretValues): Promise<ServerView> {
-    const pending = listSpecSecrets(spec).length > 0;
+  async add(spec: ServerSpec, secrets: SecretValues, waits = false): Promise<ServerView> {
+    const pending = waits || listSpecSecrets(spec).length > 0;
     return this.replace(
       await this.ipc.call("servers.add", { spec, secrets, pending, grant_secrets: [] }),
     );

@@ -51,6 +51,7 @@ export class Settings {
       allowed_hosts: null,
       roots: null,
       elicitation_forms: null,
+      official_registry_url: null,
       ...change,
     });
   }

@@ -29,6 +29,11 @@ async function advanceTime(ms: number) {
   await vi.advanceTimersByTimeAsync(ms);
 }
 
+async function openForm(): Promise<void> {
+  await open("#/servers/+add", true);
+  await user.click(screen.getByTestId("server-form-tab"));
+}
+
 function listParams<V extends Verb>(verb: V): Verbs[V]["params"][] {
   return hub.verbCalls
     .filter((call) => call.verb === verb)
@@ -40,6 +45,7 @@ describe("adding a server", () => {
     await open("#/servers", true);
     await user.click(screen.getByTestId("add-server"));
     await advanceTime(1);
+    await user.click(screen.getByTestId("server-form-tab"));
     await user.type(screen.getByTestId("server-name"), "search");
     await user.type(screen.getByTestId("server-command"), `npx -y search "/my files"`);
     await user.click(screen.getByTestId("env-add"));
@@ -73,7 +79,7 @@ describe("adding a server", () => {
   });
 
   it("shows the full reason if verification fails, and can be saved anyway", async () => {
-    await open("#/servers/+add", true);
+    await openForm();
     await user.type(screen.getByTestId("server-name"), "x");
     await user.type(screen.getByTestId("server-command"), "nowhere");
     await user.click(screen.getByTestId("server-verify"));
@@ -85,14 +91,14 @@ describe("adding a server", () => {
   });
 
   it("shows a missing field, and sends nothing", async () => {
-    await open("#/servers/+add", true);
+    await openForm();
     await user.click(screen.getByTestId("server-save"));
     expect(screen.getByText("Enter the command that starts the server.")).toBeTruthy();
     expect(listParams("servers.add")).toEqual([]);
   });
 
   it("stays open with the reason if the hub refuses the server", async () => {
-    await open("#/servers/+add", true);
+    await openForm();
     hub.failures.set("servers.add", new IpcError("conflict", "There is a server named x already."));
     await user.type(screen.getByTestId("server-name"), "x");
     await user.click(screen.getByTestId("server-kind-remote"));

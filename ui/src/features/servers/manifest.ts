@@ -7,6 +7,7 @@ import type {
   ManifestSource,
   ManifestView,
   PresetView,
+  PublishedServerDetails,
 } from "../../ipc";
 import { texts } from "../../texts";
 
@@ -31,6 +32,24 @@ export interface EnteredManifest {
 /** The form of a well-known server. */
 export interface PresetForm extends ManifestForm {
   preset: PresetView;
+}
+
+/** The form of a server of the official registry. */
+export interface PublishedForm extends ManifestForm {
+  published: PublishedServerDetails;
+}
+
+/** Returns the form of a choice; by default of the first one that can be used. */
+export function createPublishedForm(
+  published: PublishedServerDetails,
+  index?: number,
+): PublishedForm | null {
+  const { choices, name, title } = published.manifest;
+  const usable = choices.findIndex((choice) => choice.problem === "");
+  const chosen = index ?? Math.max(0, usable);
+  const choice = choices[chosen];
+  if (!choice) return null;
+  return { ...createManifestForm({ published: name }, title, chosen, choice), published };
 }
 
 export function createPresetForm(preset: PresetView): PresetForm {

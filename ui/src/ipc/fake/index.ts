@@ -45,11 +45,12 @@ import * as data from "./data";
 import { listInstructionsVersions, listVersions } from "./definitions";
 import { addMemory, editMemory, listMemory, listMemoryCategories, memoryEntries } from "./memory";
 import { diagnosticsBundle, doctorReport } from "./doctor";
-import { fillManifest, PRESETS, readManifest, RUNTIMES } from "./manifests";
+import { fillManifest, PRESETS, RUNTIMES } from "./manifests";
 import { pairing, pairingRequest } from "./pairing";
 import * as policy from "./policy";
 import * as hooks from "./hooks";
 import * as profiles from "./profiles";
+import { FakeRegistry, REGISTRY_URL } from "./registry";
 import { sampling, samplingView } from "./sampling";
 import { readSpecs, sealSecrets } from "./specs";
 
@@ -120,6 +121,7 @@ export class FakeHub implements Ipc {
     started_with_hosts: [],
     roots: [],
     elicitation_forms: true,
+    official_registry_url: REGISTRY_URL,
     version: "0.1.0",
     data_dir: "/home/ada/.local/share/drawbridge",
     url: URL_,
@@ -139,6 +141,7 @@ export class FakeHub implements Ipc {
   readonly clientFiles = new FakeClientFiles((event) => this.emit(event));
   delay = 0;
   readonly imports = new FakeImport(this);
+  readonly registry = new FakeRegistry(this);
   private readonly listeners = new Set<(event: Event) => void>();
   private readonly connections = new Set<(connected: boolean) => void>();
   private readonly deadlines = new Map<string, number>();
@@ -322,6 +325,7 @@ export class FakeHub implements Ipc {
     "config.import": (params) => this.imports.import(params),
     "config.undo": (params) =>
       this.imports.undo(params.change) ?? this.clientFiles.verbs["config.undo"](params),
+    ...this.registry.verbs,
     ...pairing(this),
     ...sampling(this),
     "drawbridge.show": () => ({ paused: this.paused, resumes_at: this.resumesAt }),
@@ -789,7 +793,8 @@ export class FakeHub implements Ipc {
       await new Promise((resolve) => setTimeout(resolve, STEP_MS));
       return RUNTIMES;
     },
-    "servers.fill_manifest": fillManifest,
+    "servers.fill_manifest": (params) =>
+      fillManifest(params, this.registry.readManifest(params.source)),
     "servers.usage": () =>
       this.servers
         .filter((s) => s.pid !== null)
@@ -800,7 +805,7 @@ export class FakeHub implements Ipc {
           cpu_percent: (Date.now() % 47) / 10,
         })),
     "servers.presets": () => PRESETS,
-    "servers.read_manifest": ({ source }) => readManifest(source),
+    "servers.read_manifest": ({ source }) => this.registry.readManifest(source),
     "servers.definition_history": ({ id, kind, name }) =>
       kind === "instructions"
         ? listInstructionsVersions()
@@ -849,6 +854,7 @@ export class FakeHub implements Ipc {
       allowed_hosts,
       roots,
       elicitation_forms,
+      official_registry_url,
     }) => {
       if (allowed_hosts?.some((host) => host.includes("*")))
         throw new IpcError("invalid", "'allowed_hosts': '*' is not a host: use a name");
@@ -858,6 +864,10 @@ export class FakeHub implements Ipc {
       this.settings.roots =
         roots?.map((root) => new URL(root, "file:///").href) ?? this.settings.roots;
       this.settings.elicitation_forms = elicitation_forms ?? this.settings.elicitation_forms;
+      if (official_registry_url && !official_registry_url.startsWith("https://"))
+        throw new IpcError("invalid", "'official_registry_url' must be an https URL.");
+      this.settings.official_registry_url =
+        official_registry_url ?? this.settings.official_registry_url;
       this.settings.otlp_endpoint = otlp_endpoint ?? this.settings.otlp_endpoint;
       this.settings.otlp_headers = otlp_headers ?? this.settings.otlp_headers;
       this.settings.otlp_content = otlp_content ?? this.settings.otlp_content;

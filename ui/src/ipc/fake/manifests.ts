@@ -38,7 +38,7 @@ export const RUNTIMES: RuntimeStatus[] = [
   },
 ];
 
-function input(name: string, part: Partial<ManifestInput> = {}): ManifestInput {
+export function input(name: string, part: Partial<ManifestInput> = {}): ManifestInput {
   return {
     name,
     kind: "argument",
@@ -54,7 +54,7 @@ function input(name: string, part: Partial<ManifestInput> = {}): ManifestInput {
   };
 }
 
-function choice(label: string, part: Partial<ManifestChoice> = {}): ManifestChoice {
+export function choice(label: string, part: Partial<ManifestChoice> = {}): ManifestChoice {
   return { label, preview: label, runtime: "npx", inputs: [], problem: "", ...part };
 }
 
@@ -156,7 +156,7 @@ const SHOP: ManifestView = {
   ],
 };
 
-export function readManifest(source: ManifestSource): ManifestView {
+export function readManifest(source: Exclude<ManifestSource, { published: string }>): ManifestView {
   if ("preset" in source) {
     const preset = PRESETS.find((preset) => preset.id === source.preset);
     if (!preset) throw new IpcError("not_found", `There is no well-known server ${source.preset}.`);
@@ -181,14 +181,10 @@ export function readManifest(source: ManifestSource): ManifestView {
   return SHOP;
 }
 
-export function fillManifest({
-  source,
-  choice: index,
-  name,
-  values,
-  secrets,
-}: FillManifest): Verbs["servers.fill_manifest"]["answer"] {
-  const view = readManifest(source);
+export function fillManifest(
+  { choice: index, name, values, secrets }: FillManifest,
+  view: ManifestView,
+): Verbs["servers.fill_manifest"]["answer"] {
   const chosen = view.choices[index];
   if (!chosen) throw new IpcError("invalid", "There is no such choice.");
   if (chosen.problem)

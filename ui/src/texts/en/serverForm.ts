@@ -1,11 +1,12 @@
 import { plural } from "../plural";
+import { findServer } from "./findServer";
 
 /** The dialog that adds or edits a server. */
 export const serverForm = {
   addTitle: "Add server",
   editTitle: (name: string) => `Edit ${name}`,
   tabsLabel: "How to add the server",
-  tabs: { form: "Form", preset: "Well-known", paste: "Paste", manifest: "Manifest" },
+  tabs: { preset: "Find", paste: "Paste", manifest: "Manifest", form: "Form" },
   verify: "Verify",
   verifying: "Connecting to the server and listing its tools…",
   waitForSaving: "Wait until the server is saved.",
@@ -123,6 +124,8 @@ export const serverForm = {
     secret: "stored as a secret",
     plain: "plain text: stored in the spec file",
   },
+
+  find: findServer,
 
   preset: {
     back: "Show all servers",

@@ -79,6 +79,11 @@ export const settings = {
     hint: "Optional: the HTTPS URL of the document that describes Drawbridge to authorization servers. If empty, Drawbridge registers automatically.",
     placeholder: "https://example.com/drawbridge.json",
   },
+  officialRegistry: {
+    label: "Official registry",
+    hint: "The address of the registry in which you can search for servers to add. Drawbridge asks it for its list only after you do. If empty, it is turned off.",
+    placeholder: "https://registry.modelcontextprotocol.io",
+  },
   traces: {
     label: "OpenTelemetry traces",
     hint: "Optional: the URL of a collector that takes OTLP over HTTP. Drawbridge then sends it a trace of each request, with the time that you took to decide. If empty, nothing is sent.",
