@@ -4,6 +4,7 @@
 mod app;
 mod client_files;
 mod elicitation;
+mod find_server;
 mod first_run;
 mod headless;
 mod hooks;

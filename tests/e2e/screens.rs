@@ -144,6 +144,7 @@ fn visit_dialogs() -> Vec<Value> {
     vec![
         json!({"do": "click", "part": "nav-servers"}),
         json!({"do": "click", "part": "add-server"}),
+        json!({"do": "click", "part": "server-form-tab"}),
         json!({"do": "fill", "part": "server-name", "text": "github"}),
         json!({"do": "fill", "part": "server-command", "text": "npx -y @modelcontextprotocol/server-github"}),
         json!({"do": "click", "part": "env-add"}),

@@ -36,6 +36,7 @@ mod many_servers;
 mod memory;
 mod oauth;
 mod observability;
+mod official_registry;
 mod packaging;
 mod pairing;
 mod plugins;
