@@ -90,7 +90,7 @@ fn a_person_finds_a_server_of_the_official_registry_and_adds_it() {
     let all = search(&home, &[]);
     assert_eq!(all["total"], 4, "{all}");
     assert_eq!(
-        found_names(&search(&home, &["notes", "example"])),
+        found_names(&search(&home, &["keeps", "/notes"])),
         ["io.github.example/notes"]
     );
     assert_eq!(found_names(&search(&home, &["--kind", "npm"])).len(), 2);

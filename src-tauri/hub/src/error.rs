@@ -141,6 +141,8 @@ impl From<OfficialRegistryError> for ApiError {
     fn from(error: OfficialRegistryError) -> Self {
         let code = match &error {
             OfficialRegistryError::Off => ErrorCode::Conflict,
+            OfficialRegistryError::Unknown(_) => ErrorCode::NotFound,
+            OfficialRegistryError::Manifest { .. } => ErrorCode::Invalid,
             OfficialRegistryError::Download { .. }
             | OfficialRegistryError::Page { .. }
             | OfficialRegistryError::Store(_) => ErrorCode::Unavailable,

@@ -34,7 +34,7 @@ pub(crate) enum RegistryCommand {
         words: Vec<String>,
         /// Only servers of this kind
         #[arg(long, value_enum)]
-        kind: Option<Kind>,
+        kind: Option<PublishedKindArg>,
         /// Only servers that can be used without a secret
         #[arg(long)]
         no_key: bool,
@@ -58,7 +58,7 @@ pub(crate) enum RegistryCommand {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Kind {
+pub(crate) enum PublishedKindArg {
     Npm,
     Pypi,
     /// Container images
@@ -70,7 +70,7 @@ pub(crate) enum Kind {
     Remote,
 }
 
-impl Kind {
+impl PublishedKindArg {
     fn to_published_kind(self) -> PublishedKind {
         match self {
             Self::Npm => PublishedKind::Npm,
@@ -109,7 +109,7 @@ impl RegistryCommand {
             } => {
                 let search = SearchRegistry {
                     text: words.join(" "),
-                    kind: kind.map(Kind::to_published_kind),
+                    kind: kind.map(PublishedKindArg::to_published_kind),
                     needs_key: no_key.then_some(false),
                     limit: Some(limit),
                     ..SearchRegistry::default()

@@ -200,7 +200,7 @@ impl Verb for ShowPublishedServer {
     type Answer = PublishedServerDetails;
 
     async fn run(self, hub: &Hub) -> Result<PublishedServerDetails, ApiError> {
-        let (row, manifest) = find(hub, &self.name).await?;
+        let (row, manifest) = hub.official_registry.find(&self.name).await?;
         let needed: BTreeSet<Runtime> = manifest
             .choices
             .iter()
@@ -222,20 +222,6 @@ impl Verb for RefreshRegistry {
         hub.official_registry.refresh(self.force).await?;
         registry_view(hub).await
     }
-}
-
-/// Returns a server of the official registry from the stored copy.
-///
-/// # Errors
-/// Returns an error if the copy has no such server, or cannot be read.
-pub(super) async fn find(hub: &Hub, name: &str) -> Result<(PublishedRow, Manifest), ApiError> {
-    let Some(row) = hub.official_registry.find(name).await? else {
-        return Err(ApiError::not_found(format!(
-            "there is no server '{name}' in the copy of the official registry; refresh the copy with `drawbridge registry refresh`, or search with `drawbridge registry search`"
-        )));
-    };
-    let manifest = manifest::read_published(&row.document)?;
-    Ok((row, manifest))
 }
 
 async fn registry_view(hub: &Hub) -> Result<OfficialRegistryView, ApiError> {

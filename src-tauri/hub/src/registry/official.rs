@@ -27,6 +27,7 @@ use drawbridge_upstream::{DownloadError, Downloader};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::manifest::{self, Manifest, ManifestError};
 use entry::Entry;
 use page::{Page, PageError};
 
@@ -73,13 +74,22 @@ pub enum OfficialRegistryError {
         source: PageError,
         kept: &'static str,
     },
-    #[error("{0}")]
-    Store(String),
+    #[error(
+        "there is no server '{0}' in the copy of the official registry; refresh the copy with `drawbridge registry refresh`, or search with `drawbridge registry search`"
+    )]
+    Unknown(String),
+    #[error("the server.json of '{name}' in the official registry cannot be used: {source}")]
+    Manifest {
+        name: String,
+        source: Arc<ManifestError>,
+    },
+    #[error(transparent)]
+    Store(Arc<StoreError>),
 }
 
 impl From<StoreError> for OfficialRegistryError {
     fn from(error: StoreError) -> Self {
-        Self::Store(error.to_string())
+        Self::Store(Arc::new(error))
     }
 }
 
@@ -187,12 +197,24 @@ impl OfficialRegistry {
     /// Returns a server by its full name.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be read.
-    pub async fn find(&self, name: &str) -> Result<Option<PublishedRow>, OfficialRegistryError> {
-        if !self.has_copy().await? {
-            return Ok(None);
+    /// Returns an error if the copy has no such server, or if the store cannot be read.
+    pub async fn find(
+        &self,
+        name: &str,
+    ) -> Result<(PublishedRow, Manifest), OfficialRegistryError> {
+        let row = if self.has_copy().await? {
+            self.store.published_server(name).await?
+        } else {
+            None
+        };
+        let row = row.ok_or_else(|| OfficialRegistryError::Unknown(name.to_owned()))?;
+        match manifest::read_published(&row.document) {
+            Ok(manifest) => Ok((row, manifest)),
+            Err(error) => Err(OfficialRegistryError::Manifest {
+                name: row.name,
+                source: Arc::new(error),
+            }),
         }
-        Ok(self.store.published_server(name).await?)
     }
 
     /// Brings the copy up to date. If another refresh runs, waits for its end instead. Does nothing

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{SecretValues, ServerSpec};
 use crate::{
-    api::{ApiError, Verb, registry},
+    api::{ApiError, Verb},
     hub::Hub,
     registry::{
         manifest::{self, Choice, FillError, FilledSpec, Manifest, ManifestError},
@@ -231,7 +231,7 @@ pub fn read_registration(text: &str) -> Result<Option<FilledManifest>, ApiError>
 
 async fn read(hub: &Hub, source: &ManifestSource) -> Result<Manifest, ApiError> {
     match source {
-        ManifestSource::Published(name) => Ok(registry::find(hub, name).await?.1),
+        ManifestSource::Published(name) => Ok(hub.official_registry.find(name).await?.1),
         ManifestSource::Text(text) => Ok(manifest::read(text)?),
         ManifestSource::Path(path) if path.is_absolute() => Ok(manifest::read_path(path)?),
         ManifestSource::Path(path) => Err(ApiError::invalid(format!(

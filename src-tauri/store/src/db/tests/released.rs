@@ -125,6 +125,10 @@ const MIGRATION_DIGESTS: &[(i64, &str)] = &[
         28,
         "a738fc80eaf13c0673dbd14ac2ac687946221393e7fbee28841ff813177a07d2",
     ),
+    (
+        32,
+        "627afc5ed916b966caf9a2089bb736770eb41e9a06f4d780941904b9b5623d29",
+    ),
 ];
 
 /// Rows as the version with each schema wrote them. Schemas without rows are left out.
