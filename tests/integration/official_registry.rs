@@ -2,7 +2,7 @@
 //! network, and its servers are added like those of any manifest.
 
 use drawbridge_tests::{
-    Home, Hub, OfficialRegistryServer,
+    DesktopSession, Home, Hub, OfficialRegistryServer,
     official_registry::{RegistryAnswer, entry, entry_with_status},
 };
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ fn found_names(found: &Value) -> Vec<&str> {
 
 #[test]
 fn a_person_finds_a_server_of_the_official_registry_and_adds_it() {
-    let home = Home::new();
+    let home = DesktopSession::without_screen();
     let registry = OfficialRegistryServer::start();
     registry.list(vec![
         entry("com.example/jira", npm("@example/jira"), OLD),
