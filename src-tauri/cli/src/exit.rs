@@ -181,7 +181,8 @@ pub(crate) fn exit_code(outcome: Result<(), Failure>) -> ExitCode {
     match outcome {
         Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Err(failure) => {
-            print_stderr(&failure.to_string());
+            // Further lines are details, such as a server's output, which `drawbridge logs` shows.
+            print_stderr(failure.to_string().lines().next().unwrap_or_default());
             ExitCode::FAILURE
         }
     }

@@ -27,6 +27,8 @@ pub mod pairing;
 pub mod policy;
 pub mod profiles;
 pub mod registry;
+pub mod prompts;
+pub mod resources;
 pub mod sampling;
 pub mod screens;
 pub mod secrets;
@@ -178,6 +180,8 @@ verbs! {
     "registry.search" => registry::SearchRegistry,
     "registry.show" => registry::ShowPublishedServer,
     "registry.refresh" => registry::RefreshRegistry,
+    "prompts.get" => prompts::GetPrompt,
+    "resources.read" => resources::ReadResource,
     "sampling.show" => sampling::ShowSampling,
     "sampling.change" => sampling::ChangeSampling,
     "sampling.check" => sampling::CheckSampling,
@@ -206,6 +210,8 @@ verbs! {
     "servers.record" => servers::RecordServer,
     "servers.access_report" => servers::ShowAccessReport,
     "servers.read_specs" => servers::ReadSpecs,
+    "servers.check_spec" => servers::CheckSpec,
+    "servers.preflight" => servers::CheckServer,
     "servers.usage" => servers::ShowUsage,
     "servers.capabilities" => servers::ShowCapabilities,
     "servers.definition_history" => servers::ShowDefinitionHistory,

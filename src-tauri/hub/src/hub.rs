@@ -925,24 +925,23 @@ impl Hub {
         Ok(())
     }
 
-    /// Makes a call for a person on the command line, with the same checks and the same policy as
-    /// for any client.
-    pub(crate) async fn call_from_cli(
+    /// Sends a request for a person, as the client `command-line`, with the same checks and the same
+    /// policy as for any client.
+    pub(crate) async fn request_by_hand(
         &self,
-        name: &str,
-        arguments: &serde_json::Value,
+        method: &str,
+        params: &serde_json::Value,
     ) -> Result<serde_json::Value, ApiError> {
         let client = ClientName::new(CLI_CLIENT);
         self.admit_local_client(&client).await?;
         let session = self
             .open_session(client, ClientHello::for_manual_calls(), ClientScope::ALL)
             .map_err(|error| ApiError::unavailable(error.to_string()))?;
-        let params = json::to_raw(&serde_json::json!({ "name": name, "arguments": arguments }));
         let reply = self
             .handle_request(
                 &ClientHandle::for_session(session.clone()),
-                "tools/call",
-                Some(&params),
+                method,
+                Some(&json::to_raw(params)),
             )
             .await;
         self.sessions.close(&session.id);

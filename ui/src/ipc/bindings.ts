@@ -832,12 +832,50 @@ export type CancelSignIn = { id: ServerId, };
  * The catalog's copy of a server's lists: the definitions as the server sent them, with the
  * server's own names.
  */
-export type CapabilitiesView = { id: ServerId, sync_status: SyncStatus, last_synced_at: Timestamp | null, tools: Array<unknown>, prompts: Array<unknown>, resources: Array<unknown>, templates: Array<unknown>, };
+export type CapabilitiesView = { id: ServerId, sync_status: SyncStatus, last_synced_at: Timestamp | null, tools: Array<unknown>, prompts: Array<unknown>, resources: Array<unknown>, templates: Array<unknown>, 
+/**
+ * The prompts, resources and templates, in the order of their lists, and what Drawbridge does
+ * with them. `servers.show` has the tools.
+ */
+entries: Array<CapabilityView>, };
 
 /**
  * A kind of capability.
  */
 export type CapabilityKind = "tools" | "prompts" | "resources" | "templates";
+
+/**
+ * A prompt, resource or template of a server, and the effect of the policy on requests for it.
+ */
+export type CapabilityView = { kind: CapabilityKind, 
+/**
+ * The server's own name of a prompt, the URI of a resource, or the URI template.
+ */
+name: string, 
+/**
+ * The name or URI that clients use; empty if clients cannot see the entry.
+ */
+exposed_name: string, 
+/**
+ * Why no client can see the entry; empty if clients can see it.
+ */
+hidden: string, acceptance: AcceptanceState, 
+/**
+ * The definition as the server sent it.
+ */
+definition: unknown, 
+/**
+ * The SHA-256 of the definition, in hex.
+ */
+digest: string, 
+/**
+ * The effect of the policy on requests of a client that has no rule of its own.
+ */
+effect: Effect, 
+/**
+ * The suspicious parts of the definition.
+ */
+flags: Array<ContentFlag>, };
 
 /**
  * `sampling.change`: changes the settings that are present in the request. If the new URL has
@@ -914,12 +952,7 @@ allowed_hosts: Array<string> | null,
 /**
  * At most 50 folders, as absolute paths or `file://` URLs.
  */
-roots: Array<string> | null, elicitation_forms: boolean | null, 
-/**
- * The https URL of the official registry or of another one with the same API, or an http URL
- * on this machine; empty to turn it off.
- */
-official_registry_url: string | null, };
+roots: Array<string> | null, elicitation_forms: boolean | null, };
 
 /**
  * `screens.check_code`: whether a browser has signed in with a code, and which browser it is.
@@ -937,9 +970,34 @@ export type CheckRuntimes = Record<symbol, never>;
 export type CheckSampling = Record<symbol, never>;
 
 /**
+ * `servers.preflight`: checks everything that a server needs to start: its program, runtime,
+ * secrets, address, sign-in, sandbox and acceptance. Does not start the server. Starts its runtime
+ * once to find the version, and sends one request to the address of an accepted remote server.
+ */
+export type CheckServer = { id: ServerId, };
+
+/**
+ * `servers.check_spec`: reads the JSON of a spec, and checks the spec. Saves nothing.
+ */
+export type CheckSpec = { text: string, };
+
+/**
  * The outcome of a check.
  */
 export type CheckStatus = "ok" | "warning" | "failure";
+
+/**
+ * The spec that a text contains, or its fault.
+ */
+export type CheckedSpec = { 
+/**
+ * The spec; null if the text has a fault.
+ */
+spec: ServerSpec | null, fault: SpecFault | null, 
+/**
+ * The members that Drawbridge does not know. They are kept, and have no effect.
+ */
+unknown_fields: Array<string>, };
 
 /**
  * A server to import.
@@ -1462,7 +1520,7 @@ export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "un
 /**
  * An event. A front end that missed events (`lagged`) reads everything again.
  */
-export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "call_progressed", id: CallId, progress: CallProgress, } | { "kind": "clients_changed" } | { "kind": "memory_changed" } | { "kind": "pairing_requested", request: PairingRequest, } | { "kind": "pairing_ended", id: PairingId, } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, } | { "kind": "profiles_changed" } | { "kind": "official_registry_changed" } | { "kind": "hooks_changed" } | { "kind": "browsers_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
+export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "call_progressed", id: CallId, progress: CallProgress, } | { "kind": "clients_changed" } | { "kind": "memory_changed" } | { "kind": "pairing_requested", request: PairingRequest, } | { "kind": "pairing_ended", id: PairingId, } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, } | { "kind": "profiles_changed" } | { "kind": "hooks_changed" } | { "kind": "browsers_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
 
 /**
  * Up to 100 excluded entries of a server's lists, and the number of further entries.
@@ -1680,15 +1738,6 @@ kind: string,
 kind_name: string, file: string, };
 
 /**
- * A preset that a search has found. `servers.presets` has the rest.
- */
-export type FoundPreset = { id: string, 
-/**
- * The servers that were added already and start or connect to the same.
- */
-added: Array<ServerId>, };
-
-/**
  * A server that was found in the files of clients.
  */
 export type FoundServerView = { 
@@ -1727,23 +1776,6 @@ copies: number,
 memory_kib: number, };
 
 /**
- * The servers that a search has found.
- */
-export type FoundServers = { 
-/**
- * The presets, on the first page only.
- */
-presets: Array<FoundPreset>, servers: Array<PublishedServerView>, 
-/**
- * How many servers of the official registry match.
- */
-total: number, 
-/**
- * The `offset` of the next page; null if this is the last one.
- */
-next: number | null, registry: OfficialRegistryView, };
-
-/**
  * All servers that were found.
  */
 export type FoundServersView = { servers: Array<FoundServerView>, 
@@ -1777,6 +1809,20 @@ export type FunctionTool = {
  * Always `function`.
  */
 type: string, function: Function, };
+
+/**
+ * `prompts.get`: gets a prompt by hand, as a client named `command-line`. The policy applies as
+ * for any other client.
+ */
+export type GetPrompt = { 
+/**
+ * The exposed name.
+ */
+name: string, 
+/**
+ * A JSON object whose values are texts.
+ */
+arguments: unknown, };
 
 /**
  * A method whose requests the policy decides. Every such request has a record.
@@ -2427,7 +2473,7 @@ placeholder: string, format: InputFormat, };
 /**
  * The source of a manifest.
  */
-export type ManifestSource = { "preset": string } | { "published": string } | { "text": string } | { "path": string };
+export type ManifestSource = { "preset": string } | { "text": string } | { "path": string };
 
 /**
  * A server as its author describes it.
@@ -2525,35 +2571,6 @@ client_secret?: string | null,
  * 8252).
  */
 callback_port?: number | null, };
-
-/**
- * The state of the copy of the official registry's list.
- */
-export type OfficialRegistryView = { 
-/**
- * The registry's address; empty if it is turned off.
- */
-url: string, 
-/**
- * When the list was refreshed last; null if it never was.
- */
-refreshed_at: Timestamp | null, 
-/**
- * Whether the whole list was read.
- */
-complete: boolean, 
-/**
- * Whether the list should be refreshed.
- */
-stale: boolean, refreshing: boolean, 
-/**
- * How many entries of the list Drawbridge cannot use.
- */
-skipped: number, 
-/**
- * Why the last refresh failed; empty if it did not.
- */
-error: string, };
 
 /**
  * Whether a call continues if a blocking hook fails.
@@ -2705,6 +2722,24 @@ export type PolicyView = { defaults: DefaultEffects, rules: Array<RuleView>, };
 export type Predicate = { "equals": Literal } | { "one_of": Array<Literal> } | { "path_within": string } | { "host": string } | { "between": { min?: Literal | null, max?: Literal | null, } } | { "matches": string };
 
 /**
+ * A check of a server and its outcome.
+ */
+export type PreflightCheck = { topic: PreflightTopic, status: CheckStatus, 
+/**
+ * The finding, as a sentence.
+ */
+text: string, 
+/**
+ * The remedy; empty if the status is `ok`.
+ */
+remedy: string, };
+
+/**
+ * The subject of a preflight check.
+ */
+export type PreflightTopic = "enabled" | "acceptance" | "program" | "runtime" | "version" | "variables" | "secrets" | "address" | "sign_in" | "sandbox";
+
+/**
  * A well-known server.
  */
 export type PresetView = { id: string, title: string, 
@@ -2843,57 +2878,6 @@ sha256: string, };
 export type ProgramUse = { path: string, refused: boolean, };
 
 /**
- * How a published server is installed or reached.
- */
-export type PublishedKind = "npm" | "pypi" | "oci" | "nuget" | "mcpb" | "remote" | "other";
-
-/**
- * A server of the official registry, and what it needs.
- */
-export type PublishedServerDetails = { server: PublishedServerView, manifest: ManifestView, 
-/**
- * The runtimes of the choices, as they were found on this machine.
- */
-runtimes: Array<RuntimeStatus>, };
-
-/**
- * A server of the official registry.
- */
-export type PublishedServerView = { 
-/**
- * The full name, such as `io.github.owner/server`.
- */
-name: string, title: string, 
-/**
- * The namespace that the registry has checked, such as `io.github.owner`.
- */
-publisher: string, description: string, version: string, kinds: Array<PublishedKind>, 
-/**
- * Whether the server cannot be used without a secret.
- */
-needs_key: boolean, 
-/**
- * Whether its publisher advises against it.
- */
-deprecated: boolean, updated_at: Timestamp | null, 
-/**
- * The address of the source code; empty if there is none that may be opened.
- */
-repository_url: string, 
-/**
- * The address of the website; empty if there is none that may be opened.
- */
-website_url: string, 
-/**
- * The servers that were added already and start or connect to the same.
- */
-added: Array<ServerId>, 
-/**
- * Why the server cannot be added, in plain words; empty if it can.
- */
-problem: string, };
-
-/**
  * `profiles.put`: saves a profile, replacing a profile of the same name. The change applies at
  * once.
  */
@@ -2903,6 +2887,16 @@ export type PutProfile = { profile: Profile, };
  * `servers.read_manifest`: reads a manifest. Saves nothing and starts nothing.
  */
 export type ReadManifest = { source: ManifestSource, };
+
+/**
+ * `resources.read`: reads a resource by hand, as a client named `command-line`. The policy applies
+ * as for any other client.
+ */
+export type ReadResource = { 
+/**
+ * The URI of a listed resource, or one that matches a resource template.
+ */
+uri: string, };
 
 /**
  * `servers.read_specs`: reads the `mcpServers` JSON of any client, the object of one server, or a
@@ -2919,12 +2913,6 @@ export type RecordServer = { id: ServerId, };
  * The recorded access of a run, or the reason why there is no record.
  */
 export type RecordedAccess = { "summary": AccessSummary } | { "unavailable": string };
-
-/**
- * `registry.refresh`: fetches the changes of the official registry's list, or the whole list. If
- * the copy is less than a day old, does nothing unless `force` is set.
- */
-export type RefreshRegistry = { force: boolean, };
 
 /**
  * A system call that a sandbox refuses, whatever its target is.
@@ -3297,28 +3285,6 @@ url: string,
  * The code in the link. A person can also type it on the sign-in page.
  */
 code: string, };
-
-/**
- * `registry.search`: searches the presets and the stored copy of the official registry's list.
- * Does not use the network.
- */
-export type SearchRegistry = { 
-/**
- * The words that all have to occur in the name, the title or the description.
- */
-text: string, 
-/**
- * Only servers with a package or remote of this kind.
- */
-kind: PublishedKind | null, 
-/**
- * Only servers that cannot, or can, be used without a secret.
- */
-needs_key: boolean | null, offset: number, 
-/**
- * At most 100; 30 by default.
- */
-limit: number | null, };
 
 /**
  * The result of changing the store of the secrets.
@@ -3787,11 +3753,7 @@ roots: Array<string>,
  * Whether Drawbridge asks a person for the input that a server requests, if the client cannot
  * ask for it.
  */
-elicitation_forms: boolean, 
-/**
- * The address of the official registry; empty if it is turned off.
- */
-official_registry_url: string, version: string, data_dir: string, 
+elicitation_forms: boolean, version: string, data_dir: string, 
 /**
  * The URL that clients connect to; none if no listener runs.
  */
@@ -3887,11 +3849,6 @@ export type ShowPolicyStats = {
 days: number | null, };
 
 /**
- * `registry.show`: one server of the official registry, from the stored copy.
- */
-export type ShowPublishedServer = { name: string, };
-
-/**
  * `sampling.show`: the provider and its budget.
  */
 export type ShowSampling = Record<symbol, never>;
@@ -3975,6 +3932,15 @@ before: unknown,
  * The value in the file now; null if the field is no longer set.
  */
 after: unknown, };
+
+/**
+ * A fault of a spec's text, and its position.
+ */
+export type SpecFault = { 
+/**
+ * The line of the fault, counted from 1; 0 if the fault has no position.
+ */
+line: number, column: number, message: string, };
 
 export type StatsGroup = "client" | "server" | "tool";
 
@@ -4446,9 +4412,8 @@ export interface Verbs {
   "profiles.list": { params: ListProfiles; answer: Array<ProfileView> };
   "profiles.put": { params: PutProfile; answer: Done };
   "profiles.remove": { params: RemoveProfile; answer: Done };
-  "registry.refresh": { params: RefreshRegistry; answer: OfficialRegistryView };
-  "registry.search": { params: SearchRegistry; answer: FoundServers };
-  "registry.show": { params: ShowPublishedServer; answer: PublishedServerDetails };
+  "prompts.get": { params: GetPrompt; answer: JsonValue };
+  "resources.read": { params: ReadResource; answer: JsonValue };
   "sampling.change": { params: ChangeSampling; answer: SamplingView };
   "sampling.check": { params: CheckSampling; answer: SamplingCheck };
   "sampling.show": { params: ShowSampling; answer: SamplingView };
@@ -4469,12 +4434,14 @@ export interface Verbs {
   "servers.cancel_sign_in": { params: CancelSignIn; answer: Done };
   "servers.capabilities": { params: ShowCapabilities; answer: CapabilitiesView };
   "servers.check_runtimes": { params: CheckRuntimes; answer: Array<RuntimeStatus> };
+  "servers.check_spec": { params: CheckSpec; answer: CheckedSpec };
   "servers.definition_history": { params: ShowDefinitionHistory; answer: Array<DefinitionVersion> };
   "servers.enable": { params: EnableServer; answer: ServerView };
   "servers.fill_manifest": { params: FillManifest; answer: FilledManifest };
   "servers.list": { params: ListServers; answer: ServersView };
   "servers.move_literals": { params: MoveLiterals; answer: ServerView };
   "servers.pin": { params: PinServer; answer: ServerView };
+  "servers.preflight": { params: CheckServer; answer: Array<PreflightCheck> };
   "servers.presets": { params: ListPresets; answer: Array<PresetView> };
   "servers.read_manifest": { params: ReadManifest; answer: ManifestView };
   "servers.read_specs": { params: ReadSpecs; answer: Array<ParsedSpec> };

@@ -5,6 +5,7 @@ mod access_report;
 mod add;
 mod definitions;
 pub(super) mod manifests;
+mod preflight;
 mod sign_in;
 mod view;
 
@@ -12,14 +13,16 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use drawbridge_hub::api::servers::{
-    AcceptDefinitions, CheckRuntimes, EnableServer, ListPresets, ListServers, MoveLiterals,
-    PinServer, ReadManifest, RecordServer, RemoveServer, RestartServer, SecretValues, ServerView,
-    ShowAccessReport, ShowDefinitionHistory, ShowServer, ShowUsage, SignOutServer, SyncServer,
-    UpdateServer, VerifyServer,
+    AcceptDefinitions, CheckRuntimes, CheckServer, EnableServer, ListPresets, ListServers,
+    MoveLiterals, PinServer, ReadManifest, RecordServer, RemoveServer, RestartServer, SecretValues,
+    ServerView, ShowAccessReport, ShowDefinitionHistory, ShowServer, ShowUsage, SignOutServer,
+    SyncServer, UpdateServer, VerifyServer,
 };
 use drawbridge_model::ids::ServerId;
 
-use crate::{context::Context, exit::Failure, spec_fields::apply_fields, text::escape};
+use crate::{
+    context::Context, exit::Failure, output::print_answer, spec_fields::apply_fields, text::escape,
+};
 
 #[derive(Subcommand)]
 pub(crate) enum Servers {
@@ -109,6 +112,12 @@ pub(crate) enum Servers {
     },
     /// Show processes, memory and CPU usage of the local servers that are running
     Usage,
+    /// Check what a server needs to start, without starting it: its program, runtime, secrets,
+    /// address, sign-in, sandbox and acceptance
+    Preflight {
+        /// The server's id, as shown by `servers list`
+        id: String,
+    },
     /// Connect to a server in a separate session, and list its tools
     Verify {
         /// The server's id, as shown by `servers list`
@@ -258,6 +267,17 @@ impl Servers {
                 context
                     .run_and_print(ShowUsage {}, |servers| view::format_usage(servers))
                     .await
+            }
+            Self::Preflight { id } => {
+                let id = ServerId::new(id);
+                let checks = context.run(CheckServer { id }).await?;
+                print_answer(context.json, &checks, |checks| {
+                    preflight::format_checks(checks)
+                })?;
+                if preflight::has_failures(&checks) {
+                    return Err(Failure::ChecksFailed);
+                }
+                Ok(())
             }
             Self::Verify { id } => {
                 context

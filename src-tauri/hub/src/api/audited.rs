@@ -142,6 +142,8 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
         "registry.refresh",
         Nothing("reads a public list into a cache, and changes nothing else"),
     ),
+    ("prompts.get", Entries(&[ClientAdded, Decided, Ended])),
+    ("resources.read", Entries(&[ClientAdded, Decided, Ended])),
     ("sampling.show", READS),
     (
         "sampling.change",
@@ -210,6 +212,8 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ),
     ("servers.access_report", READS),
     ("servers.read_specs", SAVES_NOTHING),
+    ("servers.check_spec", SAVES_NOTHING),
+    ("servers.preflight", READS),
     ("servers.usage", READS),
     ("servers.capabilities", READS),
     ("servers.definition_history", READS),

@@ -10,9 +10,12 @@ use serde_json::value::RawValue;
 
 mod access_report;
 mod capabilities;
+mod check_spec;
 mod definitions;
+mod failed_start;
 mod lifecycle;
 mod manifests;
+mod preflight;
 mod sign_in;
 mod usage;
 mod view;
@@ -29,7 +32,8 @@ use drawbridge_model::{
 };
 
 pub use access_report::{AccessReportView, RecordServer, ShowAccessReport};
-pub use capabilities::{CapabilitiesView, ShowCapabilities};
+pub use capabilities::{CapabilitiesView, CapabilityView, ShowCapabilities};
+pub use check_spec::{CheckSpec, CheckedSpec, SpecFault};
 pub use definitions::{
     AcceptDefinitions, DefinitionVersion, FieldChange, ShowDefinitionHistory, UnacceptedDefinition,
 };
@@ -37,6 +41,7 @@ pub use manifests::{
     CheckRuntimes, FillManifest, FilledManifest, ListPresets, ManifestChoice, ManifestSource,
     ManifestView, PresetView, ReadManifest, read_registration,
 };
+pub use preflight::{CheckServer, PreflightCheck, PreflightTopic};
 pub use sign_in::{AwaitSignIn, CancelSignIn, SignInServer, SignOutServer};
 pub use usage::{ServerUsage, ShowUsage};
 

@@ -119,7 +119,8 @@ impl Verb for CallTool {
             return Err(ApiError::invalid("'arguments' must be a JSON object"));
         }
         let started = Instant::now();
-        let result = hub.call_from_cli(&self.name, &self.arguments).await;
+        let params = serde_json::json!({ "name": self.name, "arguments": self.arguments });
+        let result = hub.request_by_hand("tools/call", &params).await;
         match self.format {
             ResultFormat::Mcp => result,
             ResultFormat::Unified => unify(result, started.elapsed()),

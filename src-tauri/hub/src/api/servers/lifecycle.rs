@@ -13,6 +13,7 @@ use drawbridge_model::{
     acceptance::AcceptanceState,
     audit::AuditKind,
     capability::CapabilityKind,
+    clock,
     ids::ServerId,
     program::{Program, ProgramChange},
     protocol,
@@ -30,7 +31,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{json, value::RawValue};
 use tokio::task::JoinHandle;
 
-use super::{SecretValues, VerifiedView};
+use super::{SecretValues, VerifiedView, failed_start};
 use crate::{
     api::{
         ApiError,
@@ -435,8 +436,11 @@ async fn verify_with(
     connector: &Connector,
     server: &RegisteredServer,
 ) -> Result<VerifiedView, ApiError> {
-    let started = Instant::now();
-    let (connection, drained) = connect_once(connector, server).await?;
+    let (started, started_at) = (Instant::now(), clock::now());
+    let (connection, drained) = match connect_once(connector, server).await {
+        Ok(connected) => connected,
+        Err(error) => return Err(failed_start::explain(hub, server, started_at, error).await),
+    };
     let ask = |method: &'static str, params: Box<RawValue>| {
         let connection = connection.clone();
         async move {
@@ -448,7 +452,12 @@ async fn verify_with(
     let read = read_list(CapabilityKind::Tools, MAX_CATALOG_BYTES, ask).await;
     connection.close().await;
     drained.abort();
-    let read = read?;
+    let read = match read {
+        Ok(read) => read,
+        Err(error) => {
+            return Err(failed_start::explain(hub, server, started_at, error.into()).await);
+        }
+    };
     let tools = read.definitions;
     Ok(VerifiedView {
         server_name: Some(connection.hello.server_info.name.clone()),

@@ -1,0 +1,102 @@
+//! Requests that a person sends by hand, and the checks of a server that a person asks for.
+
+use std::fs;
+
+use drawbridge_tests::{FaultyServer, Home, Hub, paths};
+use serde_json::json;
+
+/// Adds a server with a prompt and a resource, and waits until it is synced.
+fn add_library<'a>(hub: &'a Hub<'a>) -> FaultyServer<'a> {
+    let script = json!({
+        "initialize": {"result": {"protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {}, "prompts": {}, "resources": {}},
+            "serverInfo": {"name": "s", "version": "1"}}},
+        "prompts/list": {"result": {"prompts": [{"name": "greet", "arguments": [{"name": "who"}]}]}},
+        "prompts/get": {"result": {"messages": []}},
+        "resources/list": {"result": {"resources": [{"uri": "book://1", "name": "one"}]}},
+        "resources/templates/list": {"result": {"resourceTemplates": [{"uriTemplate": "book://{id}", "name": "any"}]}},
+        "resources/read": {"result": {"contents": [{"uri": "book://1", "text": "Once"}]}},
+    });
+    let file = hub.home.file("script");
+    fs::write(&file, script.to_string()).expect("write the script");
+    let arguments = ["--script", &paths::path_text(&file)];
+    FaultyServer::add(hub, "library", &json!({}), &arguments).wait_until_synced()
+}
+
+#[test]
+fn a_person_gets_a_prompt_and_reads_a_resource_through_the_policy() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let server = add_library(&hub);
+    let lists = hub.run_verb("servers.capabilities", &json!({"id": "library"}));
+    let entries = lists["entries"].as_array().expect("a list");
+    let names: Vec<_> = entries
+        .iter()
+        .map(|entry| (entry["kind"].clone(), entry["exposed_name"].clone()))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            (json!("prompts"), json!("library__greet")),
+            (json!("resources"), json!("book://1")),
+            (json!("templates"), json!("book://{id}")),
+        ]
+    );
+    let get = json!({"name": "library__greet", "arguments": {"who": "Ada"}});
+    let prompt = hub.run_verb("prompts.get", &get);
+    assert_eq!(prompt["messages"], json!([]));
+    let sent = server.received_by_method("prompts/get").pop();
+    assert_eq!(
+        sent.expect("the server receives the request")["params"]["arguments"],
+        json!({"who": "Ada"})
+    );
+    let resource = hub.run_verb("resources.read", &json!({"uri": "book://1"}));
+    assert_eq!(resource["contents"][0]["text"], "Once");
+
+    let rule = json!({"server": "library", "kind": "prompts", "effect": "deny"});
+    hub.run_verb("policy.set", &rule);
+    let (status, text) = hub.try_verb("prompts.get", &get);
+    assert_ne!(status, 200, "{text}");
+    assert_eq!(server.received_by_method("prompts/get").len(), 1);
+}
+
+#[test]
+fn the_preflight_check_finds_a_missing_program_and_a_missing_secret() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.run_verb(
+        "servers.add",
+        &json!({"spec": {"name": "lost", "command": "no-such-program-at-all",
+            "env": {"KEY": "${keyring:lost.KEY}"}}}),
+    );
+    let output = home.cli(&["servers", "preflight", "lost"]);
+    let stdout = output.stdout();
+    assert!(
+        stdout.contains("no program `no-such-program-at-all`"),
+        "{stdout}"
+    );
+    let checks = hub.run_verb("servers.preflight", &json!({"id": "lost"}));
+    let failed: Vec<_> = checks
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|check| check["status"] == "failure")
+        .map(|check| check["topic"].clone())
+        .collect();
+    assert_eq!(failed, ["program", "secrets"], "{checks}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_failed_verification_shows_what_the_server_printed() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let script = "echo starting >&2; echo 'error 404: package not found' >&2; echo 'see the log' >&2; exit 3";
+    let spec = json!({"name": "broken", "command": "/bin/sh", "args": ["-c", script]});
+    let (_, text) = hub.try_verb("servers.verify_spec", &json!({"spec": spec}));
+    assert!(
+        text.contains("The server printed “error 404: package not found”"),
+        "{text}"
+    );
+    assert!(text.contains("starting\\nerror 404"), "{text}");
+}
