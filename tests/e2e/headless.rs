@@ -151,6 +151,45 @@ fn a_long_call_is_cancelled_in_a_browser_and_counted_in_the_charts() {
 }
 
 #[test]
+fn a_person_calls_a_tool_and_gets_a_prompt_on_the_page_of_its_server() {
+    let desktop = DesktopSession::without_screen();
+    let (_hub, _) = start_hub(&desktop);
+    desktop
+        .cli(&["servers", "sync", "everything"])
+        .expect_success();
+    let steps = json!([
+        {"do": "log_in"},
+        {"do": "click", "part": "nav-servers"},
+        {"do": "fill", "part": "server-search", "text": "echo"},
+        {"do": "click", "part": "found-tool"},
+        {"do": "wait_for", "part": "tool-row[data-tool=echo] tool-call"},
+        {"do": "select", "part": "server-policy", "value": "allow"},
+        {"do": "wait_for_text", "part": "server-rule", "text": "allow"},
+        {"do": "click", "part": "tool-row[data-tool=echo] tool-call"},
+        {"do": "focus", "part": "tool-row[data-tool=echo] call-form call-send"},
+        {"do": "click", "part": "tool-row[data-tool=echo] call-switch"},
+        {"do": "fill", "part": "tool-row[data-tool=echo] call-json", "text": "{\"message\": \"by hand\"}"},
+        {"do": "click", "part": "tool-row[data-tool=echo] call-send"},
+        {"do": "wait_for_text", "part": "call-result", "text": "Echo: by hand"},
+        {"do": "take_screenshot", "name": "server-call"},
+        {"do": "check_accessibility", "where": "a call by hand"},
+        {"do": "check_layout", "where": "a call by hand"},
+        {"do": "click", "part": "server-tab-prompts"},
+        {"do": "click", "part": "capability-row[data-name=simple-prompt] capability-toggle"},
+        {"do": "click", "part": "capability-row[data-name=simple-prompt] call-send"},
+        {"do": "wait_for", "part": "capability-row[data-name=simple-prompt] call-result"},
+        {"do": "click", "part": "server-tab-checks"},
+        {"do": "wait_for", "part": "preflight-check[data-topic=program][data-status=ok]"},
+        {"do": "check_accessibility", "where": "the preflight check"},
+        {"do": "click", "part": "server-tab-spec"},
+        {"do": "fill", "part": "spec-text", "text": "{\n  \"command\" 1\n}"},
+        {"do": "wait_for_text", "part": "spec-fault", "text": "Line 2"},
+        {"do": "check_accessibility", "where": "the spec as JSON"},
+    ]);
+    browser::take_steps(&desktop, &create_login_link(&desktop), &steps).assert_no_problems();
+}
+
+#[test]
 fn a_login_link_works_once() {
     let desktop = DesktopSession::without_screen();
     let (_hub, _) = start_hub(&desktop);

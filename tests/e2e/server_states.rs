@@ -188,6 +188,7 @@ fn a_server_screen_updates_while_its_server_changes() {
         {"do": "click", "part": "server-row[data-server=crashing]"},
         {"do": "wait_for_text", "part": "server-detail server-reason", "text": "crashed 5 times within a minute"},
         {"do": "wait_for_text", "part": "server-detail server-retry", "text": "No new attempt until"},
+        {"do": "click", "part": "server-tab-details"},
         {"do": "wait_for_text", "part": "server-detail server-transitions", "text": "exit code 3"},
         {"do": "take_screenshot", "name": "server-breaker-light"},
         {"do": "check_accessibility", "where": "a server whose breaker is open"},

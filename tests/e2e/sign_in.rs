@@ -34,7 +34,9 @@ fn window_signs_in_to_a_server_in_the_system_browser() {
         "the browser gets the URL that the screen shows"
     );
     sign_in_as_browser(&desktop, &opened[1]);
+    app.driver.click("server-tab-details");
     app.driver.wait_for("signed-in");
     assert!(app.driver.text("signed-in").contains(&remote.issuer));
+    app.driver.click("server-tab-tools");
     app.driver.wait_for("tool-row[data-tool=whoami]");
 }

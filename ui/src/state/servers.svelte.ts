@@ -3,6 +3,8 @@
 import type {
   AccessReportView,
   BrokenSpec,
+  CapabilityView,
+  CheckedSpec,
   DefinitionId,
   DefinitionKind,
   DefinitionVersion,
@@ -13,9 +15,10 @@ import type {
   Ipc,
   ManifestSource,
   ManifestView,
+  PreflightCheck,
   PresetView,
   ParsedSpec,
-  RuleView,
+  RequestKind,
   Sandbox,
   SecretValues,
   ServerSpec,
@@ -202,15 +205,48 @@ export class Servers {
   }
 
   /**
-   * Sets the rule for a whole server and all clients; `null` removes it. `current` is the present
-   * rule.
+   * Sets the rule for all requests of a kind to a server, by all clients; `null` as the effect
+   * removes it. Without a kind, the rule is for all tools, or denies every kind.
    */
-  async setServerPolicy(id: string, effect: Effect | null, current?: RuleView): Promise<void> {
-    const kind = current?.kind ?? null;
+  async setServerPolicy(
+    id: string,
+    effect: Effect | null,
+    kind: RequestKind | null,
+  ): Promise<void> {
     const scope = { server: id, tool: null, client: null, user: null, kind };
     if (effect === null) await this.ipc.call("policy.remove", scope);
     else await this.ipc.call("policy.set", { effect, ...scope });
     await this.load();
+  }
+
+  /** Calls a tool by hand, through the policy. */
+  callTool(name: string, values: Record<string, unknown>): Promise<unknown> {
+    return this.ipc.call("tools.call", { name, arguments: values });
+  }
+
+  /** Gets a prompt by hand, through the policy. */
+  getPrompt(name: string, values: Record<string, unknown>): Promise<unknown> {
+    return this.ipc.call("prompts.get", { name, arguments: values });
+  }
+
+  /** Reads a resource by hand, through the policy. */
+  readResource(uri: string): Promise<unknown> {
+    return this.ipc.call("resources.read", { uri });
+  }
+
+  /** Returns the prompts, resources and templates of a server. */
+  async capabilities(id: string): Promise<CapabilityView[]> {
+    return (await this.ipc.call("servers.capabilities", { id })).entries;
+  }
+
+  /** Checks what a server needs to start, without starting it. */
+  preflight(id: string): Promise<PreflightCheck[]> {
+    return this.ipc.call("servers.preflight", { id });
+  }
+
+  /** Checks the JSON of a spec. */
+  checkSpec(text: string): Promise<CheckedSpec> {
+    return this.ipc.call("servers.check_spec", { text });
   }
 
   private async read(): Promise<void> {

@@ -6,7 +6,7 @@ withFakeTime();
 
 describe("what a server uses", () => {
   it("is shown with what the sandbox refused, and with a proposed sandbox", async () => {
-    await open("#/servers/filesystem");
+    await open("#/servers/filesystem/details");
     await advanceTime(1);
     expect(screen.getByTestId("access-report-state").textContent).toContain("in its sandbox");
     expect(screen.getByTestId("access-refused-panel").textContent).toContain(".ssh/id_ed25519");
@@ -17,7 +17,7 @@ describe("what a server uses", () => {
   });
 
   it("becomes the sandbox of the server, which a person still has to accept", async () => {
-    const hub = await open("#/servers/filesystem");
+    const hub = await open("#/servers/filesystem/details");
     await advanceTime(1);
     await user.click(screen.getByTestId("use-sandbox"));
     await advanceTime(1);
@@ -27,7 +27,7 @@ describe("what a server uses", () => {
   });
 
   it("is recorded again on request", async () => {
-    const hub = await open("#/servers/filesystem");
+    const hub = await open("#/servers/filesystem/details");
     await advanceTime(1);
     await user.click(screen.getByTestId("server-record"));
     await advanceTime(1);
@@ -36,7 +36,7 @@ describe("what a server uses", () => {
   });
 
   it("has no section for a server that is no program on this computer", async () => {
-    await open("#/servers/filesystem", (hub) => {
+    await open("#/servers/filesystem/details", (hub) => {
       const server = hub.servers.find((server) => server.id === "filesystem");
       if (server) {
         server.spec = { name: "filesystem", url: "https://example.com/mcp" };

@@ -6,7 +6,7 @@ withFakeTime();
 
 describe("the sandbox of a server", () => {
   it("is shown with what the server may use, and with a badge", async () => {
-    await open("#/servers/filesystem");
+    await open("#/servers/filesystem/details");
     expect(screen.getByTestId("server-sandboxed").getAttribute("title")).toContain("Landlock 7");
     expect(screen.getByTestId("server-sandbox-facts").textContent).toContain(
       "its own folder; reads and writes /home/ada/Projects; the whole network",
@@ -14,7 +14,7 @@ describe("the sandbox of a server", () => {
   });
 
   it("has no badge if there is none, and the server's page says so", async () => {
-    await open("#/servers/filesystem", (hub) => {
+    await open("#/servers/filesystem/details", (hub) => {
       const server = hub.servers.find((server) => server.id === "filesystem");
       if (server) delete server.spec.sandbox;
     });
@@ -23,7 +23,7 @@ describe("the sandbox of a server", () => {
   });
 
   it("is saved as a preset, which needs the folder of the project", async () => {
-    const hub = await open("#/servers/filesystem");
+    const hub = await open("#/servers/filesystem/details");
     await user.click(screen.getByTestId("server-edit"));
     await user.click(screen.getByTestId("advanced"));
     await user.selectOptions(screen.getByTestId("server-sandbox"), "readProject");

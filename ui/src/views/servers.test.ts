@@ -206,7 +206,7 @@ describe("a server", () => {
   });
 
   it("is pinned to the version in use with one click", async () => {
-    await open("#/servers/filesystem");
+    await open("#/servers/filesystem/details");
     const detail = screen.getByTestId("server-detail");
     expect(within(detail).getAllByText("floating").length).toBeGreaterThan(0);
     await user.click(screen.getByTestId("server-pin"));
@@ -266,7 +266,7 @@ describe("a server that requires a sign-in", () => {
   const card = () => screen.getByTestId("sign-in-card");
 
   it("links to its page, and shows the progress and the end", async () => {
-    await open("#/servers/tickets");
+    await open("#/servers/tickets/details");
     expect(screen.getByTestId("server-detail").textContent).toContain("Needs sign-in");
     await user.click(screen.getByTestId("sign-in"));
     await advanceTime(1);

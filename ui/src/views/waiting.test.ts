@@ -160,7 +160,7 @@ describe("a tool's history", () => {
 
 describe("the state of a server", () => {
   it("is shown with its reason, the remedy, the next attempt and the history", async () => {
-    await open("#/servers/weather");
+    await open("#/servers/weather/details");
     expect(screen.getByTestId("server-state").dataset["state"]).toBe("error");
     expect(screen.getByTestId("server-reason").textContent).toContain("exit code 1");
     expect(screen.getByTestId("server-remedy").textContent).toContain("press Restart");

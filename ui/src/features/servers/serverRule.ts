@@ -1,19 +1,36 @@
 /** The rule for all tools of a server. */
 
-import type { RuleView } from "../../ipc";
+import type { RequestKind, RuleView } from "../../ipc";
 
 /**
  * Returns the plain rule that covers exactly the tools of this server, for all clients: no
  * condition, and no end.
  */
 export function findServerRule(rules: RuleView[], server: string): RuleView | undefined {
+  return findRule(rules, server, (kind) => kind === null || kind === "tools");
+}
+
+/** Returns the plain rule for all requests of this kind to this server. */
+export function findKindRule(
+  rules: RuleView[],
+  server: string,
+  kind: RequestKind,
+): RuleView | undefined {
+  return findRule(rules, server, (of) => of === kind);
+}
+
+function findRule(
+  rules: RuleView[],
+  server: string,
+  covers: (kind: RequestKind | null) => boolean,
+): RuleView | undefined {
   return rules.find(
     (rule) =>
       rule.server === server &&
       rule.tool === null &&
       rule.client === null &&
       rule.user === null &&
-      (rule.kind === null || rule.kind === "tools") &&
+      covers(rule.kind) &&
       !rule.read_only &&
       rule.conditions.length === 0 &&
       rule.effect !== null &&

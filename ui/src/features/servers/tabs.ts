@@ -1,6 +1,6 @@
 /** The tabs of a server's page, and their place in the URL. */
 
-export const TABS = ["tools"] as const;
+export const TABS = ["tools", "prompts", "resources", "checks", "spec", "details", "log"] as const;
 
 export type Tab = (typeof TABS)[number];
 

@@ -39,6 +39,15 @@ import type {
 import { FakeClientFiles } from "./clientFiles";
 import { advanceCalls, callVerbs, longCalls, startCall } from "./calls";
 import { FakeImport } from "./clientImport";
+import {
+  callResult,
+  capabilityEntries,
+  checkSpec,
+  failedStart,
+  preflightChecks,
+  promptResult,
+  resourceResult,
+} from "./capabilities";
 import { FakeFolders } from "./folders";
 import { FakeSecrets } from "./secrets";
 import * as data from "./data";
@@ -787,6 +796,7 @@ export class FakeHub implements Ipc {
         prompts: [],
         resources: [],
         templates: [],
+        entries: capabilityEntries(id),
       };
     },
     "servers.check_runtimes": async () => {
@@ -907,7 +917,11 @@ export class FakeHub implements Ipc {
       this.emit({ kind: "settings_changed" });
       return view;
     },
-    "tools.call": ({ name }) => ({ content: [{ type: "text", text: `${name} was called.` }] }),
+    "prompts.get": ({ name, arguments: values }) => promptResult(name, values),
+    "resources.read": ({ uri }) => resourceResult(uri),
+    "servers.check_spec": ({ text }) => checkSpec(text),
+    "servers.preflight": ({ id }) => preflightChecks(this.server(id)),
+    "tools.call": ({ name, arguments: values }) => callResult(name, values),
     "tools.export": () =>
       this.servers
         .flatMap((s) => s.tools)
@@ -1025,6 +1039,7 @@ export class FakeHub implements Ipc {
         "unavailable",
         `Cannot start ${spec.command}: no such file in PATH (/usr/local/bin:/usr/bin:/bin). Check the command's spelling, or give its full path.`,
       );
+    if (spec.command === "ends-at-once") throw failedStart();
     const names = Object.keys({ ...secrets.env, ...secrets.headers });
     return {
       server_name: "everything",

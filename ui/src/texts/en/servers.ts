@@ -10,6 +10,10 @@ const ENTRY_KINDS = {
   templates: "Resource template",
 };
 
+/** Returns the label of a tab: with a number, if it is known. */
+const counted = (label: string) => (count: number | null) =>
+  count === null ? label : `${label} ${count}`;
+
 /** The list of servers and the page of one. The dialog that adds or edits a server is in `form`. */
 export const servers = {
   form: serverForm,
@@ -73,6 +77,118 @@ export const servers = {
     failed: "Not removed:",
   },
 
+  /** The prompts, resources and templates of a server. */
+  capabilities: {
+    loading: "Loading the lists…",
+    groups: { prompts: "Prompts", resources: "Resources", templates: "Resource templates" },
+    policy: {
+      prompts: "Policy of all prompts of this server, for all clients",
+      resources: "Policy of all resources of this server, for all clients",
+    },
+    inherited: (effect: string) => `Default (${effect.toLowerCase()})`,
+    effectHint: "The policy for requests of a client that has no rule of its own",
+    neverSynced: "No lists yet. “Sync” starts the server and reads them.",
+    none: {
+      prompts: "This server lists no prompts.",
+      resources: "This server lists no resources and no resource templates.",
+    },
+    mimeType: "Type:",
+    hidden: "Clients do not see this entry, so it cannot be requested.",
+    actions: { prompts: "Get prompt", resources: "Read resource", templates: "Read resource" },
+    definitionKinds: { prompts: "prompt", resources: "resource", templates: "template" } as const,
+  },
+
+  /** The form that sends a request by hand. */
+  call: {
+    types: {
+      string: "text",
+      number: "number",
+      integer: "whole number",
+      boolean: "true or false",
+      enum: "choice",
+      object: "object",
+      array: "list",
+      json: "JSON",
+    },
+    optional: ", optional",
+    missing: (name: string) => `Enter a value for ${name}.`,
+    notJson: "This is not JSON. Put texts in quotes.",
+    notObject: "Enter a JSON object, such as {}.",
+    noArguments: "No arguments.",
+    notSet: "not set",
+    yes: "true",
+    no: "false",
+    jsonPlaceholder: "JSON",
+    addItem: (name: string) => `Add to ${name || "list"}`,
+    remove: "Remove",
+    removeItem: (number: number, name: string) => `Remove item ${number} of ${name}`,
+    asJson: "Arguments as JSON",
+    showForm: "Show form",
+    showJson: "Edit as JSON",
+    throughPolicy:
+      "Sent as the client `command-line`, through the policy as for any client. The call is recorded.",
+    running: "Waiting for the answer. If the policy asks, approve the request first.",
+    openApprovals: "Open approvals",
+    result: {
+      title: "Result",
+      ok: "answered",
+      error: "error",
+      took: (took: string) => `after ${took}`,
+      showRaw: "Show JSON",
+      showByType: "Show by type",
+      copy: "Copy the result as JSON",
+      save: "Save…",
+      fileName: "result.json",
+      cut: (shown: number, all: number) =>
+        `The first ${shown.toLocaleString("en")} of ${all.toLocaleString("en")} characters.`,
+      showMore: "Show more",
+      image: (type: string) => `Image (${type})`,
+      audio: (type: string) => `Audio (${type})`,
+      binary: (type: string, bytes: number) =>
+        `Data of type ${type || "unknown"}, about ${plural(bytes, "byte")}. “Save…” stores it with the result.`,
+      link: "Resource",
+      copyUri: "Copy the URI",
+      empty: "The result is empty.",
+    },
+  },
+
+  preflight: {
+    lead: "Checks what the server needs to start, without starting it.",
+    again: "Check again",
+    running: "Checking prerequisites…",
+    summary: (failures: number) =>
+      failures === 0 ? "Nothing is missing." : `${plural(failures, "check")} failed.`,
+    topics: {
+      enabled: "Enabled",
+      acceptance: "Acceptance",
+      program: "Program",
+      runtime: "Runtime",
+      version: "Version",
+      variables: "Variables",
+      secrets: "Secrets",
+      address: "Address",
+      sign_in: "Sign-in",
+      sandbox: "Sandbox",
+    },
+    statuses: { ok: "ok", warning: "warning", failure: "failed" },
+  },
+
+  specEditor: {
+    lead: "The spec file of this server. What you save is accepted, unless it would use secrets of other servers.",
+    label: "Spec as JSON",
+    unchanged: "Nothing has changed.",
+    checking: "The spec is being checked.",
+    fixFault: "Correct the fault first.",
+    position: (line: number, column: number) => `Line ${line}, column ${column}:`,
+    showFault: "Show line",
+    unknown: "Drawbridge does not know these members. They are kept, and have no effect:",
+    save: "Save spec",
+    reset: "Discard changes",
+    copy: "Copy the spec",
+    saved: "The spec is saved and accepted.",
+    savedPending: "The spec is saved. Check and accept the server above before it starts.",
+  },
+
   /** The policy for a whole server. */
   policy: {
     label: (name: string) => `Policy of all tools of ${name}`,
@@ -111,6 +227,16 @@ export const servers = {
     },
     enableFirst: "Enable the server first.",
     history: "History",
+    tabsLabel: "Parts of the server's page",
+    tabs: {
+      tools: counted("Tools"),
+      prompts: counted("Prompts"),
+      resources: counted("Resources"),
+      checks: counted("Checks"),
+      spec: counted("Spec"),
+      details: counted("Details"),
+      log: counted("Log"),
+    },
     tools: "Tools",
     noTokens: "found by search, so they cost no tokens",
     toolsNotListed: {
@@ -378,6 +504,8 @@ export const servers = {
     policyOf: (name: string) => `Policy of ${name}`,
     defaultPolicy: (effect: string) => `Default (${effect.toLowerCase()})`,
     hidden: "Hidden from clients:",
+    hiddenFromAll: "Clients do not see this tool, so it cannot be called.",
+    call: "Call tool",
     writtenByServer: "The server wrote this text. The badges are its own claims.",
     noDescription: "No description.",
     exposedName: "Exposed name",
