@@ -23,6 +23,7 @@ pub mod hooks;
 pub mod logs;
 pub mod memory;
 pub mod metrics;
+pub mod overview;
 pub mod pairing;
 pub mod policy;
 pub mod profiles;
@@ -157,6 +158,7 @@ verbs! {
     "memory.add" => memory::AddMemory,
     "memory.edit" => memory::EditMemory,
     "memory.delete" => memory::DeleteMemory,
+    "overview.show" => overview::ShowOverview,
     "pairing.list" => pairing::ListPairings,
     "pairing.answer" => pairing::AnswerPairing,
     "policy.list" => policy::ListPolicy,

@@ -116,6 +116,9 @@ pub struct CallStats {
     /// The time that 95 % of the answered calls took at most, in milliseconds. `None` if no call
     /// was answered.
     pub p95_ms: Option<u32>,
+    /// The time that half of the calls about which a person was asked waited at most, in
+    /// milliseconds. `None` if nobody was asked.
+    pub wait_p50_ms: Option<u32>,
     /// About how many tokens the arguments had: a quarter of their bytes.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
     pub sent_tokens: u64,

@@ -113,6 +113,7 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ("memory.add", USERS_DATA),
     ("memory.edit", USERS_DATA),
     ("memory.delete", USERS_DATA),
+    ("overview.show", READS),
     ("pairing.list", READS),
     (
         "pairing.answer",

@@ -1,7 +1,5 @@
 //! Calls: every `tools/call` and every other guarded request, with its decision and its outcome.
 
-use std::collections::BTreeMap;
-
 use drawbridge_model::{
     call::{Call, CallProgress, CallStats, Decision},
     clock,
@@ -9,7 +7,7 @@ use drawbridge_model::{
 };
 use drawbridge_store::table::{
     call::CallFilter,
-    call_stats::{CallGroup, CallStatsFilter, MAX_COUNTED_CALLS},
+    call_stats::{CallGroup, CallStatsFilter, GroupStats, MAX_COUNTED_CALLS},
 };
 use serde::{Deserialize, Serialize};
 
@@ -174,6 +172,9 @@ pub struct CallGroupView {
     /// The server of a tool. Empty if no server has the tool, or if the group is no tool.
     pub server: String,
     pub stats: CallStats,
+    /// One entry for each step, the oldest first. Only the six groups with the most calls have a
+    /// series.
+    pub series: Vec<CallStats>,
 }
 
 /// The most groups in an answer.
@@ -228,29 +229,25 @@ impl Verb for ShowCallStats {
         let until = now - now.rem_euclid(step) + step;
         let filter = CallStatsFilter {
             since: Timestamp(until - i64::from(steps) * step),
-            until: Timestamp(until),
+            steps,
+            step_ms,
             client: self.client,
             server: self.server,
             tool: self.tool,
         };
         hub.journal.flush().await;
         hub.store_token_usage().await;
-        let store = &hub.store;
-        let total = store.call_stats(&filter, CallGroup::All).await?;
-        let total = total.into_values().next().unwrap_or_default();
-        let by_step = store.call_stats(&filter, CallGroup::Time(step)).await?;
-        let by_group = store.call_stats(&filter, self.by.into()).await?;
-        let omitted = by_group.len().saturating_sub(MAX_GROUPS);
+        let report = hub.store.call_stats(&filter, self.by.into()).await?;
+        let omitted = report.groups.len().saturating_sub(MAX_GROUPS);
+        let groups = report.groups.into_iter().take(MAX_GROUPS);
         Ok(CallStatsView {
             since: filter.since,
             step_ms,
-            series: (0..steps)
-                .map(|step| by_step.get(&step.to_string()).cloned().unwrap_or_default())
-                .collect(),
-            groups: largest_groups(by_group, self.by),
+            is_partial: report.total.calls >= MAX_COUNTED_CALLS.into(),
+            total: report.total,
+            series: report.series,
+            groups: groups.map(|group| view_group(group, self.by)).collect(),
             omitted_groups: u32::try_from(omitted).unwrap_or(u32::MAX),
-            is_partial: total.calls >= MAX_COUNTED_CALLS.into(),
-            total,
         })
     }
 }
@@ -265,21 +262,15 @@ impl From<StatsGroup> for CallGroup {
     }
 }
 
-/// Returns the groups with the most calls, the largest first.
-fn largest_groups(groups: BTreeMap<String, CallStats>, by: StatsGroup) -> Vec<CallGroupView> {
-    let view = |(key, stats): (String, CallStats)| {
-        let (server, name) = match key.split_once(' ') {
-            Some((server, tool)) if by == StatsGroup::Tool => (server.to_owned(), tool.to_owned()),
-            _ => (String::new(), key),
-        };
-        CallGroupView {
-            name,
-            server,
-            stats,
-        }
+fn view_group(group: GroupStats, by: StatsGroup) -> CallGroupView {
+    let (server, name) = match group.key.split_once(' ') {
+        Some((server, tool)) if by == StatsGroup::Tool => (server.to_owned(), tool.to_owned()),
+        _ => (String::new(), group.key),
     };
-    let mut groups: Vec<_> = groups.into_iter().map(view).collect();
-    groups.sort_by_key(|group| std::cmp::Reverse(group.stats.calls));
-    groups.truncate(MAX_GROUPS);
-    groups
+    CallGroupView {
+        name,
+        server,
+        stats: group.total,
+        series: group.series,
+    }
 }

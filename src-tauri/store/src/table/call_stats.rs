@@ -1,5 +1,6 @@
-//! Counts and durations of the calls in a span of time, from `call` and `token_usage`. SQLite adds
-//! them up, so that no call is loaded.
+//! Counts and durations of the calls in a span of time, from `call` and `token_usage`. One pass over
+//! the rows gives the stats of the whole span, of its steps and of groups. SQLite would sort the
+//! rows once for each of these, which takes several times as long.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +9,17 @@ use drawbridge_model::{
     clock,
     ids::{ClientName, ServerId, Timestamp},
 };
+use futures_util::TryStreamExt;
 use sqlx::{Row, sqlite::SqliteRow};
 
 use super::call::WAS_ASKED;
 use crate::{Store, StoreContext, StoreError};
 
 /// The most calls that are counted, the newest first. They are limited because their durations have
-/// to be sorted.
+/// to be held in memory and sorted.
 pub const MAX_COUNTED_CALLS: u32 = 200_000;
+/// The most groups with a series of their own: those with the most calls.
+pub const MAX_SERIES: usize = 6;
 /// The number of bits of a call's number, which consists of the lowest bits of the microseconds
 /// since 1970.
 const NUMBER_BITS: u32 = 50;
@@ -23,23 +27,26 @@ const NUMBER_BITS: u32 = 50;
 /// Which calls to count.
 #[derive(Debug, Clone)]
 pub struct CallStatsFilter {
-    /// Only calls at or after `since`, and before `until`.
+    /// Only calls at or after `since`, and before the end of the last step.
     pub since: Timestamp,
-    pub until: Timestamp,
+    /// The number of steps, and the length of one in milliseconds.
+    pub steps: u32,
+    pub step_ms: u32,
     pub client: Option<ClientName>,
     pub server: Option<ServerId>,
     /// The server's own name of the tool.
     pub tool: Option<String>,
 }
 
-/// How the stats are grouped.
+impl CallStatsFilter {
+    fn until(&self) -> Timestamp {
+        Timestamp(self.since.0 + i64::from(self.steps) * i64::from(self.step_ms))
+    }
+}
+
+/// How the calls are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallGroup {
-    /// No groups: the stats of all calls, under an empty key.
-    All,
-    /// Steps of this many milliseconds, counted from the beginning of the span. The key is the
-    /// number of the step.
-    Time(i64),
     Client,
     Server,
     /// The key is the server's id and the tool's name, with a space between them.
@@ -47,20 +54,37 @@ pub enum CallGroup {
 }
 
 impl CallGroup {
-    /// Returns the SQL expression of the key. `?1` is the beginning of the span.
-    fn key(self) -> String {
+    /// Returns the SQL expression of the key.
+    fn key(self) -> &'static str {
         match self {
-            Self::All => "''".to_owned(),
-            Self::Time(step_ms) => format!("CAST((at - ?1) / {step_ms} AS TEXT)"),
-            Self::Client => "client".to_owned(),
-            Self::Server => "server".to_owned(),
-            Self::Tool => "server || ' ' || tool".to_owned(),
+            Self::Client => "client",
+            Self::Server => "server",
+            Self::Tool => "server || ' ' || tool",
         }
     }
 }
 
+/// The stats of the calls in a span of time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallStatsReport {
+    pub total: CallStats,
+    /// One entry for each step, the oldest first.
+    pub series: Vec<CallStats>,
+    /// The groups with the most calls come first.
+    pub groups: Vec<GroupStats>,
+}
+
+/// The stats of a group of calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupStats {
+    pub key: String,
+    pub total: CallStats,
+    /// One entry for each step, the oldest first. Empty if [`MAX_SERIES`] groups have more calls.
+    pub series: Vec<CallStats>,
+}
+
 impl Store {
-    /// Returns the stats of the calls of tools, by the key of their group.
+    /// Returns the stats of the calls of tools.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -68,85 +92,195 @@ impl Store {
         &self,
         filter: &CallStatsFilter,
         group: CallGroup,
-    ) -> Result<BTreeMap<String, CallStats>, StoreError> {
+    ) -> Result<CallStatsReport, StoreError> {
+        let mut cells = Cells::default();
         let read = async {
-            let mut stats = BTreeMap::new();
-            for row in self.count_calls(filter, group).await? {
-                stats.insert(row.try_get::<String, _>("key")?, read_stats(&row)?);
-            }
-            for row in self.count_tokens(filter, group).await? {
-                let of_group: &mut CallStats = stats.entry(row.try_get("key")?).or_default();
-                of_group.sent_tokens = count(&row, "sent")?;
-                of_group.received_tokens = count(&row, "received")?;
-            }
-            Ok(stats)
+            self.count_calls(filter, group, &mut cells).await?;
+            self.count_tokens(filter, group, &mut cells).await
         };
-        read.await.context("cannot read the calls")
+        read.await.context("cannot read the calls")?;
+        Ok(report(cells, filter.steps))
     }
 
     async fn count_calls(
         &self,
         filter: &CallStatsFilter,
         group: CallGroup,
-    ) -> Result<Vec<SqliteRow>, sqlx::Error> {
+        cells: &mut Cells,
+    ) -> Result<(), sqlx::Error> {
         let key = group.key();
         // The number of a call states its time, so the primary key leads to the newest calls.
         let sql = format!(
-            "WITH recent AS (
-                 SELECT {key} AS key, decision, outcome, duration_ms, {WAS_ASKED} AS was_asked
-                 FROM call WHERE id >= ?6 AND at >= ?1 AND at < ?2 AND method = 'tools/call'
-                 AND (?3 IS NULL OR client = ?3) AND (?4 IS NULL OR server = ?4)
-                 AND (?5 IS NULL OR tool = ?5) ORDER BY id DESC LIMIT {MAX_COUNTED_CALLS}
-             ), ranked AS (
-                 SELECT key, duration_ms, COUNT(*) OVER (PARTITION BY key) AS measured,
-                     ROW_NUMBER() OVER (PARTITION BY key ORDER BY duration_ms) AS rank
-                 FROM recent WHERE duration_ms IS NOT NULL
-             ), percentiles AS (
-                 SELECT key, MIN(CASE WHEN rank * 100 >= measured * 50 THEN duration_ms END) AS p50_ms,
-                     MIN(CASE WHEN rank * 100 >= measured * 95 THEN duration_ms END) AS p95_ms
-                 FROM ranked GROUP BY key
-             )
-             SELECT recent.key AS key, COUNT(*) AS calls,
-                 SUM(outcome IN ('server_error', 'client_error', 'unreachable', 'unknown', 'timed_out')) AS errors,
-                 SUM(outcome = 'cancelled') AS cancelled,
-                 SUM(was_asked) AS asked,
-                 SUM(was_asked AND decision = 'allowed') AS approved,
-                 SUM(was_asked AND decision = 'denied') AS denied,
-                 SUM(was_asked AND decision IN ('timed_out', 'no_screen')) AS timed_out,
-                 SUM(decision <> 'allowed') AS not_allowed,
-                 MAX(p50_ms) AS p50_ms, MAX(p95_ms) AS p95_ms
-             FROM recent LEFT JOIN percentiles ON percentiles.key = recent.key GROUP BY recent.key"
+            "SELECT (at - ?1) / ?7 AS step, {key} AS key, duration_ms, waited_ms,
+                 (outcome IN ('server_error', 'client_error', 'unreachable', 'unknown', 'timed_out'))
+                 | ((outcome = 'cancelled') << 1) | ({WAS_ASKED} << 2)
+                 | ((decision = 'allowed') << 3) | ((decision = 'denied') << 4)
+                 | ((decision IN ('timed_out', 'no_screen')) << 5) AS facts
+             FROM call WHERE id >= ?6 AND at >= ?1 AND at < ?2 AND method = 'tools/call'
+             AND (?3 IS NULL OR client = ?3) AND (?4 IS NULL OR server = ?4)
+             AND (?5 IS NULL OR tool = ?5) ORDER BY id DESC LIMIT {MAX_COUNTED_CALLS}"
         );
-        sqlx::query(sqlx::AssertSqlSafe(sql))
+        let mut rows = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(filter.since.0)
-            .bind(filter.until.0)
+            .bind(filter.until().0)
             .bind(filter.client.as_ref().map(ClientName::as_str))
             .bind(filter.server.as_ref().map(ServerId::as_str))
             .bind(&filter.tool)
             .bind(first_number(filter.since, clock::now()))
-            .fetch_all(&self.pool)
-            .await
+            .bind(filter.step_ms)
+            .fetch(&self.pool);
+        while let Some(row) = rows.try_next().await? {
+            let cell = find_cell(cells, row.try_get("key")?, row.try_get("step")?);
+            cell.add_call(
+                row.try_get("facts")?,
+                row.try_get("waited_ms")?,
+                row.try_get("duration_ms")?,
+            );
+        }
+        Ok(())
     }
 
     async fn count_tokens(
         &self,
         filter: &CallStatsFilter,
         group: CallGroup,
-    ) -> Result<Vec<SqliteRow>, sqlx::Error> {
+        cells: &mut Cells,
+    ) -> Result<(), sqlx::Error> {
         let key = group.key();
         let sql = format!(
-            "SELECT {key} AS key, SUM(sent) AS sent, SUM(received) AS received FROM token_usage
+            "SELECT (at - ?1) / ?6 AS step, {key} AS key, SUM(sent) AS sent,
+                 SUM(received) AS received FROM token_usage
              WHERE at >= ?1 AND at < ?2 AND (?3 IS NULL OR client = ?3)
-             AND (?4 IS NULL OR server = ?4) AND (?5 IS NULL OR tool = ?5) GROUP BY key"
+             AND (?4 IS NULL OR server = ?4) AND (?5 IS NULL OR tool = ?5) GROUP BY step, key"
         );
-        sqlx::query(sqlx::AssertSqlSafe(sql))
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(filter.since.0)
-            .bind(filter.until.0)
+            .bind(filter.until().0)
             .bind(filter.client.as_ref().map(ClientName::as_str))
             .bind(filter.server.as_ref().map(ServerId::as_str))
             .bind(&filter.tool)
+            .bind(filter.step_ms)
             .fetch_all(&self.pool)
-            .await
+            .await?;
+        for row in rows {
+            let cell = find_cell(cells, row.try_get("key")?, row.try_get("step")?);
+            cell.stats.sent_tokens += count(&row, "sent")?;
+            cell.stats.received_tokens += count(&row, "received")?;
+        }
+        Ok(())
+    }
+}
+
+/// The calls of each group and step.
+type Cells = BTreeMap<String, BTreeMap<u32, Tally>>;
+
+fn find_cell<'a>(cells: &'a mut Cells, key: &str, step: u32) -> &'a mut Tally {
+    // Most rows have a known key, which then is not copied.
+    if !cells.contains_key(key) {
+        cells.insert(key.to_owned(), BTreeMap::new());
+    }
+    let steps = cells.get_mut(key).expect("the key was just inserted");
+    steps.entry(step).or_default()
+}
+
+/// Sums of calls, with the times from which the percentiles follow.
+#[derive(Default)]
+struct Tally {
+    /// The counts. The percentiles are computed at the end.
+    stats: CallStats,
+    durations: Vec<u32>,
+    /// The waits of the calls about which a person was asked.
+    waits: Vec<u32>,
+}
+
+impl Tally {
+    /// Adds a call. `facts` are the bits that the query of [`Store::count_calls`] returns.
+    fn add_call(&mut self, facts: u32, waited_ms: u32, duration_ms: Option<u32>) {
+        let fact = |bit: u32| u64::from(facts >> bit & 1);
+        let (was_asked, allowed) = (fact(2), fact(3));
+        self.stats.calls += 1;
+        self.stats.errors += fact(0);
+        self.stats.cancelled += fact(1);
+        self.stats.asked += was_asked;
+        self.stats.approved += was_asked & allowed;
+        self.stats.denied += was_asked & fact(4);
+        self.stats.timed_out += was_asked & fact(5);
+        self.stats.not_allowed += 1 - allowed;
+        self.durations.extend(duration_ms);
+        if was_asked == 1 {
+            self.waits.push(waited_ms);
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.stats.calls += other.stats.calls;
+        self.stats.errors += other.stats.errors;
+        self.stats.cancelled += other.stats.cancelled;
+        self.stats.not_allowed += other.stats.not_allowed;
+        self.stats.asked += other.stats.asked;
+        self.stats.approved += other.stats.approved;
+        self.stats.denied += other.stats.denied;
+        self.stats.timed_out += other.stats.timed_out;
+        self.stats.sent_tokens += other.stats.sent_tokens;
+        self.stats.received_tokens += other.stats.received_tokens;
+        self.durations.extend(&other.durations);
+        self.waits.extend(&other.waits);
+    }
+
+    fn finish(mut self) -> CallStats {
+        self.stats.p50_ms = percentile(&mut self.durations, 50);
+        self.stats.p95_ms = percentile(&mut self.durations, 95);
+        self.stats.wait_p50_ms = percentile(&mut self.waits, 50);
+        self.stats
+    }
+}
+
+/// Returns the smallest value that `percent` of the values do not exceed.
+fn percentile(values: &mut [u32], percent: usize) -> Option<u32> {
+    let index = (values.len() * percent).div_ceil(100).checked_sub(1)?;
+    Some(*values.select_nth_unstable(index).1)
+}
+
+fn report(cells: Cells, steps: u32) -> CallStatsReport {
+    let new_series = || (0..steps).map(|_| Tally::default()).collect::<Vec<_>>();
+    let finish = |series: Vec<Tally>| series.into_iter().map(Tally::finish).collect::<Vec<_>>();
+    let (mut total, mut series) = (Tally::default(), new_series());
+    let mut groups = Vec::new();
+    for (key, steps) in cells {
+        let mut of_group = Tally::default();
+        for (step, cell) in &steps {
+            of_group.merge(cell);
+            if let Some(of_step) = series.get_mut(*step as usize) {
+                of_step.merge(cell);
+            }
+        }
+        total.merge(&of_group);
+        groups.push((key, of_group.finish(), steps));
+    }
+    groups.sort_by_key(|(_, stats, _)| std::cmp::Reverse(stats.calls));
+    let groups = groups.into_iter().enumerate();
+    CallStatsReport {
+        total: total.finish(),
+        series: finish(series),
+        groups: groups
+            .map(|(rank, (key, total, cells))| {
+                let mut series = if rank < MAX_SERIES {
+                    new_series()
+                } else {
+                    Vec::new()
+                };
+                for (step, cell) in cells {
+                    if let Some(of_step) = series.get_mut(step as usize) {
+                        *of_step = cell;
+                    }
+                }
+                GroupStats {
+                    key,
+                    total,
+                    series: finish(series),
+                }
+            })
+            .collect(),
     }
 }
 
@@ -160,23 +294,6 @@ fn first_number(since: Timestamp, now: Timestamp) -> i64 {
 
 fn count(row: &SqliteRow, column: &str) -> Result<u64, sqlx::Error> {
     Ok(row.try_get::<i64, _>(column)?.unsigned_abs())
-}
-
-fn read_stats(row: &SqliteRow) -> Result<CallStats, sqlx::Error> {
-    Ok(CallStats {
-        calls: count(row, "calls")?,
-        errors: count(row, "errors")?,
-        cancelled: count(row, "cancelled")?,
-        not_allowed: count(row, "not_allowed")?,
-        asked: count(row, "asked")?,
-        approved: count(row, "approved")?,
-        denied: count(row, "denied")?,
-        timed_out: count(row, "timed_out")?,
-        p50_ms: row.try_get("p50_ms")?,
-        p95_ms: row.try_get("p95_ms")?,
-        sent_tokens: 0,
-        received_tokens: 0,
-    })
 }
 
 #[cfg(test)]

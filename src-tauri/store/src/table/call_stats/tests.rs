@@ -13,6 +13,7 @@ use super::*;
 use crate::table::{call::CallRow, token_usage::TokenUsageRow};
 
 const MINUTE: i64 = 60_000;
+const FIVE_MINUTES: u32 = 300_000;
 
 /// Returns a call that began `micros` after `at`, with the number of that time.
 fn row(at: i64, micros: i64, change: impl FnOnce(&mut Call)) -> Arc<CallRow> {
@@ -74,16 +75,19 @@ async fn calls_are_counted_by_time_client_server_and_tool() {
             call.tool = "write".into();
             call.outcome = Outcome::ServerError;
             call.decided_by = DecidedBy::Person;
+            call.waited_ms = 1_000;
         }),
         row(since + 6 * MINUTE, 2, |call| {
             call.client = ClientName::new("phone");
             call.decision = Decision::TimedOut;
             call.decided_by = DecidedBy::Hub;
+            call.waited_ms = 50_000;
             (call.outcome, call.duration_ms) = (Outcome::NotSent, None);
         }),
         row(since + 6 * MINUTE, 3, |call| {
             call.decision = Decision::Denied;
             call.decided_by = DecidedBy::Person;
+            call.waited_ms = 2_000;
             (call.outcome, call.duration_ms) = (Outcome::NotSent, None);
         }),
         // Neither older calls nor other requests count.
@@ -112,15 +116,14 @@ async fn calls_are_counted_by_time_client_server_and_tool() {
 
     let filter = CallStatsFilter {
         since: Timestamp(since),
-        until: Timestamp(until + 5 * MINUTE),
+        steps: 3,
+        step_ms: FIVE_MINUTES,
         client: None,
         server: None,
         tool: None,
     };
-    let all = store
-        .call_stats(&filter, CallGroup::All)
-        .await
-        .expect("all");
+    let by_client = store.call_stats(&filter, CallGroup::Client).await;
+    let by_client = by_client.expect("stats by client");
     let expected = CallStats {
         calls: 103,
         errors: 1,
@@ -132,31 +135,65 @@ async fn calls_are_counted_by_time_client_server_and_tool() {
         timed_out: 1,
         p50_ms: Some(50),
         p95_ms: Some(95),
+        wait_p50_ms: Some(2_000),
         sent_tokens: 24,
         received_tokens: 4_000,
     };
-    assert_eq!(all[""], expected);
+    assert_eq!(by_client.total, expected);
+    let calls = |series: &[CallStats]| series.iter().map(|step| step.calls).collect::<Vec<_>>();
+    assert_eq!(calls(&by_client.series), [100, 3, 0]);
+    let [desk, phone] = &by_client.groups[..] else {
+        panic!("two clients: {:?}", by_client.groups)
+    };
+    assert_eq!((&*desk.key, calls(&desk.series)), ("desk", vec![100, 2, 0]));
+    assert_eq!(desk.series[0].p95_ms, Some(95));
+    assert_eq!((&*phone.key, phone.total.timed_out), ("phone", 1));
 
-    let steps = store.call_stats(&filter, CallGroup::Time(5 * MINUTE)).await;
-    let steps = steps.expect("steps");
-    assert_eq!((steps["0"].calls, steps["1"].calls), (100, 3));
-    let clients = store.call_stats(&filter, CallGroup::Client).await;
-    assert_eq!(clients.expect("clients")["phone"].timed_out, 1);
-    let tools = store
-        .call_stats(&filter, CallGroup::Tool)
-        .await
-        .expect("tools");
-    assert_eq!(
-        (
-            tools["files write"].errors,
-            tools["files write"].sent_tokens
-        ),
-        (1, 10)
-    );
+    let by_tool = store.call_stats(&filter, CallGroup::Tool).await;
+    let by_tool = by_tool.expect("stats by tool");
+    let write = by_tool
+        .groups
+        .iter()
+        .find(|group| group.key == "files write");
+    let write = write.expect("the tool");
+    assert_eq!((write.total.errors, write.total.sent_tokens), (1, 10));
     let only = CallStatsFilter {
         tool: Some("write".into()),
         ..filter
     };
     let servers = store.call_stats(&only, CallGroup::Server).await;
-    assert_eq!(servers.expect("servers")["files"].calls, 1);
+    assert_eq!(servers.expect("stats by server").total.calls, 1);
+}
+
+#[tokio::test]
+async fn only_the_groups_with_the_most_calls_have_a_series() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
+        .await
+        .expect("a store");
+    let journal = store.journal();
+    let since = clock::now().0 - MINUTE;
+    let mut number = 0;
+    for tool in 0..=MAX_SERIES {
+        for _ in 0..=tool {
+            number += 1;
+            let call = row(since, number, |call| call.tool = format!("tool{tool}"));
+            journal.record_decision(call).await.expect("recorded");
+        }
+    }
+    let filter = CallStatsFilter {
+        since: Timestamp(since),
+        steps: 1,
+        step_ms: FIVE_MINUTES,
+        client: None,
+        server: None,
+        tool: None,
+    };
+    let report = store.call_stats(&filter, CallGroup::Tool).await;
+    let groups = report.expect("stats").groups;
+    let smallest = groups.last().expect("a group");
+    assert_eq!((&*smallest.key, smallest.total.calls), ("files tool0", 1));
+    assert!(smallest.series.is_empty());
+    let with_series = groups.iter().filter(|group| group.series.len() == 1);
+    assert_eq!(with_series.count(), MAX_SERIES);
 }
