@@ -37,6 +37,7 @@ const features = [
   "memory",
   "audit",
   "doctor",
+  "overview",
 ];
 
 function forbid(files, folders, message, extra = [], allowed = []) {

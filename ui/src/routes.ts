@@ -1,6 +1,7 @@
 /** Maps the hash of the URL to a screen. */
 
 export const PAGES = [
+  "overview",
   "approvals",
   "servers",
   "clients",
@@ -16,22 +17,26 @@ export const PAGES = [
 export type Page = (typeof PAGES)[number];
 
 export interface Route {
-  page: Page | "popup";
+  /** `start` is the first screen, before the window knows whether to show the guide. */
+  page: Page | "popup" | "start";
   /** The selected entry on that page, such as a server's id. */
   id: string | null;
+  /** The filters of that page, as in `#/logs?server=github`. */
+  query: URLSearchParams;
 }
 
 /**
- * Returns the page and the selected entry of a hash: `#/servers/github` is the page `servers` with
- * `github` selected. An unknown hash is the page `approvals`.
+ * Returns the page, the selected entry and the filters of a hash: `#/servers/github` is the page
+ * `servers` with `github` selected. An unknown hash is the start.
  */
 export function parseRoute(hash: string): Route {
-  const [, page, id] = /^#\/([a-z]+)(?:\/(.+))?$/.exec(hash) ?? [];
-  if (page === "popup") return { page, id: null };
-  const knownPage = PAGES.find((name) => name === page);
-  return knownPage
-    ? { page: knownPage, id: id === undefined ? null : decodeId(id) }
-    : { page: "approvals", id: null };
+  const [, name, id, filters] = /^#\/([a-z]+)(?:\/([^?]+))?(?:\?(.*))?$/.exec(hash) ?? [];
+  const query = new URLSearchParams(filters);
+  if (name === "popup") return { page: name, id: null, query };
+  const page = PAGES.find((known) => known === name);
+  return page
+    ? { page, id: id === undefined ? null : decodeId(id), query }
+    : { page: "start", id: null, query };
 }
 
 function decodeId(id: string): string | null {

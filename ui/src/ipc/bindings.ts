@@ -705,7 +705,12 @@ name: string,
 /**
  * The server of a tool. Empty if no server has the tool, or if the group is no tool.
  */
-server: string, stats: CallStats, };
+server: string, stats: CallStats, 
+/**
+ * One entry for each step, the oldest first. Only the six groups with the most calls have a
+ * series.
+ */
+series: Array<CallStats>, };
 
 /**
  * The id of a call, or of another guarded request. Its approval request has the same id.
@@ -764,6 +769,11 @@ p50_ms: number | null,
  * was answered.
  */
 p95_ms: number | null, 
+/**
+ * The time that half of the calls about which a person was asked waited at most, in
+ * milliseconds. `None` if nobody was asked.
+ */
+wait_p50_ms: number | null, 
 /**
  * About how many tokens the arguments had: a quarter of their bytes.
  */
@@ -2599,6 +2609,15 @@ export type OpenScreen = Record<symbol, never>;
 export type Outcome = "not_sent" | "running" | "ok" | "server_error" | "client_error" | "unreachable" | "unknown" | "timed_out" | "cancelled" | "withheld";
 
 /**
+ * The calls of tools since a moment.
+ */
+export type OverviewView = { since: Timestamp, calls: CallStats, 
+/**
+ * Whether as many calls were counted as can be (200,000), so that older ones may be missing.
+ */
+is_partial: boolean, };
+
+/**
  * The result of answering a client that asks to be paired.
  */
 export type PairingAnswered = { 
@@ -3839,6 +3858,16 @@ export type ShowHealth = Record<symbol, never>;
 export type ShowMemory = { id: number, };
 
 /**
+ * `overview.show`: the calls of tools since a moment, such as the beginning of the person's day.
+ * The hub does not know the person's time zone.
+ */
+export type ShowOverview = { 
+/**
+ * At most two days ago; an earlier moment counts as two days ago.
+ */
+since: Timestamp, };
+
+/**
  * `policy.stats`: stats about the latest calls about which a person was to decide, and the rules
  * that these calls suggest.
  */
@@ -4395,6 +4424,7 @@ export interface Verbs {
   "memory.edit": { params: EditMemory; answer: MemoryEntry };
   "memory.list": { params: ListMemory; answer: MemoryPage };
   "memory.show": { params: ShowMemory; answer: MemoryEntry };
+  "overview.show": { params: ShowOverview; answer: OverviewView };
   "pairing.answer": { params: AnswerPairing; answer: PairingAnswered };
   "pairing.list": { params: ListPairings; answer: Array<PairingRequest> };
   "policy.apply_preset": { params: ApplyPreset; answer: Done };

@@ -18,6 +18,7 @@ import { Import } from "./import.svelte";
 import { Memory } from "./memory.svelte";
 import { LogFeed } from "./logs.svelte";
 import { Missed } from "./missed.svelte";
+import { Overview } from "./overview.svelte";
 import { Pairings } from "./pairings.svelte";
 import { Policy } from "./policy.svelte";
 import { Profiles } from "./profiles.svelte";
@@ -61,6 +62,7 @@ export class Stores {
   readonly usage: Usage;
   readonly audit: Audit;
   readonly memory: Memory;
+  readonly overview: Overview;
   readonly guide: Guide;
   private readonly feeds = new Set<LogFeed>();
 
@@ -88,6 +90,7 @@ export class Stores {
     this.usage = new Usage(ipc);
     this.audit = new Audit(ipc);
     this.memory = new Memory(ipc);
+    this.overview = new Overview(ipc);
     this.guide = new Guide(this.servers, this.clients, this.clientFiles, this.history);
   }
 

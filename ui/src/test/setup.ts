@@ -19,3 +19,5 @@ globalThis.ResizeObserver ??= class {
     /* jsdom has no layout */
   }
 };
+// jsdom has no canvas, and would report each attempt to draw on one.
+HTMLCanvasElement.prototype.getContext = () => null;

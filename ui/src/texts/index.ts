@@ -16,6 +16,7 @@ import { hooks } from "./en/hooks";
 import { kit } from "./en/kit";
 import { logs } from "./en/logs";
 import { memory } from "./en/memory";
+import { overview } from "./en/overview";
 import { pairing } from "./en/pairing";
 import { policy } from "./en/policy";
 import { profiles } from "./en/profiles";
@@ -40,6 +41,7 @@ export const en = {
   kit,
   logs,
   memory,
+  overview,
   pairing,
   policy,
   profiles,

@@ -1,10 +1,19 @@
 /** Running calls of the fake hub, and the stats of all its calls. */
 
 import { IpcError } from "..";
-import type { Call, CallStats, CallStatsView, RunningCallView, StatsPeriod } from "../bindings";
+import type {
+  Call,
+  CallStats,
+  CallStatsView,
+  OverviewView,
+  RunningCallView,
+  StatsPeriod,
+} from "../bindings";
 import type { FakeHub } from ".";
 
 const MINUTE_MS = 60_000;
+/** The most groups with a series. */
+const MAX_SERIES = 6;
 /** The number of steps of each period, and the length of a step in milliseconds. */
 const STEPS: Record<StatsPeriod, [number, number]> = {
   hour: [12, 5 * MINUTE_MS],
@@ -89,6 +98,7 @@ export function callVerbs(hub: FakeHub) {
       hub.emit({ kind: "call_changed", call });
       return call;
     },
+    "overview.show": ({ since }: { since: number }): OverviewView => showOverview(hub, since),
     "calls.stats": ({
       period,
       by,
@@ -109,6 +119,10 @@ export function callVerbs(hub: FakeHub) {
           (client === null || call.client === client) &&
           (server === null || call.server === server),
       );
+      const seriesOf = (calls: Call[]) =>
+        Array.from({ length: steps }, (_, index) =>
+          computeStats(calls.filter((call) => Math.floor((call.at - since) / step_ms) === index)),
+        );
       const callsByKey = new Map<string, Call[]>();
       for (const call of counted) {
         const key = by === "tool" ? `${call.server} ${call.tool}` : call[by];
@@ -118,16 +132,16 @@ export function callVerbs(hub: FakeHub) {
         since,
         step_ms,
         total: computeStats(counted),
-        series: Array.from({ length: steps }, (_, index) =>
-          computeStats(counted.filter((call) => Math.floor((call.at - since) / step_ms) === index)),
-        ),
+        series: seriesOf(counted),
         groups: [...callsByKey]
           .map(([key, calls]) => ({
             name: by === "tool" ? key.slice(key.indexOf(" ") + 1) : key,
             server: by === "tool" ? key.slice(0, key.indexOf(" ")) : "",
             stats: computeStats(calls),
+            series: seriesOf(calls),
           }))
-          .toSorted((a, b) => b.stats.calls - a.stats.calls),
+          .toSorted((a, b) => b.stats.calls - a.stats.calls)
+          .map((group, rank) => (rank < MAX_SERIES ? group : { ...group, series: [] })),
         omitted_groups: 0,
         is_partial: false,
       };
@@ -135,12 +149,19 @@ export function callVerbs(hub: FakeHub) {
   };
 }
 
+/** Returns the calls of tools since a moment. */
+function showOverview(hub: FakeHub, since: number): OverviewView {
+  const counted = hub.calls.filter((call) => call.method === "tools/call" && call.at >= since);
+  return { since, calls: computeStats(counted), is_partial: false };
+}
+
 function computeStats(calls: Call[]): CallStats {
   const count = (test: (call: Call) => boolean) => calls.filter(test).length;
   const asked = (call: Call) => call.decided_by === "person" || call.decision === "timed_out";
   const durations = calls.flatMap((call) => call.duration_ms ?? []).toSorted((a, b) => a - b);
-  const percentile = (share: number) =>
-    durations[Math.max(0, Math.ceil(durations.length * share) - 1)] ?? null;
+  const waits = calls.filter(asked).map((call) => call.waited_ms);
+  const percentile = (values: number[], share: number) =>
+    values[Math.max(0, Math.ceil(values.length * share) - 1)] ?? null;
   return {
     calls: calls.length,
     errors: count((call) => ERRORS.includes(call.outcome)),
@@ -150,8 +171,12 @@ function computeStats(calls: Call[]): CallStats {
     approved: count((call) => asked(call) && call.decision === "allowed"),
     denied: count((call) => asked(call) && call.decision === "denied"),
     timed_out: count((call) => call.decision === "timed_out"),
-    p50_ms: percentile(0.5),
-    p95_ms: percentile(0.95),
+    p50_ms: percentile(durations, 0.5),
+    p95_ms: percentile(durations, 0.95),
+    wait_p50_ms: percentile(
+      waits.toSorted((a, b) => a - b),
+      0.5,
+    ),
     sent_tokens: 40 * calls.length,
     received_tokens: 310 * calls.length,
   };

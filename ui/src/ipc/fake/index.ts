@@ -13,6 +13,7 @@ import type {
   DefinitionKind,
   ApprovalRequest,
   AuditBreak,
+  BrokenSpec,
   AuditEntryView,
   BrowserView,
   Call,
@@ -116,6 +117,8 @@ export class FakeHub implements Ipc {
   hookRuns: HookRun[];
   audit: AuditEntryView[];
   brokenAudit: AuditBreak | null = null;
+  /** The spec files that cannot be read. */
+  broken: BrokenSpec[];
   defaults = { ...policy.DEFAULT_EFFECTS };
   readonly folders = new FakeFolders();
   readonly secrets = new FakeSecrets();
@@ -165,6 +168,7 @@ export class FakeHub implements Ipc {
       this.secrets.clear();
     }
     this.servers = empty ? [] : data.servers();
+    this.broken = empty ? [] : data.broken();
     this.clients = empty ? [] : data.clients();
     this.calls = empty ? [] : data.calls();
     this.logs = empty ? [] : data.logs();
@@ -826,7 +830,7 @@ export class FakeHub implements Ipc {
               name,
             ),
           ),
-    "servers.list": () => ({ servers: this.servers, broken: this.empty ? [] : data.broken() }),
+    "servers.list": () => ({ servers: this.servers, broken: this.broken }),
     "servers.read_specs": ({ text }) => readSpecs(text),
     "servers.remove": ({ id }) => {
       this.server(id);

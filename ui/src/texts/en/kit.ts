@@ -7,7 +7,11 @@ export const kit = {
     definition: "The server's text is flagged. It contains:",
     badge: "Flagged",
   },
-  chart: { maximum: (value: string) => `max. ${value}` },
+  chart: {
+    table: "Table",
+    tableOf: (title: string) => `Table: ${title}`,
+    none: "–",
+  },
   cancel: "Cancel",
   close: "Close",
   back: "Back",

@@ -7,6 +7,7 @@ export const shell = {
 
   mainNavigation: "Main",
   pages: {
+    overview: "Overview",
     approvals: "Approvals",
     servers: "Servers",
     clients: "Clients",

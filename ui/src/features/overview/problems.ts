@@ -1,0 +1,162 @@
+/** What needs a person, the most urgent first. */
+
+import { SERVER_STATE } from "../../state/labels";
+import { formatQuery } from "../../lib/hashQuery";
+import { revealText } from "../../lib/reveal";
+import type { Stores } from "../../state";
+import { texts } from "../../texts";
+
+const t = texts.overview;
+
+export interface Problem {
+  /** Names the problem among the others. */
+  key: string;
+  tone: "bad" | "warn" | "busy";
+  title: string;
+  /** The reason or the consequence, as the hub or a server put it. */
+  details: string;
+  /** The screen on which the person solves it, and the words for the link. */
+  href: string;
+  action: string;
+  /** A link to the log of the server, if there is one. */
+  log?: string;
+}
+
+/** Returns what waits for a decision, then what does not work, then what a person has to accept. */
+export function listProblems(stores: Stores): Problem[] {
+  return [
+    ...listRequests(stores),
+    ...listHubProblems(stores),
+    ...listServerProblems(stores),
+    ...listClientProblems(stores),
+  ];
+}
+
+function listRequests({ approvals, missed, pairings }: Stores): Problem[] {
+  const problems: Problem[] = [];
+  if (approvals.waiting.length)
+    problems.push({
+      key: "approvals",
+      tone: "busy",
+      title: t.approvals(approvals.waiting.length),
+      details: t.approvalsHint,
+      href: "#/approvals",
+      action: t.decide,
+    });
+  if (pairings.list.length)
+    problems.push({
+      key: "pairings",
+      tone: "busy",
+      title: t.pairings(pairings.list.length),
+      details: pairings.list.map((request) => revealText(request.name)).join(", "),
+      href: "#/clients",
+      action: t.answer,
+    });
+  if (missed.list.length)
+    problems.push({
+      key: "missed",
+      tone: "warn",
+      title: t.missed(missed.list.length),
+      details: t.missedHint,
+      href: "#/approvals",
+      action: t.showMissed,
+    });
+  return problems;
+}
+
+function listHubProblems({ drawbridge, settings }: Stores): Problem[] {
+  const problems: Problem[] = [];
+  const toSettings = { href: "#/settings", action: t.showSettings };
+  if (drawbridge.paused)
+    problems.push({
+      key: "paused",
+      tone: "bad",
+      title: t.paused,
+      details: t.pausedHint,
+      ...toSettings,
+    });
+  if (settings.httpFailure)
+    problems.push({
+      key: "http",
+      tone: "bad",
+      title: t.notListening,
+      details: settings.httpFailure.error,
+      ...toSettings,
+    });
+  for (const check of settings.health?.checks.filter((one) => !one.ok) ?? []) {
+    // The HTTP listener has an entry of its own.
+    if (check.name === "listeners" && settings.httpFailure) continue;
+    problems.push({
+      key: `check ${check.name}`,
+      tone: "bad",
+      title: check.name === "disk" ? t.disk : t.checkFailed(check.name),
+      details: check.error,
+      ...toSettings,
+    });
+  }
+  const store = settings.view?.secret_store;
+  if (store?.problem)
+    problems.push({
+      key: "secrets",
+      tone: "bad",
+      title: t.secretStore,
+      details: `${store.problem}. ${store.remedy}`,
+      href: "#/settings",
+      action: t.showSecrets,
+    });
+  return problems;
+}
+
+function listServerProblems({ servers }: Stores): Problem[] {
+  const broken: Problem[] = servers.broken.map((spec) => ({
+    key: `spec ${spec.file}`,
+    tone: "bad",
+    title: t.brokenSpec(revealText(spec.file.split(/[/\\]/).at(-1) ?? "")),
+    details: spec.message,
+    href: "#/servers",
+    action: t.showServers,
+  }));
+  const states = servers.list
+    .filter((server) =>
+      ["error", "needs_acceptance", "needs_secret", "needs_sign_in"].includes(server.state),
+    )
+    .map((server): Problem => {
+      const { label, tone } = SERVER_STATE[server.state];
+      return {
+        key: `server ${server.id}`,
+        tone: tone === "bad" ? "bad" : "warn",
+        title: t.server(revealText(server.name), label),
+        details: server.reason,
+        href: `#/servers/${encodeURIComponent(server.id)}`,
+        action: t.showServer,
+        ...(server.state === "error" ? { log: `#/logs${formatQuery({ source: server.id })}` } : {}),
+      };
+    });
+  const definitions = servers.list
+    .filter((server) => server.unaccepted.length)
+    .map((server): Problem => ({
+      key: `definitions ${server.id}`,
+      tone: "warn",
+      title: t.definitions(revealText(server.name), server.unaccepted.length),
+      details: t.definitionsHint,
+      href: `#/servers/${encodeURIComponent(server.id)}`,
+      action: t.showServer,
+    }));
+  const inTrouble = states.filter((problem) => problem.tone === "bad");
+  const others = states.filter((problem) => problem.tone !== "bad");
+  return [...inTrouble, ...broken, ...others, ...definitions];
+}
+
+function listClientProblems({ clientFiles }: Stores): Problem[] {
+  if (clientFiles.needAttention === 0) return [];
+  return [
+    {
+      key: "client files",
+      tone: "warn",
+      title: t.clientFiles(clientFiles.needAttention),
+      details: t.clientFilesHint,
+      href: "#/clients",
+      action: t.showClients,
+    },
+  ];
+}
