@@ -10,6 +10,7 @@ pub mod builtin;
 pub mod call;
 pub mod capability;
 pub mod cause;
+pub mod check;
 pub mod client_file;
 pub mod clock;
 pub mod content;

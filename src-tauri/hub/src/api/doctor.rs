@@ -14,6 +14,7 @@ use drawbridge_model::{clock, ids::Timestamp};
 use serde::{Deserialize, Serialize};
 
 pub use bundle::{BundleFile, DiagnosticsBundle, MachineDiagnostics, bundle_machine};
+pub use drawbridge_model::check::CheckStatus;
 
 use super::{ApiError, Verb};
 use crate::hub::Hub;
@@ -35,18 +36,6 @@ pub enum DoctorTopic {
     Clock,
     DataFolder,
     Desktop,
-}
-
-/// The outcome of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[serde(rename_all = "snake_case")]
-pub enum CheckStatus {
-    Ok,
-    /// Something is missing or unusual, but most things work.
-    Warning,
-    /// Something does not work.
-    Failure,
 }
 
 /// A check and its outcome.

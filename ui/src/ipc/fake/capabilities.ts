@@ -1,7 +1,7 @@
 /** The prompts and resources of the fake hub, and the answers to requests by hand. */
 
 import { IpcError, type CapabilityView, type CheckedSpec, type PreflightCheck } from "..";
-import type { ServerSpec, ServerView } from "../bindings";
+import type { JsonValue, ServerSpec, ServerView } from "../bindings";
 
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAYAAAAf8/9hAAAAIElEQVR42mNk+M9QTwYGBgYmBgrBqAGjBowaMGrAYDEAAJ3EAh/Hh2PZAAAAAElFTkSuQmCC";
@@ -60,7 +60,7 @@ export function capabilityEntries(id: string): CapabilityView[] {
 }
 
 /** Answers a call of a tool with a block of each type. */
-export function callResult(name: string, values: unknown): unknown {
+export function callResult(name: string, values: unknown): JsonValue {
   return {
     content: [
       { type: "text", text: `${name} was called.` },
@@ -75,7 +75,7 @@ export function callResult(name: string, values: unknown): unknown {
   };
 }
 
-export function promptResult(name: string, values: unknown): unknown {
+export function promptResult(name: string, values: unknown): JsonValue {
   return {
     messages: [
       { role: "user", content: { type: "text", text: `${name}: ${JSON.stringify(values)}` } },
@@ -83,7 +83,7 @@ export function promptResult(name: string, values: unknown): unknown {
   };
 }
 
-export function resourceResult(uri: string): unknown {
+export function resourceResult(uri: string): JsonValue {
   return { contents: [{ uri, mimeType: "text/plain", text: "The text of the resource." }] };
 }
 

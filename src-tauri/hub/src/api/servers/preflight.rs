@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use drawbridge_model::{
     acceptance::AcceptanceState,
+    check::CheckStatus,
     ids::ServerId,
     sandbox::SandboxNetwork,
     sign_in::ServerSignIn,
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use crate::{
-    api::{ApiError, Verb, doctor::CheckStatus},
+    api::{ApiError, Verb},
     hub::Hub,
 };
 

@@ -5,7 +5,8 @@ import { isObject } from "./schema";
 export type Block =
   | { kind: "text"; text: string; label: string }
   | { kind: "json"; text: string; label: string }
-  | { kind: "image" | "audio"; source: string; mimeType: string; label: string }
+  | { kind: "image"; source: string; mimeType: string; label: string }
+  | { kind: "audio"; source: string; mimeType: string; label: string }
   | { kind: "link"; uri: string; name: string; description: string; label: string }
   | { kind: "binary"; mimeType: string; bytes: number; label: string };
 
@@ -85,9 +86,11 @@ function readText(text: string, label: string): Block {
 
 /** A type that no browser shows safely, or data that is not Base64, is only described. */
 function readMedia(data: string, mimeType: string, label: string): Block {
-  const kind = IMAGES.includes(mimeType) ? "image" : AUDIO.includes(mimeType) ? "audio" : null;
-  if (kind && BASE64.test(data))
-    return { kind, source: `data:${mimeType};base64,${data}`, mimeType, label };
+  if (BASE64.test(data)) {
+    const source = `data:${mimeType};base64,${data}`;
+    if (IMAGES.includes(mimeType)) return { kind: "image", source, mimeType, label };
+    if (AUDIO.includes(mimeType)) return { kind: "audio", source, mimeType, label };
+  }
   return { kind: "binary", mimeType, bytes: Math.floor((data.length * 3) / 4), label };
 }
 
