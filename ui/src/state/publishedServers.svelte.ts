@@ -59,7 +59,7 @@ export class PublishedServers {
   /** Reads the next page. */
   async more(): Promise<void> {
     const found = this.found;
-    if (found?.next == null) return;
+    if (!found || found.next === null) return;
     const search = this.search;
     const page = await this.ipc.call("registry.search", { ...this.params(), offset: found.next });
     // Another search has begun meanwhile.

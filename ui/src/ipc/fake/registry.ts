@@ -180,8 +180,8 @@ export class FakeRegistry {
     const words = (params.text ?? "").toLowerCase().split(/\s+/).filter(Boolean);
     const matches = (texts: string[], kinds: PublishedKind[], needsKey: boolean) =>
       words.every((word) => texts.join(" ").toLowerCase().includes(word)) &&
-      (params.kind == null || kinds.includes(params.kind)) &&
-      (params.needs_key == null || params.needs_key === needsKey);
+      (!params.kind || kinds.includes(params.kind)) &&
+      (params.needs_key ?? needsKey) === needsKey;
     const offset = params.offset ?? 0;
     const url = this.hub.settings.official_registry_url;
     const all = (url ? this.published : []).filter(({ view }) =>
