@@ -2,7 +2,10 @@
 
 import type { Event, Ipc, Level, LogLine } from "../ipc";
 
-const MAX_LINES = 1000;
+/** The most lines that a tail holds. Lines are added while it is open. */
+const MAX_LINES = 100_000;
+/** The most lines that the hub returns at once. */
+const FIRST_LINES = 5000;
 const BATCH_MS = 100;
 const LEVELS: Level[] = ["trace", "debug", "info", "warn", "error"];
 
@@ -13,6 +16,8 @@ export interface LogFilter {
   source: Source;
   level: Level;
   text: string;
+  /** How far back the lines go, in milliseconds; `null` for all lines. */
+  rangeMs: number | null;
 }
 
 export class LogFeed {
@@ -21,7 +26,7 @@ export class LogFeed {
   error = $state<unknown>(null);
   private pending: LogLine[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private filter: LogFilter = { source: "all", level: "trace", text: "" };
+  private filter: LogFilter = { source: "all", level: "trace", text: "", rangeMs: null };
   private reads = 0;
 
   constructor(private readonly ipc: Ipc) {}
@@ -33,23 +38,13 @@ export class LogFeed {
 
   async load(): Promise<void> {
     const readNumber = (this.reads += 1);
-    const { source, level, text } = this.filter;
-    const server = typeof source === "object" ? source.server : null;
     try {
-      const lines = await this.ipc.call("logs.list", {
-        server,
-        level,
-        text: text.trim() || null,
-        since: null,
-        limit: MAX_LINES,
-      });
+      const lines = await this.read();
       if (readNumber !== this.reads) return;
       const lastSeq = lines.at(-1)?.seq ?? -1;
       // Lines that arrived during the read are newer than its answer.
       const newer = this.lines.filter((line) => line.seq > lastSeq);
-      this.lines = [...lines, ...newer]
-        .filter((line) => matchesLine(line, this.filter))
-        .slice(-MAX_LINES);
+      this.lines = [...lines, ...newer].filter((line) => matchesLine(line, this.filter));
       this.loaded = true;
       this.error = null;
     } catch (thrown) {
@@ -67,6 +62,17 @@ export class LogFeed {
   stop(): void {
     clearTimeout(this.timer);
     this.reads += 1;
+  }
+
+  private read(): Promise<LogLine[]> {
+    const { source, level, text, rangeMs } = this.filter;
+    return this.ipc.call("logs.list", {
+      server: typeof source === "object" ? source.server : null,
+      level,
+      text: text.trim() || null,
+      since: rangeMs === null ? null : Date.now() - rangeMs,
+      limit: FIRST_LINES,
+    });
   }
 
   private flush(): void {
