@@ -187,6 +187,26 @@ describe("the approval popup", () => {
     expect(decisions()).toEqual([]);
   });
 
+  it("shows more than a minute as minutes and seconds", async () => {
+    hub.addApproval({ timeout_ms: 597_000 });
+    await open();
+    expect(screen.getByTestId("countdown").textContent).toBe("9:57");
+  });
+
+  it("shows the differences of a replaced text above the exact arguments", async () => {
+    const args = { path: "/a", edits: [{ oldText: "one\ntwo", newText: "one\nzwei" }] };
+    hub.addApproval({ tool: "edit_file", arguments: JSON.stringify(args) });
+    await open();
+    const lines = [...screen.getByTestId("text-edit").querySelectorAll("p")];
+    expect(lines.map((line) => line.className.split(" ")[0])).toEqual(["same", "removed", "added"]);
+    expect(lines.map((line) => line.textContent.trim())).toEqual([
+      "one",
+      "−removed: two",
+      "+added: zwei",
+    ]);
+    expect(screen.getByTestId("arguments").textContent).toContain("oldText");
+  });
+
   it("moves between requests, and stays on its request when another arrives", async () => {
     const first = hub.addApproval();
     const second = hub.addApproval({ tool: "write_file" });

@@ -81,9 +81,9 @@ describe("missed calls", () => {
     expect(screen.getByTestId("missed").textContent).toContain(
       "You missed these requests, so they were denied",
     );
-    expect(screen.getByTestId("missed-row").textContent).toContain("120 s");
+    expect(screen.getByTestId("missed-row").textContent).toContain("2:00");
     await advanceTime(10_000);
-    expect(screen.getByTestId("missed-row").textContent).toContain("110 s");
+    expect(screen.getByTestId("missed-row").textContent).toContain("1:50");
     await user.click(screen.getByTestId("allow-retry"));
     await advanceTime(1);
     expect(listParams(hub, "approvals.allow_retry")).toEqual([

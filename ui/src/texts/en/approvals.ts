@@ -138,7 +138,10 @@ export const approvals = {
     dateTime: "Enter a date and a time.",
   },
   timeLeft: "Time left to decide",
-  secondsLeft: (seconds: number) => `${seconds} s`,
+  secondsLeft: (seconds: number) =>
+    seconds < 60
+      ? `${seconds} s`
+      : `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`,
   expired: (noun: Noun) => `You missed this ${noun}, so it was denied.`,
   newToClient: "New to this client",
   changed: "Changed",
@@ -156,6 +159,9 @@ export const approvals = {
     scrollHint: "Scroll to the end of the arguments to approve.",
     extra: "Sent along with the arguments",
     raw: "Raw JSON",
+    editLabel: (position: number, count: number) =>
+      count === 1 ? "Changes of the text" : `Changes of the text, ${position} of ${count}`,
+    sameText: "The old and the new text are the same.",
     listLabel: (count: number) =>
       count === 1 ? "Arguments of the call" : `Arguments of all ${count} calls`,
     sameIn: (count: number) => `${count} calls with exactly these arguments`,
@@ -278,8 +284,6 @@ export const approvals = {
     checkedOnApproval: "The tool's schema and your rules are checked when you approve.",
     diffTitle: "Changes",
     diffLabel: "Differences from the client's arguments",
-    removed: "removed: ",
-    added: "added: ",
     unchanged: "No changes yet. Edit the arguments above.",
   },
 

@@ -21,6 +21,11 @@ export const kit = {
   copied: "Copied",
   copyFailed: "Copy failed. Select the text and copy it.",
 
+  lineDiff: {
+    removed: "removed: ",
+    added: "added: ",
+  },
+
   diff: {
     before: "Before",
     after: "After",
