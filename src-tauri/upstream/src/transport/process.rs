@@ -7,6 +7,7 @@
 //! of the Job Objects does.
 
 #[cfg(target_os = "linux")]
+mod appimage;
 mod descent;
 mod environment;
 pub mod guard;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::login_path::login_path;
+use super::{appimage, login_path::login_path};
 
 /// Marks the processes of a hub's run, so that the guard finds those that are no longer below it.
 pub(super) const RUN_ID_VARIABLE: &str = "DRAWBRIDGE_RUN";
@@ -59,8 +59,8 @@ pub(super) async fn build_environment(
     let passed = |(name, _): &(String, String)| {
         PASSED_VARIABLES.contains(&name.as_str()) || name.starts_with("LC_")
     };
-    let mut env: BTreeMap<String, String> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+    let mut env: BTreeMap<String, String> = appimage::original_variables()
+        .into_iter()
         .filter(passed)
         .collect();
     env.insert("PATH".into(), login_path().await.to_owned());

@@ -5,7 +5,7 @@ use std::{process::Stdio, time::Duration};
 
 use tokio::{process::Command, sync::OnceCell, time::timeout};
 
-use super::platform;
+use super::{appimage, platform};
 
 const SHELL_TIMEOUT: Duration = Duration::from_secs(3);
 const MARK: &str = "\u{1}drawbridge\u{1}";
@@ -17,7 +17,7 @@ static LOGIN_PATH: OnceCell<String> = OnceCell::const_new();
 pub(super) async fn login_path() -> &'static str {
     LOGIN_PATH
         .get_or_init(|| async {
-            let own_path = std::env::var("PATH").unwrap_or_default();
+            let own_path = appimage::original_path();
             match ask_shell().await {
                 Some(shell_path) => join_paths(&shell_path, &own_path),
                 None => own_path,
@@ -42,6 +42,8 @@ async fn ask_shell() -> Option<String> {
         &format!("printf '%s%s%s' '{MARK}' \"$PATH\" '{MARK}'"),
     ]);
     command
+        .env_clear()
+        .envs(appimage::original_variables())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

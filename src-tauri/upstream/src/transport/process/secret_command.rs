@@ -1,14 +1,14 @@
 //! Runs the commands of `${command:…}`, which print a secret, such as `op read
 //! op://vault/item/field`.
 
-use std::{collections::BTreeMap, env, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use drawbridge_model::cause::Cause;
 use drawbridge_store::secrets::{Secret, SecretCommands, SecretError};
 use futures_util::future::BoxFuture;
 
 use super::{
-    Launch,
+    Launch, appimage,
     guard::Guard,
     run::{RunError, RunLimits, run_program},
 };
@@ -98,8 +98,8 @@ pub fn program_name(command: &str) -> String {
 /// of servers. Password managers are set up with variables, such as the address of a vault and the
 /// token for it.
 fn inherited_variables() -> BTreeMap<String, String> {
-    env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+    appimage::original_variables()
+        .into_iter()
         .filter(|(name, _)| {
             !name.eq_ignore_ascii_case("PATH")
                 && !name.to_ascii_uppercase().starts_with(OWN_VARIABLE_PREFIX)
