@@ -16,6 +16,25 @@ const counted = (label: string) => (count: number | null) =>
 
 /** The list of servers and the page of one. The dialog that adds or edits a server is in `form`. */
 export const servers = {
+  /** A link that asks to add a server. */
+  link: {
+    filled:
+      "A link filled in this form. It may come from a web page or another program. Check every field before you add the server. Drawbridge has saved and started nothing. The link asks for:",
+    refusedTitle: "This link cannot be used",
+    close: "Close",
+    tooLong: "The link is too long. Ask its author for a shorter one, or add the server by hand.",
+    malformed: "The link is not encoded correctly. Add the server by hand.",
+    unknownPart: (key: string) =>
+      `The link has a part that Drawbridge does not know: ${key}. Add the server by hand.`,
+    twice: (key: string) => `The link has ${key} twice. Add the server by hand.`,
+    hidden: (key: string) =>
+      `The link has hidden or control characters in ${key}. Do not trust its author.`,
+    commandOrUrl:
+      "The link needs either a command or a URL, and arguments and variables only with a command.",
+    notWebAddress: "The URL of the link has to begin with http:// or https://.",
+    badVariable: "The link has a variable whose name is not valid. Add the server by hand.",
+  },
+
   form: serverForm,
 
   title: "Servers",
