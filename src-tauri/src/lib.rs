@@ -16,16 +16,19 @@ mod input;
 mod ipc;
 mod missed;
 mod notifications;
+mod open_request;
 mod overview;
 mod shortcut;
 mod summary;
 mod texts;
 mod throttle;
 mod tray;
+mod window_state;
 mod windows;
 
-use std::{process::ExitCode, time::Duration};
+use std::{path::Path, process::ExitCode, time::Duration};
 
+use clap::Parser;
 use drawbridge_endpoint::{HubHandle, admin_token};
 use tauri::{App, AppHandle, RunEvent, WindowEvent};
 use tokio::{
@@ -39,7 +42,9 @@ use backend::Backend;
 use controller::Controller;
 use desktop_actions::Desktop;
 use input::Input;
+use open_request::OpenRequest;
 use overview::Overview;
+use window_state::WindowState;
 
 /// The pause between two overviews, so that several servers that change together cause one
 /// overview.
@@ -80,6 +85,9 @@ fn try_run(mut args: Args) -> anyhow::Result<i32> {
         backend,
         Startup {
             hidden: args.hidden,
+            request: args.open.as_deref().and_then(|argument| {
+                read_open_request(argument, &std::env::current_dir().unwrap_or_default())
+            }),
             inputs,
             received,
         },
@@ -92,8 +100,8 @@ fn try_run(mut args: Args) -> anyhow::Result<i32> {
 /// Builds the app, without a window.
 fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<App> {
     let reopened = inputs.clone();
-    let mut single = tauri_plugin_single_instance::Builder::new().callback(move |_, _, _| {
-        let _ = reopened.send(Input::Reopened);
+    let mut single = tauri_plugin_single_instance::Builder::new().callback(move |_, argv, cwd| {
+        let _ = reopened.send(input_of_second_start(&argv, Path::new(&cwd)));
     });
     let instance = args.instance();
     if let Some(instance) = &instance {
@@ -102,7 +110,8 @@ fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<Ap
     let mut builder = tauri::Builder::default()
         .invoke_handler(ipc::handle)
         .on_window_event(windows::on_window_event)
-        .manage(windows::WebviewFolder(args.data_dir().join("webview")));
+        .manage(windows::WebviewFolder(args.data_dir().join("webview")))
+        .manage(WindowState::load(args.data_dir()));
     builder = builder.plugin(tauri_plugin_notification::init());
     // On Linux, the plugin tells instances of the app apart by their D-Bus ids. Elsewhere it
     // cannot, so only an app on the platform's own data folder uses it. A hub still locks its data
@@ -113,9 +122,25 @@ fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<Ap
     builder.build(tauri::generate_context!())
 }
 
+/// Returns what a second start with these arguments asks the running app to do.
+fn input_of_second_start(argv: &[String], folder: &Path) -> Input {
+    Args::try_parse_from(argv)
+        .ok()
+        .and_then(|args| read_open_request(&args.open?, folder))
+        .map_or(Input::Reopened, Input::Open)
+}
+
+/// Reads a link or the path of a bundle. One that cannot be opened goes to the log.
+fn read_open_request(argument: &str, folder: &Path) -> Option<OpenRequest> {
+    OpenRequest::parse(argument, folder)
+        .inspect_err(|error| tracing::warn!("nothing is opened: {error}"))
+        .ok()
+}
+
 /// The values that the app takes over when the event loop is ready.
 struct Startup {
     hidden: bool,
+    request: Option<OpenRequest>,
     inputs: mpsc::UnboundedSender<Input>,
     received: mpsc::UnboundedReceiver<Input>,
 }
@@ -154,6 +179,14 @@ fn run_event_loop(app: App, backend: Backend, start: Startup, runtime: &Runtime)
         RunEvent::Reopen { .. } => {
             let _ = inputs.send(Input::Reopened);
         }
+        #[cfg(target_os = "macos")]
+        RunEvent::Opened { urls } => {
+            for url in urls {
+                if let Some(request) = read_open_request(url.as_str(), Path::new("/")) {
+                    let _ = inputs.send(Input::Open(request));
+                }
+            }
+        }
         _ => {}
     })
 }
@@ -165,10 +198,10 @@ fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
     app.manage(hub.clone());
     app.manage(start.inputs.clone());
     tray::create(app, start.inputs.clone());
-    let main_window = if start.hidden {
-        Ok(())
-    } else {
-        windows::show_main(app)
+    let main_window = match &start.request {
+        Some(request) => windows::show_page(app, &request.hash()),
+        None if start.hidden => Ok(()),
+        None => windows::show_main(app),
     };
     if let Err(error) = main_window.and_then(|()| windows::create_popup(app)) {
         tracing::error!(%error, "a window cannot be created");
@@ -188,6 +221,7 @@ fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
     let app = app.clone();
     tokio::spawn(async move {
         controller.run(start.received, hub.events()).await;
+        window_state::store(&app);
         for window in app.webview_windows().values() {
             let _ = window.hide();
         }

@@ -10,7 +10,10 @@ use tauri::{
     Window, WindowEvent,
 };
 
-use crate::texts;
+use crate::{
+    texts,
+    window_state::{self, MIN_SIZE},
+};
 
 pub(crate) const MAIN: &str = "main";
 pub(crate) const POPUP: &str = "popup";
@@ -62,7 +65,7 @@ fn show_at(app: &AppHandle, hash: &str) -> tauri::Result<()> {
         window.show()?;
         return window.set_focus();
     }
-    WebviewWindowBuilder::new(
+    let window = WebviewWindowBuilder::new(
         app,
         MAIN,
         WebviewUrl::App(format!("index.html{hash}").into()),
@@ -70,10 +73,12 @@ fn show_at(app: &AppHandle, hash: &str) -> tauri::Result<()> {
     .data_directory(WebviewFolder::of(app))
     .on_navigation(is_ours)
     .title(texts::PRODUCT_NAME)
-    .inner_size(1280.0, 800.0)
-    .min_inner_size(900.0, 600.0)
-    .build()?
-    .set_focus()
+    .min_inner_size(MIN_SIZE.0, MIN_SIZE.1)
+    .visible(false)
+    .build()?;
+    window_state::restore(&window)?;
+    window.show()?;
+    window.set_focus()
 }
 
 /// Shows the main window like [`show_main`], on the Approvals screen.
@@ -197,12 +202,18 @@ pub(crate) fn hide_popup(app: &AppHandle) -> tauri::Result<()> {
 }
 
 /// Hides the popup instead of closing it, because its calls still wait. The tray shows them.
+/// Records the size and place of the main window.
 pub(crate) fn on_window_event(window: &Window, event: &WindowEvent) {
     if let (POPUP, WindowEvent::CloseRequested { api, .. }) = (window.label(), event) {
         api.prevent_close();
         if let Err(error) = window.hide() {
             tracing::warn!(%error, "the popup cannot be hidden");
         }
+    }
+    if window.label() == MAIN
+        && let Err(error) = window_state::on_window_event(window, event)
+    {
+        tracing::warn!(%error, "the size of the window is unknown");
     }
 }
 

@@ -446,6 +446,30 @@ fn a_second_start_shows_the_window_of_the_first() {
 }
 
 #[test]
+fn a_link_fills_in_the_form_of_a_new_server_and_adds_nothing() {
+    let desktop = DesktopSession::new();
+    let link = "drawbridge://add?name=Notes&command=npx&arg=-y&arg=notes-mcp&env=NOTES_KEY";
+    let app = App::start(&desktop, &["--hidden", link]);
+    app.switch_to_main();
+    app.driver.wait_for_text("server-link", "npx -y notes-mcp");
+    app.driver.save_screenshot("tray-link");
+
+    let mut command = desktop.command(paths::built_binary("drawbridge-desktop"));
+    command.arg("--data-dir").arg(desktop.data_dir());
+    command.arg("drawbridge://add?name=Docs&url=https://docs.example.com/mcp");
+    let mut second = process::Process::start(&desktop, "second", &mut command);
+    let (status, _) = second.wait_until_exit(Duration::from_secs(15));
+    assert!(status.success(), "{status}\n{}", second.stderr());
+    app.driver
+        .wait_for_text("server-link", "https://docs.example.com/mcp");
+
+    let servers = desktop.cli(&["servers", "list", "--json"]).expect_json();
+    for name in ["Notes", "Docs"] {
+        assert!(!servers.to_string().contains(name), "{servers}");
+    }
+}
+
+#[test]
 fn without_a_tray_the_window_asks_before_it_closes() {
     let desktop = DesktopSession::without_tray();
     let app = App::open(&desktop);

@@ -131,7 +131,8 @@ fn menu_entry(program: &Path) -> Result<String, String> {
          Version=1.0\n\
          Name=Drawbridge\n\
          Comment=Decide which tools your AI clients may use\n\
-         Exec=\"{path}\"\n\
+         Exec=\"{path}\" %u\n\
+         MimeType=x-scheme-handler/drawbridge;application/x-mcpb;\n\
          Icon=drawbridge\n\
          Categories=Utility;\n\
          Keywords=MCP;AI;approvals;\n\
@@ -162,7 +163,7 @@ mod tests {
         }
         let entry = fs::read_to_string(folders.data.join(MENU_ENTRY)).expect("an entry");
         let exec = format!(
-            "Exec=\"{}\"",
+            "Exec=\"{}\" %u",
             folder.join("bin/drawbridge-desktop").display()
         );
         assert!(entry.lines().any(|line| line == exec), "{entry}");
