@@ -17,6 +17,7 @@ import { kit } from "./en/kit";
 import { logs } from "./en/logs";
 import { memory } from "./en/memory";
 import { overview } from "./en/overview";
+import { palette } from "./en/palette";
 import { pairing } from "./en/pairing";
 import { policy } from "./en/policy";
 import { profiles } from "./en/profiles";
@@ -43,6 +44,7 @@ export const en = {
   memory,
   overview,
   pairing,
+  palette,
   policy,
   profiles,
   sampling,

@@ -3,7 +3,8 @@ import { plural } from "../plural";
 
 export const shell = {
   productName: "Drawbridge",
-  windowTitle: (waiting: number) => (waiting > 0 ? `(${waiting}) Drawbridge` : "Drawbridge"),
+  windowTitle: (waiting: number, page: string) =>
+    waiting > 0 ? `(${waiting}) ${page} – Drawbridge` : `${page} – Drawbridge`,
 
   mainNavigation: "Main",
   pages: {

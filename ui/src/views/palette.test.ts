@@ -1,0 +1,99 @@
+import { screen } from "@testing-library/svelte";
+import { describe, expect, it } from "vitest";
+import { IpcError } from "../ipc";
+import { advanceTime, listParams, open, user, withFakeTime } from "../test/app";
+
+withFakeTime();
+
+const options = () => screen.queryAllByTestId("palette-option").map((option) => option.textContent);
+
+async function openPalette(): Promise<HTMLInputElement> {
+  await user.keyboard("{Control>}k{/Control}");
+  await advanceTime(1);
+  return screen.getByTestId<HTMLInputElement>("palette-query");
+}
+
+describe("the command palette", () => {
+  it("opens a page with the keyboard only", async () => {
+    await open("#/approvals");
+    const query = await openPalette();
+    expect(document.activeElement).toBe(query);
+    await user.keyboard("settings");
+    const active = document.getElementById(query.getAttribute("aria-activedescendant") ?? "");
+    expect(active?.textContent).toContain("Settings");
+    await user.keyboard("{Enter}");
+    await advanceTime(1);
+    expect(location.hash).toBe("#/settings");
+    expect(screen.queryByTestId("palette")).toBeNull();
+  });
+
+  it("opens a server at a tool of it that was found by some of its letters", async () => {
+    const hub = await open("#/approvals");
+    const tool = (await hub.call("servers.list", {})).servers
+      .flatMap(({ tools }) => tools)
+      .find(({ name }) => name === "create_issue");
+    expect(tool).toBeDefined();
+    await openPalette();
+    await user.keyboard("crtissue");
+    const option = screen
+      .getAllByTestId("palette-option")
+      .find(({ textContent }) => textContent.includes("create_issue"));
+    await user.click(option as HTMLElement);
+    await advanceTime(1);
+    expect(location.hash).toBe(`#/servers/${tool?.server}/tools/create_issue`);
+  });
+
+  it("pauses all calls, and shows why that failed", async () => {
+    const hub = await open("#/approvals");
+    hub.failures.set("drawbridge.pause", new IpcError("internal", "The store cannot be written."));
+    await openPalette();
+    await user.keyboard("pause{Enter}");
+    await advanceTime(1);
+    expect(screen.getByTestId("palette").textContent).toContain("The store cannot be written.");
+    hub.failures.clear();
+    await user.keyboard("{Enter}");
+    await advanceTime(1);
+    expect(listParams(hub, "drawbridge.pause")).toHaveLength(2);
+    expect(hub.paused).toBe(true);
+  });
+
+  it("moves through the options with the arrow keys, around the ends", async () => {
+    await open("#/approvals");
+    const query = await openPalette();
+    const active = () =>
+      document.getElementById(query.getAttribute("aria-activedescendant") ?? "")?.textContent;
+    const first = active();
+    await user.keyboard("{ArrowDown}");
+    expect(active()).not.toBe(first);
+    await user.keyboard("{ArrowUp}");
+    expect(active()).toBe(first);
+    await user.keyboard("{ArrowUp}");
+    expect(active()).toBe(options().at(-1));
+  });
+
+  it("does not open above another dialog", async () => {
+    await open("#/servers/+add");
+    await user.keyboard("{Control>}k{/Control}");
+    await advanceTime(1);
+    expect(screen.queryByTestId("palette")).toBeNull();
+  });
+
+  it("says that nothing matches", async () => {
+    await open("#/approvals");
+    await openPalette();
+    await user.keyboard("qqqzzzxxx");
+    expect(options()).toEqual([]);
+    expect(screen.getByTestId("palette").textContent).toContain("Nothing matches.");
+  });
+});
+
+describe("a page", () => {
+  it("is named in the title of the window, and gets the focus after a navigation", async () => {
+    await open("#/servers");
+    expect(document.title).toContain("Servers – Drawbridge");
+    location.hash = "#/policy";
+    await advanceTime(5);
+    expect(document.title).toContain("Policy – Drawbridge");
+    expect(document.activeElement?.id).toBe("page-title");
+  });
+});
