@@ -27,6 +27,19 @@ describe("the memory", () => {
     expect(screen.getByText(/No entry matches/)).toBeTruthy();
   });
 
+  it("shows hidden characters in the names of categories and users", async () => {
+    await open("#/memory", (fake) => {
+      const [first] = fake.memory;
+      if (first)
+        fake.memory = [
+          { ...first, id: 99, category: "a\u202eb", user: "c\u200bd" },
+          ...fake.memory,
+        ];
+    });
+    expect(screen.getByTestId("memory-filter-category").textContent).toContain("a⟨U+202E⟩b");
+    expect(screen.getByTestId("memory-filter-user").textContent).toContain("c⟨U+200B⟩d");
+  });
+
   it("lets a person add, edit and delete entries", async () => {
     const hub = await open("#/memory");
     await user.click(screen.getByTestId("memory-add"));
