@@ -2188,7 +2188,7 @@ asked: boolean,
  * Only calls that contain this text in their method, tool, exposed name, reason, error or
  * params. ASCII letters match in either case.
  */
-text: string | null, decision: Decision | null, 
+text: string | null, decision: Decision | null, outcome: Outcome | null, 
 /**
  * Only calls that are older than this call: the last call of the previous page.
  */

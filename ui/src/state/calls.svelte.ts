@@ -1,15 +1,17 @@
 /** The calls that reached a decision, newest first. */
 
-import type { Call, CallStatsView, Event, Ipc, ShowCallStats } from "../ipc";
+import type { Call, CallStatsView, Event, Ipc, JsonValue, ShowCallStats } from "../ipc";
+import { CallSearch, type CallFilter } from "./callSearch.svelte";
 import { Reloader } from "./reloader";
 
-export const MAX_CALLS = 1000;
+const MAX_CALLS = 200;
 const MAX_ASKED_CALLS = 200;
 
 export class Calls {
   list = $state.raw<Call[]>([]);
   loaded = $state(false);
   private readonly limit: number;
+  private readonly searches = new Set<CallSearch>();
   private readonly reloader = new Reloader(
     () => this.read(),
     (event) => this.apply(event),
@@ -23,12 +25,29 @@ export class Calls {
     this.limit = onlyAsked ? MAX_ASKED_CALLS : MAX_CALLS;
   }
 
-  load(): Promise<void> {
-    return this.reloader.run();
+  async load(): Promise<void> {
+    await Promise.all([this.reloader.run(), ...[...this.searches].map((search) => search.load())]);
   }
 
   on(event: Event): void {
     this.reloader.on(event);
+    for (const search of this.searches) search.on(event);
+  }
+
+  /** Searches all stored calls. The search follows new calls until it is closed. */
+  openSearch(filter: CallFilter): CallSearch {
+    const search = new CallSearch(this.ipc, filter);
+    this.searches.add(search);
+    return search;
+  }
+
+  closeSearch(search: CallSearch): void {
+    this.searches.delete(search);
+  }
+
+  /** Calls a tool as the screens do: through the policy, and recorded. Returns its result. */
+  callTool(name: string, args: JsonValue): Promise<JsonValue> {
+    return this.ipc.call("tools.call", { name, arguments: args, format: "mcp" });
   }
 
   /** Returns a call with what was sent, which the list does not contain. */
@@ -57,6 +76,7 @@ export class Calls {
       asked: this.onlyAsked,
       text: null,
       decision: null,
+      outcome: null,
       before: null,
       since: null,
       until: null,
@@ -64,25 +84,4 @@ export class Calls {
     });
     this.loaded = true;
   }
-}
-
-export interface CallFilter {
-  client: string;
-  server: string;
-  decision: string;
-  text: string;
-}
-
-/** Returns whether a call matches a filter. An empty field matches every call. */
-export function matchesCall(call: Call, filter: CallFilter): boolean {
-  if (filter.client && call.client !== filter.client) return false;
-  if (filter.server && call.server !== filter.server) return false;
-  if (filter.decision && call.decision !== filter.decision) return false;
-  const text = filter.text.trim().toLowerCase();
-  return (
-    !text ||
-    `${call.method} ${call.client} ${call.server} ${call.tool} ${call.reason} ${call.error}`
-      .toLowerCase()
-      .includes(text)
-  );
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { IpcError } from "../ipc";
 import { FakeHub } from "../ipc/fake";
 import { Stores } from ".";
-import { matchesCall } from "./calls.svelte";
+import { EVERY_CALL, matchesCall } from "./callSearch.svelte";
 
 let hub: FakeHub;
 let stores: Stores;
@@ -174,9 +174,7 @@ describe("calls", () => {
 
   it("are filtered by every field at once", () => {
     const findCalls = (filter: object) =>
-      stores.calls.list.filter((c) =>
-        matchesCall(c, { client: "", server: "", decision: "", text: "", ...filter }),
-      );
+      stores.calls.list.filter((c) => matchesCall(c, { ...EVERY_CALL, ...filter }));
     expect(findCalls({}).length).toBe(32);
     expect(
       findCalls({ client: "cursor", server: "github" }).every(

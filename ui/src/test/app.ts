@@ -43,3 +43,10 @@ export function listParams<V extends Verb>(hub: FakeHub, verb: V): Verbs[V]["par
     .filter((call) => call.verb === verb)
     .map((call) => call.params as Verbs[V]["params"]);
 }
+
+/** Follows a link, and waits until the screen has searched. */
+export async function follow(hash: string): Promise<void> {
+  location.hash = hash;
+  window.dispatchEvent(new HashChangeEvent("hashchange"));
+  await advanceTime(250);
+}

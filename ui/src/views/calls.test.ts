@@ -2,7 +2,7 @@ import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
 import { runningCall, startCall } from "../ipc/fake/calls";
-import { advanceTime, listParams, open, user, withFakeTime } from "../test/app";
+import { advanceTime, follow, listParams, open, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
@@ -47,6 +47,133 @@ describe("the running calls", () => {
     await user.click(screen.getByTestId("call-cancel"));
     await advanceTime(1);
     expect(screen.getByTestId("cancel-error").textContent).toContain("It has ended already.");
+  });
+});
+
+describe("the list", () => {
+  it("searches the store with the filters of the URL", async () => {
+    const hub = await open("#/calls?client=cursor&decision=denied&from=2026-11-01&to=2026-11-02");
+    expect(listParams(hub, "calls.list").at(-1)).toMatchObject({
+      client: "cursor",
+      server: null,
+      decision: "denied",
+      text: null,
+      since: new Date(2026, 10, 1).getTime(),
+      until: new Date(2026, 10, 3).getTime(),
+    });
+    expect(screen.getByTestId<HTMLSelectElement>("call-filter-client").value).toBe("cursor");
+    await follow("#/calls?server=github");
+    const rows = screen.getAllByTestId("call-row");
+    expect(rows.length).toBeGreaterThan(0);
+    const found = rows.map((row) => hub.calls.find((call) => call.id === row.dataset["call"]));
+    expect(found.every((call) => call?.server === "github")).toBe(true);
+    expect(screen.getByTestId("calls-count").textContent).toBe(
+      `${rows.length} ${rows.length === 1 ? "request" : "requests"}`,
+    );
+  });
+
+  it("puts a chosen filter into the URL, and clears all filters", async () => {
+    await open("#/calls?text=list");
+    await user.selectOptions(screen.getByTestId("call-filter-outcome"), "ok");
+    expect(location.hash).toBe("#/calls?outcome=ok&text=list");
+    await follow(location.hash);
+    await user.click(screen.getByTestId("call-filters-clear"));
+    expect(location.hash).toBe("#/calls");
+  });
+
+  it("shows new calls that match, and no others", async () => {
+    const hub = await open("#/calls?server=github");
+    const before = screen.getAllByTestId("call-row").length;
+    const [call] = hub.calls;
+    if (!call) throw new Error("the fake hub has calls");
+    for (const [id, server] of [
+      ["new-1", "github"],
+      ["new-2", "weather"],
+    ] as const)
+      hub.emit({ kind: "call_changed", call: { ...call, id, server } });
+    await advanceTime(1);
+    const ids = screen.getAllByTestId("call-row").map((row) => row.dataset["call"]);
+    expect(ids).toHaveLength(before + 1);
+    expect(ids[0]).toBe("new-1");
+  });
+
+  it("reads older pages, and keeps only rows near those in sight in the page", async () => {
+    const hub = await open("#/calls", (fake) => {
+      const [call] = fake.calls;
+      if (!call) throw new Error("the fake hub has calls");
+      fake.calls = Array.from({ length: 1200 }, (_, index) => ({
+        ...call,
+        id: String(5000 - index),
+        at: call.at - index,
+      }));
+    });
+    await advanceTime(1);
+    expect(listParams(hub, "calls.list").filter(({ limit }) => limit === 500)).toHaveLength(1);
+    expect(screen.getByTestId("calls-count").textContent).toBe("the newest 500 requests");
+    expect(screen.getAllByTestId("call-row").length).toBeLessThan(150);
+    expect(screen.getByRole("table").getAttribute("aria-rowcount")).toBe("501");
+  });
+
+  it("opens the call that the URL names, also if the list does not have it", async () => {
+    const hub = await open("#/calls?server=nobody");
+    const [call] = hub.calls;
+    await follow(`#/calls/${call?.id ?? ""}?server=nobody`);
+    expect(screen.getByTestId("call-detail").textContent).toContain(call?.id);
+    await follow("#/calls/no-such-call");
+    expect(screen.getByTestId("call-missing").textContent).toContain("no-such-call");
+  });
+});
+
+describe("an opened call", () => {
+  const openCall = async (part: object) => {
+    const hub = await open("#/calls", (fake) => {
+      const call = fake.calls.find((one) => one.method === "tools/call" && one.server === "github");
+      if (!call) throw new Error("the fake hub has a call of github");
+      fake.calls = [{ ...call, exposed_name: "github__list", ...part }];
+      fake.recorded.set(call.id, '{"page":1}');
+    });
+    await follow(`#/calls/${hub.calls[0]?.id ?? ""}`);
+    return hub;
+  };
+
+  it("runs again after a confirmation, and shows the result", async () => {
+    const hub = await openCall({});
+    await user.click(screen.getByTestId("call-run-again"));
+    expect(listParams(hub, "tools.call")).toEqual([]);
+    await user.click(screen.getByTestId("call-run"));
+    await advanceTime(1);
+    expect(listParams(hub, "tools.call")).toEqual([
+      { name: "github__list", arguments: { page: 1 }, format: "mcp" },
+    ]);
+    expect(screen.getByTestId("call-run-result").textContent).toContain("github__list was called.");
+  });
+
+  it("cannot run again if its record masks a secret, and says so", async () => {
+    const hub = await openCall({});
+    hub.recorded.set(hub.calls[0]?.id ?? "", '{"token":"•••"}');
+    await follow("#/calls");
+    await follow(`#/calls/${hub.calls[0]?.id ?? ""}`);
+    expect(screen.getByTestId<HTMLButtonElement>("call-run-again").disabled).toBe(true);
+    expect(screen.getByTestId("call-detail").textContent).toContain("masks secrets");
+  });
+
+  it("leads to a rule with its scope and no effect", async () => {
+    const hub = await openCall({});
+    const link = screen.getByTestId("call-make-rule").getAttribute("href") ?? "";
+    await follow(link);
+    expect(screen.getByTestId<HTMLSelectElement>("rule-server").value).toBe("github");
+    expect(screen.getByTestId<HTMLSelectElement>("rule-client").value).toBe(hub.calls[0]?.client);
+    expect(screen.getByTestId<HTMLSelectElement>("rule-effect").value).toBe("");
+    expect(listParams(hub, "policy.save")).toEqual([]);
+  });
+
+  it("shows how long it waited and how long the server took", async () => {
+    await openCall({ waited_ms: 2000, duration_ms: 300 });
+    const steps = within(screen.getByTestId("call-timing")).getAllByRole("listitem");
+    expect(steps.map((step) => step.textContent.replaceAll(/\s+/g, " ").trim())).toEqual([
+      "Waited 2.0 s",
+      "Server 300 ms",
+    ]);
   });
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { ApprovalRequest, Call, GuardedMethod } from "../ipc";
 import type { FakeHub } from "../ipc/fake";
 import * as data from "../ipc/fake/data";
-import { advanceTime, listParams, open, user, withFakeTime } from "../test/app";
+import { advanceTime, follow, listParams, open, user, withFakeTime } from "../test/app";
 import { button, CLICK_GUARD_MS, decisions, openPopup } from "../test/popup";
 
 withFakeTime();
@@ -246,9 +246,9 @@ describe("a recorded request", () => {
 
   it("is found by its method", async () => {
     await openCalls(READ);
-    await user.type(screen.getByTestId("call-filter-text"), "resources/");
+    await follow("#/calls?text=resources%2F");
     expect(screen.getAllByTestId("call-row")).toHaveLength(1);
-    await user.type(screen.getByTestId("call-filter-text"), "list");
+    await follow("#/calls?text=resources%2Flist");
     expect(screen.queryByTestId("call-row")).toBeNull();
   });
 
@@ -311,7 +311,12 @@ describe("a recorded request", () => {
     });
     expect(within(row).getByText("none").title).toBe("No server has this tool.");
     const filter = screen.getByTestId("call-filter-server");
-    expect(within(filter).getAllByRole("option")).toHaveLength(1);
+    expect(within(filter).getAllByRole("option")[0]?.textContent).toBe("All servers");
+    expect(
+      within(filter)
+        .getAllByRole("option")
+        .some((one) => one.textContent === ""),
+    ).toBe(false);
     await user.click(row);
     await advanceTime(1);
     const server = screen.getByTestId("call-server");

@@ -7,7 +7,7 @@ use drawbridge_hub::api::calls::{
     ShowCallStats, StatsGroup, StatsPeriod,
 };
 use drawbridge_model::{
-    call::{Call, CallProgress, Decision},
+    call::{Call, CallProgress, Decision, Outcome},
     ids::{CallId, ClientName, ServerId, Timestamp},
 };
 
@@ -40,6 +40,9 @@ pub(crate) enum Calls {
         /// Only calls with this decision
         #[arg(long, value_name = "DECISION", value_enum)]
         decision: Option<DecisionArg>,
+        /// Only calls with this outcome
+        #[arg(long, value_name = "OUTCOME", value_enum)]
+        outcome: Option<OutcomeArg>,
         /// Only calls that the list shows after the call with this id, to get the next page
         #[arg(long, value_name = "ID")]
         before: Option<String>,
@@ -95,6 +98,7 @@ impl Calls {
                 asked,
                 text,
                 decision,
+                outcome,
                 before,
                 since,
                 until,
@@ -108,6 +112,7 @@ impl Calls {
                     asked,
                     text,
                     decision: decision.map(Decision::from),
+                    outcome: outcome.map(Outcome::from),
                     before,
                     since,
                     until,
@@ -189,6 +194,48 @@ impl From<DecisionArg> for Decision {
             DecisionArg::Paused => Self::Paused,
             DecisionArg::QueueFull => Self::QueueFull,
             DecisionArg::Abandoned => Self::Abandoned,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum OutcomeArg {
+    /// The call was not allowed, or its tool changed after the decision
+    NotSent,
+    /// The call has no answer yet
+    Running,
+    /// The server answered with a result
+    Ok,
+    /// The server reported an error, or gave an invalid answer
+    ServerError,
+    /// The client answered a server's request with an error, or not at all
+    ClientError,
+    /// The server could not be reached
+    Unreachable,
+    /// The connection was lost during the call
+    Unknown,
+    /// The server did not answer in time
+    TimedOut,
+    /// The client or Drawbridge cancelled the call
+    Cancelled,
+    /// A person did not release the result
+    Withheld,
+}
+
+impl From<OutcomeArg> for Outcome {
+    fn from(outcome: OutcomeArg) -> Self {
+        match outcome {
+            OutcomeArg::NotSent => Self::NotSent,
+            OutcomeArg::Running => Self::Running,
+            OutcomeArg::Ok => Self::Ok,
+            OutcomeArg::ServerError => Self::ServerError,
+            OutcomeArg::ClientError => Self::ClientError,
+            OutcomeArg::Unreachable => Self::Unreachable,
+            OutcomeArg::Unknown => Self::Unknown,
+            OutcomeArg::TimedOut => Self::TimedOut,
+            OutcomeArg::Cancelled => Self::Cancelled,
+            OutcomeArg::Withheld => Self::Withheld,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Calls: every `tools/call` and every other guarded request, with its decision and its outcome.
 
 use drawbridge_model::{
-    call::{Call, CallProgress, CallStats, Decision},
+    call::{Call, CallProgress, CallStats, Decision, Outcome},
     clock,
     ids::{CallId, ClientName, ServerId, Timestamp},
 };
@@ -28,6 +28,7 @@ pub struct ListCalls {
     /// params. ASCII letters match in either case.
     pub text: Option<String>,
     pub decision: Option<Decision>,
+    pub outcome: Option<Outcome>,
     /// Only calls that are older than this call: the last call of the previous page.
     pub before: Option<CallId>,
     /// Only calls at or after this moment.
@@ -56,6 +57,7 @@ impl Verb for ListCalls {
             asked: self.asked,
             text: self.text.filter(|text| !text.is_empty()),
             decision: self.decision,
+            outcome: self.outcome,
             before: self.before,
             since: self.since,
             until: self.until,

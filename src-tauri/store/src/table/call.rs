@@ -132,6 +132,7 @@ pub struct CallFilter {
     /// other params. ASCII letters match in any case.
     pub text: Option<String>,
     pub decision: Option<Decision>,
+    pub outcome: Option<Outcome>,
     /// Only calls that are older than this one.
     pub before: Option<CallId>,
     /// Only calls at or after `since`, and before `until`.
@@ -193,7 +194,7 @@ impl Store {
         let sql = format!(
             "SELECT {} FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
              AND (NOT ?3 OR {WAS_ASKED}) AND (?5 IS NULL OR decision = ?5)
-             AND (?6 IS NULL OR id < ?6) AND (?7 IS NULL OR at >= ?7) AND (?8 IS NULL OR at < ?8)
+             AND (?10 IS NULL OR outcome = ?10) AND (?6 IS NULL OR id < ?6) AND (?7 IS NULL OR at >= ?7) AND (?8 IS NULL OR at < ?8)
              AND (?9 IS NULL OR tool LIKE ?9 ESCAPE '\\' OR exposed_name LIKE ?9 ESCAPE '\\'
                   OR reason LIKE ?9 ESCAPE '\\' OR error LIKE ?9 ESCAPE '\\' OR arguments LIKE ?9 ESCAPE '\\'
                   OR extra LIKE ?9 ESCAPE '\\' OR original_arguments LIKE ?9 ESCAPE '\\' OR method LIKE ?9 ESCAPE '\\')
@@ -210,6 +211,7 @@ impl Store {
             .bind(filter.since.map(|at| at.0))
             .bind(filter.until.map(|at| at.0))
             .bind(filter.text.as_deref().map(like_pattern))
+            .bind(filter.outcome.as_ref().map(to_enum_text))
             .fetch_all(&self.pool)
             .await;
         rows.and_then(|rows| rows.iter().map(call_from_row).collect())

@@ -157,7 +157,7 @@ export class FakeHub implements Ipc {
   private readonly listeners = new Set<(event: Event) => void>();
   private readonly connections = new Set<(connected: boolean) => void>();
   private readonly deadlines = new Map<string, number>();
-  private readonly recorded: Map<string, string>;
+  readonly recorded: Map<string, string>;
   /** The params besides the arguments, and the arguments before an edit, by the id of the call. */
   private readonly sent = new Map<string, Pick<Call, "extra" | "original_arguments">>();
 
@@ -362,7 +362,18 @@ export class FakeHub implements Ipc {
       to: this.calls[0]?.at ?? null,
       broken: this.brokenAudit,
     }),
-    "calls.list": ({ client, server, asked, text, decision, before, since, until, limit }) =>
+    "calls.list": ({
+      client,
+      server,
+      asked,
+      text,
+      decision,
+      outcome,
+      before,
+      since,
+      until,
+      limit,
+    }) =>
       this.calls
         .filter(
           (c) =>
@@ -371,6 +382,7 @@ export class FakeHub implements Ipc {
         .filter(
           (c) =>
             (decision === null || c.decision === decision) &&
+            (outcome === null || c.outcome === outcome) &&
             c.at >= (since ?? 0) &&
             c.at < (until ?? Infinity) &&
             (before === null || c.id < before),

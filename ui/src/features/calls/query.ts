@@ -1,0 +1,92 @@
+/** The filters of the Calls screen in the URL. */
+
+import type { Call } from "../../ipc";
+import type { CallFilter } from "../../state/callSearch.svelte";
+import { DECISION, OUTCOME } from "../../state/labels";
+
+/** The filters as texts; an empty text filters nothing. `from` and `to` are days, both included. */
+export interface CallQuery {
+  client: string;
+  server: string;
+  decision: string;
+  outcome: string;
+  text: string;
+  from: string;
+  to: string;
+}
+
+const KEYS = ["client", "server", "decision", "outcome", "text", "from", "to"] as const;
+
+/** Reads the filters of a URL. Unknown decisions, outcomes and days are left out. */
+export function readQuery(params: URLSearchParams): CallQuery {
+  const query = Object.fromEntries(KEYS.map((key) => [key, params.get(key) ?? ""])) as unknown;
+  const read = query as CallQuery;
+  return {
+    ...read,
+    decision: Object.hasOwn(DECISION, read.decision) ? read.decision : "",
+    outcome: Object.hasOwn(OUTCOME, read.outcome) ? read.outcome : "",
+    from: startOfDay(read.from) === null ? "" : read.from,
+    to: startOfDay(read.to) === null ? "" : read.to,
+  };
+}
+
+/** Returns the URL of the Calls screen with these filters, and with a call if it is opened. */
+export function formatQuery(query: CallQuery, call: string | null): string {
+  const params = new URLSearchParams(
+    KEYS.filter((key) => query[key] !== "").map((key) => [key, query[key]]),
+  );
+  const filters = params.size ? `?${params}` : "";
+  return `#/calls${call === null ? "" : `/${encodeURIComponent(call)}`}${filters}`;
+}
+
+export function toFilter(query: CallQuery): CallFilter {
+  const { client, server, text, from, to } = query;
+  return {
+    client,
+    server,
+    text,
+    decision: query.decision as CallFilter["decision"],
+    outcome: query.outcome as CallFilter["outcome"],
+    since: startOfDay(from),
+    until: startOfDay(to, 1),
+  };
+}
+
+/** Returns the local midnight that begins a day such as `2026-11-21`, or one `plus` days later. */
+function startOfDay(day: string, plus = 0): number | null {
+  const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day) ?? [];
+  if (year === undefined) return null;
+  const at = new Date(Number(year), Number(month) - 1, Number(date) + plus).getTime();
+  return Number.isNaN(at) ? null : at;
+}
+
+/** Returns calls as comma-separated values (RFC 4180), with a row of names. */
+export function formatCsv(calls: Call[]): string {
+  const columns = [
+    "id",
+    "at",
+    "method",
+    "client",
+    "server",
+    "tool",
+    "decision",
+    "decided_by",
+    "reason",
+    "outcome",
+    "error",
+    "waited_ms",
+    "duration_ms",
+  ] as const;
+  const rows = calls.map((call) =>
+    columns.map((column) =>
+      formatField(column === "at" ? new Date(call.at).toISOString() : String(call[column] ?? "")),
+    ),
+  );
+  return [columns, ...rows].map((row) => `${row.join(",")}\r\n`).join("");
+}
+
+/** Quotes a field if necessary. A spreadsheet would run a field that begins like a formula. */
+function formatField(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
