@@ -104,7 +104,7 @@ impl<D: DesktopActions> Controller<D> {
         match input {
             Input::Chosen(choice) => return self.on_choice(choice),
             Input::Reopened => self.open_main(),
-            Input::Open(request) => self.open_page(request.hash()),
+            Input::Open(link) => self.open_page(link.hash()),
             Input::ShortcutPressed if self.overview.waiting.is_empty() => self.open_main(),
             Input::ShortcutPressed => self.open_popup(),
             Input::Quit => return ControlFlow::Break(()),

@@ -5,6 +5,7 @@
 //! everything: the hub's events, the tray's menu, a notification's buttons, the global shortcut, a
 //! second start, and signals.
 
+mod add_link;
 mod args;
 mod backend;
 mod browser;
@@ -16,7 +17,6 @@ mod input;
 mod ipc;
 mod missed;
 mod notifications;
-mod open_request;
 mod overview;
 mod shortcut;
 mod summary;
@@ -26,7 +26,7 @@ mod tray;
 mod window_state;
 mod windows;
 
-use std::{path::Path, process::ExitCode, time::Duration};
+use std::{process::ExitCode, time::Duration};
 
 use clap::Parser;
 use drawbridge_endpoint::{HubHandle, admin_token};
@@ -36,13 +36,13 @@ use tokio::{
     sync::{mpsc, watch},
 };
 
+use add_link::AddLink;
 pub use args::Args;
 
 use backend::Backend;
 use controller::Controller;
 use desktop_actions::Desktop;
 use input::Input;
-use open_request::OpenRequest;
 use overview::Overview;
 use window_state::WindowState;
 
@@ -85,9 +85,7 @@ fn try_run(mut args: Args) -> anyhow::Result<i32> {
         backend,
         Startup {
             hidden: args.hidden,
-            request: args.open.as_deref().and_then(|argument| {
-                read_open_request(argument, &std::env::current_dir().unwrap_or_default())
-            }),
+            link: args.open.as_deref().and_then(read_link),
             inputs,
             received,
         },
@@ -100,8 +98,8 @@ fn try_run(mut args: Args) -> anyhow::Result<i32> {
 /// Builds the app, without a window.
 fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<App> {
     let reopened = inputs.clone();
-    let mut single = tauri_plugin_single_instance::Builder::new().callback(move |_, argv, cwd| {
-        let _ = reopened.send(input_of_second_start(&argv, Path::new(&cwd)));
+    let mut single = tauri_plugin_single_instance::Builder::new().callback(move |_, argv, _| {
+        let _ = reopened.send(input_of_second_start(&argv));
     });
     let instance = args.instance();
     if let Some(instance) = &instance {
@@ -123,16 +121,16 @@ fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<Ap
 }
 
 /// Returns what a second start with these arguments asks the running app to do.
-fn input_of_second_start(argv: &[String], folder: &Path) -> Input {
+fn input_of_second_start(argv: &[String]) -> Input {
     Args::try_parse_from(argv)
         .ok()
-        .and_then(|args| read_open_request(&args.open?, folder))
+        .and_then(|args| read_link(&args.open?))
         .map_or(Input::Reopened, Input::Open)
 }
 
-/// Reads a link or the path of a bundle. One that cannot be opened goes to the log.
-fn read_open_request(argument: &str, folder: &Path) -> Option<OpenRequest> {
-    OpenRequest::parse(argument, folder)
+/// Reads a link. One that cannot be opened goes to the log.
+fn read_link(argument: &str) -> Option<AddLink> {
+    AddLink::parse(argument)
         .inspect_err(|error| tracing::warn!("nothing is opened: {error}"))
         .ok()
 }
@@ -140,7 +138,7 @@ fn read_open_request(argument: &str, folder: &Path) -> Option<OpenRequest> {
 /// The values that the app takes over when the event loop is ready.
 struct Startup {
     hidden: bool,
-    request: Option<OpenRequest>,
+    link: Option<AddLink>,
     inputs: mpsc::UnboundedSender<Input>,
     received: mpsc::UnboundedReceiver<Input>,
 }
@@ -182,8 +180,8 @@ fn run_event_loop(app: App, backend: Backend, start: Startup, runtime: &Runtime)
         #[cfg(target_os = "macos")]
         RunEvent::Opened { urls } => {
             for url in urls {
-                if let Some(request) = read_open_request(url.as_str(), Path::new("/")) {
-                    let _ = inputs.send(Input::Open(request));
+                if let Some(link) = read_link(url.as_str()) {
+                    let _ = inputs.send(Input::Open(link));
                 }
             }
         }
@@ -198,8 +196,8 @@ fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
     app.manage(hub.clone());
     app.manage(start.inputs.clone());
     tray::create(app, start.inputs.clone());
-    let main_window = match &start.request {
-        Some(request) => windows::show_page(app, &request.hash()),
+    let main_window = match &start.link {
+        Some(link) => windows::show_page(app, &link.hash()),
         None if start.hidden => Ok(()),
         None => windows::show_main(app),
     };

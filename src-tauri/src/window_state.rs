@@ -125,14 +125,13 @@ impl WindowState {
 /// Records and stores the size and place of the main window when they change or it closes.
 pub(crate) fn on_window_event(window: &Window, event: &WindowEvent) -> tauri::Result<()> {
     let state = window.state::<WindowState>();
-    match event {
-        WindowEvent::Resized(_) | WindowEvent::Moved(_) => record(window, &state),
-        WindowEvent::Destroyed => {
-            store(window.app_handle());
-            Ok(())
-        }
-        _ => Ok(()),
+    if matches!(event, WindowEvent::Resized(_) | WindowEvent::Moved(_)) {
+        return record(window, &state);
     }
+    if matches!(event, WindowEvent::Destroyed) {
+        store(window.app_handle());
+    }
+    Ok(())
 }
 
 /// Stores the size and place of the main window. A failure goes to the log.

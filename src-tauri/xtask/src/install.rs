@@ -132,7 +132,7 @@ fn menu_entry(program: &Path) -> Result<String, String> {
          Name=Drawbridge\n\
          Comment=Decide which tools your AI clients may use\n\
          Exec=\"{path}\" %u\n\
-         MimeType=x-scheme-handler/drawbridge;application/x-mcpb;\n\
+         MimeType=x-scheme-handler/drawbridge;\n\
          Icon=drawbridge\n\
          Categories=Utility;\n\
          Keywords=MCP;AI;approvals;\n\

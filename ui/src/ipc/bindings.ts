@@ -962,12 +962,22 @@ allowed_hosts: Array<string> | null,
 /**
  * At most 50 folders, as absolute paths or `file://` URLs.
  */
-roots: Array<string> | null, elicitation_forms: boolean | null, };
+roots: Array<string> | null, elicitation_forms: boolean | null, 
+/**
+ * The https URL of the official registry or of another one with the same API, or an http URL
+ * on this machine; empty to turn it off.
+ */
+official_registry_url: string | null, };
 
 /**
  * `screens.check_code`: whether a browser has signed in with a code, and which browser it is.
  */
 export type CheckCode = { code: string, };
+
+/**
+ * `policy.check_rule`: the reasons to ask again before a rule is saved. Nothing is saved.
+ */
+export type CheckRule = { rule: RuleSpec, };
 
 /**
  * `servers.check_runtimes`: checks for the programs that start packages.
@@ -1420,6 +1430,11 @@ zip: string, };
 export type DisableHook = { name: string, };
 
 /**
+ * `policy.disable_rule`: disables one rule. It matches nothing until it is enabled again.
+ */
+export type DisableRule = { id: RuleId, };
+
+/**
  * A check and its outcome.
  */
 export type DoctorCheck = { topic: DoctorTopic, status: CheckStatus, 
@@ -1454,7 +1469,11 @@ export type Done = Record<symbol, never>;
 /**
  * Whether all calls are paused.
  */
-export type DrawbridgeState = { paused: boolean, };
+export type DrawbridgeState = { paused: boolean, 
+/**
+ * When paused calls resume by themselves; absent if a person has to resume them.
+ */
+resumes_at: Timestamp | null, };
 
 /**
  * The past calls that a rule would have matched.
@@ -1505,6 +1524,12 @@ export type Effect = "allow" | "deny" | "ask";
 export type EnableHook = { name: string, };
 
 /**
+ * `policy.enable_rule`: enables one rule. It stays bound to its server and its tool as they were
+ * when it was made.
+ */
+export type EnableRule = { id: RuleId, };
+
+/**
  * `servers.enable`: turns a server on or off.
  */
 export type EnableServer = { id: ServerId, enabled: boolean, };
@@ -1530,7 +1555,11 @@ export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "un
 /**
  * An event. A front end that missed events (`lagged`) reads everything again.
  */
-export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "call_progressed", id: CallId, progress: CallProgress, } | { "kind": "clients_changed" } | { "kind": "memory_changed" } | { "kind": "pairing_requested", request: PairingRequest, } | { "kind": "pairing_ended", id: PairingId, } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, } | { "kind": "profiles_changed" } | { "kind": "hooks_changed" } | { "kind": "browsers_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
+export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "call_progressed", id: CallId, progress: CallProgress, } | { "kind": "clients_changed" } | { "kind": "memory_changed" } | { "kind": "pairing_requested", request: PairingRequest, } | { "kind": "pairing_ended", id: PairingId, } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, 
+/**
+ * When paused calls resume by themselves; absent if a person has to resume them.
+ */
+resumes_at: Timestamp | null, } | { "kind": "profiles_changed" } | { "kind": "official_registry_changed" } | { "kind": "hooks_changed" } | { "kind": "browsers_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
 
 /**
  * Up to 100 excluded entries of a server's lists, and the number of further entries.
@@ -1748,6 +1777,15 @@ kind: string,
 kind_name: string, file: string, };
 
 /**
+ * A preset that a search has found. `servers.presets` has the rest.
+ */
+export type FoundPreset = { id: string, 
+/**
+ * The servers that were added already and start or connect to the same.
+ */
+added: Array<ServerId>, };
+
+/**
  * A server that was found in the files of clients.
  */
 export type FoundServerView = { 
@@ -1784,6 +1822,23 @@ copies: number,
  * The memory of all these copies, in KiB.
  */
 memory_kib: number, };
+
+/**
+ * The servers that a search has found.
+ */
+export type FoundServers = { 
+/**
+ * The presets, on the first page only.
+ */
+presets: Array<FoundPreset>, servers: Array<PublishedServerView>, 
+/**
+ * How many servers of the official registry match.
+ */
+total: number, 
+/**
+ * The `offset` of the next page; null if this is the last one.
+ */
+next: number | null, registry: OfficialRegistryView, };
 
 /**
  * All servers that were found.
@@ -2483,7 +2538,7 @@ placeholder: string, format: InputFormat, };
 /**
  * The source of a manifest.
  */
-export type ManifestSource = { "preset": string } | { "text": string } | { "path": string };
+export type ManifestSource = { "preset": string } | { "published": string } | { "text": string } | { "path": string };
 
 /**
  * A server as its author describes it.
@@ -2581,6 +2636,35 @@ client_secret?: string | null,
  * 8252).
  */
 callback_port?: number | null, };
+
+/**
+ * The state of the copy of the official registry's list.
+ */
+export type OfficialRegistryView = { 
+/**
+ * The registry's address; empty if it is turned off.
+ */
+url: string, 
+/**
+ * When the list was refreshed last; null if it never was.
+ */
+refreshed_at: Timestamp | null, 
+/**
+ * Whether the whole list was read.
+ */
+complete: boolean, 
+/**
+ * Whether the list should be refreshed.
+ */
+stale: boolean, refreshing: boolean, 
+/**
+ * How many entries of the list Drawbridge cannot use.
+ */
+skipped: number, 
+/**
+ * Why the last refresh failed; empty if it did not.
+ */
+error: string, };
 
 /**
  * Whether a call continues if a blocking hook fails.
@@ -2694,9 +2778,14 @@ notes: Array<string>, };
 
 /**
  * `drawbridge.pause`: blocks all calls. Calls that wait for approval are denied, and calls in
- * flight are aborted.
+ * flight are aborted. If calls are paused already, only the end of the pause changes.
  */
-export type PauseCalls = Record<symbol, never>;
+export type PauseCalls = { 
+/**
+ * How many seconds the pause lasts: a week at most. If absent, it lasts until a person resumes
+ * calls.
+ */
+for_s: number | null, };
 
 /**
  * `servers.pin`: finds which versions of the `floating` packages and images are in use now, and
@@ -2897,6 +2986,57 @@ sha256: string, };
 export type ProgramUse = { path: string, refused: boolean, };
 
 /**
+ * How a published server is installed or reached.
+ */
+export type PublishedKind = "npm" | "pypi" | "oci" | "nuget" | "mcpb" | "remote" | "other";
+
+/**
+ * A server of the official registry, and what it needs.
+ */
+export type PublishedServerDetails = { server: PublishedServerView, manifest: ManifestView, 
+/**
+ * The runtimes of the choices, as they were found on this machine.
+ */
+runtimes: Array<RuntimeStatus>, };
+
+/**
+ * A server of the official registry.
+ */
+export type PublishedServerView = { 
+/**
+ * The full name, such as `io.github.owner/server`.
+ */
+name: string, title: string, 
+/**
+ * The namespace that the registry has checked, such as `io.github.owner`.
+ */
+publisher: string, description: string, version: string, kinds: Array<PublishedKind>, 
+/**
+ * Whether the server cannot be used without a secret.
+ */
+needs_key: boolean, 
+/**
+ * Whether its publisher advises against it.
+ */
+deprecated: boolean, updated_at: Timestamp | null, 
+/**
+ * The address of the source code; empty if there is none that may be opened.
+ */
+repository_url: string, 
+/**
+ * The address of the website; empty if there is none that may be opened.
+ */
+website_url: string, 
+/**
+ * The servers that were added already and start or connect to the same.
+ */
+added: Array<ServerId>, 
+/**
+ * Why the server cannot be added, in plain words; empty if it can.
+ */
+problem: string, };
+
+/**
  * `profiles.put`: saves a profile, replacing a profile of the same name. The change applies at
  * once.
  */
@@ -2932,6 +3072,12 @@ export type RecordServer = { id: ServerId, };
  * The recorded access of a run, or the reason why there is no record.
  */
 export type RecordedAccess = { "summary": AccessSummary } | { "unavailable": string };
+
+/**
+ * `registry.refresh`: fetches the changes of the official registry's list, or the whole list. If
+ * the copy is less than a day old, does nothing unless `force` is set.
+ */
+export type RefreshRegistry = { force: boolean, };
 
 /**
  * A system call that a sandbox refuses, whatever its target is.
@@ -3092,7 +3238,11 @@ result: ResultEffect | null, lifetime: Lifetime,
 /**
  * The user's note.
  */
-note: string, server: ServerId | null, 
+note: string, 
+/**
+ * Whether a person switched the rule off. The rule then matches nothing.
+ */
+disabled?: boolean, server: ServerId | null, 
 /**
  * The server's own name of the tool; only together with `server`.
  */
@@ -3122,7 +3272,11 @@ remaining: number | null,
  * Whether the rule is an allow whose tool or server has changed since the rule was made. The
  * rule then allows nothing until a person accepts the change.
  */
-suspended: boolean, server: ServerId | null, 
+suspended: boolean, 
+/**
+ * Whether a person switched the rule off.
+ */
+disabled: boolean, server: ServerId | null, 
 /**
  * The server's own name of the tool; only together with `server`.
  */
@@ -3135,6 +3289,19 @@ user: UserName | null,
  * The kind of requests; not together with `tool`.
  */
 kind: RequestKind | null, };
+
+/**
+ * A reason to ask again before a rule is saved.
+ */
+export type RuleWarning = { "kind": "allows_all_tools" } | { "kind": "unknown_server", server: ServerId, 
+/**
+ * The id of the server whose id or name is most similar.
+ */
+similar: ServerId | null, } | { "kind": "unknown_tool", server: ServerId, tool: string, 
+/**
+ * The most similar name.
+ */
+similar: string | null, };
 
 /**
  * `doctor.run`: makes all checks. Takes a few seconds, because it starts each runtime once.
@@ -3304,6 +3471,28 @@ url: string,
  * The code in the link. A person can also type it on the sign-in page.
  */
 code: string, };
+
+/**
+ * `registry.search`: searches the presets and the stored copy of the official registry's list.
+ * Does not use the network.
+ */
+export type SearchRegistry = { 
+/**
+ * The words that all have to occur in the name, the title or the description.
+ */
+text: string, 
+/**
+ * Only servers with a package or remote of this kind.
+ */
+kind: PublishedKind | null, 
+/**
+ * Only servers that cannot, or can, be used without a secret.
+ */
+needs_key: boolean | null, offset: number, 
+/**
+ * At most 100; 30 by default.
+ */
+limit: number | null, };
 
 /**
  * The result of changing the store of the secrets.
@@ -3772,7 +3961,11 @@ roots: Array<string>,
  * Whether Drawbridge asks a person for the input that a server requests, if the client cannot
  * ask for it.
  */
-elicitation_forms: boolean, version: string, data_dir: string, 
+elicitation_forms: boolean, 
+/**
+ * The address of the official registry; empty if it is turned off.
+ */
+official_registry_url: string, version: string, data_dir: string, 
 /**
  * The URL that clients connect to; none if no listener runs.
  */
@@ -3876,6 +4069,11 @@ export type ShowPolicyStats = {
  * The number of days, including today: 14 by default, and 90 at most.
  */
 days: number | null, };
+
+/**
+ * `registry.show`: one server of the official registry, from the stored copy.
+ */
+export type ShowPublishedServer = { name: string, };
 
 /**
  * `sampling.show`: the provider and its budget.
@@ -4428,7 +4626,10 @@ export interface Verbs {
   "pairing.answer": { params: AnswerPairing; answer: PairingAnswered };
   "pairing.list": { params: ListPairings; answer: Array<PairingRequest> };
   "policy.apply_preset": { params: ApplyPreset; answer: Done };
+  "policy.check_rule": { params: CheckRule; answer: Array<RuleWarning> };
   "policy.delete_rule": { params: DeleteRule; answer: Done };
+  "policy.disable_rule": { params: DisableRule; answer: RuleView };
+  "policy.enable_rule": { params: EnableRule; answer: RuleView };
   "policy.export": { params: ExportPolicy; answer: PolicyFile };
   "policy.import": { params: ImportPolicy; answer: ImportResult };
   "policy.list": { params: ListPolicy; answer: PolicyView };
@@ -4443,6 +4644,9 @@ export interface Verbs {
   "profiles.put": { params: PutProfile; answer: Done };
   "profiles.remove": { params: RemoveProfile; answer: Done };
   "prompts.get": { params: GetPrompt; answer: JsonValue };
+  "registry.refresh": { params: RefreshRegistry; answer: OfficialRegistryView };
+  "registry.search": { params: SearchRegistry; answer: FoundServers };
+  "registry.show": { params: ShowPublishedServer; answer: PublishedServerDetails };
   "resources.read": { params: ReadResource; answer: JsonValue };
   "sampling.change": { params: ChangeSampling; answer: SamplingView };
   "sampling.check": { params: CheckSampling; answer: SamplingCheck };

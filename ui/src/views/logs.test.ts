@@ -61,14 +61,9 @@ describe("the Logs screen", () => {
   it("exports every line that matches", async () => {
     const saved: string[] = [];
     const link = vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(() => undefined);
-    vi.stubGlobal(
-      "Blob",
-      class {
-        constructor(parts: string[]) {
-          saved.push(parts.join(""));
-        }
-      },
-    );
+    vi.stubGlobal("Blob", function (parts: string[]) {
+      saved.push(parts.join(""));
+    });
     URL.createObjectURL = () => "#";
     URL.revokeObjectURL = () => undefined;
     await open("#/logs?text=line", (hub) => {

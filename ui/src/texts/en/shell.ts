@@ -3,8 +3,9 @@ import { plural } from "../plural";
 
 export const shell = {
   productName: "Drawbridge",
+  /** The page is empty until the first one is known. */
   windowTitle: (waiting: number, page: string) =>
-    waiting > 0 ? `(${waiting}) ${page} – Drawbridge` : `${page} – Drawbridge`,
+    `${waiting > 0 ? `(${waiting}) ` : ""}${page === "" ? "" : `${page} – `}Drawbridge`,
 
   mainNavigation: "Main",
   pages: {
