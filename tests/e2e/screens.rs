@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::{app, steps::create_login_link};
 
 const SCREENS: &[&str] = &[
+    "overview",
     "approvals",
     "servers",
     "clients",
@@ -51,6 +52,10 @@ fn visit_screens(state: &str, popup_part: &str) -> Vec<Value> {
         steps.push(json!({"do": "wait_for", "part": popup_part}));
         steps.push(json!({"do": "wait_until_gone", "part": "nav-servers"}));
         if state == "full" {
+            // The call changes a file, and its changed lines stand above the exact arguments, which
+            // must be scrolled to their end.
+            steps.push(json!({"do": "focus", "part": "arguments"}));
+            steps.push(json!({"do": "press_key", "key": "End"}));
             steps.push(json!({"do": "wait_until_enabled", "part": "approve-once"}));
         }
         steps.push(json!({"do": "wait_until_settled"}));

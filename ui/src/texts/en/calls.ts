@@ -69,7 +69,6 @@ export const calls = {
   clearFilters: "Clear filters",
   exportJson: "Export JSON",
   exportCsv: "Export CSV",
-  exportAs: (format: string) => `Export the requests that match as ${format}`,
   loadingOlder: "Loading older requests…",
   callMissing: "Call not found",
   noMatch: "No request matches these filters. Change or clear a filter.",

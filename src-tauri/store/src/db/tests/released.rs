@@ -126,6 +126,10 @@ const MIGRATION_DIGESTS: &[(i64, &str)] = &[
         "a738fc80eaf13c0673dbd14ac2ac687946221393e7fbee28841ff813177a07d2",
     ),
     (
+        30,
+        "88a35e8a4a678d68eff5c1d8e35eccac2bc02ab182de30d7a12cc61c53111703",
+    ),
+    (
         32,
         "627afc5ed916b966caf9a2089bb736770eb41e9a06f4d780941904b9b5623d29",
     ),
