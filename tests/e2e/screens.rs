@@ -22,7 +22,10 @@ const SCREENS: &[&str] = &[
     "settings",
 ];
 
-/// Returns the steps that visit every screen, and the popup at its own size, in both themes.
+/// The smallest size of the window, and a window of 1280×800 at a zoom of 200 %, in CSS pixels.
+const SMALLER_SIZES: [(u32, u32); 2] = [(960, 600), (640, 400)];
+
+/// Returns the steps that visit every screen at three sizes, and the popup at its own size, in both themes.
 fn visit_screens(state: &str, popup_part: &str) -> Vec<Value> {
     let mut steps = vec![
         json!({"do": "log_in"}),
@@ -45,6 +48,14 @@ fn visit_screens(state: &str, popup_part: &str) -> Vec<Value> {
             steps.push(json!({"do": "take_screenshot", "name": name}));
             steps.push(json!({"do": "check_layout", "where": name}));
             steps.push(json!({"do": "check_accessibility", "where": name}));
+            for (width, height) in SMALLER_SIZES {
+                let name = format!("{name} at {width}×{height}");
+                steps.push(json!({"do": "set_size", "width": width, "height": height}));
+                steps.push(json!({"do": "wait_until_settled"}));
+                steps.push(json!({"do": "check_layout", "where": name}));
+                steps.push(json!({"do": "check_accessibility", "where": name}));
+            }
+            steps.push(json!({"do": "set_size", "width": 1280, "height": 800}));
         }
         let name = format!("{state}-popup-{theme}");
         steps.push(json!({"do": "set_size", "width": 460, "height": 700}));
