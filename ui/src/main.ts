@@ -3,11 +3,13 @@ import App from "./App.svelte";
 import { connect } from "./ipc";
 import "./kit/tokens.css";
 import "./kit/base.css";
+import { followTextSize } from "./kit/textSize";
 import { followTheme } from "./kit/theme";
 import { parseRoute } from "./routes";
 import Popup from "./views/Popup.svelte";
 
 followTheme();
+followTextSize();
 
 // The popup is a separate window with fewer permissions.
 const isPopup = () => parseRoute(location.hash).page === "popup";

@@ -109,6 +109,11 @@ export const settings = {
     light: "Light",
     dark: "Dark",
   },
+  textSize: {
+    label: "Text size",
+    hint: "Stored on this device only.",
+    sizes: { small: "Small", normal: "Normal", large: "Large", very_large: "Very large" },
+  },
 
   runtimes: {
     title: "Runtimes",
