@@ -1,9 +1,12 @@
-/** Has the browser or the window save a text as a file. */
-export function downloadText(name: string, text: string, type: string): void {
+/** Has the browser or the window save a text or bytes as a file. */
+export function downloadFile(
+  name: string,
+  content: string | Uint8Array<ArrayBuffer>,
+  type: string,
+): void {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.href = URL.createObjectURL(new Blob([content], { type }));
   link.download = name;
   link.click();
-  // The download has begun; the text need not stay in memory.
-  setTimeout(() => URL.revokeObjectURL(link.href), 0);
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

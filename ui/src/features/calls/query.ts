@@ -2,6 +2,7 @@
 
 import type { Call } from "../../ipc";
 import type { CallFilter } from "../../state/callSearch.svelte";
+import { formatQuery as formatHashQuery } from "../../lib/hashQuery";
 import { DECISION, OUTCOME } from "../../state/labels";
 
 /** The filters as texts; an empty text filters nothing. `from` and `to` are days, both included. */
@@ -32,11 +33,8 @@ export function readQuery(params: URLSearchParams): CallQuery {
 
 /** Returns the URL of the Calls screen with these filters, and with a call if it is opened. */
 export function formatQuery(query: CallQuery, call: string | null): string {
-  const params = new URLSearchParams(
-    KEYS.filter((key) => query[key] !== "").map((key) => [key, query[key]]),
-  );
-  const filters = params.size ? `?${params}` : "";
-  return `#/calls${call === null ? "" : `/${encodeURIComponent(call)}`}${filters}`;
+  const path = `#/calls${call === null ? "" : `/${encodeURIComponent(call)}`}`;
+  return path + formatHashQuery(Object.fromEntries(KEYS.map((key) => [key, query[key]])));
 }
 
 export function toFilter(query: CallQuery): CallFilter {
