@@ -157,6 +157,16 @@ describe("an opened call", () => {
     expect(screen.getByTestId("call-detail").textContent).toContain("masks secrets");
   });
 
+  it("cannot run again here if a number would be rounded, but can be copied as a command", async () => {
+    const hub = await openCall({});
+    hub.recorded.set(hub.calls[0]?.id ?? "", '{"id":12345678901234567890}');
+    await follow("#/calls");
+    await follow(`#/calls/${hub.calls[0]?.id ?? ""}`);
+    expect(screen.getByTestId<HTMLButtonElement>("call-run-again").disabled).toBe(true);
+    expect(screen.getByTestId("call-detail").textContent).toContain("too many digits");
+    expect(screen.getByRole("button", { name: /curl/ })).toBeTruthy();
+  });
+
   it("leads to a rule with its scope and no effect", async () => {
     const hub = await openCall({});
     const link = screen.getByTestId("call-make-rule").getAttribute("href") ?? "";
