@@ -17,6 +17,23 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// The Enter key in WebDriver's encoding of keys.
 const ENTER: &str = "\u{e007}";
 
+/// Discards the events of the next click if they hit another element than the wanted one.
+const GUARD_CLICK: &str = "\
+    const wanted = arguments[0]; \
+    const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click']; \
+    const guard = { missed: false, end() { for (const type of types) removeEventListener(type, check, true); } }; \
+    function check(event) { \
+        if (!event.composedPath().includes(wanted)) { \
+            guard.missed = true; event.preventDefault(); event.stopImmediatePropagation(); \
+        } \
+        if (event.type === 'click') guard.end(); \
+    } \
+    for (const type of types) addEventListener(type, check, true); \
+    window.clickGuard = guard";
+/// Ends the guard of a click, and returns whether the click hit another element.
+const END_GUARD: &str = "\
+    const guard = window.clickGuard; guard?.end(); delete window.clickGuard; return guard?.missed ?? false";
+
 /// A WebDriver session with the app. Dropping it ends the app.
 pub struct WebDriver {
     _process: Process,
@@ -137,21 +154,39 @@ impl WebDriver {
     }
 
     /// Waits for a part and clicks it. Retries while the part is hidden, disabled or moving.
+    ///
+    /// The driver reads the place of the element before it moves the pointer there. If the page
+    /// moves the element in between, the click hits another one: [`GUARD_CLICK`] discards it.
     #[track_caller]
     pub fn click(&self, part: &str) {
         self.retry_until_done(&format!("'{part}' can be clicked"), || {
             let element = self.find(&enabled_selector(part))?;
-            self.post(&format!("/element/{element}/click"), &json!({}))
-                .inspect_err(|_| self.scroll_to(&element))
+            self.run_on(&element, GUARD_CLICK)?;
+            let clicked = self
+                .post(&format!("/element/{element}/click"), &json!({}))
+                .inspect_err(|_| self.scroll_to(&element));
+            // A click that closes the window takes the answer with it.
+            let missed = self.post("/execute/sync", &json!({"script": END_GUARD, "args": []}));
+            clicked?;
+            match missed {
+                Ok(missed) if missed == true => {
+                    Err(WebDriverError("the part moved before the click".to_owned()))
+                }
+                _ => Ok(()),
+            }
         });
+    }
+
+    /// Runs a script whose argument is an element.
+    fn run_on(&self, element: &str, script: &str) -> Result<Value, WebDriverError> {
+        let arguments = json!({"script": script, "args": [{ELEMENT: element}]});
+        self.post("/execute/sync", &arguments)
     }
 
     /// Scrolls an element to the middle of the window, as a person would. The driver scrolls only
     /// elements that are out of sight, and refuses to click one that is cut off at the edge.
     fn scroll_to(&self, element: &str) {
-        let script = "arguments[0].scrollIntoView({block: 'center'})";
-        let arguments = json!({"script": script, "args": [{ELEMENT: element}]});
-        let _ = self.post("/execute/sync", &arguments);
+        let _ = self.run_on(element, "arguments[0].scrollIntoView({block: 'center'})");
     }
 
     /// Clicks a part that makes the app exit. The app may be gone before the click is answered, so
