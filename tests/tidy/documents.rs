@@ -237,3 +237,42 @@ fn test_names(source: &str) -> Vec<String> {
     }
     names
 }
+
+/// The headings of the third level in `docs/troubleshooting.md` are messages that people see, with
+/// `…` for what differs. Headings that describe something else have no message.
+#[test]
+fn the_messages_on_the_troubleshooting_page_exist() {
+    const DESCRIPTIONS: [&str; 2] = [
+        "The window closes, and there is no tray icon",
+        "The client shows old tools, or none",
+    ];
+    let texts = list_sources("src-tauri", &["rs"])
+        .into_iter()
+        .chain(list_sources("ui/src", &["ts"]))
+        .filter(|source| !source.is_test())
+        .map(|source| join_lines_of_texts(&source.text))
+        .collect::<Vec<_>>()
+        .join("\n");
+    let page = read_file("docs/troubleshooting.md");
+    let messages: Vec<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("### "))
+        .filter(|message| !DESCRIPTIONS.contains(message))
+        .collect();
+    assert!(messages.len() > 30, "only {} messages", messages.len());
+    let missing: Vec<String> = messages
+        .iter()
+        .flat_map(|message| message.split('…'))
+        .map(|part| part.trim_matches([' ', '\'', ',']))
+        .filter(|part| part.len() > 3 && !texts.contains(part))
+        .map(str::to_owned)
+        .collect();
+    assert_none("a message on the troubleshooting page exists", &missing);
+}
+
+/// Joins the lines of texts that are broken with a backslash.
+fn join_lines_of_texts(code: &str) -> String {
+    let mut parts = code.split("\\\n");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |joined, part| joined + part.trim_start())
+}
