@@ -8,6 +8,7 @@ mod find_server;
 mod first_run;
 mod headless;
 mod hooks;
+mod lists;
 mod memory;
 mod package;
 mod payloads;

@@ -2,11 +2,12 @@
 
 use drawbridge_tests::{
     DesktopSession, Hub, McpClient, browser, hub::write_spec, protected_server::ProtectedServer,
-    wait::some_if, wait_until,
+    screen_times, wait::some_if, wait_until,
 };
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::{app, steps::create_login_link};
+use crate::{app, app::App, steps::create_login_link};
 
 const SCREENS: &[&str] = &[
     "overview",
@@ -155,22 +156,58 @@ fn the_sign_in_screens_have_no_problems() {
     browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();
 }
 
-/// Returns the steps through a dialog, in the theme with which [`visit_screens`] ends.
+/// Returns the steps that open each dialog, at three sizes and in both themes. Each dialog is named by
+/// the screen, the control that opens it, and a part of it.
 fn visit_dialogs() -> Vec<Value> {
-    vec![
+    const DIALOGS: &[(&str, &str, &str)] = &[
+        ("servers", "add-server", "server-form-tab"),
+        ("servers", "import-servers", "import-panel"),
+        ("clients", "add-client", "client-name"),
+        ("policy", "rule-add", "rule-save"),
+        ("policy", "rules-import", "import-dialog"),
+        ("policy", "rules-export", "export-dialog"),
+        ("hooks", "hook-new", "hook-save"),
+        ("calls", "call-row", "call-detail"),
+        ("settings", "secret-store-change", "secret-store-dialog"),
+        ("settings", "secret-row secret-set", "secret-dialog"),
+        ("settings", "doctor-bundle", "bundle-dialog"),
+    ];
+    let mut steps = vec![
         json!({"do": "click", "part": "nav-servers"}),
         json!({"do": "click", "part": "add-server"}),
         json!({"do": "click", "part": "server-form-tab"}),
         json!({"do": "fill", "part": "server-name", "text": "github"}),
         json!({"do": "fill", "part": "server-command", "text": "npx -y @modelcontextprotocol/server-github"}),
         json!({"do": "click", "part": "env-add"}),
-        json!({"do": "wait_until_settled"}),
-        json!({"do": "take_screenshot", "name": "full-add-server-dark"}),
-        json!({"do": "check_layout", "where": "the dialog that adds a server"}),
-        json!({"do": "check_accessibility", "where": "the dialog that adds a server"}),
-        json!({"do": "press_key", "key": "Escape"}),
-        json!({"do": "wait_until_gone", "part": "server-name"}),
-    ]
+    ];
+    steps.extend(check_sizes("a filled form"));
+    steps.push(json!({"do": "open_route", "hash": "#/overview"}));
+    for theme in ["light", "dark"] {
+        steps.push(json!({"do": "set_theme", "theme": theme}));
+        for (screen, opener, part) in DIALOGS {
+            steps.push(json!({"do": "click", "part": format!("nav-{screen}")}));
+            steps.push(json!({"do": "click", "part": opener}));
+            steps.push(json!({"do": "wait_for", "part": part}));
+            steps.extend(check_sizes(&format!("{part} of {screen}, {theme}")));
+            steps.push(json!({"do": "press_key", "key": "Escape"}));
+            steps.push(json!({"do": "wait_until_gone", "part": part}));
+        }
+    }
+    steps
+}
+
+/// Checks what is shown at the size of [`visit_screens`], and at the smaller sizes.
+fn check_sizes(name: &str) -> Vec<Value> {
+    let mut steps = Vec::new();
+    for (width, height) in [SMALLER_SIZES[1], SMALLER_SIZES[0], (1280, 800)] {
+        let name = format!("{name} at {width}×{height}");
+        steps.push(json!({"do": "set_size", "width": width, "height": height}));
+        steps.push(json!({"do": "wait_until_settled"}));
+        steps.push(json!({"do": "check_layout", "where": name}));
+        steps.push(json!({"do": "check_accessibility", "where": name}));
+    }
+    steps.push(json!({"do": "take_screenshot", "name": format!("dialog-{}", name.replace([' ', ','], "-"))}));
+    steps
 }
 
 /// Sets up servers in several states, a client, rules, and calls with several outcomes.
@@ -225,4 +262,46 @@ fn set_up_hub(desktop: &DesktopSession, hub: &Hub<'_>) {
         &json!({"path": format!("{folder}/note.txt")}).to_string(),
     );
     hub.set_policy("everything", "ask");
+}
+
+/// The benchmark of the screens needs these parts, and lists that scroll.
+#[test]
+fn each_screen_opens_by_its_url_in_a_browser_and_in_the_app() {
+    let desktop = DesktopSession::new();
+    let hub = Hub::serve(&desktop);
+    hub.add_probe(&[]);
+    hub.set_policy("probe", "allow");
+    hub.run_verb(
+        "memory.add",
+        &json!({"content": "Staging restarts on Mondays."}),
+    );
+    let client = hub.connect_client("claude-code");
+    for number in 0..60 {
+        client.call("probe__echo", &json!({"n": number}).to_string());
+    }
+    let in_browser = screen_times::measure_in_browser(&desktop, &create_login_link(&desktop));
+    hub.stop(Signal::SIGTERM);
+    let app = App::open(&desktop);
+    for screens in [in_browser, screen_times::measure_in_app(&app.driver)] {
+        let scrolled: Vec<_> = screens
+            .iter()
+            .filter(|one| one.scrolling.is_some())
+            .map(|one| one.name)
+            .collect();
+        assert!(
+            scrolled.contains(&"calls"),
+            "the calls fill more than the window: {scrolled:?}"
+        );
+        let typed: Vec<_> = screens
+            .iter()
+            .filter(|one| one.typing.is_some())
+            .map(|one| one.name)
+            .collect();
+        for name in ["servers", "policy", "calls", "memory", "audit", "logs"] {
+            assert!(
+                typed.contains(&name),
+                "{name} has a search field: {typed:?}"
+            );
+        }
+    }
 }

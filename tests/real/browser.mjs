@@ -17,6 +17,7 @@ const report = {
   screenshots: [],
   counts: [],
   focus_orders: [],
+  values: [],
 };
 
 const context = await chromium.launchPersistentContext(job.profile, {
@@ -149,6 +150,11 @@ const actions = {
   wait_for_text: (step) => locate(step.part).filter({ hasText: step.text }).waitFor({ state: "visible" }),
   wait_for_value: (step) => page.waitForFunction(
     ([query, text]) => document.querySelector(query)?.value.includes(text), [selector(step.part), step.text]),
+  download: async (step) => {
+    const [file] = await Promise.all([page.waitForEvent("download"), locate(step.part).click()]);
+    report.values.push(readFileSync(await file.path(), "utf8"));
+  },
+  evaluate: async (step) => report.values.push(await page.evaluate(step.script)),
   sleep: (step) => page.waitForTimeout(step.ms),
   count: async (step) => report.counts.push(await page.locator(selector(step.part)).count()),
   take_screenshot: (step) => takeScreenshot(step.name),

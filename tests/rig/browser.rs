@@ -49,6 +49,11 @@ impl BrowserReport {
         serde_json::from_value(self.0["focus_orders"].clone()).expect("lists of texts")
     }
 
+    /// Returns the results of the evaluated scripts.
+    pub fn values(&self) -> &[Value] {
+        self.0["values"].as_array().expect("a list of values")
+    }
+
     /// Returns the paths of the screenshots.
     pub fn screenshots(&self) -> Vec<String> {
         self.list("screenshots")

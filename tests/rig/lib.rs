@@ -30,6 +30,7 @@ pub mod paths;
 pub mod process;
 pub mod protected_server;
 pub mod provider;
+pub mod screen_times;
 pub mod slow_connections;
 pub mod source;
 pub mod stateless;

@@ -12,12 +12,16 @@ pub(crate) fn bench(arguments: &[&str]) -> Outcome {
     match arguments {
         [] => measure_catalog()
             .and_then(|()| measure_neighbours())
-            .and_then(|()| measure_prompt()),
+            .and_then(|()| measure_in_the_app("bench-prompt"))
+            .and_then(|()| measure_in_the_app("bench-screens")),
         ["catalog"] => measure_catalog(),
         ["neighbours"] => measure_neighbours(),
-        ["prompt"] => measure_prompt(),
+        // How soon a call is visible to a person, and how soon it continues after the person's click.
+        ["prompt"] => measure_in_the_app("bench-prompt"),
+        // How soon the screens can be used if there is much to show.
+        ["screens"] => measure_in_the_app("bench-screens"),
         other => Err(format!(
-            "there is no benchmark '{}'; the benchmarks are catalog, neighbours and prompt",
+            "there is no benchmark '{}'; the benchmarks are catalog, neighbours, prompt and screens",
             other.join(" ")
         )),
     }
@@ -49,17 +53,17 @@ fn measure_neighbours() -> Outcome {
     ))
 }
 
-/// Measures how soon a call is visible to a person, and how soon it continues after the person's
-/// click.
-fn measure_prompt() -> Outcome {
+/// Runs a benchmark that uses the app, and a browser.
+fn measure_in_the_app(program: &str) -> Outcome {
     system::install_for_test()?;
     node::check_version()?;
     node::install_packages("ui")?;
+    node::install_packages("tests/real")?;
     node::run_ui_script("build")?;
     let mut build = cargo(&["build", "--release", "--bins"]);
     let packages = ["drawbridge-desktop", "drawbridge-cli", "drawbridge-tests"];
     step::run(build.args(packages.map(|package| ["--package", package]).concat()))?;
-    step::run(&mut command(run::program_path(true, "bench-prompt")?, &[]))
+    step::run(&mut command(run::program_path(true, program)?, &[]))
 }
 
 /// Runs a hub under load and with random faults, for an hour or the given number of seconds.

@@ -105,9 +105,9 @@ export const calls = {
   timing: { title: "Timing", waited: "Waited", server: "Server" },
   actions: {
     copyJson: "Copy as JSON",
-    copyJsonLong: "Copy the record of this call as JSON",
+    copyJsonLong: "Copy as JSON: the record of this call",
     copyCurl: "Copy as curl",
-    copyCurlLong: "Copy a curl command that makes this call",
+    copyCurlLong: "Copy as curl: a command that makes this call",
     runAgain: "Run again…",
     makeRule: "Create a rule from this call…",
     notRecorded: "The arguments were not recorded, so the call cannot be repeated.",

@@ -1,0 +1,98 @@
+//! How soon the screens of the web UI can be used, and how smoothly they scroll and take text.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{Home, WebDriver, browser};
+
+/// The function that measures one screen, in the browser or in the app.
+const MEASURE: &str = include_str!("measure_screen.js");
+
+/// The screens, and the CSS selector of a part that is shown once the content is there.
+const SCREENS: &[(&str, &str)] = &[
+    ("overview", "[data-testid=overview-chart-calls]"),
+    (
+        "approvals",
+        "[data-testid=approvals-empty], [data-testid=guide]",
+    ),
+    ("servers", "[data-testid=tool-row]"),
+    ("clients", "[data-testid=client-row]"),
+    ("policy", "[data-testid=rule-row]"),
+    ("hooks", "[data-testid=hook-new]"),
+    ("calls", "[data-testid=call-row]"),
+    ("memory", "[data-testid=memory-row]"),
+    ("audit", "[data-testid=audit-row]"),
+    ("logs", "[data-testid=log-line]"),
+    ("settings", "[data-testid=setting-timeout]"),
+];
+
+/// The times of a screen, in milliseconds.
+#[derive(Debug)]
+pub struct ScreenTimes {
+    pub name: &'static str,
+    /// From the change of the URL until the content is painted, for the first time and again.
+    pub opened: [f64; 2],
+    /// The frames during scrolling, or `None` if nothing scrolls.
+    pub scrolling: Option<Vec<f64>>,
+    /// The frames during typing, or `None` if the screen has no search field.
+    pub typing: Option<Vec<f64>>,
+}
+
+/// One visit of a screen, as `measure_screen.js` returns it.
+#[derive(Deserialize)]
+struct Visit {
+    opened: f64,
+    scrolling: Option<Vec<f64>>,
+    typing: Option<Vec<f64>>,
+}
+
+/// Measures all screens in a browser that is logged in with the link.
+#[track_caller]
+pub fn measure_in_browser(home: &Home, link: &str) -> Vec<ScreenTimes> {
+    let mut steps = vec![
+        json!({"do": "log_in"}),
+        json!({"do": "wait_for", "part": "nav-servers"}),
+    ];
+    let visit = |argument| json!({"do": "evaluate", "script": format!("({MEASURE})({argument})")});
+    steps.extend(arguments().map(visit));
+    let report = browser::take_steps(home, link, &json!(steps));
+    combine(report.values().iter().cloned())
+}
+
+/// Measures all screens in the app's main window, which must be the current one.
+#[track_caller]
+pub fn measure_in_app(driver: &WebDriver) -> Vec<ScreenTimes> {
+    let script = format!(
+        "const [argument, done] = arguments; ({MEASURE})(argument).then(done, (error) => done(String(error)))"
+    );
+    combine(arguments().map(|argument| driver.run_async_script(&script, &json!([argument]))))
+}
+
+/// Returns the arguments of all visits: each screen once, and then each once more, used as well.
+fn arguments() -> impl Iterator<Item = Value> {
+    [false, true].into_iter().flat_map(|act| {
+        SCREENS
+            .iter()
+            .map(move |(name, ready)| json!({"name": name, "ready": ready, "act": act}))
+    })
+}
+
+#[track_caller]
+fn combine(visits: impl Iterator<Item = Value>) -> Vec<ScreenTimes> {
+    let mut first: Vec<Visit> = visits
+        .map(|visit| {
+            let text = visit.to_string();
+            serde_json::from_value(visit).unwrap_or_else(|e| panic!("no times ({e}): {text}"))
+        })
+        .collect();
+    let again = first.split_off(SCREENS.len());
+    let pairs = SCREENS.iter().zip(first.iter().zip(again));
+    pairs
+        .map(|((name, _), (first, again))| ScreenTimes {
+            name,
+            opened: [first.opened, again.opened],
+            scrolling: again.scrolling,
+            typing: again.typing,
+        })
+        .collect()
+}
