@@ -8,7 +8,7 @@ use drawbridge_model::{
     approval::{ApprovalRequest, Verdict},
     call::Call,
     event::Event,
-    ids::{CallId, PairingId, Timestamp},
+    ids::{CallId, ClientName, PairingId, Timestamp},
     pairing::PairingRequest,
 };
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -43,8 +43,11 @@ pub(crate) struct Controller<D> {
     /// The notification for waiting calls.
     notice: Option<Notice>,
     missed: MissedCalls,
+    /// The client that was muted last and the end of its mute, until the person has reacted. The
+    /// mute may be over.
+    muted: Option<(ClientName, Timestamp)>,
     /// The notification that is open: the one for waiting calls, or else the one for clients that
-    /// ask to be paired, or else the one for missed calls.
+    /// ask to be paired, or else the one for a muted client, or else the one for missed calls.
     open_notice: Option<Notice>,
     /// The view that the tray shows.
     drawn: Option<TrayView>,
@@ -63,6 +66,7 @@ impl<D: DesktopActions> Controller<D> {
             popup_focused: false,
             notice: None,
             missed: MissedCalls::default(),
+            muted: None,
             open_notice: None,
             drawn: None,
             throttle,
@@ -141,6 +145,10 @@ impl<D: DesktopActions> Controller<D> {
                     reason: String::new(),
                 },
             ),
+            Choice::Unmute(client) => {
+                self.desktop.unmute(&client);
+                self.end_mute(&client);
+            }
             Choice::ShowScreen(screen) => self.open_page(format!("#/{}", screen.id())),
             Choice::ShowServer(server) => {
                 let id = utf8_percent_encode(server.as_str(), NON_ALPHANUMERIC);
@@ -184,6 +192,13 @@ impl<D: DesktopActions> Controller<D> {
 
     fn clear_missed(&mut self) {
         self.missed.clear();
+        self.muted = None;
+        self.notify(self.notice.clone());
+    }
+
+    /// Stops telling that a client is muted.
+    fn end_mute(&mut self, client: &ClientName) {
+        self.muted.take_if(|(muted, _)| muted == client);
         self.notify(self.notice.clone());
     }
 
@@ -219,6 +234,11 @@ impl<D: DesktopActions> Controller<D> {
             Event::DrawbridgeChanged { paused, resumes_at } => {
                 self.on_drawbridge(*paused, *resumes_at)
             }
+            Event::ClientMuted { client, mute } => {
+                self.muted = Some((client.clone(), mute.until));
+                self.notify(self.notice.clone());
+            }
+            Event::ClientUnmuted { client } => self.end_mute(client),
             // The URL in the settings changes if a listener starts or fails.
             Event::ServerChanged { .. } | Event::SettingsChanged | Event::Lagged => {
                 self.desktop.refresh(self.generation)
@@ -329,14 +349,18 @@ impl<D: DesktopActions> Controller<D> {
     }
 
     /// Shows `notice`, the notification for waiting calls. Without it, shows the one for clients
-    /// that ask to be paired, or else the one for missed calls. While a call waits, no notification
-    /// tells of missed calls, because the person looks at the popup or has closed the notification.
+    /// that ask to be paired, or else the one for a muted client, or else the one for missed calls.
+    /// While a call waits, no notification tells of missed calls or muted clients, because the
+    /// person looks at the popup or has closed the notification.
     fn notify(&mut self, notice: Option<Notice>) {
         self.notice = notice;
         let wanted = self.notice.clone();
         let wanted = wanted.or_else(|| Notice::for_pairings(&self.overview.pairings));
         let wanted = match wanted {
-            None if self.overview.waiting.is_empty() => Notice::for_missed(self.missed.list()),
+            None if self.overview.waiting.is_empty() => match &self.muted {
+                Some(muted) => Some(Notice::for_muted(muted)),
+                None => Notice::for_missed(self.missed.list()),
+            },
             wanted => wanted,
         };
         if self.open_notice != wanted {

@@ -6,9 +6,10 @@ use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::api::{
     ApiError, ErrorCode, Verb,
     approvals::DecideApproval,
+    clients::UnmuteClient,
     drawbridge::{PauseCalls, ResumeCalls},
 };
-use drawbridge_model::{approval::Verdict, event::Event};
+use drawbridge_model::{approval::Verdict, event::Event, ids::ClientName};
 use tauri::{AppHandle, Emitter, Manager};
 use tokio::sync::watch;
 
@@ -45,6 +46,8 @@ pub(crate) trait DesktopActions: Send + 'static {
     fn notify(&self, notice: Option<&Notice>);
     /// Decides the call that the person saw.
     fn decide(&self, call: &CallRef, verdict: Verdict);
+    /// Lets a muted client ask again.
+    fn unmute(&self, client: &ClientName);
     /// Pauses all calls for this many seconds, or until a person resumes them.
     fn pause(&self, for_s: Option<u32>);
     /// Resumes calls.
@@ -170,6 +173,12 @@ impl DesktopActions for Desktop {
             id: call.id.clone(),
             digest: call.digest.clone(),
             verdict,
+        });
+    }
+
+    fn unmute(&self, client: &ClientName) {
+        self.run(UnmuteClient {
+            name: client.clone(),
         });
     }
 

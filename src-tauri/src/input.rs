@@ -1,6 +1,6 @@
 //! The inputs of the controller, from the tray, the windows, notifications and the system.
 
-use drawbridge_model::ids::ServerId;
+use drawbridge_model::ids::{ClientName, ServerId};
 
 use crate::{add_link::AddLink, overview::Overview, summary::CallRef};
 
@@ -66,6 +66,8 @@ pub(crate) enum Choice {
     /// Approve this call once.
     Approve(CallRef),
     Deny(CallRef),
+    /// Let this muted client ask again.
+    Unmute(ClientName),
     /// Pause all calls for this many seconds, or until a person resumes them.
     Pause(Option<u32>),
     Resume,

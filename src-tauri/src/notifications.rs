@@ -5,7 +5,7 @@ pub(crate) mod notice;
 
 use std::time::Duration;
 
-use drawbridge_model::ids::CallId;
+use drawbridge_model::ids::{CallId, ClientName};
 use tauri::AppHandle;
 use tauri_plugin_notification::{
     Action, ActionPerformed, ActionType, ActiveNotification, NotificationExt,
@@ -21,6 +21,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 
 const ID_KEY: &str = "id";
 const DIGEST_KEY: &str = "digest";
+const CLIENT_KEY: &str = "client";
 
 /// Registers the buttons of notifications and a handler for clicks. Must be called before the first
 /// notification is shown.
@@ -42,6 +43,7 @@ pub(crate) fn register_actions(app: &AppHandle, inputs: mpsc::UnboundedSender<In
                     shown.and_then(ActiveNotification::action_type_id),
                     performed.action_id(),
                     call_ref(performed),
+                    extra_text(performed, CLIENT_KEY).map(ClientName::new),
                 )));
             })
         });
@@ -82,6 +84,9 @@ fn show(app: &AppHandle, id: i32, notice: &Notice) {
             .extra(ID_KEY, call.id.as_str())
             .extra(DIGEST_KEY, &call.digest);
     }
+    if let Some(client) = notice.actions.client() {
+        builder = builder.extra(CLIENT_KEY, client.as_str());
+    }
     if let Err(error) = builder.action_type_id(notice.actions.id()).show() {
         tracing::warn!(%error, "a notification cannot be shown");
     }
@@ -99,10 +104,13 @@ async fn close(app: &AppHandle, id: i32) {
 }
 
 fn call_ref(performed: &ActionPerformed) -> Option<CallRef> {
-    let extra = performed.notification()?.extra();
-    let text = |key| Some(extra.get(key)?.as_str()?.to_owned());
     Some(CallRef {
-        id: CallId::new(text(ID_KEY)?),
-        digest: text(DIGEST_KEY)?,
+        id: CallId::new(extra_text(performed, ID_KEY)?),
+        digest: extra_text(performed, DIGEST_KEY)?,
     })
+}
+
+fn extra_text(performed: &ActionPerformed, key: &str) -> Option<String> {
+    let extra = performed.notification()?.extra();
+    Some(extra.get(key)?.as_str()?.to_owned())
 }

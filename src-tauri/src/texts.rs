@@ -25,6 +25,8 @@ pub(crate) const NO_CALLS_WAIT: &str = "No calls wait for you";
 
 pub(crate) const APPROVE_ONCE: &str = "Approve once";
 pub(crate) const DENY: &str = "Deny";
+/// The button of a notification that ends a client's mute.
+pub(crate) const UNMUTE: &str = "Unmute";
 /// The button of a notification that opens the approvals.
 pub(crate) const SHOW: &str = "Show";
 /// The menu item that opens the approvals.
@@ -56,6 +58,19 @@ pub(crate) fn all_calls_paused_until(time: &str) -> String {
 /// `sentence` says who wanted what.
 pub(crate) fn missed_call(sentence: &str) -> String {
     format!("{sentence}. You can allow it if it is tried again.")
+}
+
+/// The title of the notification of a muted client.
+pub(crate) fn client_muted(client: &str) -> String {
+    format!("{client} is muted")
+}
+
+/// `until` is a time of day.
+pub(crate) fn calls_refused_until(until: Option<&str>) -> String {
+    let until = until
+        .map(|time| format!(" until {time}"))
+        .unwrap_or_default();
+    format!("Nobody decided three of its calls in a row. Its calls are refused{until}.")
 }
 
 pub(crate) fn calls_missed(count: usize) -> String {

@@ -26,8 +26,8 @@ impl Throttle {
         }
     }
 
-    /// Returns whether the event may be sent. Events about approvals, pairings and the drawbridge,
-    /// and [`Event::Lagged`], are always sent.
+    /// Returns whether the event may be sent. Events about approvals, pairings, mutes and the
+    /// drawbridge, and [`Event::Lagged`], are always sent.
     pub(crate) fn admit(&mut self, now: Instant, event: &Event) -> bool {
         if now >= self.period_start + PERIOD && !self.dropped {
             (self.period_start, self.sent) = (now, 0);
@@ -37,6 +37,8 @@ impl Throttle {
             | Event::ApprovalEnded { .. }
             | Event::PairingRequested { .. }
             | Event::PairingEnded { .. }
+            | Event::ClientMuted { .. }
+            | Event::ClientUnmuted { .. }
             | Event::DrawbridgeChanged { .. }
             | Event::Lagged => true,
             Event::ServerChanged { .. }

@@ -5,7 +5,7 @@
 mod desktop;
 pub(crate) mod menu;
 
-use drawbridge_model::ids::{CallId, ServerId};
+use drawbridge_model::ids::{CallId, ClientName, ServerId};
 use tauri::{
     AppHandle,
     image::Image,
@@ -144,6 +144,7 @@ fn item_id(choice: &Choice, position: &str) -> String {
         Choice::Deny(call) => format!("deny:{position}:{}:{}", call.digest, call.id),
         Choice::ShowScreen(screen) => format!("screen:{position}:{}", screen.id()),
         Choice::ShowServer(server) => format!("server:{position}::{server}"),
+        Choice::Unmute(client) => format!("unmute:{position}::{client}"),
         Choice::CopyEndpoint => format!("copy-endpoint:{position}"),
         Choice::Pause(None) => format!("pause:{position}"),
         Choice::Pause(Some(seconds)) => format!("pause:{position}:{seconds}"),
@@ -174,6 +175,7 @@ fn parse_choice(id: &str) -> Option<Choice> {
             .find(|screen| Some(screen.id()) == first)
             .map(Choice::ShowScreen),
         "server" => second.map(|id| Choice::ShowServer(ServerId::new(id))),
+        "unmute" => second.map(|name| Choice::Unmute(ClientName::new(name))),
         "copy-endpoint" => Some(Choice::CopyEndpoint),
         "pause" => match first {
             Some(seconds) => seconds.parse().ok().map(|s| Choice::Pause(Some(s))),
@@ -200,7 +202,7 @@ mod desktop {
 mod tests {
     use drawbridge_model::ids::CallId;
 
-    use super::{CallRef, Choice, Screen, ServerId, item_id, parse_choice};
+    use super::{CallRef, Choice, ClientName, Screen, ServerId, item_id, parse_choice};
 
     #[test]
     fn a_choice_is_parsed_back_from_its_item_id() {
@@ -214,6 +216,7 @@ mod tests {
             Choice::ShowApprovals,
             Choice::ShowMissed,
             Choice::ShowServer(ServerId::new("a:b")),
+            Choice::Unmute(ClientName::new("a:b")),
             Choice::CopyEndpoint,
             Choice::Pause(None),
             Choice::Pause(Some(900)),

@@ -218,6 +218,74 @@ fn a_call_that_nobody_decides_is_denied_as_timed_out() {
 }
 
 #[test]
+fn a_client_of_which_three_calls_are_missed_is_muted_until_a_person_unmutes_it() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    hub.set_approval_timeout(5);
+    let _screen = hub.open_screen();
+    let client = hub.connect_client("desk");
+    let missed: Vec<_> = (0..3)
+        .map(|number| client.spawn_call("probe__echo", &format!(r#"{{"n":{number}}}"#)))
+        .collect();
+    for call in missed {
+        let answer = call.join().expect("the call ends");
+        assert!(answer.text().contains("Timed out"), "{}", answer.raw);
+    }
+    let refused = client.call("probe__echo", r#"{"n":3}"#);
+    assert!(
+        refused.is_error()
+            && refused.text().starts_with(
+                "Muted: nobody decided the last 3 calls of 'desk'; it can ask again in"
+            ),
+        "{}",
+        refused.raw
+    );
+    let newest = home
+        .cli(&["calls", "list", "--decision", "muted", "--json"])
+        .expect_json();
+    assert_eq!(
+        newest.as_array().map(Vec::len),
+        Some(1),
+        "the decision has a name of its own: {newest}"
+    );
+
+    let mute = || home.cli(&["clients", "list", "--json"]).expect_json()[0]["mute"].clone();
+    let remaining = mute()["remaining_ms"].as_i64().expect("the time left");
+    assert!((1..=60_000).contains(&remaining), "{remaining}");
+    assert!(mute()["until"].is_i64(), "{}", mute());
+    let list = home.cli(&["clients", "list"]).expect_success().stdout();
+    assert!(list.contains("MUTED") && list.contains(" s left"), "{list}");
+
+    let unmuted = home.cli(&["clients", "unmute", "desk"]).expect_success();
+    assert_eq!(unmuted.stdout().trim(), "Client 'desk' can ask again.");
+    assert_eq!(mute(), Value::Null);
+    let entries = home.cli(&["audit", "list", "--json"]).expect_json();
+    assert!(
+        entries
+            .to_string()
+            .contains(r#"{"client":"desk","muted":false}"#),
+        "{entries}"
+    );
+    let again = home.cli(&["clients", "unmute", "desk"]).expect_success();
+    assert_eq!(again.stdout().trim(), "Client 'desk' is not muted.");
+    let unknown = home.cli(&["clients", "unmute", "nobody"]);
+    assert!(
+        unknown
+            .stderr()
+            .contains("there is no client named 'nobody'"),
+        "{}",
+        unknown.stderr()
+    );
+
+    let call = client.spawn_call("probe__echo", r#"{"n":4}"#);
+    let id = hub.wait_for_approval()["id"].clone();
+    let id = id.as_str().expect("an id");
+    home.cli(&["approvals", "approve", id]).expect_success();
+    assert_eq!(call.join().expect("the call ends").text(), r#"{"n":4}"#);
+}
+
+#[test]
 fn an_approval_is_withdrawn_if_its_client_disconnects() {
     let home = Home::new();
     let hub = Hub::serve(&home);

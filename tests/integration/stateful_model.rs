@@ -722,7 +722,7 @@ fn no_sequence_of_steps_runs_a_call_without_a_matching_decision() {
         "Refused(\"The user denied this call\")",
         "Refused(\"The policy denied this call\")",
         "Refused(\"Timed out\")",
-        "Refused(\"Queue full\")",
+        "Refused(\"Muted\")",
         "Refused(\"All calls are paused\")",
         "Refused(\"changed after the call was approved\")",
     ] {

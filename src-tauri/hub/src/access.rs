@@ -480,6 +480,14 @@ impl Access {
         Ok(row)
     }
 
+    /// Checks that a client exists and was not revoked.
+    ///
+    /// # Errors
+    /// Returns an error if it does not exist or was revoked.
+    pub fn check_admitted(&self, name: &ClientName) -> Result<(), AccessError> {
+        self.find_admitted(name).map(drop)
+    }
+
     /// Admits a client that connects over the local socket, and adds it if its name is new.
     ///
     /// # Errors

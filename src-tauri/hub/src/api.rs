@@ -120,6 +120,7 @@ verbs! {
     "clients.rotate" => clients::RotateClient,
     "clients.set_user" => clients::SetClientUser,
     "clients.limit" => clients::LimitClient,
+    "clients.unmute" => clients::UnmuteClient,
     "clients.revoke" => clients::RevokeClient,
     "config.list" => config::ListConfigs,
     "config.show" => config::ShowConfig,

@@ -159,6 +159,7 @@ fn decision_label(decision: Decision) -> &'static str {
         Decision::NoScreen => "no_screen",
         Decision::Paused => "paused",
         Decision::QueueFull => "queue_full",
+        Decision::Muted => "muted",
         Decision::Abandoned => "abandoned",
     }
 }

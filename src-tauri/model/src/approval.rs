@@ -81,6 +81,16 @@ pub struct ApprovalRequest {
     pub remaining_ms: u32,
 }
 
+/// A mute of a client: its calls are refused, because nobody decided its last calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct ClientMute {
+    /// When the mute ends by itself.
+    pub until: Timestamp,
+    /// The time that remained when this value was made, in milliseconds, at least 1.
+    pub remaining_ms: u32,
+}
+
 /// An allow that no longer applies because the tool or its server has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]

@@ -59,7 +59,7 @@ audit_kinds! {
     Resumed = "resumed",
     ClientAdded = "client_added",
     ClientRevoked = "client_revoked",
-    /// A client was given to another user.
+    /// A client was given to another user, got another limit or token, or was unmuted.
     ClientChanged = "client_changed",
     /// An unknown client asked to be paired.
     PairingRequested = "pairing_requested",

@@ -141,8 +141,11 @@ pub enum Decision {
     /// All calls were paused.
     #[serde(alias = "raised")]
     Paused,
-    /// Too many calls of the client waited already, or nobody decided the client's last calls.
+    /// Too many calls of the client waited already. In calls of earlier versions, the client may
+    /// also have been muted.
     QueueFull,
+    /// The client was muted, because nobody had decided its last calls.
+    Muted,
     /// The client disconnected while the call waited; the call was not sent.
     Abandoned,
 }

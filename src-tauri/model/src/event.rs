@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use super::{
-    approval::ApprovalRequest,
+    approval::{ApprovalRequest, ClientMute},
     call::{Call, CallProgress},
-    ids::{CallId, PairingId, ServerId, SignInId, Timestamp},
+    ids::{CallId, ClientName, PairingId, ServerId, SignInId, Timestamp},
     log::LogLine,
     pairing::PairingRequest,
     server::Transition,
@@ -57,6 +57,16 @@ pub enum Event {
     },
     /// A client was added or revoked, connected or disconnected.
     ClientsChanged,
+    /// A client was muted: its calls are refused until the mute ends, because nobody decided its
+    /// last calls.
+    ClientMuted {
+        client: ClientName,
+        mute: ClientMute,
+    },
+    /// A person unmuted a client, or decided another call. A mute that ends by itself has no event.
+    ClientUnmuted {
+        client: ClientName,
+    },
     /// An entry of the memory was stored, changed or deleted.
     MemoryChanged,
     /// An unknown client asks to be paired.

@@ -55,6 +55,7 @@ labels! {
         NoScreen: "No screen",
         Paused: "Paused",
         QueueFull: "Queue full",
+        Muted: "Muted",
         Abandoned: "Abandoned",
     }
 

@@ -4,7 +4,7 @@ use std::{
 };
 
 use drawbridge_model::{
-    approval::{ApprovalRequest, Verdict},
+    approval::{ApprovalRequest, ClientMute, Verdict},
     call::{Call, DecidedBy, Decision, Outcome},
     event::Event,
     ids::{CallId, ClientName, PairingId, ServerId, SessionId, Timestamp},
@@ -42,6 +42,7 @@ enum Effect {
     /// The title of the notification, or `None` if the notification was withdrawn.
     Notified(Option<String>),
     Decided(String, Verdict),
+    Unmuted(String),
     Paused(Option<u32>),
     Resumed,
     Copied(String),
@@ -100,6 +101,9 @@ impl DesktopActions for FakeDesktop {
     }
     fn decide(&self, call: &summary::CallRef, verdict: Verdict) {
         self.record(Effect::Decided(call.id.to_string(), verdict));
+    }
+    fn unmute(&self, client: &ClientName) {
+        self.record(Effect::Unmuted(client.to_string()));
     }
     fn pause(&self, for_s: Option<u32>) {
         self.record(Effect::Paused(for_s));
@@ -623,6 +627,70 @@ async fn the_notification_of_a_missed_call_ends_when_its_retry_is_allowed_or_ask
         app.send_event(decided("3", Decision::Allowed)).await,
         [event_sent(decided("3", Decision::Allowed))],
         "the retry was approved"
+    );
+}
+
+fn muted(client: &str) -> Event {
+    Event::ClientMuted {
+        client: ClientName::new(client),
+        mute: ClientMute {
+            until: Timestamp(60_000),
+            remaining_ms: 60_000,
+        },
+    }
+}
+
+fn unmuted(client: &str) -> Event {
+    Event::ClientUnmuted {
+        client: ClientName::new(client),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_muted_client_has_one_notification_with_a_button_that_unmutes_it() {
+    let app = App::start(true).await;
+    miss(&app, request("1")).await;
+    assert_eq!(
+        app.send_event(muted("claude")).await,
+        [event_sent(muted("claude")), notified("claude is muted")],
+        "it replaces the notification of the missed calls"
+    );
+    let unmute = Choice::Unmute(ClientName::new("claude"));
+    assert_eq!(
+        app.send_input(Input::Chosen(unmute)).await,
+        [Effect::Unmuted("claude".into()), notified(MISSED)]
+    );
+    assert_eq!(
+        app.send_event(unmuted("claude")).await,
+        [event_sent(unmuted("claude"))]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_notification_of_a_muted_client_ends_when_a_person_has_reacted() {
+    let app = App::start(true).await;
+    app.send_event(muted("claude")).await;
+    assert_eq!(
+        app.send_event(unmuted("other")).await,
+        [event_sent(unmuted("other"))]
+    );
+    assert_eq!(
+        app.send_event(unmuted("claude")).await,
+        [event_sent(unmuted("claude")), Effect::Notified(None)],
+        "it was unmuted elsewhere"
+    );
+    app.send_event(muted("claude")).await;
+    assert_eq!(
+        app.send_input(Input::Chosen(Choice::ShowMissed)).await,
+        [Effect::MissedShown, Effect::Notified(None)]
+    );
+    app.send_event(muted("claude")).await;
+    let effects = app.send_event(requested("2")).await;
+    assert!(effects.contains(&notified(ONE)), "{effects:?}");
+    let effects = app.send_event(ended("2")).await;
+    assert!(
+        effects.contains(&notified("claude is muted")),
+        "{effects:?}"
     );
 }
 

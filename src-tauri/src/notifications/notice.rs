@@ -1,14 +1,19 @@
 //! The content of a notification, as plain data. At most one notification is open: either one call
-//! with its arguments, or the number of waiting calls, or the clients that ask to be paired, or the
-//! missed calls.
+//! with its arguments, or the number of waiting calls, or the clients that ask to be paired, or a
+//! muted client, or the missed calls.
 
-use drawbridge_model::{approval::ApprovalRequest, pairing::PairingRequest};
+use drawbridge_model::{
+    approval::ApprovalRequest,
+    ids::{ClientName, Timestamp},
+    pairing::PairingRequest,
+};
 
 use crate::{
     input::Choice,
     missed::AskedCall,
     summary::{self, CallRef},
     texts,
+    tray::menu::format_time,
 };
 
 /// The most characters of arguments in a notification.
@@ -27,6 +32,8 @@ pub(crate) enum Actions {
     Show,
     /// Shows the missed calls in the main window.
     ShowMissed,
+    /// Shows the approvals in the main window, which say which clients are muted.
+    ShowOrUnmute(ClientName),
     ShowOrDeny(CallRef),
     /// Used only if the notification shows the whole call.
     ShowDenyOrApprove(CallRef),
@@ -38,6 +45,7 @@ pub(crate) enum Button {
     Show,
     Deny,
     Approve,
+    Unmute,
 }
 
 impl Notice {
@@ -67,6 +75,15 @@ impl Notice {
             body: texts::OPEN_TO_ANSWER.to_owned(),
             actions: Actions::Show,
         })
+    }
+
+    /// Returns the notification for a client that was muted until this moment.
+    pub(crate) fn for_muted((client, until): &(ClientName, Timestamp)) -> Self {
+        Self {
+            title: texts::client_muted(&summary::display_name(client.as_str())),
+            body: texts::calls_refused_until(format_time(*until).as_deref()),
+            actions: Actions::ShowOrUnmute(client.clone()),
+        }
     }
 
     /// Returns the notification for the missed calls, or `None` if there are none.
@@ -125,8 +142,9 @@ fn has_no_markup(line: &str) -> bool {
     !line.contains(['<', '>', '&'])
 }
 
-/// The set of buttons of a notification of missed calls.
+/// The sets of buttons of the notifications of missed calls and of a muted client.
 const SHOW_MISSED: &str = "show-missed";
+const SHOW_UNMUTE: &str = "show-unmute";
 
 impl Actions {
     /// Returns the name of this set of buttons.
@@ -134,6 +152,7 @@ impl Actions {
         match self {
             Self::Show => "show",
             Self::ShowMissed => SHOW_MISSED,
+            Self::ShowOrUnmute(_) => SHOW_UNMUTE,
             Self::ShowOrDeny(_) => "show-deny",
             Self::ShowDenyOrApprove(_) => "show-deny-approve",
         }
@@ -141,8 +160,17 @@ impl Actions {
 
     pub(crate) const fn call(&self) -> Option<&CallRef> {
         match self {
-            Self::Show | Self::ShowMissed => None,
+            Self::Show | Self::ShowMissed | Self::ShowOrUnmute(_) => None,
             Self::ShowOrDeny(call) | Self::ShowDenyOrApprove(call) => Some(call),
+        }
+    }
+
+    pub(crate) const fn client(&self) -> Option<&ClientName> {
+        match self {
+            Self::ShowOrUnmute(client) => Some(client),
+            Self::Show | Self::ShowMissed | Self::ShowOrDeny(_) | Self::ShowDenyOrApprove(_) => {
+                None
+            }
         }
     }
 }
@@ -150,9 +178,10 @@ impl Actions {
 impl Button {
     /// The sets of buttons, by [`Actions::id`]. "Show" is the first, because a desktop that offers
     /// only one button uses the first action.
-    pub(crate) const SETS: [(&'static str, &'static [Self]); 4] = [
+    pub(crate) const SETS: [(&'static str, &'static [Self]); 5] = [
         ("show", &[Self::Show]),
         (SHOW_MISSED, &[Self::Show]),
+        (SHOW_UNMUTE, &[Self::Show, Self::Unmute]),
         ("show-deny", &[Self::Show, Self::Deny]),
         (
             "show-deny-approve",
@@ -165,6 +194,7 @@ impl Button {
             Self::Show => "show",
             Self::Deny => "deny",
             Self::Approve => "approve",
+            Self::Unmute => "unmute",
         }
     }
 
@@ -173,15 +203,25 @@ impl Button {
             Self::Show => texts::SHOW,
             Self::Deny => texts::DENY,
             Self::Approve => texts::APPROVE_ONCE,
+            Self::Unmute => texts::UNMUTE,
         }
     }
 }
 
 /// Returns the choice for a click on a button of a set, or on the notification itself (`tap`).
-/// Without a call the click can only show the approvals, or the missed calls.
-pub(crate) fn parse_choice(set: Option<&str>, action: &str, call: Option<CallRef>) -> Choice {
+/// Without a call or a muted client, the click can only show the approvals, or the missed calls.
+pub(crate) fn parse_choice(
+    set: Option<&str>,
+    action: &str,
+    call: Option<CallRef>,
+    client: Option<ClientName>,
+) -> Choice {
     match (action, call) {
         _ if set == Some(SHOW_MISSED) => Choice::ShowMissed,
+        _ if set == Some(SHOW_UNMUTE) => match client {
+            Some(client) if action == "unmute" => Choice::Unmute(client),
+            _ => Choice::ShowMissed,
+        },
         ("deny", Some(call)) => Choice::Deny(call),
         ("approve", Some(call)) => Choice::Approve(call),
         _ => Choice::ShowApprovals,

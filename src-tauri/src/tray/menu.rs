@@ -138,7 +138,7 @@ fn pause_item(paused: bool) -> Item {
 }
 
 /// Returns the local time of day of a moment, with the day if it is not today.
-fn format_time(at: Timestamp) -> Option<String> {
+pub(crate) fn format_time(at: Timestamp) -> Option<String> {
     let zone = TimeZone::system();
     let local = |at: Timestamp| {
         let at = jiff::Timestamp::from_millisecond(at.0).ok()?;

@@ -264,7 +264,7 @@ impl World {
         } else if self.is_allowed(client) || self.is_retry(&model_call) {
             Outcome::Ran
         } else if self.unanswered[client] >= MAX_MISSED_IN_A_ROW {
-            Outcome::Refused("Queue full")
+            Outcome::Refused("Muted")
         } else {
             self.pending.insert(call, model_call);
             return;

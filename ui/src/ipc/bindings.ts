@@ -1130,6 +1130,19 @@ install_link: string | null,
 max_tool_name: number, files: Array<ClientFileView>, };
 
 /**
+ * A mute of a client: its calls are refused, because nobody decided its last calls.
+ */
+export type ClientMute = { 
+/**
+ * When the mute ends by itself.
+ */
+until: Timestamp, 
+/**
+ * The time that remained when this value was made, in milliseconds, at least 1.
+ */
+remaining_ms: number, };
+
+/**
  * The name that the user gave a client.
  */
 export type ClientName = string;
@@ -1159,6 +1172,15 @@ failed_files: Array<FailedFile>, };
  * How a client reaches Drawbridge.
  */
 export type ClientTransport = "bridge" | "http";
+
+/**
+ * The answer to `clients.unmute`.
+ */
+export type ClientUnmuted = { 
+/**
+ * Whether the client was muted until now.
+ */
+was_muted: boolean, };
 
 /**
  * A client that a person added, or that connected over the stdio bridge.
@@ -1220,7 +1242,12 @@ longest_wait_ms: number,
  * Whether a session of the client was notified of changed tools more than a minute ago, and
  * has not read the list of tools since.
  */
-ignores_tool_changes: boolean, };
+ignores_tool_changes: boolean, 
+/**
+ * The client's mute; none if the client is not muted. A client is muted for a minute if nobody
+ * decides three of its calls in a row.
+ */
+mute: ClientMute | null, };
 
 /**
  * Whether a browser has signed in with a code.
@@ -1348,7 +1375,7 @@ export type DecidedBy = "person" | "rule" | "default" | "hub";
 /**
  * Whether a call may be sent, or why not.
  */
-export type Decision = "allowed" | "denied" | "timed_out" | "no_screen" | "paused" | "queue_full" | "abandoned";
+export type Decision = "allowed" | "denied" | "timed_out" | "no_screen" | "paused" | "queue_full" | "muted" | "abandoned";
 
 /**
  * The effect on requests that no rule matches, for each kind.
@@ -1555,7 +1582,7 @@ export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "un
 /**
  * An event. A front end that missed events (`lagged`) reads everything again.
  */
-export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "call_progressed", id: CallId, progress: CallProgress, } | { "kind": "clients_changed" } | { "kind": "memory_changed" } | { "kind": "pairing_requested", request: PairingRequest, } | { "kind": "pairing_ended", id: PairingId, } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, 
+export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "call_progressed", id: CallId, progress: CallProgress, } | { "kind": "clients_changed" } | { "kind": "client_muted", client: ClientName, mute: ClientMute, } | { "kind": "client_unmuted", client: ClientName, } | { "kind": "memory_changed" } | { "kind": "pairing_requested", request: PairingRequest, } | { "kind": "pairing_ended", id: PairingId, } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, 
 /**
  * When paused calls resume by themselves; absent if a person has to resume them.
  */
@@ -4444,6 +4471,11 @@ export type UndoneView = { change: ClientChangeView, files: Array<UndoneFileView
 export type UnlockSecrets = { passphrase: string, };
 
 /**
+ * `clients.unmute`: lets a muted client ask again at once.
+ */
+export type UnmuteClient = { name: ClientName, };
+
+/**
  * A file that could not be read.
  */
 export type UnreadableFileView = { file: string, reason: string, };
@@ -4585,6 +4617,7 @@ export interface Verbs {
   "clients.revoke": { params: RevokeClient; answer: Done };
   "clients.rotate": { params: RotateClient; answer: ClientRotated };
   "clients.set_user": { params: SetClientUser; answer: Done };
+  "clients.unmute": { params: UnmuteClient; answer: ClientUnmuted };
   "config.apply": { params: ApplyConfig; answer: ClientChangeView };
   "config.find_servers": { params: FindServers; answer: FoundServersView };
   "config.import": { params: ImportServers; answer: ImportedView };
@@ -4722,6 +4755,7 @@ export const DECISION_LABELS: Record<Decision, string> = {
   no_screen: "No screen",
   paused: "Paused",
   queue_full: "Queue full",
+  muted: "Muted",
   abandoned: "Abandoned",
 };
 

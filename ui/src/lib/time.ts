@@ -35,6 +35,17 @@ export function formatDuration(ms: number): string {
   return rest ? t.minutesAndSeconds(minutes, rest) : t.minutes(minutes);
 }
 
+/** Returns a countdown in minutes and seconds, rounded up to a second: "1:05". */
+export function formatCountdown(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
+/** Returns the time of day, to the minute. */
+export function formatTimeOfDay(at: number): string {
+  return new Date(at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+}
+
 /** Returns the time of day, to the second. */
 export function formatClockTime(at: number): string {
   const date = new Date(at);
@@ -64,7 +75,7 @@ const DAY_MS = 24 * 3_600_000;
 export function labelSteps(since: number, stepMs: number, count: number): string[] {
   return Array.from({ length: count }, (_, index) => {
     const at = since + index * stepMs;
-    const time = new Date(at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+    const time = formatTimeOfDay(at);
     if (stepMs >= DAY_MS) return formatDay(at);
     return stepMs * count > DAY_MS ? `${formatDay(at)}, ${time}` : time;
   });

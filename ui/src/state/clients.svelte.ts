@@ -1,13 +1,25 @@
-/** The clients. */
+/** The clients, and which of them are muted. */
 
 import type { ClientAdded, ClientRotated, ClientView, Event, Ipc } from "../ipc";
 import { Reloader } from "./reloader";
+
+/** A muted client, whose calls are refused. */
+export interface MutedClient {
+  name: string;
+  /** When the mute ends, in milliseconds since 1970. */
+  until: number;
+  /** The same on this page's clock, in milliseconds since the time origin of `performance.now()`. */
+  deadline: number;
+}
 
 export class Clients {
   list = $state.raw<ClientView[]>([]);
   loaded = $state(false);
   readonly current = $derived(this.list.filter((client) => client.revoked_at === null));
+  /** The muted clients, by name. A mute that ends by itself is removed at once. */
+  muted = $state.raw<MutedClient[]>([]);
   private readonly reloader = new Reloader(() => this.read());
+  private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly ipc: Ipc) {}
 
@@ -16,7 +28,12 @@ export class Clients {
   }
 
   on(event: Event): void {
-    if (event.kind === "clients_changed" || event.kind === "profiles_changed")
+    if (
+      event.kind === "clients_changed" ||
+      event.kind === "client_muted" ||
+      event.kind === "client_unmuted" ||
+      event.kind === "profiles_changed"
+    )
       void this.load().catch(() => undefined);
   }
 
@@ -55,6 +72,16 @@ export class Clients {
     await this.load();
   }
 
+  /** Lets a muted client ask again. */
+  async unmute(name: string): Promise<void> {
+    await this.ipc.call("clients.unmute", { name });
+    await this.load();
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+  }
+
   async revoke(name: string): Promise<void> {
     await this.ipc.call("clients.revoke", { name });
     await this.load();
@@ -62,6 +89,21 @@ export class Clients {
 
   private async read(): Promise<void> {
     this.list = await this.ipc.call("clients.list", {});
+    const now = performance.now();
+    this.setMuted(
+      this.list.flatMap(({ name, mute }) =>
+        mute ? [{ name, until: mute.until, deadline: now + mute.remaining_ms }] : [],
+      ),
+    );
     this.loaded = true;
+  }
+
+  private setMuted(list: MutedClient[]): void {
+    const now = performance.now();
+    this.muted = list.filter(({ deadline }) => deadline > now);
+    clearTimeout(this.timer);
+    if (this.muted.length === 0) return;
+    const next = Math.min(...this.muted.map(({ deadline }) => deadline));
+    this.timer = setTimeout(() => this.setMuted(this.muted), Math.max(0, next - now) + 1);
   }
 }

@@ -121,6 +121,7 @@ export class Stores {
       stop();
       this.approvals.stop();
       this.missed.stop();
+      this.clients.stop();
     };
   }
 

@@ -46,6 +46,7 @@ export const DECISION: Record<Decision, Label> = {
   no_screen: { label: t.decisions.no_screen, tone: "warn" },
   paused: { label: t.decisions.paused, tone: "warn" },
   queue_full: { label: t.decisions.queue_full, tone: "warn" },
+  muted: { label: t.decisions.muted, tone: "warn" },
   abandoned: { label: t.decisions.abandoned, tone: "quiet" },
 };
 
@@ -55,6 +56,7 @@ export const DECISION_MEANING: Partial<Record<Decision, string>> = {
   no_screen: t.decisionMeanings.noScreen,
   paused: t.decisionMeanings.paused,
   queue_full: t.decisionMeanings.queueFull,
+  muted: t.decisionMeanings.muted,
   abandoned: t.decisionMeanings.abandoned,
 };
 

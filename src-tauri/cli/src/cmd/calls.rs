@@ -178,8 +178,10 @@ pub(crate) enum DecisionArg {
     // The alias is the name of this decision in earlier versions.
     #[value(alias = "raised")]
     Paused,
-    /// Too many calls of the client were pending, or its last three calls timed out
+    /// Too many calls of the client were pending
     QueueFull,
+    /// The client was muted, because nobody had decided its last calls
+    Muted,
     /// The client disconnected before the decision
     Abandoned,
 }
@@ -193,6 +195,7 @@ impl From<DecisionArg> for Decision {
             DecisionArg::NoScreen => Self::NoScreen,
             DecisionArg::Paused => Self::Paused,
             DecisionArg::QueueFull => Self::QueueFull,
+            DecisionArg::Muted => Self::Muted,
             DecisionArg::Abandoned => Self::Abandoned,
         }
     }

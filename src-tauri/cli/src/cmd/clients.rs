@@ -7,8 +7,8 @@ use std::{fmt::Write as _, io, num::NonZeroU32, str::FromStr, time::Duration};
 use clap::Subcommand;
 use drawbridge_hub::api::{
     clients::{
-        AddClient, ClientAdded, ClientRotated, ClientView, LimitClient, ListClients, RevokeClient,
-        RotateClient, SetClientUser,
+        AddClient, ClientAdded, ClientRotated, ClientUnmuted, ClientView, LimitClient, ListClients,
+        RevokeClient, RotateClient, SetClientUser, UnmuteClient,
     },
     profiles::AssignProfile,
 };
@@ -88,6 +88,13 @@ pub(crate) enum Clients {
         /// The number of calls, or off for no limit. Calls beyond the limit are denied.
         #[arg(long, value_name = "N|off")]
         calls_per_minute: CallLimit,
+    },
+    /// Let a muted client ask again at once
+    ///
+    /// A client is muted for a minute if nobody decides three of its calls in a row.
+    Unmute {
+        /// The client's name
+        name: String,
     },
     /// Revoke a client's token and end its sessions
     Revoke {
@@ -198,6 +205,17 @@ impl Clients {
                     )
                     .await
             }
+            Self::Unmute { name } => {
+                let client = escape(&name).to_string();
+                context
+                    .run_and_print(
+                        UnmuteClient {
+                            name: ClientName::new(name),
+                        },
+                        |unmuted| format_unmuted(&client, unmuted),
+                    )
+                    .await
+            }
             Self::Revoke { name } => {
                 let lines = format!("Client '{}' revoked.", escape(&name));
                 context
@@ -280,6 +298,14 @@ fn format_rotated(client: &ClientRotated) -> String {
     text.trim_end().to_owned()
 }
 
+fn format_unmuted(client: &str, unmuted: &ClientUnmuted) -> String {
+    if unmuted.was_muted {
+        format!("Client '{client}' can ask again.")
+    } else {
+        format!("Client '{client}' is not muted.")
+    }
+}
+
 /// Returns the whole seconds. A hundred years, the longest duration that a person may give, fit.
 fn seconds(duration: Duration) -> u32 {
     u32::try_from(duration.as_secs()).expect("parse_duration allows at most a century")
@@ -306,6 +332,7 @@ fn format_clients(clients: &[ClientView]) -> String {
         "EXPIRES",
         "CALLS/MIN",
         "SESSIONS",
+        "MUTED",
         "LAST SEEN",
         "PROFILE",
         "SOFTWARE",
@@ -335,6 +362,10 @@ fn format_clients(clients: &[ClientView]) -> String {
         let limit = client
             .calls_per_minute
             .map_or_else(|| "-".to_owned(), |calls| calls.to_string());
+        let muted = client.mute.map_or_else(
+            || "-".to_owned(),
+            |mute| format!("{} s left", mute.remaining_ms.div_ceil(1000)),
+        );
         table.add_row([
             client.name.as_str(),
             client.user.as_str(),
@@ -342,6 +373,7 @@ fn format_clients(clients: &[ClientView]) -> String {
             &expires,
             &limit,
             &sessions,
+            &muted,
             &last_seen,
             profile,
             software,

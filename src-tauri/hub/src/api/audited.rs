@@ -48,6 +48,7 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ),
     ("clients.set_user", Entries(&[ClientChanged])),
     ("clients.limit", Entries(&[ClientChanged])),
+    ("clients.unmute", Entries(&[ClientChanged])),
     (
         "clients.revoke",
         Entries(&[ClientRevoked, PolicyChanged, ProfileChanged]),

@@ -4,11 +4,14 @@ use std::{collections::BTreeSet, num::NonZeroU32, time::Duration};
 
 use drawbridge_client_config::{Connection, find_client};
 use drawbridge_model::{
+    approval::ClientMute,
+    audit::AuditKind,
     clock,
     ids::{ClientName, Timestamp, UserName},
 };
 use drawbridge_store::secrets::Secret;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{ApiError, Done, Verb, profiles};
 use crate::{access::TokenLifetime, hub::Hub};
@@ -55,6 +58,9 @@ pub struct ClientView {
     /// Whether a session of the client was notified of changed tools more than a minute ago, and
     /// has not read the list of tools since.
     pub ignores_tool_changes: bool,
+    /// The client's mute; none if the client is not muted. A client is muted for a minute if nobody
+    /// decides three of its calls in a row.
+    pub mute: Option<ClientMute>,
 }
 
 /// A new client and its token, which is shown once and stored only as an HMAC.
@@ -163,6 +169,21 @@ pub struct LimitClient {
     pub calls_per_minute: Option<NonZeroU32>,
 }
 
+/// `clients.unmute`: lets a muted client ask again at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct UnmuteClient {
+    pub name: ClientName,
+}
+
+/// The answer to `clients.unmute`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ClientUnmuted {
+    /// Whether the client was muted until now.
+    pub was_muted: bool,
+}
+
 /// `clients.revoke`: ends a client's token and sessions at once. Also deletes the client's rules,
 /// its assignment to a profile, and the lists and results that Drawbridge keeps for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -194,6 +215,7 @@ impl Verb for ListClients {
                     .get(&row.name)
                     .map_or(0, |calls| calls.longest_wait_ms),
                 ignores_tool_changes: ignoring.contains(&row.name),
+                mute: hub.queue.mute(&row.name),
                 user: row.user,
                 has_token: row.token_hmac.is_some(),
                 calls_per_minute: row.calls_per_minute,
@@ -289,6 +311,7 @@ impl Verb for RevokeClient {
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         hub.access.revoke(&self.name).await?;
+        hub.queue.unmute(&self.name);
         hub.sessions.close_client(&self.name);
         hub.pool.remove_client_extensions(&self.name);
         hub.rules.delete_for_client(&self.name).await?;
@@ -305,6 +328,20 @@ impl Verb for LimitClient {
         let limit = self.calls_per_minute;
         hub.access.set_call_limit(&self.name, limit).await?;
         Ok(Done {})
+    }
+}
+
+impl Verb for UnmuteClient {
+    type Answer = ClientUnmuted;
+
+    async fn run(self, hub: &Hub) -> Result<ClientUnmuted, ApiError> {
+        hub.access.check_admitted(&self.name)?;
+        let was_muted = hub.queue.unmute(&self.name);
+        if was_muted {
+            let note = json!({ "client": self.name, "muted": false });
+            hub.store.append_audit(AuditKind::ClientChanged, &note);
+        }
+        Ok(ClientUnmuted { was_muted })
     }
 }
 

@@ -255,7 +255,8 @@ impl ClientRequests {
                 Refusal::Dismissed
                 | Refusal::TimedOut { .. }
                 | Refusal::NoScreen { .. }
-                | Refusal::QueueFull { .. },
+                | Refusal::QueueFull { .. }
+                | Refusal::Muted { .. },
             ) => Ok(Json::new(r#"{"action":"cancel"}"#)),
             Err(
                 refusal @ (Refusal::Paused

@@ -323,8 +323,8 @@ impl Gate {
                 }
                 Err(unanswered) => unanswered,
             },
-            Err((full, subject)) => Unanswered {
-                why: full.into(),
+            Err((reason, subject)) => Unanswered {
+                why: reason.into(),
                 subject: Some(subject),
             },
         };
@@ -639,7 +639,7 @@ impl Gate {
             .enqueue(approval, target_of(request), timeout, subject)
         {
             Ok(ticket) => ticket,
-            Err((full, _)) => return Err(withheld(Undecided::from(full).into())),
+            Err((reason, _)) => return Err(withheld(Undecided::from(reason).into())),
         };
         let span = self.tracer.begin_approval(request.trace, &request.name);
         let metrics = &self.recorder.metrics;

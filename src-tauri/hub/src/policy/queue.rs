@@ -2,6 +2,9 @@
 //!
 //! A call that nobody decides in time is denied and remembered for a while. If a person approves it
 //! later, an identical retry is allowed; the approval itself runs no call.
+//!
+//! A client of which several calls in a row were missed is muted: its calls are refused for a while,
+//! unless a person decides another call or unmutes the client.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
@@ -10,10 +13,11 @@ use std::{
 };
 
 use drawbridge_model::{
-    approval::{ApprovalRequest, Verdict},
+    approval::{ApprovalRequest, ClientMute, Verdict},
     call::Call,
+    clock,
     event::{Event, Events},
-    ids::{CallId, ClientName},
+    ids::{CallId, ClientName, Timestamp},
     spec::RegisteredServer,
 };
 use tokio::{sync::oneshot, time::Instant};
@@ -22,7 +26,7 @@ use super::{
     deadline::Deadline,
     guarded_request::GuardedRequest,
     permitted::Permitted,
-    queue_limits::{MAX_MISSED_IN_A_ROW, MAX_PER_CLIENT, QueueFull},
+    queue_limits::{MAX_MISSED_IN_A_ROW, MAX_PER_CLIENT, NotQueued},
     record::PendingRecord,
     refusal::Refusal,
 };
@@ -31,7 +35,8 @@ use crate::catalog::CatalogEntry;
 /// How long a missed call is remembered for an identical retry.
 const MISSED_TTL: Duration = Duration::from_secs(120);
 const MAX_MISSED: usize = 100;
-const COOLDOWN: Duration = Duration::from_secs(60);
+/// How long a client is muted.
+const MUTE: Duration = Duration::from_secs(60);
 
 /// The queue of approvals. Cheap to clone.
 #[derive(Clone)]
@@ -97,11 +102,20 @@ struct Missed {
     is_approved: bool,
 }
 
-/// The number of consecutive approval requests of a client that were missed.
-#[derive(Clone, Copy)]
+/// The consecutive approval requests of a client that were missed.
+#[derive(Clone, Copy, Default)]
 struct MissedStreak {
     count: u32,
-    last: Instant,
+    /// The last mute, which may be over.
+    mute: Option<Mute>,
+}
+
+/// A period in which the calls of a client are refused.
+#[derive(Clone, Copy)]
+struct Mute {
+    until: Timestamp,
+    /// The same moment on the clock of the deadlines.
+    deadline: Deadline,
 }
 
 /// The reason why a request cannot be decided, or a retry cannot be allowed.
@@ -230,6 +244,24 @@ impl Queue {
             .is_some_and(|missed| missed.is_approved)
     }
 
+    /// Returns the mute of a client, or `None` if the client is not muted.
+    pub fn mute(&self, client: &ClientName) -> Option<ClientMute> {
+        self.lock().missed_streaks.get(client)?.view_mute()
+    }
+
+    /// Unmutes a client, and counts its missed calls from zero again. Returns whether the client
+    /// was muted.
+    pub fn unmute(&self, client: &ClientName) -> bool {
+        let streak = self.lock().missed_streaks.remove(client);
+        let is_muted = streak.is_some_and(|streak| streak.view_mute().is_some());
+        if is_muted {
+            self.events.publish(Event::ClientUnmuted {
+                client: client.clone(),
+            });
+        }
+        is_muted
+    }
+
     /// Takes a request out of the queue. From now on only the caller can decide it.
     ///
     /// # Errors
@@ -244,9 +276,14 @@ impl Queue {
         }
         let taken = found.remove();
         // A person is present, so the counts of missed requests start again.
-        inner.missed_streaks.clear();
+        let streaks = std::mem::take(&mut inner.missed_streaks);
         drop(inner);
         self.events.publish(Event::ApprovalEnded { id: id.clone() });
+        for (client, streak) in streaks {
+            if streak.view_mute().is_some() {
+                self.events.publish(Event::ClientUnmuted { client });
+            }
+        }
         Ok(TakenRequest {
             request: taken.request,
             subject: taken.subject,
@@ -257,19 +294,19 @@ impl Queue {
     /// is dropped.
     ///
     /// # Errors
-    /// Returns an error, and the subject, if too many calls of the client wait, or if its last
-    /// calls were missed.
+    /// Returns an error, and the subject, if too many calls of the client wait, or if the client is
+    /// muted.
     pub(super) fn enqueue(
         &self,
         request: ApprovalRequest,
         target: RequestTarget,
         timeout: Duration,
         subject: Subject,
-    ) -> Result<Ticket, (QueueFull, Subject)> {
+    ) -> Result<Ticket, (NotQueued, Subject)> {
         let id = request.id.clone();
         let mut inner = self.lock();
-        if let Err(full) = inner.check_limits(&request.client) {
-            return Err((full, subject));
+        if let Err(reason) = inner.check_limits(&request.client) {
+            return Err((reason, subject));
         }
         let deadline = Deadline::after(timeout);
         let is_seen = self.events.has_subscribers();
@@ -298,7 +335,7 @@ impl Queue {
 }
 
 impl Inner {
-    fn check_limits(&self, client: &ClientName) -> Result<(), QueueFull> {
+    fn check_limits(&self, client: &ClientName) -> Result<(), NotQueued> {
         if self
             .pending
             .values()
@@ -306,20 +343,18 @@ impl Inner {
             .count()
             >= MAX_PER_CLIENT
         {
-            return Err(QueueFull::TooManyWaiting(client.clone()));
+            return Err(NotQueued::QueueFull(client.clone()));
         }
-        match self.missed_streaks.get(client) {
-            Some(MissedStreak {
-                count: MAX_MISSED_IN_A_ROW..,
-                last,
-            }) if last.elapsed() < COOLDOWN => {
-                let seconds = COOLDOWN.saturating_sub(last.elapsed()).as_secs() + 1;
-                Err(QueueFull::CoolingDown {
-                    client: client.clone(),
-                    seconds,
-                })
-            }
-            _ => Ok(()),
+        let mute = self
+            .missed_streaks
+            .get(client)
+            .and_then(MissedStreak::view_mute);
+        match mute {
+            Some(mute) => Err(NotQueued::Muted {
+                client: client.clone(),
+                seconds: u64::from(mute.remaining_ms).div_ceil(1000),
+            }),
+            None => Ok(()),
         }
     }
 
@@ -328,16 +363,14 @@ impl Inner {
         self.missed.retain(|missed| now < missed.until);
     }
 
-    fn record_missed(&mut self, request: ApprovalRequest) {
+    /// Records a missed request. Returns the mute of its client that begins with it, if any.
+    fn record_missed(&mut self, request: ApprovalRequest) -> Option<ClientMute> {
         let client = request.client.clone();
-        let streak = self.missed_streaks.entry(client).or_insert(MissedStreak {
-            count: 0,
-            last: Instant::now(),
-        });
-        *streak = MissedStreak {
-            count: streak.count + 1,
-            last: Instant::now(),
-        };
+        let mute = self
+            .missed_streaks
+            .entry(client)
+            .or_default()
+            .count_missed();
         self.remove_expired();
         // A held result and a request for input cannot be retried: the result is gone, and the
         // server has got its answer.
@@ -352,6 +385,33 @@ impl Inner {
                 is_approved: false,
             });
         }
+        mute
+    }
+}
+
+impl MissedStreak {
+    /// Counts a missed request. Returns the mute that begins with it. A mute does not get longer
+    /// if requests that were queued before it are missed too.
+    fn count_missed(&mut self) -> Option<ClientMute> {
+        self.count = self.count.saturating_add(1);
+        if self.count < MAX_MISSED_IN_A_ROW || self.view_mute().is_some() {
+            return None;
+        }
+        self.mute = Some(Mute {
+            until: Timestamp(clock::now().0 + i64::from(to_ms(MUTE))),
+            deadline: Deadline::after(MUTE),
+        });
+        self.view_mute()
+    }
+
+    /// Returns the mute, or `None` if there is none or it is over.
+    fn view_mute(&self) -> Option<ClientMute> {
+        let mute = self.mute?;
+        let remaining = mute.deadline.remaining();
+        (!remaining.is_zero()).then(|| ClientMute {
+            until: mute.until,
+            remaining_ms: to_ms(remaining),
+        })
     }
 }
 
@@ -398,10 +458,16 @@ impl Ticket {
     pub(super) fn expire(&self) -> Option<MissedRequest> {
         let mut inner = self.queue.lock();
         let pending = inner.pending.remove(&self.id)?;
-        inner.record_missed(pending.request);
+        let client = pending.request.client.clone();
+        let mute = inner.record_missed(pending.request);
         drop(inner);
         let is_seen = pending.is_seen || self.queue.events.has_subscribers();
         self.publish_end();
+        if let Some(mute) = mute {
+            self.queue
+                .events
+                .publish(Event::ClientMuted { client, mute });
+        }
         Some(MissedRequest {
             subject: pending.subject,
             is_seen,

@@ -4,17 +4,16 @@ use drawbridge_model::ids::ClientName;
 
 /// The most calls of one client that may wait at a time.
 pub(super) const MAX_PER_CLIENT: usize = 20;
-/// If this many consecutive approval requests of a client are missed, its calls are rejected for a
-/// while.
+/// If this many consecutive approval requests of a client are missed, the client is muted.
 pub(super) const MAX_MISSED_IN_A_ROW: u32 = 3;
 
 /// The reason why a call is not queued.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum QueueFull {
+pub enum NotQueued {
     #[error("{MAX_PER_CLIENT} calls of '{0}' are already waiting for a decision")]
-    TooManyWaiting(ClientName),
+    QueueFull(ClientName),
     #[error(
-        "nobody decided the last {MAX_MISSED_IN_A_ROW} calls of '{client}'; it can ask again in {seconds} s"
+        "nobody decided the last {MAX_MISSED_IN_A_ROW} calls of '{client}'; it can ask again in {seconds} s, or when the user unmutes it"
     )]
-    CoolingDown { client: ClientName, seconds: u64 },
+    Muted { client: ClientName, seconds: u64 },
 }

@@ -4,7 +4,7 @@ use drawbridge_jsonrpc::rpc::{RpcError, code};
 use drawbridge_model::call::{Call, DecidedBy, Decision};
 use drawbridge_store::JournalError;
 
-use super::queue_limits::QueueFull;
+use super::queue_limits::NotQueued;
 
 /// The reason why a call is refused or its result withheld, in words for the model.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +36,8 @@ pub enum Refusal {
     NoScreen { timeout_s: u64 },
     #[error("Queue full{}. This call was not run. Ask the user before you retry it.", after_colon(.reason))]
     QueueFull { reason: String },
+    #[error("Muted{}. This call was not run. Ask the user before you retry it.", after_colon(.reason))]
+    Muted { reason: String },
     #[error(
         "Drawbridge denied this call: its decision could not be recorded: {0}. It was not run."
     )]
@@ -79,6 +81,9 @@ impl Refusal {
                 "Queue full{}. This request was not sent.",
                 after_colon(reason)
             ),
+            Self::Muted { reason } => {
+                format!("Muted{}. This request was not sent.", after_colon(reason))
+            }
             Self::NotRecorded(error) => format!(
                 "Drawbridge denied this request: its decision could not be recorded: {error}. It was not sent."
             ),
@@ -105,6 +110,7 @@ impl Refusal {
             (Decision::TimedOut, _) => Self::TimedOut { timeout_s },
             (Decision::NoScreen, _) => Self::NoScreen { timeout_s },
             (Decision::QueueFull, _) => Self::QueueFull { reason },
+            (Decision::Muted, _) => Self::Muted { reason },
             (_, DecidedBy::Person) => Self::DeniedByUser { reason },
             (_, DecidedBy::Rule | DecidedBy::Default) => Self::DeniedByPolicy { reason },
             (_, DecidedBy::Hub) => Self::DeniedByHub { reason },
@@ -139,7 +145,7 @@ pub enum Undecided {
     #[error("the Drawbridge app was not open to show it")]
     NoScreen,
     #[error(transparent)]
-    QueueFull(#[from] QueueFull),
+    NotQueued(#[from] NotQueued),
     #[error("the approval was interrupted; you may retry the call")]
     Interrupted,
 }
@@ -152,7 +158,12 @@ impl Undecided {
             Self::Paused => (Decision::Paused, String::new()),
             Self::TimedOut => (Decision::TimedOut, String::new()),
             Self::NoScreen => (Decision::NoScreen, String::new()),
-            Self::QueueFull(full) => (Decision::QueueFull, full.to_string()),
+            Self::NotQueued(reason @ NotQueued::QueueFull(_)) => {
+                (Decision::QueueFull, reason.to_string())
+            }
+            Self::NotQueued(reason @ NotQueued::Muted { .. }) => {
+                (Decision::Muted, reason.to_string())
+            }
             Self::Interrupted => (Decision::Denied, self.to_string()),
         }
     }

@@ -1,4 +1,7 @@
-use drawbridge_model::approval::ApprovalRequest;
+use drawbridge_model::{
+    approval::ApprovalRequest,
+    ids::{ClientName, Timestamp},
+};
 
 use super::{Actions, Button, Notice, parse_choice};
 use crate::{controller::tests::request, input::Choice, missed::AskedCall, summary::CallRef};
@@ -127,27 +130,55 @@ fn several_missed_calls_are_counted() {
 }
 
 #[test]
+fn a_muted_client_can_be_unmuted_in_its_notification() {
+    let client = ClientName::new("claude");
+    let notice = Notice::for_muted(&(client.clone(), Timestamp(0)));
+    assert_eq!(notice.title, "claude is muted");
+    assert!(
+        notice.body.starts_with(
+            "Nobody decided three of its calls in a row. Its calls are refused until 1 Jan, "
+        ),
+        "{}",
+        notice.body
+    );
+    let set = Some(notice.actions.id());
+    assert_eq!(
+        parse_choice(set, "unmute", None, notice.actions.client().cloned()),
+        Choice::Unmute(client.clone())
+    );
+    for action in ["show", "tap"] {
+        assert_eq!(
+            parse_choice(set, action, None, Some(client.clone())),
+            Choice::ShowMissed
+        );
+    }
+}
+
+#[test]
 fn a_click_applies_only_to_the_call_of_the_notification() {
     assert_eq!(
-        parse_choice(None, "approve", Some(call_ref())),
+        parse_choice(None, "approve", Some(call_ref()), None),
         Choice::Approve(call_ref())
     );
     assert_eq!(
-        parse_choice(None, "deny", Some(call_ref())),
+        parse_choice(None, "deny", Some(call_ref()), None),
         Choice::Deny(call_ref())
     );
     assert_eq!(
-        parse_choice(None, "show", Some(call_ref())),
+        parse_choice(None, "show", Some(call_ref()), None),
         Choice::ShowApprovals
     );
     assert_eq!(
-        parse_choice(None, "tap", Some(call_ref())),
+        parse_choice(None, "tap", Some(call_ref()), None),
         Choice::ShowApprovals
     );
-    assert_eq!(parse_choice(None, "approve", None), Choice::ShowApprovals);
+    assert_eq!(
+        parse_choice(None, "approve", None, None),
+        Choice::ShowApprovals
+    );
     for action in ["show", "tap"] {
         assert_eq!(
-            parse_choice(Some(Actions::ShowMissed.id()), action, None),
+            parse_choice(Some(Actions::ShowMissed.id()), action, None, None),
             Choice::ShowMissed
         );
     }
@@ -159,6 +190,7 @@ fn every_notification_has_its_buttons_registered() {
     for actions in [
         Actions::Show,
         Actions::ShowMissed,
+        Actions::ShowOrUnmute(ClientName::new("claude")),
         Actions::ShowOrDeny(call_ref()),
         Actions::ShowDenyOrApprove(call_ref()),
     ] {

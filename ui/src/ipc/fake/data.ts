@@ -421,6 +421,7 @@ export function addClient(
     abandoned_calls: 0,
     longest_wait_ms: 0,
     ignores_tool_changes: false,
+    mute: null,
   };
   return [...clients.filter((client) => client.name !== name), added].toSorted((a, b) =>
     a.name < b.name ? -1 : 1,
@@ -458,6 +459,7 @@ export function clients(): ClientView[] {
     abandoned_calls: 0,
     longest_wait_ms: 0,
     ignores_tool_changes: false,
+    mute: null,
   };
   return [
     {

@@ -17,9 +17,11 @@ import type {
   AuditEntryView,
   BrowserView,
   Call,
+  ClientMute,
   ClientView,
   Condition,
   DecideApproval,
+  Decision,
   HookRun,
   HookView,
   LogLine,
@@ -67,6 +69,9 @@ import { readSpecs, sealSecrets } from "./specs";
 const STEP_MS = 700;
 /** How long a retry of a missed call can be allowed. */
 const RETRY_MS = 120_000;
+/** A client of which so many calls in a row were missed is muted for a while. */
+const MAX_MISSED_IN_A_ROW = 3;
+const MUTE_MS = 60_000;
 const URL_ = "http://127.0.0.1:8765/mcp";
 
 type Handlers = {
@@ -97,6 +102,10 @@ export class FakeHub implements Ipc {
   clients: ClientView[];
   waiting: ApprovalRequest[] = [];
   missed: ApprovalRequest[] = [];
+  /** The numbers of calls in a row that were missed, by client. */
+  private readonly missedStreaks = new Map<string, number>();
+  /** When the mutes of the muted clients end, in milliseconds since 1970. */
+  private readonly mutes = new Map<string, number>();
   pairings: PairingRequest[] = [];
   browsers: BrowserView[] = data.browsers();
   paused = false;
@@ -226,7 +235,9 @@ export class FakeHub implements Ipc {
     const request = data.request(part);
     this.recorded.set(request.id, request.arguments);
     if (request.extra !== null) this.sent.set(request.id, { extra: request.extra });
-    if (this.paused) return this.denyPaused(request);
+    if (this.paused) return this.refuse(request, "paused", "All calls are paused.");
+    if (this.muteOf(request.client))
+      return this.refuse(request, "muted", "nobody decided the last 3 calls of the client");
     this.waiting.push(request);
     this.deadlines.set(request.id, performance.now() + request.remaining_ms);
     setTimeout(() => this.miss(request.id), request.remaining_ms);
@@ -437,7 +448,8 @@ export class FakeHub implements Ipc {
         },
       };
     },
-    "clients.list": () => this.clients,
+    "clients.list": () =>
+      this.clients.map((client) => ({ ...client, mute: this.muteOf(client.name) })),
     "clients.rotate": ({ name, token }) => {
       requireFound(
         this.clients.find((c) => c.name === name),
@@ -472,6 +484,14 @@ export class FakeHub implements Ipc {
       this.emit({ kind: "clients_changed" });
       return {};
     },
+    "clients.unmute": ({ name }) => {
+      requireFound(
+        this.clients.find((c) => c.name === name && c.revoked_at === null),
+        "client",
+        name,
+      );
+      return { was_muted: this.unmute(name) };
+    },
     "clients.revoke": ({ name }) => {
       const client = requireFound(
         this.clients.find((c) => c.name === name),
@@ -480,6 +500,7 @@ export class FakeHub implements Ipc {
       );
       client.revoked_at = Date.now();
       client.sessions = 0;
+      this.unmute(name);
       this.emit({ kind: "clients_changed" });
       return {};
     },
@@ -1159,13 +1180,8 @@ export class FakeHub implements Ipc {
     return state;
   }
 
-  private denyPaused(request: ApprovalRequest): ApprovalRequest {
-    this.end(request, {
-      decision: "paused",
-      decided_by: "hub",
-      reason: "All calls are paused.",
-      outcome: "not_sent",
-    });
+  private refuse(request: ApprovalRequest, decision: Decision, reason: string): ApprovalRequest {
+    this.end(request, { decision, decided_by: "hub", reason, outcome: "not_sent" });
     return request;
   }
 
@@ -1180,6 +1196,31 @@ export class FakeHub implements Ipc {
       reason: "Nobody decided in time.",
       outcome: "not_sent",
     });
+    this.countMissed(request.client);
+  }
+
+  private countMissed(client: string): void {
+    const count = (this.missedStreaks.get(client) ?? 0) + 1;
+    this.missedStreaks.set(client, count);
+    if (count < MAX_MISSED_IN_A_ROW || this.muteOf(client)) return;
+    this.mutes.set(client, Date.now() + MUTE_MS);
+    const mute = this.muteOf(client);
+    if (mute) this.emit({ kind: "client_muted", client, mute });
+  }
+
+  private muteOf(client: string): ClientMute | null {
+    const until = this.mutes.get(client) ?? 0;
+    const remaining_ms = until - Date.now();
+    return remaining_ms > 0 ? { until, remaining_ms } : null;
+  }
+
+  /** Returns whether the client was muted. */
+  private unmute(client: string): boolean {
+    const wasMuted = this.muteOf(client) !== null;
+    this.missedStreaks.delete(client);
+    this.mutes.delete(client);
+    if (wasMuted) this.emit({ kind: "client_unmuted", client });
+    return wasMuted;
   }
 
   private end(request: ApprovalRequest, part: Partial<Call>): Call {
@@ -1206,6 +1247,9 @@ export class FakeHub implements Ipc {
     this.calls = [call, ...this.calls];
     this.emit({ kind: "approval_ended", id: request.id });
     this.emit({ kind: "call_changed", call });
+    // A person is present, so the counts of missed calls start again.
+    if (call.decided_by === "person")
+      for (const client of this.missedStreaks.keys()) this.unmute(client);
     return call;
   }
 

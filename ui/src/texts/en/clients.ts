@@ -1,5 +1,6 @@
 /** Texts of the Clients screen. */
 
+import { phrase } from "../phrase";
 import { plural } from "../plural";
 
 export const clients = {
@@ -72,6 +73,15 @@ export const clients = {
     "It has not read its tools again since they changed. Restart it if a tool is missing.",
   gaveUp: (count: number, longest: string) =>
     `In the last 24 hours, it gave up on ${plural(count, "call")} before you decided. Its longest wait was ${longest}. Let it wait longer, or decide sooner.`,
+
+  mute: {
+    /** `until` is a time of day, `left` is minutes and seconds. */
+    state: (until: string, left: string) => `Muted until ${until} (${left} left)`,
+    unmute: "Unmute",
+    unmuteClient: (client: string) => `Unmute ${client}`,
+    notice: (client: string) =>
+      phrase`${client} is muted: nobody decided three of its calls in a row, so its calls are refused.`,
+  },
 
   revoke: "Revoke",
   revokeStep: "Revoke…",

@@ -34,8 +34,8 @@ export const state = {
     timedOut: "Nobody decided in time.",
     noScreen: "No screen was open to ask you on.",
     paused: "All calls were paused.",
-    queueFull:
-      "Too many calls of this client waited already, or nobody decided its last three calls.",
+    queueFull: "Too many calls of this client waited already.",
+    muted: "The client was muted, because nobody had decided its last three calls.",
     abandoned: "The client disconnected before a decision.",
   },
   deciders: DECIDED_BY_LABELS,

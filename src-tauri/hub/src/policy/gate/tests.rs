@@ -1,8 +1,13 @@
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
 
 use drawbridge_model::{
     call::Outcome,
     capability::CapabilityKind,
+    event::Event,
     ids::{RuleId, ServerId},
     policy::{Rule, RuleSpec},
     spec::RegisteredServer,
@@ -13,13 +18,19 @@ use drawbridge_store::{
     settings::SettingsChange,
     table::call::CallFilter,
 };
+use serde_json::json;
+use tokio::sync::broadcast::Receiver;
 
 use super::*;
 use crate::{
     access::Access,
     catalog::{CatalogEntry, Definition},
     metrics::Metrics,
-    policy::{QueueError, queue_limits::MAX_PER_CLIENT, record::MAX_STORED_ARGUMENTS},
+    policy::{
+        QueueError,
+        queue_limits::{MAX_MISSED_IN_A_ROW, MAX_PER_CLIENT, NotQueued},
+        record::MAX_STORED_ARGUMENTS,
+    },
     traces::Tracer,
 };
 
@@ -432,4 +443,110 @@ async fn a_held_result_is_withheld_if_calls_are_paused_and_its_call_counts_as_ru
         text.contains("This call was run") && !text.contains("was not run"),
         "{text}"
     );
+}
+
+/// Adds a held result of a client to the queue, which a person has a second to decide.
+fn hold(queue: &Queue, client: &str) -> Result<Ticket, NotQueued> {
+    static NEXT_ID: AtomicU32 = AtomicU32::new(0);
+    let id = NEXT_ID.fetch_add(1, Ordering::Relaxed).to_string();
+    let request = call(client, "{}");
+    let timeout = Duration::from_secs(1);
+    let approval = approval_request(&request, CallId::new(id.as_str()), timeout);
+    let call = json!({
+        "id": id, "at": 0, "method": "tools/call", "client": client, "server": "s",
+        "tool": "t", "exposed_name": "s__t", "decision": "allowed", "decided_by": "rule",
+        "rule": null, "reason": "", "outcome": "running", "error": "", "waited_ms": 0,
+        "duration_ms": null,
+    });
+    let subject = Subject::Result {
+        call: serde_json::from_value(call).expect("a call"),
+        verdict: oneshot::channel().0,
+    };
+    let queued = queue.enqueue(approval, target_of(&request), timeout, subject);
+    queued.map_err(|(reason, _)| reason)
+}
+
+/// Lets nobody decide this number of results of a client, one after the other.
+async fn miss(queue: &Queue, client: &str, count: u32) {
+    for _ in 0..count {
+        let ticket = hold(queue, client).expect("the client is not muted");
+        ticket.deadline.wait().await;
+        assert!(ticket.expire().is_some(), "nobody decided");
+    }
+}
+
+/// Returns the events about mutes, with the remaining seconds of those that begin.
+fn mutes(events: &mut Receiver<Event>) -> Vec<(String, Option<u32>)> {
+    std::iter::from_fn(|| events.try_recv().ok())
+        .filter_map(|event| match event {
+            Event::ClientMuted { client, mute } => {
+                Some((client.to_string(), Some(mute.remaining_ms.div_ceil(1000))))
+            }
+            Event::ClientUnmuted { client } => Some((client.to_string(), None)),
+            _ => None,
+        })
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_is_muted_for_a_minute_after_three_missed_calls_in_a_row() {
+    let events = Events::new();
+    let (queue, mut received) = (Queue::new(events.clone()), events.subscribe());
+    let client = ClientName::new("a");
+    miss(&queue, "a", MAX_MISSED_IN_A_ROW - 1).await;
+    assert_eq!(queue.mute(&client), None);
+    let before_mute = hold(&queue, "a").expect("two missed calls are too few");
+    miss(&queue, "a", 1).await;
+    assert!(before_mute.expire().is_some());
+    assert_eq!(
+        mutes(&mut received),
+        [("a".to_owned(), Some(60))],
+        "a call that waited already does not mute the client again"
+    );
+    tokio::time::advance(Duration::from_secs(18)).await;
+    let mute = queue.mute(&client).expect("the client is muted");
+    assert_eq!(mute.remaining_ms.div_ceil(1000), 42);
+    let refused = hold(&queue, "a").err().expect("the client is muted");
+    assert_eq!(
+        Undecided::from(refused).to_decision(),
+        (
+            Decision::Muted,
+            "nobody decided the last 3 calls of 'a'; it can ask again in 42 s, or when the user unmutes it"
+                .to_owned()
+        )
+    );
+    assert!(hold(&queue, "b").is_ok(), "only this client is muted");
+    tokio::time::advance(Duration::from_secs(42)).await;
+    assert_eq!(queue.mute(&client), None);
+    assert!(hold(&queue, "a").is_ok());
+    assert_eq!(mutes(&mut received), [], "the mute ended by itself");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_is_unmuted_can_miss_three_calls_again() {
+    let events = Events::new();
+    let (queue, mut received) = (Queue::new(events.clone()), events.subscribe());
+    let client = ClientName::new("a");
+    assert!(!queue.unmute(&client));
+    miss(&queue, "a", MAX_MISSED_IN_A_ROW).await;
+    assert!(queue.unmute(&client));
+    assert!(!queue.unmute(&client));
+    let muted_and_unmuted = [("a".to_owned(), Some(60)), ("a".to_owned(), None)];
+    assert_eq!(mutes(&mut received), muted_and_unmuted);
+    miss(&queue, "a", MAX_MISSED_IN_A_ROW - 1).await;
+    assert_eq!(queue.mute(&client), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_decision_about_any_call_unmutes_the_muted_clients() {
+    let events = Events::new();
+    let (queue, mut received) = (Queue::new(events.clone()), events.subscribe());
+    miss(&queue, "a", MAX_MISSED_IN_A_ROW).await;
+    miss(&queue, "b", 1).await;
+    let _ticket = hold(&queue, "c").expect("the client is not muted");
+    mutes(&mut received);
+    let request = queue.list().remove(0);
+    assert!(queue.take(&request.id, &request.digest).is_ok());
+    assert_eq!(mutes(&mut received), [("a".to_owned(), None)]);
+    assert!(hold(&queue, "a").is_ok());
 }
