@@ -9,18 +9,25 @@ use std::{
 /// The list of the verbs, in lines such as `"calls.list" => calls::ListCalls,`.
 const VERBS: &str = "src-tauri/hub/src/api.rs";
 
-/// The commands of the popup, which shows and decides the pending approvals.
-const POPUP_COMMANDS: [&str; 6] = [
+/// The commands of the popup, which shows and decides the pending approvals, and tells its height.
+const POPUP_COMMANDS: [&str; 7] = [
     "approvals_list",
     "approvals_show",
     "approvals_decide",
     "approvals_preview",
     "approvals_open_url",
     "drawbridge_show",
+    "popup_measured",
 ];
 
-/// The commands with which the main window answers when a person closes it.
-const WINDOW_COMMANDS: [&str; 3] = ["close_asked", "window_minimize", "app_quit"];
+/// The commands with which the main window answers when a person closes it, and with which it tells
+/// whether it shows the Approvals screen.
+const WINDOW_COMMANDS: [&str; 4] = [
+    "close_asked",
+    "window_minimize",
+    "app_quit",
+    "approvals_shown",
+];
 
 const PLACEHOLDER: &str = "<!doctype html><title>Drawbridge</title><p>The UI is not built: npm run build in ui/, then build again.";
 
@@ -63,12 +70,12 @@ fn write_permissions() -> io::Result<String> {
     let text = permission("allow-all-verbs", "Allows every verb of the hub.", &all)
         + &permission(
             "allow-popup",
-            "Allows the verbs that show and decide the pending approvals.",
+            "Allows the verbs that show and decide the pending approvals, and to tell their height.",
             &POPUP_COMMANDS.map(str::to_owned),
         )
         + &permission(
             "allow-window",
-            "Allows the answers of the main window when a person closes it: to minimize it, or to quit.",
+            "Allows the answers of the main window when a person closes it: to minimize it, or to quit. Also to tell whether it shows the approvals.",
             &WINDOW_COMMANDS.map(str::to_owned),
         );
     fs::write(folder.join("app.toml"), text)?;

@@ -40,6 +40,10 @@ pub(crate) struct Controller<D> {
     generation: u64,
     /// Whether the popup has the keyboard focus, so that the person is looking at it.
     popup_focused: bool,
+    /// Whether the main window has the keyboard focus.
+    main_focused: bool,
+    /// Whether the main window shows the Approvals screen.
+    approvals_shown: bool,
     /// The notification for waiting calls.
     notice: Option<Notice>,
     missed: MissedCalls,
@@ -64,6 +68,8 @@ impl<D: DesktopActions> Controller<D> {
             overview: Overview::default(),
             generation: 0,
             popup_focused: false,
+            main_focused: false,
+            approvals_shown: false,
             notice: None,
             missed: MissedCalls::default(),
             muted: None,
@@ -116,6 +122,13 @@ impl<D: DesktopActions> Controller<D> {
             Input::CloseQuestionShown => self.minimize_at = None,
             Input::MinimizeChosen => self.minimize_main(),
             Input::PopupFocused(popup_focused) => self.on_popup_focused(popup_focused),
+            Input::PopupMeasured(content) => self.desktop.fit_popup(content),
+            Input::MainFocused(focused) => {
+                self.change_view(|controller| controller.main_focused = focused)
+            }
+            Input::ApprovalsShown(shown) => {
+                self.change_view(|controller| controller.approvals_shown = shown)
+            }
             Input::Refreshed {
                 generation,
                 overview,
@@ -217,6 +230,29 @@ impl<D: DesktopActions> Controller<D> {
         self.popup_focused = popup_focused;
         if popup_focused {
             self.notify(None);
+        }
+    }
+
+    /// Returns whether the person looks at the Approvals screen of the main window.
+    fn sees_approvals(&self) -> bool {
+        self.main_focused && self.approvals_shown
+    }
+
+    /// Applies a change of the main window. The popup stays hidden while the person looks at the
+    /// waiting calls there, and comes when the person looks elsewhere.
+    fn change_view(&mut self, change: impl FnOnce(&mut Self)) {
+        let before = self.sees_approvals();
+        change(self);
+        let now = self.sees_approvals();
+        if now == before || self.overview.waiting.is_empty() {
+            return;
+        }
+        if now {
+            self.popup_focused = false;
+            self.desktop.hide_popup();
+            self.notify(None);
+        } else {
+            self.desktop.show_popup(Focus::Leave);
         }
     }
 
@@ -331,7 +367,7 @@ impl<D: DesktopActions> Controller<D> {
         let is_new = waiting
             .iter()
             .any(|request| before.iter().all(|earlier| earlier.id != request.id));
-        if is_new {
+        if is_new && !self.sees_approvals() {
             self.desktop.show_popup(Focus::Leave);
         } else if waiting.is_empty() && !before.is_empty() {
             self.popup_focused = false;
@@ -340,7 +376,8 @@ impl<D: DesktopActions> Controller<D> {
         // The first of several calls opens the notification, which then counts the others while it
         // is open.
         let is_first = is_new && before.is_empty();
-        let is_notified = !self.popup_focused && (is_first || self.notice.is_some());
+        let is_looking = self.popup_focused || self.sees_approvals();
+        let is_notified = !is_looking && (is_first || self.notice.is_some());
         self.notify(if is_notified {
             Notice::for_waiting(waiting)
         } else {

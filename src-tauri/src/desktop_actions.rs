@@ -42,6 +42,8 @@ pub(crate) trait DesktopActions: Send + 'static {
     fn ask_before_close(&self);
     fn show_popup(&self, focus: Focus);
     fn hide_popup(&self);
+    /// Makes the popup as high as its content, which has this height in logical pixels.
+    fn fit_popup(&self, content: f64);
     /// Replaces the open notification by this one, or withdraws it.
     fn notify(&self, notice: Option<&Notice>);
     /// Decides the call that the person saw.
@@ -162,6 +164,10 @@ impl DesktopActions for Desktop {
 
     fn hide_popup(&self) {
         self.on_main_thread(windows::hide_popup);
+    }
+
+    fn fit_popup(&self, content: f64) {
+        self.on_main_thread(move |app| windows::fit_popup(app, content));
     }
 
     fn notify(&self, notice: Option<&Notice>) {

@@ -23,6 +23,12 @@ pub(crate) enum Input {
     MinimizeChosen,
     /// Whether the popup has the keyboard focus from now on.
     PopupFocused(bool),
+    /// The height of the popup's content from now on, in logical pixels.
+    PopupMeasured(f64),
+    /// Whether the main window has the keyboard focus from now on.
+    MainFocused(bool),
+    /// Whether the main window shows the Approvals screen from now on.
+    ApprovalsShown(bool),
     /// The overview that the controller requested when its counter of changes was at `generation`.
     Refreshed { generation: u64, overview: Overview },
     /// The system or the main window asks the app to quit.

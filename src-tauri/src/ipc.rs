@@ -1,5 +1,6 @@
-//! The Tauri commands: one per verb of the hub, called `noun_verb`, and those with which the main
-//! window answers when a person closes it. A command of a verb passes the window's request to the
+//! The Tauri commands: one per verb of the hub, called `noun_verb`, and those about the windows: the
+//! answers of the main window when a person closes it, whether it shows the Approvals screen, and
+//! the height of the popup's content. A command of a verb passes the window's request to the
 //! hub, which implements the verb, and returns the hub's answer. Tauri rejects a command for which
 //! the window has no permission: the build script writes the permissions from the hub's list of
 //! verbs, and `src-tauri/capabilities` gives them to the windows.
@@ -29,7 +30,7 @@ pub(crate) const CLOSE_EVENT: &str = "close-requested";
 
 /// Handles the command that a window invokes. Returns `false` if there is no such command.
 pub(crate) fn handle(invoke: Invoke<Wry>) -> bool {
-    if let Some(input) = input_of_command(invoke.message.command()) {
+    if let Some(input) = input_of_command(invoke.message.command(), invoke.message.payload()) {
         let inputs = invoke
             .message
             .webview_ref()
@@ -65,10 +66,16 @@ fn verb_of_command(command: &str) -> Option<&'static str> {
         .find(|verb| verb.replacen('.', "_", 1) == command)
 }
 
-/// Returns the input of a command of the main window. These commands are no verbs, because a hub
-/// has no window.
-fn input_of_command(command: &str) -> Option<Input> {
+/// Returns the input of a command about the windows, or `None` if there is no such command or its
+/// arguments are malformed. These commands are no verbs, because a hub has no window.
+fn input_of_command(command: &str, payload: &InvokeBody) -> Option<Input> {
+    let argument = |name| match payload {
+        InvokeBody::Json(arguments) => arguments.get(name),
+        InvokeBody::Raw(_) => None,
+    };
     match command {
+        "approvals_shown" => argument("shown")?.as_bool().map(Input::ApprovalsShown),
+        "popup_measured" => argument("height")?.as_f64().map(Input::PopupMeasured),
         "close_asked" => Some(Input::CloseQuestionShown),
         "window_minimize" => Some(Input::MinimizeChosen),
         "app_quit" => Some(Input::Quit),

@@ -18,6 +18,7 @@ mod ipc;
 mod missed;
 mod notifications;
 mod overview;
+mod popup_place;
 mod shortcut;
 mod summary;
 mod texts;
@@ -109,6 +110,7 @@ fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<Ap
         .invoke_handler(ipc::handle)
         .on_window_event(windows::on_window_event)
         .manage(windows::WebviewFolder(args.data_dir().join("webview")))
+        .manage(windows::Popup::new())
         .manage(WindowState::load(args.data_dir()));
     builder = builder.plugin(tauri_plugin_notification::init());
     // On Linux, the plugin tells instances of the app apart by their D-Bus ids. Elsewhere it
@@ -168,6 +170,16 @@ fn run_event_loop(app: App, backend: Backend, start: Startup, runtime: &Runtime)
                 let _ = inputs.send(Input::PopupFocused(focused));
             }
         }
+        RunEvent::WindowEvent { label, event, .. } if label == windows::MAIN => match event {
+            WindowEvent::Focused(focused) => {
+                let _ = inputs.send(Input::MainFocused(focused));
+            }
+            WindowEvent::Destroyed => {
+                let _ = inputs.send(Input::MainFocused(false));
+                let _ = inputs.send(Input::ApprovalsShown(false));
+            }
+            _ => {}
+        },
         // The app keeps running without a window, and ends with the exit code that `on_ready`
         // passes.
         RunEvent::ExitRequested {

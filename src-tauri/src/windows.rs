@@ -2,15 +2,21 @@
 //! because a web view takes some 150 MiB. The popup is kept ready, so that it can show a waiting
 //! call at once.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use serde_json::Value;
 use tauri::{
-    AppHandle, Manager, PhysicalPosition, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
-    Window, WindowEvent,
+    AppHandle, Manager, PhysicalPosition, PhysicalSize, Url, WebviewUrl, WebviewWindow,
+    WebviewWindowBuilder, Window, WindowEvent,
 };
 
 use crate::{
+    display,
+    popup_place::{self, Screen, choose_screen},
     texts,
     window_state::{self, MIN_SIZE},
 };
@@ -18,10 +24,39 @@ use crate::{
 pub(crate) const MAIN: &str = "main";
 pub(crate) const POPUP: &str = "popup";
 
-/// The width and height of the popup, and its distance from the edges of the screen, in logical
-/// pixels.
-const POPUP_SIZE: (f64, f64) = (460.0, 700.0);
-const MARGIN: f64 = 16.0;
+/// How long a popup that opens by itself waits for the height of its new content, so that it
+/// appears with its final size.
+const MEASURE_WITHIN: Duration = Duration::from_millis(100);
+
+/// The state of the popup. It is managed by the app.
+pub(crate) struct Popup(Mutex<PopupState>);
+
+struct PopupState {
+    /// The height of the content, in logical pixels.
+    content: f64,
+    /// Whether the popup appears as soon as the height of its content is known.
+    is_awaited: bool,
+}
+
+impl Popup {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(PopupState {
+            content: popup_place::MAX_HEIGHT,
+            is_awaited: false,
+        }))
+    }
+
+    fn of(app: &AppHandle) -> MutexGuard<'_, PopupState> {
+        let popup = app.state::<Self>().inner();
+        popup.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether the popup was to appear as soon as the height of its content is known, and
+    /// sets whether it is now.
+    fn set_awaited(app: &AppHandle, is_awaited: bool) -> bool {
+        std::mem::replace(&mut Self::of(app).is_awaited, is_awaited)
+    }
+}
 
 /// The folder for the caches and storage of the web views. It is managed by the app, and lies in the
 /// data folder, so that nothing else remains after the app is removed.
@@ -114,8 +149,8 @@ pub(crate) fn create_popup(app: &AppHandle) -> tauri::Result<()> {
         .data_directory(WebviewFolder::of(app))
         .on_navigation(is_ours)
         .title(texts::CALL_WAITS)
-        .inner_size(POPUP_SIZE.0, POPUP_SIZE.1)
-        .min_inner_size(POPUP_SIZE.0, POPUP_SIZE.1)
+        .inner_size(popup_place::WIDTH, popup_place::MAX_HEIGHT)
+        .min_inner_size(popup_place::WIDTH, popup_place::MIN_HEIGHT)
         .always_on_top(true)
         .visible_on_all_workspaces(true)
         .skip_taskbar(true)
@@ -159,44 +194,134 @@ fn leave_focus_when_shown(_: &WebviewWindow) -> tauri::Result<()> {
     Ok(())
 }
 
+/// Shows the popup. If it opens by itself, it appears when [`fit_popup`] has been called for its new
+/// content, or after a moment. Runs on the main thread.
 pub(crate) fn show_popup(app: &AppHandle, focus: Focus) -> tauri::Result<()> {
     let Some(popup) = app.get_webview_window(POPUP) else {
         return Ok(());
     };
-    if !popup.is_visible()? {
-        position_popup(&popup)?;
-        popup.show()?;
-    }
     match focus {
+        Focus::Leave if !popup.is_visible()? => {
+            if !Popup::set_awaited(app, true) {
+                show_popup_soon(app.clone());
+            }
+            Ok(())
+        }
         Focus::Leave => Ok(()),
-        Focus::Take => popup.set_focus(),
+        Focus::Take => {
+            Popup::set_awaited(app, false);
+            appear(&popup)?;
+            popup.set_focus()
+        }
     }
 }
 
-/// Moves the popup near the top right of the screen, as desktops place notifications. A Wayland
-/// compositor ignores this position.
-fn position_popup(popup: &WebviewWindow) -> tauri::Result<()> {
-    let Some(monitor) = popup.primary_monitor()?.or(popup.current_monitor()?) else {
+/// Shows the awaited popup after [`MEASURE_WITHIN`], even if its content was not measured.
+fn show_popup_soon(app: AppHandle) {
+    tauri::async_runtime::spawn(async move {
+        tokio::time::sleep(MEASURE_WITHIN).await;
+        let on_main = app.clone();
+        let shown = app.run_on_main_thread(move || {
+            if let Err(error) = show_awaited_popup(&on_main) {
+                tracing::warn!(%error, "the popup cannot be shown");
+            }
+        });
+        if let Err(error) = shown {
+            tracing::warn!(%error, "the popup cannot be shown");
+        }
+    });
+}
+
+fn show_awaited_popup(app: &AppHandle) -> tauri::Result<()> {
+    match app.get_webview_window(POPUP) {
+        Some(popup) if Popup::set_awaited(app, false) => appear(&popup),
+        _ => Ok(()),
+    }
+}
+
+/// Gives the popup its size and place, and shows it, if it is hidden. A Wayland compositor ignores
+/// the place.
+fn appear(popup: &WebviewWindow) -> tauri::Result<()> {
+    if popup.is_visible()? {
+        return Ok(());
+    }
+    let app = popup.app_handle();
+    let main_window = match app.get_webview_window(MAIN) {
+        Some(main) if main.is_visible()? => Some(center(&main)?),
+        _ => None,
+    };
+    // On Wayland, no app learns where the pointer is.
+    let pointer = if display::is_wayland() {
+        None
+    } else {
+        app.cursor_position().ok()
+    };
+    if let Some(screen) = find_screen(app, pointer, main_window)? {
+        let size = screen.size(Popup::of(app).content);
+        let width = popup.outer_size()?.width.max(size.width);
+        popup.set_position(screen.first_place(width))?;
+        popup.set_size(size)?;
+    }
+    popup.show()
+}
+
+/// Makes the popup as high as its content, which has this height in logical pixels. The page of the
+/// popup does not ask for it while the pointer is over the popup. Runs on the main thread.
+pub(crate) fn fit_popup(app: &AppHandle, content: f64) -> tauri::Result<()> {
+    Popup::of(app).content = content;
+    show_awaited_popup(app)?;
+    let Some(popup) = app.get_webview_window(POPUP) else {
         return Ok(());
     };
-    let (area, scale) = (monitor.work_area(), monitor.scale_factor());
-    let width = popup
-        .outer_size()?
-        .width
-        .max(pixels(POPUP_SIZE.0, scale).unsigned_abs());
-    let right = area.position.x.saturating_add_unsigned(area.size.width);
-    let x = right.saturating_sub_unsigned(width) - pixels(MARGIN, scale);
-    popup.set_position(PhysicalPosition::new(
-        x.max(area.position.x),
-        area.position.y + pixels(MARGIN, scale),
+    if !popup.is_visible()? {
+        return Ok(());
+    }
+    let Some(screen) = find_screen(app, Some(center(&popup)?), None)? else {
+        return Ok(());
+    };
+    let (size, inner, outer) = (
+        screen.size(content),
+        popup.inner_size()?,
+        popup.outer_size()?,
+    );
+    // A popup that a person has made wider stays so.
+    let size = PhysicalSize::new(size.width.max(inner.width), size.height);
+    if size != inner {
+        popup.set_size(size)?;
+    }
+    let framed = PhysicalSize::new(
+        size.width + outer.width.saturating_sub(inner.width),
+        size.height + outer.height.saturating_sub(inner.height),
+    );
+    let place = popup.outer_position()?;
+    let within = screen.place_within(place, framed);
+    if within != place {
+        popup.set_position(within)?;
+    }
+    Ok(())
+}
+
+fn find_screen(
+    app: &AppHandle,
+    first: Option<PhysicalPosition<f64>>,
+    second: Option<PhysicalPosition<f64>>,
+) -> tauri::Result<Option<Screen>> {
+    let screens: Vec<Screen> = app.available_monitors()?.iter().map(Screen::from).collect();
+    let primary = app.primary_monitor()?.as_ref().map(Screen::from);
+    Ok(choose_screen(&screens, first, second, primary))
+}
+
+/// Returns the center of a window.
+fn center(window: &WebviewWindow) -> tauri::Result<PhysicalPosition<f64>> {
+    let (place, size) = (window.outer_position()?, window.outer_size()?);
+    Ok(PhysicalPosition::new(
+        f64::from(place.x) + f64::from(size.width) / 2.0,
+        f64::from(place.y) + f64::from(size.height) / 2.0,
     ))
 }
 
-fn pixels(logical: f64, scale: f64) -> i32 {
-    (logical * scale) as i32
-}
-
 pub(crate) fn hide_popup(app: &AppHandle) -> tauri::Result<()> {
+    Popup::set_awaited(app, false);
     app.get_webview_window(POPUP)
         .map_or(Ok(()), |popup| popup.hide())
 }

@@ -392,6 +392,88 @@ fn a_held_enter_key_decides_nothing_and_the_keyboard_can_decide() {
 }
 
 #[test]
+fn the_popup_is_as_high_as_its_content_and_stays_away_from_the_approvals_screen() {
+    let desktop = DesktopSession::new();
+    let prompt = PromptFixture::with_approval_timeout(&desktop, 600);
+    let (app, driver) = (&prompt.app, &prompt.app.driver);
+    let (client, _) = prompt.add_client("fitter");
+    // Scripts of the driver do not move the pointer, which therefore is not over the popup.
+    let click = |part: &str| {
+        driver.wait_until_enabled(part);
+        driver.run_script(&format!(
+            "document.querySelector('[data-testid={part}]').click()"
+        ));
+    };
+    let heights = || {
+        let script = "const main = document.querySelector('main'); main.style.height = 'auto'; \
+            const content = Math.ceil(main.getBoundingClientRect().height); main.style.height = ''; \
+            return [window.innerHeight, content]";
+        let heights = driver.run_script(script);
+        (heights[0].as_u64(), heights[1].as_u64())
+    };
+    let members = |count: usize| {
+        let members: Vec<_> = (0..count).map(|n| format!(r#""member{n}":{n}"#)).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    let mut shown = Vec::new();
+    for count in [1, 10] {
+        let arguments = members(count);
+        let call = prompt.begin_call(&client, "fitter", &arguments);
+        driver.wait_for_text("arguments", &format!("member{}", count - 1));
+        let height = wait_until("the popup fits its content", || {
+            let (window, content) = heights();
+            some_if(window == content).and(window)
+        });
+        shown.push(height);
+        click("approve-once");
+        assert_ran(call, &arguments);
+        app.wait_until_popup_hides();
+    }
+    assert!(
+        shown[0] < shown[1] && shown[1] < 700,
+        "the height follows the content: {shown:?}"
+    );
+    let call = prompt.begin_call(&client, "fitter", &members(200));
+    driver.wait_for_text("arguments", "member199");
+    wait_until("the popup is as high as it may be", || {
+        let (window, content) = heights();
+        some_if(window > Some(shown[1]) && window <= Some(700) && window < content)
+    });
+    click("deny");
+    click("deny-confirm");
+    assert!(call.join().expect("the call ends").is_error());
+    app.wait_until_popup_hides();
+
+    desktop.tray.click("Open Drawbridge");
+    app.switch_to_main();
+    driver.click("nav-approvals");
+    wait_until("the main window has the focus", || {
+        some_if(driver.run_script("return document.hasFocus()") == true)
+    });
+    let calls = ["first", "second"].map(|name| {
+        let call = client.spawn_call("probe__echo", &format!(r#"{{"{name}":1}}"#));
+        app.switch_to_main();
+        driver.wait_for_text("approval-card", name);
+        driver.switch_to_window("the popup", |url| url.contains("#/popup"));
+        driver.wait_for("approval-card");
+        assert!(!driver.is_visible(), "the popup stays hidden");
+        app.switch_to_main();
+        driver.click("nav-servers");
+        app.switch_to_popup();
+        app.switch_to_main();
+        driver.click("nav-approvals");
+        app.wait_until_popup_hides();
+        app.switch_to_main();
+        driver.click("deny");
+        driver.click("deny-confirm");
+        call
+    });
+    for call in calls {
+        assert!(call.join().expect("the call ends").is_error());
+    }
+}
+
+#[test]
 fn a_hundred_calls_share_one_window_and_are_decided_together() {
     let desktop = DesktopSession::new();
     let prompt = PromptFixture::with_approval_timeout(&desktop, 600);

@@ -39,6 +39,7 @@ enum Effect {
     AskedBeforeClose,
     PopupShown(Focus),
     PopupHidden,
+    PopupFitted(f64),
     /// The title of the notification, or `None` if the notification was withdrawn.
     Notified(Option<String>),
     Decided(String, Verdict),
@@ -95,6 +96,9 @@ impl DesktopActions for FakeDesktop {
     }
     fn hide_popup(&self) {
         self.record(Effect::PopupHidden);
+    }
+    fn fit_popup(&self, content: f64) {
+        self.record(Effect::PopupFitted(content));
     }
     fn notify(&self, notice: Option<&Notice>) {
         self.record(Effect::Notified(notice.map(|notice| notice.title.clone())));
@@ -313,6 +317,66 @@ async fn a_call_that_asks_shows_the_popup_without_taking_the_focus() {
             notified(ONE),
             Effect::Tray(TrayState::Waiting)
         ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_popup_stays_hidden_while_the_person_looks_at_the_approvals() {
+    let app = App::start(true).await;
+    assert_eq!(app.send_input(Input::ApprovalsShown(true)).await, []);
+    assert_eq!(app.send_input(Input::MainFocused(true)).await, []);
+    assert_eq!(
+        app.send_event(requested("1")).await,
+        [event_sent(requested("1")), Effect::Tray(TrayState::Waiting)],
+        "neither the popup nor a notification tells of what is on the screen"
+    );
+    assert_eq!(
+        app.send_input(Input::MainFocused(false)).await,
+        [Effect::PopupShown(Focus::Leave)],
+        "the person looks elsewhere while a call waits"
+    );
+    assert_eq!(
+        app.send_input(Input::MainFocused(true)).await,
+        [Effect::PopupHidden]
+    );
+    assert_eq!(
+        app.send_input(Input::ApprovalsShown(false)).await,
+        [Effect::PopupShown(Focus::Leave)],
+        "the main window shows another screen"
+    );
+    app.send_input(Input::ApprovalsShown(true)).await;
+    assert_eq!(
+        app.send_event(ended("1")).await,
+        [
+            event_sent(ended("1")),
+            Effect::PopupHidden,
+            Effect::Tray(TrayState::Idle)
+        ]
+    );
+    assert_eq!(
+        app.send_input(Input::MainFocused(false)).await,
+        [],
+        "no call waits"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_approvals_screen_replaces_the_popup_and_its_notification() {
+    let app = App::start(true).await;
+    app.send_event(requested("1")).await;
+    app.send_input(Input::MainFocused(true)).await;
+    assert_eq!(
+        app.send_input(Input::ApprovalsShown(true)).await,
+        [Effect::PopupHidden, Effect::Notified(None)]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_popup_gets_the_height_of_its_content() {
+    let app = App::start(true).await;
+    assert_eq!(
+        app.send_input(Input::PopupMeasured(321.0)).await,
+        [Effect::PopupFitted(321.0)]
     );
 }
 

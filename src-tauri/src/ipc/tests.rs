@@ -2,7 +2,7 @@ use drawbridge_hub::api::{NAMES, approvals::PreviewVerdict};
 use serde_json::json;
 use tauri::ipc::InvokeBody;
 
-use super::{input_of_command, read_params, verb_of_command};
+use super::{Input, input_of_command, read_params, verb_of_command};
 
 const PERMISSIONS: &str = include_str!(concat!(env!("OUT_DIR"), "/permissions/app.toml"));
 const MAIN: &str = include_str!("../../capabilities/main.json");
@@ -34,9 +34,18 @@ fn the_main_window_may_use_the_command_of_every_verb() {
 #[test]
 fn only_the_main_window_may_minimize_itself_and_quit_the_app() {
     let commands = allowed_by("allow-window");
-    assert_eq!(commands, ["close_asked", "window_minimize", "app_quit"]);
+    assert_eq!(
+        commands,
+        [
+            "close_asked",
+            "window_minimize",
+            "app_quit",
+            "approvals_shown"
+        ]
+    );
+    let payload = InvokeBody::Json(json!({ "shown": true }));
     assert!(commands.into_iter().all(|command| {
-        input_of_command(command).is_some() && verb_of_command(command).is_none()
+        input_of_command(command, &payload).is_some() && verb_of_command(command).is_none()
     }));
     let main: serde_json::Value = serde_json::from_str(MAIN).expect("a capability is JSON");
     assert_eq!(main["windows"], json!(["main"]));
@@ -51,7 +60,7 @@ fn only_the_main_window_may_minimize_itself_and_quit_the_app() {
 fn the_popup_may_only_see_and_decide_approvals() {
     // Previewing a verdict and reading the state of the drawbridge change nothing. Opening the URL
     // of a server's request decides that request.
-    let allowed = [
+    let verbs = [
         "approvals_list",
         "approvals_show",
         "approvals_decide",
@@ -59,9 +68,10 @@ fn the_popup_may_only_see_and_decide_approvals() {
         "approvals_open_url",
         "drawbridge_show",
     ];
-    assert_eq!(allowed_by("allow-popup"), allowed);
+    let allowed = allowed_by("allow-popup");
+    assert_eq!(allowed, [&verbs[..], &["popup_measured"]].concat());
     assert!(
-        allowed
+        verbs
             .into_iter()
             .all(|command| verb_of_command(command).is_some())
     );
@@ -75,6 +85,22 @@ fn the_popup_may_only_see_and_decide_approvals() {
             "allow-popup"
         ])
     );
+}
+
+#[test]
+fn the_popup_tells_the_height_of_its_content() {
+    let input = |payload| input_of_command("popup_measured", &InvokeBody::Json(payload));
+    assert!(matches!(
+        input(json!({ "height": 412.5 })),
+        Some(Input::PopupMeasured(412.5))
+    ));
+    for malformed in [
+        json!({}),
+        json!({ "height": "412" }),
+        json!({ "height": null }),
+    ] {
+        assert!(input(malformed.clone()).is_none(), "{malformed}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ export type * from "./bindings";
 
 export type Verb = keyof Verbs;
 
-/** The desktop app around the main window. */
+/** The desktop app around the main window and the popup. */
 export interface DesktopShell {
   /**
    * Calls `ask` when the person closes the window on a desktop without a tray. `endsHub` says
@@ -18,6 +18,10 @@ export interface DesktopShell {
   onCloseRequested(ask: (endsHub: boolean) => void): () => void;
   minimize(): Promise<void>;
   quit(): Promise<void>;
+  /** Tells whether the main window shows the Approvals screen. The popup then stays hidden. */
+  showsApprovals(shown: boolean): Promise<void>;
+  /** Makes the popup as high as its content, which has this height in CSS pixels, within bounds. */
+  fitPopup(height: number): Promise<void>;
 }
 
 /** The sign-in of this browser. */

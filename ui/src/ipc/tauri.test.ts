@@ -50,5 +50,9 @@ describe("the hub in the tray app", () => {
     expect(handler).toHaveBeenCalledWith("window_minimize", {});
     await desktop?.quit();
     expect(handler).toHaveBeenCalledWith("app_quit", {});
+    await desktop?.showsApprovals(true);
+    expect(handler).toHaveBeenCalledWith("approvals_shown", { shown: true });
+    await desktop?.fitPopup(321);
+    expect(handler).toHaveBeenCalledWith("popup_measured", { height: 321 });
   });
 });

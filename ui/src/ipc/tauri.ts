@@ -33,6 +33,8 @@ const desktop: DesktopShell = {
   },
   minimize: () => run("window_minimize"),
   quit: () => run("app_quit"),
+  showsApprovals: (shown) => run("approvals_shown", { shown }),
+  fitPopup: (height) => run("popup_measured", { height }),
 };
 
 /** Runs a command of the app. */

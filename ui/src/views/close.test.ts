@@ -1,26 +1,10 @@
 import { screen } from "@testing-library/svelte";
-import { describe, expect, it, vi } from "vitest";
-import { IpcError, type DesktopShell } from "../ipc";
+import { describe, expect, it } from "vitest";
+import { IpcError } from "../ipc";
 import { open, advanceTime, user, withFakeTime } from "../test/app";
+import { FakeDesktop } from "../test/desktop";
 
 withFakeTime();
-
-/** A desktop without a tray. */
-class FakeDesktop implements DesktopShell {
-  minimize = vi.fn(() => Promise.resolve());
-  quit = vi.fn(() => Promise.resolve());
-  private ask: ((endsHub: boolean) => void) | null = null;
-
-  onCloseRequested(ask: (endsHub: boolean) => void): () => void {
-    this.ask = ask;
-    return () => (this.ask = null);
-  }
-
-  async close(endsHub = true): Promise<void> {
-    this.ask?.(endsHub);
-    await advanceTime(1);
-  }
-}
 
 async function openOnDesktop(): Promise<FakeDesktop> {
   const desktop = new FakeDesktop();
