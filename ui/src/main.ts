@@ -1,6 +1,7 @@
 import { mount } from "svelte";
 import App from "./App.svelte";
 import { connect } from "./ipc";
+import "./kit/fonts.css";
 import "./kit/tokens.css";
 import "./kit/base.css";
 import { followTextSize } from "./kit/textSize";
