@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatAgo, formatTimeLeft, formatMoment, formatDuration } from "./time";
+import { formatAgo, formatExact, formatTimeLeft, formatMoment, formatDuration } from "./time";
 
 const now = new Date(2026, 10, 21, 12, 0, 0).getTime();
 
@@ -9,14 +9,19 @@ describe("formatted times", () => {
     [42, "42 s ago"],
     [125, "2 min ago"],
     [7300, "2 h ago"],
-    [90_000, "yesterday"],
-    [9 * 86_400, "12 Nov"],
-  ])("shows %d seconds ago as %j", (seconds, words) => {
+    [90_000, "yesterday, 11:00"],
+    [47 * 3600, "19 Nov, 13:00"],
+    [9 * 86_400, "12 Nov, 12:00"],
+    [365 * 86_400, "21 Nov 2025, 12:00"],
+    [-42, "in 42 s"],
+    [-125, "in 2 min"],
+    [-90_000, "22 Nov, 13:00"],
+  ])("shows a moment %d seconds ago as %j", (seconds, words) => {
     expect(formatAgo(now - seconds * 1000, now)).toBe(words);
   });
 
-  it("treats the future as now", () => {
-    expect(formatAgo(now + 60_000, now)).toBe("just now");
+  it("shows the date and the time to the second, on 24 hours", () => {
+    expect(formatExact(new Date(2026, 10, 21, 16, 5, 9).getTime())).toBe("21 Nov 2026, 16:05:09");
   });
 
   it.each([

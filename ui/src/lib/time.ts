@@ -4,16 +4,25 @@ import { texts } from "../texts";
 
 const t = texts.kit.time;
 
-/** Returns the age of a moment: "just now", "2 min ago", "3 h ago", "yesterday", "12 Nov". */
+/**
+ * Returns a moment, relative to now: "just now", "2 min ago", "3 h ago", "in 5 min". From a day on,
+ * it is the day with the time: "yesterday, 14:05", "12 Nov, 14:05", "12 Nov 2025, 14:05".
+ */
 export function formatAgo(at: number, now: number): string {
-  const seconds = Math.max(0, Math.round((now - at) / 1000));
+  const relative = now < at ? t.in : t.ago;
+  const seconds = Math.round(Math.abs(now - at) / 1000);
   if (seconds < 10) return t.justNow;
-  if (seconds < 60) return t.ago(t.seconds(seconds));
+  if (seconds < 60) return relative(t.seconds(seconds));
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return t.ago(t.minutes(minutes));
+  if (minutes < 60) return relative(t.minutes(minutes));
   const hours = Math.floor(minutes / 60);
-  if (hours < 24) return t.ago(t.hours(hours));
-  return hours < 48 ? t.yesterday : formatDay(at);
+  if (hours < 24) return relative(t.hours(hours));
+  const yesterday = new Date(now);
+  yesterday.setDate(yesterday.getDate() - 1);
+  const time = formatClockTime(at).slice(0, 5);
+  if (yesterday.toDateString() === new Date(at).toDateString()) return `${t.yesterday}, ${time}`;
+  const isThisYear = new Date(at).getFullYear() === new Date(now).getFullYear();
+  return `${isThisYear ? formatDay(at) : formatDate(at)}, ${time}`;
 }
 
 /** Returns the time left, rounded up: "12 min left". */
@@ -61,8 +70,25 @@ export function formatMoment(at: number, now: number): string {
     : `${formatDay(at)}, ${formatClockTime(at)}`;
 }
 
+/** Returns the date and the time, to the second: "12 Nov 2026, 14:05:00". */
+export function formatExact(at: number): string {
+  return `${formatDate(at)}, ${formatClockTime(at)}`;
+}
+
+const DAY_FORMAT = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const DATE_FORMAT = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+});
+
 export function formatDay(at: number): string {
-  return new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" }).format(at);
+  return DAY_FORMAT.format(at);
+}
+
+/** Returns the date with the year: "12 Nov 2026". */
+export function formatDate(at: number): string {
+  return DATE_FORMAT.format(at);
 }
 
 const DAY_MS = 24 * 3_600_000;

@@ -16,7 +16,6 @@ import type {
   RuleSpec,
   ServerState,
 } from "../ipc";
-import { formatClockTime, formatDay } from "../lib/time";
 import { texts } from "../texts";
 
 const t = texts.state;
@@ -210,7 +209,8 @@ export function describeMatches({ matched, examined, unknown }: DryRun): string 
 /** A past call in one line. */
 export interface MatchRow extends Label {
   id: string;
-  when: string;
+  /** Milliseconds since 1970. */
+  at: number;
   text: string;
 }
 
@@ -218,7 +218,7 @@ export function matchRows({ newest }: DryRun): MatchRow[] {
   return newest.map((call) => ({
     ...DECISION[call.decision],
     id: call.id,
-    when: `${formatDay(call.at)}, ${formatClockTime(call.at)}`,
+    at: call.at,
     text: describePastCall(call),
   }));
 }

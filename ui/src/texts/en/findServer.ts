@@ -45,7 +45,7 @@ export const findServer = {
     loading: "Reading the entry of the registry…",
     publisher: "Publisher",
     version: "Version",
-    updated: "Updated",
+    updated: (ago: string) => `updated ${ago}`,
     source: "Source code",
     website: "Website",
     copyUrl: (label: string) => `Copy the address: ${label}`,

@@ -94,6 +94,7 @@ export const kit = {
     justNow: "just now",
     yesterday: "yesterday",
     ago: (duration: string) => `${duration} ago`,
+    in: (duration: string) => `in ${duration}`,
     left: (duration: string) => `${duration} left`,
     milliseconds: (count: number) => `${count} ms`,
     seconds: (count: number | string) => `${count} s`,

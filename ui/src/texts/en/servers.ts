@@ -298,8 +298,8 @@ export const servers = {
   accessReport: {
     nothingYet: "Nothing is recorded yet. Drawbridge records the next run.",
     cannotRecord: "Only local servers on Linux can be recorded.",
-    run: (at: string, sandboxed: boolean, inProgress: boolean, current: boolean) =>
-      `Run of ${at} ${sandboxed ? "in its sandbox" : "without a sandbox"}${inProgress ? ", still in progress" : current ? "" : ", before the server was changed"}`,
+    run: (ago: string, sandboxed: boolean, inProgress: boolean, current: boolean) =>
+      `Recorded ${ago} ${sandboxed ? "in its sandbox" : "without a sandbox"}${inProgress ? ", still in progress" : current ? "" : ", before the server was changed"}`,
     record: "Record what it uses",
     recordHint: "Restarts the server, and records which files, addresses and programs it uses.",
     unavailable: "The run could not be recorded: ",
@@ -542,8 +542,7 @@ export const servers = {
     offered: "offered now",
     notAccepted: "not accepted",
     seen: (firstSeen: string) => `first seen ${firstSeen}`,
-    seenAndAccepted: (firstSeen: string, accepted: string) =>
-      `first seen ${firstSeen}, accepted ${accepted}`,
+    thenAccepted: (accepted: string) => `, accepted ${accepted}`,
   },
 
   waitingDefinitions: {

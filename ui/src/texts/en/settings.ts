@@ -25,8 +25,10 @@ export const settings = {
     listLabel: "Signed-in browsers",
     unnamed: "An unnamed browser",
     current: "this browser",
-    times: (address: string, signedIn: string, lastUsed: string, expires: string) =>
-      `At ${address}. Signed in ${signedIn}, last used ${lastUsed}, until ${expires}.`,
+    address: (address: string) => `At ${address}.`,
+    signedIn: (ago: string) => `Signed in ${ago}.`,
+    lastUsed: (ago: string) => `Last used ${ago}.`,
+    expires: (moment: string) => `Signed out ${moment}.`,
     signOut: "Sign out",
     signOutOf: (browser: string) => `Sign out ${browser}`,
     signOutAll: "Sign out all browsers",
