@@ -181,7 +181,12 @@ fn visit_dialogs() -> Vec<Value> {
         json!({"do": "click", "part": "env-add"}),
     ];
     steps.extend(check_sizes("a filled form"));
-    steps.push(json!({"do": "open_route", "hash": "#/overview"}));
+    steps.extend([
+        json!({"do": "press_key", "key": "Escape"}),
+        json!({"do": "wait_for_text", "part": "confirm-dialog", "text": "Discard changes?"}),
+        json!({"do": "click", "part": "confirm"}),
+        json!({"do": "wait_until_gone", "part": "server-name"}),
+    ]);
     for theme in ["light", "dark"] {
         steps.push(json!({"do": "set_theme", "theme": theme}));
         for (screen, opener, part) in DIALOGS {

@@ -13,6 +13,12 @@ export const kit = {
     none: "–",
   },
   cancel: "Cancel",
+  discard: {
+    title: "Discard changes?",
+    text: "The changes in this form are not saved.",
+    action: "Discard changes",
+    cancel: "Keep editing",
+  },
   close: "Close",
   back: "Back",
   tryAgain: "Try again",
