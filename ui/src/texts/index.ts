@@ -26,6 +26,7 @@ import { secrets } from "./en/secrets";
 import { servers } from "./en/servers";
 import { settings } from "./en/settings";
 import { shell } from "./en/shell";
+import { shortcuts } from "./en/shortcuts";
 import { state } from "./en/state";
 
 export const en = {
@@ -53,6 +54,7 @@ export const en = {
   folders,
   settings,
   shell,
+  shortcuts,
   state,
 };
 
