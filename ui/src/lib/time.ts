@@ -86,6 +86,17 @@ export function formatDay(at: number): string {
   return DAY_FORMAT.format(at);
 }
 
+const UTC_DAY_FORMAT = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  timeZone: "UTC",
+});
+
+/** Returns a day that the hub counts in UTC. */
+export function formatUtcDay(at: number): string {
+  return UTC_DAY_FORMAT.format(at);
+}
+
 /** Returns the date with the year: "12 Nov 2026". */
 export function formatDate(at: number): string {
   return DATE_FORMAT.format(at);

@@ -434,6 +434,11 @@ describe("how often a person is asked", () => {
         "row",
       ),
     ).toHaveLength(15);
+    const chart = within(panel).getByTestId("policy-chart");
+    for (const kind of ["Approved", "Denied", "Missed"]) expect(chart.textContent).toContain(kind);
+    const table = within(chart).getByRole("button", { name: "Table: Approval requests per day" });
+    await user.click(table);
+    expect(table.getAttribute("aria-pressed")).toBe("true");
   });
 
   it("suggests rules, each added by one click", async () => {

@@ -2,11 +2,6 @@
 
 import type { DayStats } from "../../ipc";
 
-/** Returns the number of approval requests on a day. */
-export function countRequests({ approved, denied, missed }: DayStats): number {
-  return approved + denied + missed;
-}
-
 export interface Rates {
   /** Approval requests per day, such as "4.0". */
   perDay: string;
@@ -15,7 +10,7 @@ export interface Rates {
 }
 
 export function computeRates(days: DayStats[]): Rates {
-  const requests = days.reduce((sum, day) => sum + countRequests(day), 0);
+  const requests = days.reduce((sum, day) => sum + day.approved + day.denied + day.missed, 0);
   const approved = days.reduce((sum, day) => sum + day.approved, 0);
   if (requests === 0) return { perDay: "0", approved: "–" };
   const perDay = requests / days.length;

@@ -61,13 +61,9 @@ export const overview = {
   time: "Time",
   emptyTitle: "No calls in this period.",
   emptyHint: "Choose a longer period, or ask one of your clients to use a tool.",
-  callsChart: (count: string) => `Calls: ${count}`,
   errorsChart: (count: string) => `Errors: ${count}`,
   errorsSeries: "Errors",
-  latencyChart: (p50: string, p95: string) => `Latency: half within ${p50}, 95 % within ${p95}`,
   latencyOfGroups: "Latency: 95 % within",
-  askedChart: (count: string) => `Approvals: ${count} asked`,
-  tokensChart: (count: string) => `Tokens: about ${count}`,
   partial: "There were too many calls to count all of them. Older ones are missing here.",
   showCalls: "Show calls",
 };

@@ -99,9 +99,6 @@ export const policy = {
     denied: "Denied",
     missed: "Missed",
     day: "Day",
-    dayDetails: (day: string, approved: number, denied: number, missed: number) =>
-      `${day}: ${approved} approved, ${denied} denied, ${missed} missed`,
-    maximumPerDay: (count: number) => `maximum per day: ${count}`,
     suggestedRules: "Suggested rules",
     suggestionReason: (approved: number, matched: number) =>
       `You approved ${plural(approved, "call")} that this rule matches. It would have matched ${plural(matched, "past call")} in all.`,
