@@ -62,8 +62,8 @@ fn a_hook_is_added_tried_and_removed_on_the_screen() {
         steps::press_key("Escape"),
         click("hook-enabled"),
         click("hook-remove"),
-        wait_for("confirm"),
-        click("confirm"),
+        wait_for("removal-now"),
+        click("removal-now"),
         wait_for("hooks-empty"),
     ]);
     let link = create_login_link(&desktop);

@@ -2,6 +2,7 @@
 
 import type { Event, Hook, HookEvent, HookRun, HookSample, HookTrial, HookView, Ipc } from "../ipc";
 import { Reloader } from "./reloader";
+import { Removals } from "./removals.svelte";
 
 /** The values of variables or headers that go to the secret store, by name. */
 export type HookSecretValues = Record<string, string>;
@@ -9,6 +10,16 @@ export type HookSecretValues = Record<string, string>;
 export class Hooks {
   list = $state.raw<HookView[]>([]);
   loaded = $state(false);
+  /** The removals that can still be undone. A hook does not run meanwhile. */
+  readonly removals = new Removals({
+    remove: (name) => this.remove(name),
+    disable: (name) => this.suspend(name),
+    enable: (name) => this.resume(name),
+  });
+  /** The hooks without those that are about to be removed. */
+  readonly shown = $derived(this.list.filter(({ name }) => !this.removals.ids.includes(name)));
+  /** The hooks that were switched off only because they are about to be removed. */
+  private readonly suspended = new Set<string>();
   private readonly reloader = new Reloader(() => this.read());
 
   constructor(private readonly ipc: Ipc) {}
@@ -32,9 +43,20 @@ export class Hooks {
     await this.load();
   }
 
-  async remove(name: string): Promise<void> {
+  private async remove(name: string): Promise<void> {
     await this.ipc.call("hooks.remove", { name });
+    this.suspended.delete(name);
     await this.load();
+  }
+
+  private async suspend(name: string): Promise<void> {
+    if (!this.list.some((hook) => hook.name === name && hook.enabled)) return;
+    await this.setEnabled(name, false);
+    this.suspended.add(name);
+  }
+
+  private async resume(name: string): Promise<void> {
+    if (this.suspended.delete(name)) await this.setEnabled(name, true);
   }
 
   async setEnabled(name: string, enabled: boolean): Promise<void> {
@@ -42,9 +64,10 @@ export class Hooks {
     await this.load();
   }
 
-  /** Moves a hook to a position, counted from 0. */
+  /** Moves a hook to the position of another shown hook, counted from 0. */
   async reorder(name: string, position: number): Promise<void> {
-    await this.ipc.call("hooks.reorder", { name, position });
+    const at = this.list.findIndex((hook) => hook === this.shown[position]);
+    await this.ipc.call("hooks.reorder", { name, position: at });
     await this.load();
   }
 

@@ -11,6 +11,7 @@ import type {
   MemoryEntry,
 } from "../ipc";
 import { Reloader } from "./reloader";
+import { Removals } from "./removals.svelte";
 
 /** The number of entries that are read at a time for the screen. */
 const PAGE_SIZE = 50;
@@ -27,6 +28,10 @@ export class Memory {
   entries = $state.raw<MemoryEntry[]>([]);
   categories = $state.raw<MemoryCategory[]>([]);
   loaded = $state(false);
+  /** The deletions that can still be undone. */
+  readonly removals = new Removals<number>({ remove: (id) => this.delete(id) });
+  /** The entries without those that are about to be deleted. */
+  readonly shown = $derived(this.entries.filter(({ id }) => !this.removals.ids.includes(id)));
   readonly users = $derived([...new Set(this.categories.map(({ user }) => user))]);
   private filter = $state.raw<MemoryFilter>({ user: "", category: "", query: "" });
   private next = $state.raw<MemoryCursor | null>(null);
@@ -81,7 +86,7 @@ export class Memory {
     await this.ipc.call("memory.edit", entry);
   }
 
-  async delete(id: number): Promise<void> {
+  private async delete(id: number): Promise<void> {
     await this.ipc.call("memory.delete", { ids: [id] });
   }
 

@@ -15,6 +15,7 @@ import type {
   RuleWarning,
 } from "../ipc";
 import { Reloader } from "./reloader";
+import { Removals } from "./removals.svelte";
 
 /** The defaults of a new installation, until the defaults are read. */
 const INITIAL_DEFAULTS: DefaultEffects = {
@@ -29,6 +30,16 @@ const INITIAL_DEFAULTS: DefaultEffects = {
 export class Policy {
   view = $state.raw<PolicyView>({ defaults: INITIAL_DEFAULTS, rules: [] });
   loaded = $state(false);
+  /** The deletions that can still be undone. A rule has no effect meanwhile. */
+  readonly removals = new Removals({
+    remove: (id) => this.deleteRule(id),
+    disable: (id) => this.suspend(id),
+    enable: (id) => this.resume(id),
+  });
+  /** The rules without those that are about to be deleted. */
+  readonly rules = $derived(this.view.rules.filter(({ id }) => !this.removals.ids.includes(id)));
+  /** The rules that were switched off only because they are about to be deleted. */
+  private readonly suspended = new Set<string>();
   private readonly reloader = new Reloader(() => this.read());
 
   constructor(private readonly ipc: Ipc) {}
@@ -62,9 +73,22 @@ export class Policy {
     await this.load();
   }
 
-  async deleteRule({ id }: RuleView): Promise<void> {
+  private async deleteRule(id: string): Promise<void> {
     await this.ipc.call("policy.delete_rule", { id });
+    this.suspended.delete(id);
     await this.load();
+  }
+
+  private async suspend(id: string): Promise<void> {
+    const rule = this.view.rules.find((one) => one.id === id);
+    if (!rule || rule.disabled) return;
+    await this.setEnabled(rule, false);
+    this.suspended.add(id);
+  }
+
+  private async resume(id: string): Promise<void> {
+    const rule = this.view.rules.find((one) => one.id === id);
+    if (rule && this.suspended.delete(id)) await this.setEnabled(rule, true);
   }
 
   async apply(preset: PolicyPreset): Promise<void> {

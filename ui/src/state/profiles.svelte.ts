@@ -2,10 +2,15 @@
 
 import type { Event, Ipc, Profile, ProfileView } from "../ipc";
 import { Reloader } from "./reloader";
+import { Removals } from "./removals.svelte";
 
 export class Profiles {
   list = $state.raw<ProfileView[]>([]);
   loaded = $state(false);
+  /** The removals that can still be undone. */
+  readonly removals = new Removals({ remove: (name) => this.remove(name) });
+  /** The profiles without those that are about to be removed. */
+  readonly shown = $derived(this.list.filter(({ name }) => !this.removals.ids.includes(name)));
   private readonly reloader = new Reloader(() => this.read());
 
   constructor(private readonly ipc: Ipc) {}

@@ -1,41 +1,80 @@
-/** Removals of servers that begin after a delay, so that a person can undo them. */
+/** Removals that begin after a delay, so that a person can undo them. */
 
 /** How long a removal can be undone, in milliseconds. */
 export const UNDO_MS = 10_000;
 
-export class Removals {
-  /** The servers that are about to be removed. */
-  ids = $state.raw<string[]>([]);
-  /** Why the latest removal failed. */
+interface Steps<Id> {
+  /** Removes an entry for good. */
+  remove: (id: Id) => Promise<void>;
+  /** Ends the effect of an entry at once, if it must not last until the entry is removed. */
+  disable?: (id: Id) => Promise<void>;
+  /** Undoes `disable`. */
+  enable?: (id: Id) => Promise<void>;
+}
+
+export class Removals<Id extends string | number = string> {
+  /** The entries that are about to be removed. */
+  ids = $state.raw<Id[]>([]);
+  /** Why the latest removal, or undoing it, failed. */
   error = $state<unknown>(null);
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly remove: (id: string) => Promise<void>) {}
+  constructor(private readonly steps: Steps<Id>) {}
 
-  /** Removes the servers after the delay. The delay of earlier removals begins again. */
-  schedule(ids: string[]): void {
+  /**
+   * Removes the entries after the delay. The delay of earlier removals begins again.
+   *
+   * Throws the error of an entry that cannot be disabled, and removes neither it nor later ones.
+   */
+  async schedule(ids: Id[]): Promise<void> {
     this.error = null;
-    this.ids = [...new Set([...this.ids, ...ids])];
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.finish(), UNDO_MS);
+    for (const id of ids) {
+      if (this.ids.includes(id)) continue;
+      // The entry disappears from its list before the hub answers.
+      this.ids = [...this.ids, id];
+      this.restart();
+      try {
+        await this.steps.disable?.(id);
+      } catch (thrown) {
+        this.drop(id);
+        throw thrown;
+      }
+    }
+    if (this.ids.length) this.restart();
   }
 
-  /** Keeps all servers that are about to be removed. */
-  undo(): void {
+  /** Keeps all entries that are about to be removed. */
+  async undo(): Promise<void> {
     clearTimeout(this.timer);
-    this.ids = [];
+    for (const id of this.ids) {
+      try {
+        await this.steps.enable?.(id);
+      } catch (thrown) {
+        this.error = thrown;
+      }
+      this.drop(id);
+    }
   }
 
-  /** Removes the servers now. A server that cannot be removed is listed again. */
+  /** Removes the entries now. An entry that cannot be removed is listed again. */
   async finish(): Promise<void> {
     clearTimeout(this.timer);
     for (const id of this.ids) {
       try {
-        await this.remove(id);
+        await this.steps.remove(id);
       } catch (thrown) {
         this.error = thrown;
       }
-      this.ids = this.ids.filter((other) => other !== id);
+      this.drop(id);
     }
+  }
+
+  private drop(id: Id): void {
+    this.ids = this.ids.filter((other) => other !== id);
+  }
+
+  private restart(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.finish(), UNDO_MS);
   }
 }

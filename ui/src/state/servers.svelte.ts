@@ -41,7 +41,7 @@ export class Servers {
   /** About how many tokens a model spends on all tools that clients list. */
   readonly contextTokens = $derived(this.list.reduce((sum, server) => sum + server.tokens, 0));
   /** The removals that can still be undone. */
-  readonly removals = new Removals((id) => this.remove(id));
+  readonly removals = new Removals({ remove: (id) => this.remove(id) });
   /** The servers without those that are about to be removed. */
   readonly shown = $derived(this.list.filter(({ id }) => !this.removals.ids.includes(id)));
   private readonly reloader = new Reloader(() => this.read());

@@ -21,6 +21,7 @@ import { palette } from "./en/palette";
 import { pairing } from "./en/pairing";
 import { policy } from "./en/policy";
 import { profiles } from "./en/profiles";
+import { removals } from "./en/removals";
 import { sampling } from "./en/sampling";
 import { secrets } from "./en/secrets";
 import { servers } from "./en/servers";
@@ -48,6 +49,7 @@ export const en = {
   palette,
   policy,
   profiles,
+  removals,
   sampling,
   secrets,
   servers,

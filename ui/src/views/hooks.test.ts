@@ -112,11 +112,21 @@ describe("a hook", () => {
     expect(screen.getByText(/never waits/)).toBeTruthy();
   });
 
-  it("is removed after a question", async () => {
+  it("stops at once, and is removed after ten seconds unless a person undoes it", async () => {
     const hub = await open("#/hooks");
-    await user.click(within(row("call-log")).getByTestId("hook-remove"));
+    const remove = async () => {
+      await user.click(within(row("call-log")).getByTestId("hook-remove"));
+      await advanceTime(1);
+    };
+    await remove();
+    expect(listParams(hub, "hooks.disable")).toEqual([{ name: "call-log" }]);
+    await user.click(screen.getByTestId("removal-undo"));
+    await advanceTime(20_000);
+    expect(listParams(hub, "hooks.enable")).toEqual([{ name: "call-log" }]);
     expect(listParams(hub, "hooks.remove")).toEqual([]);
-    await user.click(screen.getByRole("button", { name: "Remove hook" }));
+    await remove();
+    expect(document.querySelector('[data-hook="call-log"]')).toBeNull();
+    await user.click(screen.getByTestId("removal-now"));
     await advanceTime(1);
     expect(listParams(hub, "hooks.remove")).toEqual([{ name: "call-log" }]);
   });

@@ -62,7 +62,11 @@ describe("the memory", () => {
     expect(rows()[0]?.textContent).toContain("Likes coffee");
     await user.click(within(rows()[0] as HTMLElement).getByTestId("memory-delete"));
     expect(hub.memory).toHaveLength(6);
-    await user.click(screen.getByRole("button", { name: "Delete entry" }));
+    expect(ids()).toEqual([5, 4, 3, 2, 1]);
+    await user.click(screen.getByTestId("removal-undo"));
+    expect(ids()).toHaveLength(6);
+    await user.click(within(rows()[0] as HTMLElement).getByTestId("memory-delete"));
+    window.dispatchEvent(new Event("pagehide"));
     await advanceTime(1);
     expect(hub.memory).toHaveLength(5);
     expect(ids()).toEqual([5, 4, 3, 2, 1]);

@@ -24,13 +24,52 @@ describe("the list of rules", () => {
     expect(rows()[3]?.textContent).toContain("Suspended");
   });
 
-  it("deletes a rule", async () => {
+  it("switches a deleted rule off at once, and deletes it after ten seconds", async () => {
     const hub = await open("#/policy");
     const { id } = hub.rules[1] ?? {};
     await user.click(within(rows()[1] as HTMLElement).getByTestId("rule-delete"));
     await advanceTime(1);
-    expect(listParams(hub, "policy.delete_rule")).toEqual([{ id }]);
     expect(rows()).toHaveLength(3);
+    expect(hub.rules[1]).toMatchObject({ id, disabled: true });
+    // The notice is on every screen.
+    location.hash = "#/calls";
+    await advanceTime(1);
+    expect(screen.getByTestId("removal-pending").textContent).toContain(
+      "1 rule is switched off, and will be deleted in 10 seconds.",
+    );
+    expect(listParams(hub, "policy.delete_rule")).toEqual([]);
+    await advanceTime(10_000);
+    expect(listParams(hub, "policy.delete_rule")).toEqual([{ id }]);
+    expect(screen.queryByTestId("removal-pending")).toBeNull();
+  });
+
+  it("keeps a rule whose deletion is undone as it was", async () => {
+    const hub = await open("#/policy", ({ rules }) => {
+      if (rules[2]) rules[2].disabled = true;
+    });
+    const deleteSecond = async () => {
+      await user.click(within(rows()[1] as HTMLElement).getByTestId("rule-delete"));
+      await advanceTime(1);
+    };
+    // The second row is on, and the third, which follows it then, is off.
+    await deleteSecond();
+    await deleteSecond();
+    expect(rows()).toHaveLength(2);
+    await user.click(screen.getByTestId("removal-undo"));
+    await advanceTime(20_000);
+    expect(rows()).toHaveLength(4);
+    expect(hub.rules.map((rule) => Boolean(rule.disabled))).toEqual([false, false, true, false]);
+    expect(listParams(hub, "policy.delete_rule")).toEqual([]);
+  });
+
+  it("lists a rule again that cannot be switched off", async () => {
+    const hub = await open("#/policy");
+    hub.failures.set("policy.disable_rule", new IpcError("internal", "The disk is full."));
+    await user.click(within(rows()[1] as HTMLElement).getByTestId("rule-delete"));
+    await advanceTime(20_000);
+    expect(screen.getByTestId("rules-error").textContent).toContain("The disk is full.");
+    expect(rows()).toHaveLength(4);
+    expect(listParams(hub, "policy.delete_rule")).toEqual([]);
   });
 
   it("switches a rule off and on", async () => {

@@ -126,6 +126,26 @@ describe("a profile", () => {
       ).value,
     ).toBe("removed");
   });
+
+  it("that limits nothing is removed without a question, which can be undone", async () => {
+    const hub = await open("#/clients", (fake) => {
+      for (const profile of fake.profiles) profile.folder = null;
+      for (const client of fake.clients) client.profile = null;
+    });
+    const remove = async () => {
+      await user.click(
+        within(part("profile-row", "profile", "reviews")).getByTestId("profile-remove"),
+      );
+      await advanceTime(1);
+    };
+    await remove();
+    await user.click(screen.getByTestId("removal-undo"));
+    await advanceTime(20_000);
+    expect(listParams(hub, "profiles.remove")).toEqual([]);
+    await remove();
+    await advanceTime(10_000);
+    expect(listParams(hub, "profiles.remove")).toEqual([{ name: "reviews" }]);
+  });
 });
 
 describe("the runtimes", () => {

@@ -65,12 +65,6 @@ export const hooks = {
   logNamed: (name: string) => `Runs of ${name}`,
   remove: "Remove…",
   removeNamed: (name: string) => `Remove ${name}`,
-  confirmRemove: {
-    title: (name: string) => `Remove ${name}?`,
-    action: "Remove hook",
-    message: "Calls continue without this hook. Its secrets are deleted.",
-  },
-
   runs: {
     title: (name: string) => `Runs of ${name}`,
     none: "This hook has not run since Drawbridge started.",

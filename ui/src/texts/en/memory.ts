@@ -40,12 +40,6 @@ export const memory = {
   storedBy: (client: string) => `stored by ${client}`,
   addedByHand: "added by hand",
 
-  confirmDelete: {
-    title: "Delete this entry?",
-    action: "Delete entry",
-    text: "Clients can no longer find it. You cannot undo this.",
-  },
-
   dialog: {
     addTitle: "Add entry",
     editTitle: (id: number) => `Entry ${id}`,

@@ -29,7 +29,6 @@ export const profiles = {
       `${clients} will see nothing until you choose another profile.`,
     folderIsOpen: (folder: string) =>
       `Clients that work in ${folder} are no longer limited to this profile there.`,
-    noClients: "No client uses this profile.",
   },
 
   dialog: {

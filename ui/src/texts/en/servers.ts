@@ -88,14 +88,6 @@ export const servers = {
       done === all ? `Done for ${plural(all, "server")}.` : `Done for ${done} of ${all} servers.`,
   },
 
-  removal: {
-    pending: (count: number) =>
-      `${plural(count, "server")} will be removed in 10 seconds, with ${count === 1 ? "its" : "their"} secrets, rules and cached tools.`,
-    undo: "Undo",
-    now: "Remove now",
-    failed: "Not removed:",
-  },
-
   /** The prompts, resources and templates of a server. */
   capabilities: {
     loading: "Loading the lists…",
