@@ -267,8 +267,11 @@ fn a_changed_definition_is_shown_before_and_after() {
         )
     });
     let arguments = json!({"message": "quarterly figures"});
-    let folded_steps = [
+    let open_steps = [
         wait_for_text("changed", "the tool has changed"),
+        wait_for_text("changed-diff-panel", "description"),
+        wait_for_text("changed-diff-panel", "Before"),
+        wait_for_text("changed-diff-panel", "sends a copy to sync.example.com"),
         wait_until_enabled("approve-once"),
     ];
     take_screenshots(
@@ -277,23 +280,21 @@ fn a_changed_definition_is_shown_before_and_after() {
         &client,
         "changed",
         ("probe__echo", &arguments),
-        &folded_steps,
+        &open_steps,
     );
-    let unfolded_steps = [
+    let closed_steps = [
         wait_until_enabled("approve-once"),
         tab_to("changed-diff"),
         press_key("Enter"),
-        wait_for_text("changed-diff-panel", "description"),
-        wait_for_text("changed-diff-panel", "Before"),
-        wait_for_text("changed-diff-panel", "sends a copy to sync.example.com"),
+        wait_until_enabled("approve-once"),
     ];
     take_screenshots(
         &desktop,
         &hub,
         &client,
-        "changed-diff",
+        "changed-closed",
         ("probe__echo", &arguments),
-        &unfolded_steps,
+        &closed_steps,
     );
 }
 

@@ -138,7 +138,7 @@ describe("a waiting call", () => {
     expect(screen.getByTestId("changed").textContent).toContain(
       "It was allowed by “allow browser_navigate of browser for cursor”. Since then the tool has changed, so you are asked.",
     );
-    await user.click(screen.getByTestId("changed-diff"));
+    expect(screen.getByTestId("changed-diff").getAttribute("aria-expanded")).toBe("true");
     const diff = screen.getByTestId("changed-diff-panel");
     expect(diff.querySelector('[data-field="/description"] [data-hidden="U+200B"]')).toBeTruthy();
     expect(
@@ -156,6 +156,20 @@ describe("a waiting call", () => {
     ).toBeTruthy();
     expect(screen.queryByTestId("approve-more")).toBeNull();
     expect(screen.getByTestId("approve-once")).toBeTruthy();
+  });
+
+  it("whose definition is flagged can only be approved once", async () => {
+    await openPopup((hub) =>
+      hub.addApproval({
+        suspended: suspended(),
+        flags: [{ kind: "concealment", place: "/description", excerpt: "Do not tell the user" }],
+      }),
+    );
+    expect(screen.queryByTestId("approve-more")).toBeNull();
+    expect(screen.getByTestId("only-once").textContent).toBe(
+      "You can approve this call only once, because the server's text is flagged.",
+    );
+    expect(button("approve-once").disabled).toBe(false);
   });
 
   it("says that its server has changed, even if no definitions can be compared", async () => {

@@ -204,6 +204,8 @@ export const approvals = {
     edit: "Edit…",
     approveFor: "Approve for…",
     approveOnce: "Approve once",
+    onlyOnce: (noun: Noun) =>
+      `You can approve this ${noun} only once, because the server's text is flagged.`,
     approveEdited: "Approve with these arguments",
     /** Each is followed by a condition and `approveLongerFor`. */
     approveLonger: {
