@@ -142,7 +142,7 @@ impl DesktopActions for Desktop {
     }
 
     fn show_missed(&self) {
-        self.on_blocking_thread(windows::show_approvals);
+        self.on_blocking_thread(windows::show_missed);
     }
 
     fn minimize_main(&self) {

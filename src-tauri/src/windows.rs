@@ -116,9 +116,9 @@ fn show_at(app: &AppHandle, hash: &str) -> tauri::Result<()> {
     window.set_focus()
 }
 
-/// Shows the main window like [`show_main`], on the Approvals screen.
-pub(crate) fn show_approvals(app: &AppHandle) -> tauri::Result<()> {
-    show_page(app, "#/approvals")
+/// Shows the main window like [`show_main`], with the missed calls on the Approvals screen.
+pub(crate) fn show_missed(app: &AppHandle) -> tauri::Result<()> {
+    show_page(app, "#/approvals/missed")
 }
 
 pub(crate) fn minimize_main(app: &AppHandle) -> tauri::Result<()> {

@@ -314,6 +314,7 @@ fn a_call_times_out_with_a_countdown_and_a_late_approval_covers_one_identical_re
     desktop.tray.click("Open Drawbridge");
     prompt.app.switch_to_main();
     driver.click("nav-approvals");
+    driver.click("approvals-tab-missed");
     driver.wait_for_text("missed-row", "patient");
     driver.save_screenshot("prompt-missed");
     driver.click("allow-retry");

@@ -266,7 +266,7 @@ fn pending_calls_share_one_notification() {
 }
 
 #[test]
-fn a_missed_call_leaves_a_notification_that_opens_the_approvals() {
+fn a_missed_call_leaves_a_notification_that_opens_the_missed_calls() {
     let desktop = DesktopSession::new();
     let (app, endpoint) = start_hidden(&desktop);
     desktop

@@ -186,7 +186,7 @@ describe("a longer approval of a guarded request", () => {
 
 describe("a missed request", () => {
   it("can be allowed if it comes again", async () => {
-    await open("#/approvals", (hub) => {
+    await open("#/approvals/missed", (hub) => {
       addSampling(hub);
       hub.waiting.forEach((request) => (request.remaining_ms = 0));
     });
@@ -340,7 +340,7 @@ describe("a recorded request", () => {
 
 describe("the list of decided requests", () => {
   it("names each request with its method and its server", async () => {
-    await open("#/approvals", (hub) => {
+    await open("#/approvals/decided", (hub) => {
       const [first] = data.calls();
       if (first)
         hub.calls = [
@@ -350,6 +350,7 @@ describe("the list of decided requests", () => {
     });
     const [, ...rows] = screen.getAllByRole("row");
     expect(text(rows[0])).toContain(`resources/read ${URI} of files`);
+    expect(screen.getAllByTestId("decided-call")[0]?.getAttribute("href")).toBe("#/calls/a");
     expect(text(rows[1])).toContain("no_such_tool");
     expect(text(rows[1])).not.toContain("no_such_tool of");
   });

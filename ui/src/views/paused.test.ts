@@ -1,6 +1,6 @@
-import { screen } from "@testing-library/svelte";
+import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
-import { IpcError } from "../ipc";
+import { IpcError, type ApprovalRequest } from "../ipc";
 import { listParams, open, advanceTime, user, withFakeTime } from "../test/app";
 import { openPopup } from "../test/popup";
 
@@ -71,11 +71,15 @@ describe("a pause of all calls", () => {
 });
 
 describe("missed calls", () => {
+  const openMissed = (part: Partial<ApprovalRequest> = {}) =>
+    open("#/approvals/missed", (hub) => {
+      hub.calls = [];
+      hub.addApproval({ timeout_ms: 5000, ...part });
+    });
+
   it("can be allowed for a retry in time", async () => {
-    const hub = await open("#/approvals", (fake) =>
-      fake.addApproval({ timeout_ms: 5000, tool: "write_file" }),
-    );
-    expect(screen.queryByTestId("missed")).toBeNull();
+    const hub = await openMissed({ tool: "write_file" });
+    expect(screen.getByTestId("missed-empty").textContent).toContain("No missed calls.");
     await advanceTime(5001);
     const [missed] = hub.missed;
     expect(screen.getByTestId("missed").textContent).toContain(
@@ -95,16 +99,25 @@ describe("missed calls", () => {
     );
   });
 
-  it("disappear when no retry can be allowed any more", async () => {
-    await open("#/approvals", (fake) => fake.addApproval({ timeout_ms: 5000 }));
+  it("are counted at the tab and in the sidebar until no retry can be allowed any more", async () => {
+    const hub = await openMissed();
+    expect(screen.queryByTestId("nav-missed")).toBeNull();
     await advanceTime(5001);
     expect(screen.getByTestId("missed-row")).toBeTruthy();
+    expect(screen.getByTestId("approvals-tab-missed").textContent).toBe("Missed (1)");
+    expect(screen.getByTestId("nav-missed").textContent).toBe("1 missed");
     await advanceTime(120_001);
-    expect(screen.queryByTestId("missed")).toBeNull();
+    expect(screen.queryByTestId("missed-row")).toBeNull();
+    expect(screen.queryByTestId("nav-missed")).toBeNull();
+    expect(screen.getByTestId("approvals-tab-missed").textContent).toBe("Missed");
+    const earlier = within(screen.getByTestId("missed-earlier"));
+    expect(earlier.getByTestId("decided-call").getAttribute("href")).toBe(
+      `#/calls/${hub.calls[0]?.id}`,
+    );
   });
 
   it("say why a retry could not be allowed", async () => {
-    const hub = await open("#/approvals", (fake) => fake.addApproval({ timeout_ms: 5000 }));
+    const hub = await openMissed();
     await advanceTime(5001);
     hub.failures.set(
       "approvals.allow_retry",

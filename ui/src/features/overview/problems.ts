@@ -58,7 +58,7 @@ function listRequests({ approvals, missed, pairings }: Stores): Problem[] {
       tone: "warn",
       title: t.missed(missed.list.length),
       details: t.missedHint,
-      href: "#/approvals",
+      href: "#/approvals/missed",
       action: t.showMissed,
     });
   return problems;

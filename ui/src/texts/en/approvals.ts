@@ -69,8 +69,12 @@ export const approvals = {
   emptyTitle: "No calls wait.",
   emptyHint: (seconds: number) =>
     `Ask one of your clients to use a tool. If the tool's policy is Ask, the call waits here for ${seconds} seconds. You see its arguments and decide.`,
-  missedTitle: "Missed",
-  decidedTitle: "Decided",
+  tabs: {
+    label: "Approvals by state",
+    pending: (count: number) => (count ? `Pending (${count})` : "Pending"),
+    decided: () => "Decided",
+    missed: (count: number) => (count ? `Missed (${count})` : "Missed"),
+  },
   noDecisionsTitle: "No decisions yet.",
   noDecisionsHint: "Ask one of your clients to use a tool. Your decisions are listed here.",
 
@@ -310,6 +314,11 @@ export const approvals = {
 
   missed: {
     lead: "You missed these requests, so they were denied. If you allow a retry, the same request runs without asking if it comes again in the time that is left.",
+    emptyTitle: "No missed calls.",
+    emptyHint:
+      "If you do not decide in time, the call is denied and listed here. For two minutes you can allow the client to try it again.",
+    earlierTitle: "Missed earlier",
+    earlierCaption: "Missed requests that cannot be retried any more, newest first",
     timeLeft: "Time left to allow a retry",
     allowRetry: "Allow retry",
     allowRetryOf: (subject: string, sender: string) => `Allow retry of ${subject} by ${sender}`,
@@ -317,6 +326,7 @@ export const approvals = {
 
   decided: {
     caption: "Decided requests, newest first",
+    allCalls: "Search all calls",
     time: "Time",
     decision: "Decision",
     request: "Request",

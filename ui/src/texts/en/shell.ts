@@ -24,7 +24,7 @@ export const shell = {
   /** The nouns for the counts beside the links, for screen readers. */
   counts: {
     approvals: "waiting",
-    missed: (count: number) => `${plural(count, "call")} missed`,
+    missed: "missed",
     servers: (count: number, needAttention: number) => {
       const noun = count === 1 ? "server" : "servers";
       if (needAttention === 0) return noun;
