@@ -449,13 +449,16 @@ fn a_call_is_plain_text_in_each_step_of_its_prompt() {
         .client
         .spawn_call("loud__hold", &payload_arguments());
     wait_for_pending(3);
-    let mut steps = vec![click("nav-approvals"), steps::wait_for("approval-card")];
-    steps.extend(check_plain_text("approvals"));
-    for tab in ["decided", "missed"] {
+    let mut steps = vec![click("nav-approvals")];
+    for position in 1..=3 {
         steps.extend([
-            click(&format!("approvals-tab-{tab}")),
-            steps::wait_for(tab),
+            click(&format!("queue-row[data-position={position}]")),
+            steps::wait_for("approval-card"),
         ]);
+        steps.extend(check_plain_text(&format!("approvals, call {position}")));
+    }
+    for tab in ["decided", "missed"] {
+        steps.extend([click(&format!("approvals-tab-{tab}")), steps::wait_for(tab)]);
         steps.extend(check_plain_text(&format!("approvals, {tab}")));
     }
     steps.push(json!({"do": "set_size", "width": 460, "height": 700}));

@@ -407,7 +407,10 @@ fn a_queue_of_ten_shows_the_number_of_pending_calls() {
             set_theme(name),
             open_route("#/approvals"),
             wait_until_enabled("approve-once"),
+            click("queue-row[data-position=2]"),
+            wait_for_text("approval-card", TOOLS[1]),
         ]);
+        steps.push(json!({"do": "count", "part": "queue-row"}));
         steps.push(json!({"do": "count", "part": "approval-card"}));
         steps.extend(check_screen(&format!("prompt-queue-main-{name}")));
     }
@@ -415,8 +418,8 @@ fn a_queue_of_ten_shows_the_number_of_pending_calls() {
     report.assert_no_problems();
     assert_eq!(
         report.0["counts"],
-        json!([10, 10]),
-        "each pending call has its own card"
+        json!([10, 1, 10, 1]),
+        "each pending call has a line, and the selected one has a card"
     );
     assert_eq!(report.screenshots().len(), 4);
 }

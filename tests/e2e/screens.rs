@@ -43,6 +43,9 @@ fn visit_screens(state: &str, popup_part: &str) -> Vec<Value> {
                 steps.push(json!({"do": "wait_for", "part": "server-detail tool-row"}));
             }
             if state == "full" && *screen == "approvals" {
+                steps.push(json!({"do": "wait_for", "part": "queue-row"}));
+                steps.push(json!({"do": "focus", "part": "arguments"}));
+                steps.push(json!({"do": "press_key", "key": "End"}));
                 steps.push(json!({"do": "wait_until_enabled", "part": "approve-once"}));
             }
             steps.push(json!({"do": "wait_until_settled"}));

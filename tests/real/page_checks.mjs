@@ -52,7 +52,9 @@ export function findLayoutProblems() {
     if (isTooHigh && !area.scrollsY) problems.push(`text is cut off at the top or bottom: ${describe(element)}`);
     const control = element.closest("button, .chip, [role=tab]");
     const frame = control?.getBoundingClientRect();
-    if (frame && boxes.some((box) => box.left < frame.left - TOLERANCE || box.right > frame.right + TOLERANCE || box.bottom > frame.bottom + TOLERANCE)) {
+    // Of a shortened text, the part before the ellipsis counts.
+    const rightEnd = (box) => (area.isShortened ? Math.min(box.right, area.right) : box.right);
+    if (frame && boxes.some((box) => box.left < frame.left - TOLERANCE || rightEnd(box) > frame.right + TOLERANCE || box.bottom > frame.bottom + TOLERANCE)) {
       problems.push(`text overflows its control: ${describe(control)}`);
     }
   }

@@ -28,8 +28,9 @@ export class CardState {
    * disabled for half a second, because the card moves under the pointer.
    */
   constructor(deadline: () => number, queuePosition: () => unknown) {
+    const position = $derived(queuePosition());
     $effect(() => {
-      queuePosition();
+      void position;
       this.guard();
       return () => clearTimeout(this.timer);
     });

@@ -36,6 +36,27 @@ export function askAboutResult(request: ApprovalRequest): Phrase {
   return t.result.question(subject, server, client);
 }
 
+/** Returns the sentence of a waiting request or held result. */
+export function describeWaiting(request: ApprovalRequest): Phrase {
+  return request.result === null ? describeRequest(request) : askAboutResult(request);
+}
+
+/** The most important reason to look closely at a request. */
+export interface Mark {
+  label: string;
+  tone: "warn" | "accent";
+}
+
+/** Returns what a line of the queue says about a request, if anything. */
+export function describeMark(request: ApprovalRequest): Mark | null {
+  if (request.suspended !== null || request.changed !== null)
+    return { label: t.changed, tone: "warn" };
+  if (request.flags?.length) return { label: texts.kit.contentFlags.badge, tone: "warn" };
+  if (request.result !== null) return { label: t.queue.result, tone: "accent" };
+  if (request.is_form) return { label: t.queue.form, tone: "accent" };
+  return request.is_first ? { label: t.queue.first, tone: "accent" } : null;
+}
+
 /** The text before the choices for a longer approval. */
 export interface LongerText {
   /** The later requests that are approved too. */

@@ -78,6 +78,24 @@ export const approvals = {
   noDecisionsTitle: "No decisions yet.",
   noDecisionsHint: "Ask one of your clients to use a tool. Your decisions are listed here.",
 
+  queue: {
+    label: "Calls that wait for you",
+    detailLabel: "The selected call",
+    /** `count` says how many calls wait. */
+    arrived: (sentence: string, count: string) => `${sentence}. ${count}`,
+    result: "Result",
+    form: "Form",
+    first: "New",
+    /** The keys of the list and its card. */
+    keys: [
+      { keys: ["↑", "↓", "J", "K"], does: "select" },
+      { keys: ["Enter"], does: "go to the card" },
+      { keys: ["A"], does: "approve once" },
+      { keys: ["D"], does: "deny" },
+      { keys: ["E"], does: "edit" },
+    ],
+  },
+
   popup: {
     label: "Approval requests",
     title: "Approval request",

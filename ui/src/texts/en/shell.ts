@@ -1,5 +1,4 @@
 /** The frame of the window: the sidebar, the banners, and the screens before the first call. */
-import { plural } from "../plural";
 
 export const shell = {
   productName: "Drawbridge",

@@ -1,0 +1,43 @@
+/** The keys that decide about the card that is shown. */
+
+import { getContext, setContext } from "svelte";
+
+/** What the keys do. Each action checks itself whether the card lets it happen now. */
+export interface CardActions {
+  approve?: () => void;
+  deny?: () => void;
+  edit?: () => void;
+}
+
+const KEYS: Record<string, keyof CardActions> = { a: "approve", d: "deny", e: "edit" };
+
+export class CardKeys {
+  private actions: CardActions = {};
+
+  /** Lets the keys act on a card. Returns a function that ends this. */
+  offer(actions: CardActions): () => void {
+    this.actions = actions;
+    return () => {
+      if (this.actions === actions) this.actions = {};
+    };
+  }
+
+  /** Runs the action of a key. Returns whether the key has one. */
+  press(key: string): boolean {
+    const name = KEYS[key.toLowerCase()];
+    if (name === undefined) return false;
+    this.actions[name]?.();
+    return true;
+  }
+}
+
+const CONTEXT = Symbol("card keys");
+
+export function provideCardKeys(): CardKeys {
+  return setContext(CONTEXT, new CardKeys());
+}
+
+/** Returns the keys of the queue, or `undefined` in the popup, which has none. */
+export function useCardKeys(): CardKeys | undefined {
+  return getContext<CardKeys | undefined>(CONTEXT);
+}
