@@ -413,6 +413,8 @@ fn a_queue_of_ten_shows_the_number_of_pending_calls() {
         steps.push(json!({"do": "count", "part": "queue-row"}));
         steps.push(json!({"do": "count", "part": "approval-card"}));
         steps.extend(check_screen(&format!("prompt-queue-main-{name}")));
+        steps.extend([click("queue-select-all"), steps::wait_for("batch-list")]);
+        steps.extend(check_screen(&format!("prompt-queue-selected-{name}")));
     }
     let report = browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps));
     report.assert_no_problems();
@@ -421,7 +423,7 @@ fn a_queue_of_ten_shows_the_number_of_pending_calls() {
         json!([10, 1, 10, 1]),
         "each pending call has a line, and the selected one has a card"
     );
-    assert_eq!(report.screenshots().len(), 4);
+    assert_eq!(report.screenshots().len(), 6);
 }
 
 fn list_pending(desktop: &DesktopSession) -> Vec<Value> {

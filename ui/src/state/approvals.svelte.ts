@@ -26,11 +26,19 @@ export interface RequestWithDeadline {
   deadline: number;
 }
 
+/** A request that a joint decision did not decide. */
+export interface FailedDecision {
+  request: ApprovalRequest;
+  message: string;
+}
+
 export class Approvals {
   waiting = $state.raw<RequestWithDeadline[]>([]);
   loaded = $state(false);
   /** The outcome of the last batch; empty after a while. */
   status = $state("");
+  /** The requests that still wait because the last batch could not decide them. */
+  failed = $state.raw<FailedDecision[]>([]);
   private readonly reloader = new Reloader(
     () => this.read(),
     (event) => this.apply(event),
@@ -80,25 +88,26 @@ export class Approvals {
     }
   }
 
-  /** Decides several requests, each exactly as it was shown, and sets `status`. */
+  /** Decides several requests, each exactly as it was shown, and sets `status` and `failed`. */
   async decideAll(requests: ApprovalRequest[], verdict: Verdict): Promise<void> {
-    const failures: string[] = [];
+    const failed: FailedDecision[] = [];
     let ended = 0;
-    for (const { id, digest } of requests) {
+    for (const request of requests) {
+      const { id, digest } = request;
       try {
         await this.ipc.call("approvals.decide", { id, digest, verdict });
         this.remove(id);
       } catch (thrown) {
         const { code, message } = toIpcError(thrown);
         if (code === "conflict" || code === "not_found") ended += 1;
-        else failures.push(message);
+        else failed.push({ request, message });
       }
     }
     const noun = requests.every(({ method }) => method === "tools/call") ? "call" : "request";
-    this.showStatus(
-      describeBatch(requests.length - ended - failures.length, noun, verdict, ended, failures),
-    );
-    if (ended || failures.length) void this.load().catch(() => undefined);
+    this.failed = failed;
+    const decided = requests.length - ended - failed.length;
+    this.showStatus(decided + ended === 0 ? "" : describeBatch(decided, noun, verdict, ended));
+    if (ended || failed.length) void this.load().catch(() => undefined);
   }
 
   /** Returns the rule that a verdict would create, and the past calls that it matches. */
@@ -145,6 +154,8 @@ export class Approvals {
 
   private set(waiting: RequestWithDeadline[]): void {
     this.waiting = waiting.toSorted((a, b) => a.request.asked_at - b.request.asked_at);
+    const ids = new Set(waiting.map(({ request }) => request.id));
+    if (this.failed.length) this.failed = this.failed.filter(({ request }) => ids.has(request.id));
     this.scheduleExpiry();
   }
 
@@ -171,12 +182,9 @@ function describeBatch(
   noun: "call" | "request",
   verdict: Verdict,
   ended: number,
-  failures: string[],
 ): string {
   const parts = [verdict.kind === "deny" ? t.denied(decided, noun) : t.approved(decided, noun)];
   if (ended) parts.push(t.endedAlready(ended, noun));
-  if (failures.length)
-    parts.push(t.failed(failures.length, noun, [...new Set(failures)].join(" ")));
   return parts.join(" ");
 }
 

@@ -1,6 +1,6 @@
-import { fireEvent, screen } from "@testing-library/svelte";
+import { fireEvent, screen, within } from "@testing-library/svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { ApprovalRequest } from "../ipc";
+import { IpcError, type ApprovalRequest } from "../ipc";
 import type { FakeHub } from "../ipc/fake";
 import * as data from "../ipc/fake/data";
 import { advanceTime, follow, open, user, withFakeTime } from "../test/app";
@@ -225,5 +225,182 @@ describe("a queue of several calls", () => {
     hub.emit({ kind: "approval_ended", id: hub.waiting[0]?.id ?? "" });
     await advanceTime(1);
     expect(announced()).toBe("1 call waits for you.");
+  });
+});
+
+describe("several selected calls", () => {
+  const checks = () => screen.getAllByTestId<HTMLInputElement>("queue-check");
+  const check = (position: number) => checks()[position - 1] as HTMLInputElement;
+  const checked = () => checks().map((box) => box.checked);
+  const card = () => screen.getByTestId("approval-card");
+  const text = (element: Element) => element.textContent.replaceAll(/\s+/g, " ").trim();
+
+  it("are approved together, after a summary of each of them", async () => {
+    const hub = await open("#/approvals", (fake) => {
+      fake.addApproval({ tool: "write_file", arguments: '{"path":"/a"}' });
+      fake.addApproval({ client: "cursor", tool: "read_file", arguments: '{"path":"/b"}' });
+      fake.addApproval({ tool: "write_file", arguments: '{"path":"/c"}' });
+    });
+    const [first, other, second] = hub.waiting.map(({ id }) => id);
+    await user.click(check(1));
+    expect(text(card())).toContain("claude-code wants to call write_file of filesystem");
+    expect(text(button("batch-approve"))).toBe("Approve 1 call");
+    await user.click(check(2));
+    await user.click(check(3));
+    expect(text(card())).toContain("Decide 3 calls together");
+    expect(text(screen.getByTestId("batch-list"))).toBe(
+      "claude-code wants to call write_file of filesystem 2 times 1 of 2 path /a 2 of 2 path /c " +
+        "cursor wants to call read_file of filesystem path /b",
+    );
+    const later = hub.addApproval({ tool: "write_file" });
+    await advanceTime(CLICK_GUARD_MS);
+    expect(checked()).toEqual([true, true, false, true]);
+    await user.click(button("batch-approve"));
+    await advanceTime(1);
+    expect(decided(hub)).toEqual([first, second, other].map((id) => [id, "approve_once"]));
+    expect(screen.getByTestId("approvals-status").textContent).toBe("3 calls approved.");
+    expect(shownId()).toBe(later.id);
+  });
+
+  it("cannot be decided in the half second after the selection has changed", async () => {
+    const hub = await openQueue(["one", "two"]);
+    await user.click(check(1));
+    await advanceTime(CLICK_GUARD_MS);
+    expect(button("batch-approve").disabled).toBe(false);
+    await user.click(check(2));
+    expect(button("batch-approve").disabled).toBe(true);
+    await user.keyboard("a");
+    expect(decisions(hub)).toEqual([]);
+    await advanceTime(CLICK_GUARD_MS);
+    await user.keyboard("a");
+    await advanceTime(1);
+    expect(decisions(hub)).toHaveLength(2);
+  });
+
+  it("have to be read again when one is added", async () => {
+    mockOverflow();
+    await openQueue(["one", "two"]);
+    const list = () => screen.getByTestId("batch-list");
+    await user.click(check(1));
+    await advanceTime(CLICK_GUARD_MS);
+    list().scrollTop = 600;
+    await fireEvent.scroll(list());
+    expect(button("batch-approve").disabled).toBe(false);
+    await user.click(check(2));
+    await advanceTime(CLICK_GUARD_MS);
+    expect(button("batch-approve").disabled).toBe(true);
+    expect(button("batch-deny").disabled).toBe(false);
+    await user.keyboard("a");
+    expect(hasFocus(list())).toBe(true);
+  });
+
+  it("are approved only if they need no decision of their own", async () => {
+    const hub = await open("#/approvals", (fake) => {
+      fake.addApproval({ tool: "plain" });
+      fake.addApproval({ tool: "moved", suspended: data.suspended() });
+      fake.addApproval({ tool: "held", result: '{"content":[]}' });
+      fake.addApproval(data.formRequest());
+      const flag = { kind: "concealment", place: "/description", excerpt: "Tell nobody" } as const;
+      fake.addApproval({ tool: "sly", flags: [flag] });
+      fake.addApproval({ tool: "offered", changed: data.suspended().definitions });
+    });
+    const [plain] = hub.waiting.map(({ id }) => id);
+    await user.click(screen.getByTestId("queue-select-all"));
+    await advanceTime(CLICK_GUARD_MS);
+    const own = within(screen.getByTestId("batch-own"));
+    expect(own.getAllByRole("listitem").map(text)).toEqual([
+      "claude-code wants to call moved of filesystem (the tool or its server has changed)",
+      "Show the result of held of filesystem to claude-code? (a held result)",
+      "travel asks you for input, for claude-code (a form to fill in)",
+      "claude-code wants to call sly of filesystem (the server's text is flagged)",
+      "claude-code wants to call offered of filesystem (the tool or its server has changed)",
+    ]);
+    expect(text(button("batch-approve"))).toBe("Approve 1 request");
+    expect(text(screen.getByTestId("batch-list"))).not.toContain("sly");
+    await user.click(button("batch-approve"));
+    await advanceTime(1);
+    expect(decided(hub)).toEqual([[plain, "approve_once"]]);
+    expect(rows()).toHaveLength(5);
+  });
+
+  it("can only be denied if none can be approved together", async () => {
+    const hub = await openQueue(["one", "two"], { suspended: data.suspended() });
+    await user.click(screen.getByTestId("queue-select-all"));
+    await advanceTime(CLICK_GUARD_MS);
+    expect(screen.queryByTestId("batch-approve")).toBeNull();
+    await user.keyboard("a");
+    expect(decisions(hub)).toEqual([]);
+    await user.click(button("batch-deny"));
+    await user.click(button("deny-confirm"));
+    await advanceTime(1);
+    expect(decided(hub).map(([, kind]) => kind)).toEqual(["deny", "deny"]);
+  });
+
+  it("are selected with Space, Shift, Ctrl+A and Escape", async () => {
+    await openQueue(["one", "two", "three", "four"]);
+    await user.keyboard("j ");
+    expect(checked()).toEqual([true, false, false, false]);
+    await user.keyboard("{Shift>}{ArrowDown}{/Shift}");
+    expect([checked(), hasFocus(row(2))]).toEqual([[true, true, false, false], true]);
+    await user.keyboard(" ");
+    expect(checked()).toEqual([true, false, false, false]);
+    await user.keyboard("{Control>}a{/Control}");
+    expect(checked()).toEqual([true, true, true, true]);
+    expect(screen.getByText("4 selected")).toBeTruthy();
+    await user.keyboard("{Escape}");
+    expect(checked()).toEqual([false, false, false, false]);
+    await user.click(check(1));
+    await user.keyboard("{Shift>}");
+    await user.click(check(3));
+    await user.keyboard("{/Shift}");
+    expect(checked()).toEqual([true, true, true, false]);
+  });
+
+  it("include all similar ones from the card of one", async () => {
+    const hub = await openQueue(["other", "same", "same"]);
+    await user.click(row(3));
+    await advanceTime(CLICK_GUARD_MS);
+    await user.click(button("batch-open"));
+    expect(checked()).toEqual([false, true, true]);
+    await user.click(screen.getByRole("button", { name: "Back" }));
+    expect(checked()).toEqual([false, false, false]);
+    expect(shownId()).toBe(hub.waiting[2]?.id);
+  });
+
+  it("are listed with the reason if they could not be decided", async () => {
+    const hub = await openQueue(["one", "two", "three"]);
+    const [one, two] = hub.waiting;
+    await user.click(screen.getByTestId("queue-select-all"));
+    await advanceTime(CLICK_GUARD_MS);
+    hub.failures.set("approvals.decide", new IpcError("internal", "The store cannot be written."));
+    await user.click(button("batch-approve"));
+    await advanceTime(1);
+    expect(screen.getByTestId("approvals-status").textContent).toBe("2 calls approved.");
+    expect(hub.waiting.map(({ id }) => id)).toEqual([one?.id]);
+    expect(text(screen.getByTestId("approvals-failed"))).toBe(
+      "These could not be decided and still wait: " +
+        "claude-code wants to call one of filesystem: The store cannot be written.",
+    );
+    hub.addApproval({ tool: "two" });
+    await advanceTime(1);
+    expect(text(row(1))).toContain("Not decided");
+    hub.emit({ kind: "approval_ended", id: one?.id ?? "" });
+    await advanceTime(1);
+    expect(screen.queryByTestId("approvals-failed")).toBeNull();
+    expect(decisions(hub)[1]?.id).toBe(two?.id);
+  });
+
+  it("leave the selection when all have ended", async () => {
+    const hub = await openQueue(["one", "two", "three"]);
+    const ids = hub.waiting.map(({ id }) => id);
+    await user.click(check(1));
+    await user.click(check(2));
+    hub.emit({ kind: "approval_ended", id: ids[0] ?? "" });
+    await advanceTime(1);
+    expect(card().textContent).toContain("1 of these calls has already ended.");
+    hub.emit({ kind: "approval_ended", id: ids[1] ?? "" });
+    await advanceTime(1);
+    expect(screen.queryByTestId("batch-approve")).toBeNull();
+    expect(shownId()).toBe(ids[2]);
   });
 });

@@ -1,4 +1,4 @@
-/** The lines of the queue, and the selected one. */
+/** The lines of the queue: the current one, and those that are selected for a joint decision. */
 
 import type { RequestWithDeadline } from "../../state/approvals.svelte";
 import { groupRequests, type Group } from "./groups";
@@ -17,36 +17,87 @@ export class Queue {
     ),
   );
   private chosen = $state.raw({ id: "", key: "", index: 0 });
-  /** The index of the selected line; 0 if there is none. */
+  /** The index of the line whose card is shown; 0 if there is none. */
   readonly index: number = $derived.by(() => {
     const { id, key, index } = this.chosen;
-    const found = this.lines.findIndex(({ waiting }) => waiting.request.id === id);
+    const found = this.indexOf(id);
     if (found >= 0) return found;
-    // The selected request has ended. A similar one takes its place, or else the next one.
+    // The current request has ended. A similar one takes its place, or else the next one.
     const isSimilar = (at: number) => this.lines[at]?.group.key === key;
     if (isSimilar(index)) return index;
     if (isSimilar(index - 1)) return index - 1;
     return Math.max(0, Math.min(index, this.lines.length - 1));
   });
-  readonly selected: Line | undefined = $derived(this.lines[this.index]);
+  readonly current: Line | undefined = $derived(this.lines[this.index]);
+  /** The selected requests, also those that have ended since. Later requests are not added. */
+  selected = $state.raw<RequestWithDeadline[]>([]);
+  /** The id of the line from which a range begins. */
+  private rangeStart = "";
 
   constructor(private readonly waiting: () => RequestWithDeadline[]) {}
 
-  select({ waiting, group }: Line): void {
+  /** Shows the card of a line. */
+  show({ waiting, group }: Line): void {
     const { id } = waiting.request;
-    const index = this.lines.findIndex((line) => line.waiting.request.id === id);
+    const index = this.indexOf(id);
     if (id === this.chosen.id && index === this.chosen.index) return;
     this.chosen = { id, key: group.key, index };
   }
 
-  /** Selects the line that is `step` lines further down, if there is one. */
+  /** Shows the card that is `step` lines further down, if there is one. */
   move(step: number): void {
     const line = this.lines[this.index + step];
-    if (line) this.select(line);
+    if (line) this.show(line);
   }
 
-  /** Remembers where the selected line is, so that its neighbour is found when it ends. */
+  isSelected({ waiting }: Line): boolean {
+    return this.selected.includes(waiting);
+  }
+
+  /** Selects a line or removes it from the selection, and shows it. */
+  setSelected(line: Line, isSelected: boolean): void {
+    this.rangeStart = line.waiting.request.id;
+    this.setAll([line], isSelected);
+    this.show(line);
+  }
+
+  /** Does the same with all lines from the last one that was selected or shown to this one. */
+  setRangeSelected(line: Line, isSelected: boolean): void {
+    const start = this.indexOf(this.rangeStart);
+    const ends = [start < 0 ? this.index : start, this.indexOf(line.waiting.request.id)];
+    this.setAll(this.lines.slice(Math.min(...ends), Math.max(...ends) + 1), isSelected);
+    this.show(line);
+  }
+
+  selectAll(): void {
+    this.setAll(this.lines, true);
+  }
+
+  /** Selects the requests of a group, and no others. */
+  selectGroup({ waiting }: Group): void {
+    this.selected = waiting;
+  }
+
+  clearSelection(): void {
+    this.rangeStart = "";
+    this.selected = [];
+  }
+
+  /** Remembers where the current line is, so that its neighbour is found when it ends. */
   settle(): void {
-    if (this.selected) this.select(this.selected);
+    if (this.current) this.show(this.current);
+    if (this.selected.length && !this.lines.some((line) => this.isSelected(line)))
+      this.clearSelection();
+  }
+
+  private indexOf(id: string): number {
+    return this.lines.findIndex(({ waiting }) => waiting.request.id === id);
+  }
+
+  private setAll(lines: Line[], isSelected: boolean): void {
+    const changed = new Set(lines);
+    this.selected = this.lines
+      .filter((line) => (changed.has(line) ? isSelected : this.isSelected(line)))
+      .map(({ waiting }) => waiting);
   }
 }

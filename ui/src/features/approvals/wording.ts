@@ -41,6 +41,17 @@ export function describeWaiting(request: ApprovalRequest): Phrase {
   return request.result === null ? describeRequest(request) : askAboutResult(request);
 }
 
+/**
+ * Returns why a request must not be approved together with others; empty if it may. Its card shows
+ * more than its content, or asks for more than a yes.
+ */
+export function whyOnItsOwn(request: ApprovalRequest): string {
+  if (request.is_form) return t.ownCard.form;
+  if (request.result !== null) return t.ownCard.result;
+  if (request.suspended !== null || request.changed !== null) return t.ownCard.changed;
+  return request.flags?.length ? t.ownCard.flagged : "";
+}
+
 /** The most important reason to look closely at a request. */
 export interface Mark {
   label: string;

@@ -45,6 +45,12 @@ function toSentences(wants: Phrase): Record<GuardedMethod, Sentence> {
 function toBatchTexts(noun: Noun) {
   return {
     repeated: (sentence: Phrase, count: number) => phrase`${sentence} ${plural(count, "time")}`,
+    several: (count: number) => phrase`Decide ${plural(count, noun)} together`,
+    onTheirOwn: (count: number) =>
+      count === 1
+        ? `1 of these ${noun}s needs a decision of its own. If you approve, it keeps waiting:`
+        : `${count} of these ${noun}s need decisions of their own. If you approve, they keep waiting:`,
+    contentLabel: (count: number) => `What you approve: ${plural(count, noun)}`,
     onlyThese: (count: number) =>
       `Your decision covers only ${count === 1 ? `this ${noun}` : `these ${count} ${noun}s`}. Later ${noun}s still wait for a decision.`,
     ended: (count: number) =>
@@ -80,15 +86,21 @@ export const approvals = {
 
   queue: {
     label: "Calls that wait for you",
-    detailLabel: "The selected call",
+    detailLabel: "Details and decision",
     /** `count` says how many calls wait. */
     arrived: (sentence: string, count: string) => `${sentence}. ${count}`,
+    selectAll: "Select all",
+    selected: (count: number) => `${count} selected`,
+    select: (sentence: string) => `Select: ${sentence}`,
+    failed: "Not decided",
     result: "Result",
     form: "Form",
     first: "New",
     /** The keys of the list and its card. */
     keys: [
-      { keys: ["↑", "↓", "J", "K"], does: "select" },
+      { keys: ["↑", "↓", "J", "K"], does: "move" },
+      { keys: ["Space"], does: "select" },
+      { keys: ["Ctrl+A"], does: "select all" },
       { keys: ["Enter"], does: "go to the card" },
       { keys: ["A"], does: "approve once" },
       { keys: ["D"], does: "deny" },
@@ -205,6 +217,14 @@ export const approvals = {
   },
 
   batch: { call: toBatchTexts("call"), request: toBatchTexts("request") },
+  /** Why a request is not approved together with others. */
+  ownCard: {
+    form: "a form to fill in",
+    result: "a held result",
+    changed: "the tool or its server has changed",
+    flagged: "the server's text is flagged",
+  },
+  batchFailed: "These could not be decided and still wait:",
   batchEmpty: "No requests are left to decide.",
 
   change: {

@@ -101,8 +101,6 @@ export const state = {
     denied: (count: number, noun: Noun) => `${plural(count, noun)} denied.`,
     endedAlready: (count: number, noun: Noun) =>
       `${plural(count, noun)} had ended already: decided elsewhere or missed.`,
-    failed: (count: number, noun: Noun, reasons: string) =>
-      `${plural(count, noun)} could not be decided: ${reasons}`,
   },
   retryAllowed: (sender: string, what: string, seconds: number) =>
     `If ${sender} sends the same ${what} again within ${seconds} s, it runs without asking.`,
