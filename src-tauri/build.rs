@@ -20,12 +20,14 @@ const POPUP_COMMANDS: [&str; 7] = [
     "popup_measured",
 ];
 
-/// The commands with which the main window answers when a person closes it, and with which it tells
-/// whether it shows the Approvals screen.
-const WINDOW_COMMANDS: [&str; 4] = [
+/// The commands of the main window about its end, about the way back to it without a tray, and about
+/// what it shows.
+const WINDOW_COMMANDS: [&str; 6] = [
     "close_asked",
-    "window_minimize",
+    "window_close",
     "app_quit",
+    "way_back",
+    "way_back_read",
     "approvals_shown",
 ];
 
@@ -75,7 +77,7 @@ fn write_permissions() -> io::Result<String> {
         )
         + &permission(
             "allow-window",
-            "Allows the answers of the main window when a person closes it: to minimize it, or to quit. Also to tell whether it shows the approvals.",
+            "Allows the main window to close, to quit the app, to say how to come back without a tray, and to tell whether it shows the approvals.",
             &WINDOW_COMMANDS.map(str::to_owned),
         );
     fs::write(folder.join("app.toml"), text)?;

@@ -23,13 +23,14 @@ use crate::{
     missed::MissedCalls,
     notifications::notice::Notice,
     overview::Overview,
+    texts,
     throttle::Throttle,
     tray::menu::TrayView,
     windows::Focus,
 };
 
 /// How long the main window may take to begin to ask whether to close it. A web view that takes
-/// longer counts as hanging.
+/// longer counts as hanging and is closed; the app keeps running.
 const ASK_WITHIN: Duration = Duration::from_secs(3);
 
 pub(crate) struct Controller<D> {
@@ -50,14 +51,17 @@ pub(crate) struct Controller<D> {
     /// The client that was muted last and the end of its mute, until the person has reacted. The
     /// mute may be over.
     muted: Option<(ClientName, Timestamp)>,
+    /// The notification that names the way back to the app on a desktop without a tray.
+    way_back: Option<Notice>,
     /// The notification that is open: the one for waiting calls, or else the one for clients that
-    /// ask to be paired, or else the one for a muted client, or else the one for missed calls.
+    /// ask to be paired, or else the one for a muted client, or else the one for missed calls, or
+    /// else the one for the way back.
     open_notice: Option<Notice>,
     /// The view that the tray shows.
     drawn: Option<TrayView>,
     throttle: Throttle,
-    /// When to minimize the main window, which has been told to ask before it closes.
-    minimize_at: Option<Instant>,
+    /// When to close the main window, which has been told to ask first.
+    close_at: Option<Instant>,
 }
 
 impl<D: DesktopActions> Controller<D> {
@@ -73,10 +77,11 @@ impl<D: DesktopActions> Controller<D> {
             notice: None,
             missed: MissedCalls::default(),
             muted: None,
+            way_back: None,
             open_notice: None,
             drawn: None,
             throttle,
-            minimize_at: None,
+            close_at: None,
         }
     }
 
@@ -90,7 +95,7 @@ impl<D: DesktopActions> Controller<D> {
         self.draw();
         loop {
             let notify_at = self.throttle.notify_at();
-            let minimize_at = self.minimize_at;
+            let close_at = self.close_at;
             let step = tokio::select! {
                 input = inputs.recv() => match input {
                     Some(input) => self.on_input(input),
@@ -98,8 +103,8 @@ impl<D: DesktopActions> Controller<D> {
                 },
                 Some(event) = events.recv() => self.on_event(&event),
                 () = sleep_until(notify_at.unwrap_or_else(Instant::now)), if notify_at.is_some() => self.notify_lagged(),
-                () = sleep_until(minimize_at.unwrap_or_else(Instant::now)), if minimize_at.is_some() => {
-                    self.minimize_main();
+                () = sleep_until(close_at.unwrap_or_else(Instant::now)), if close_at.is_some() => {
+                    self.close_main();
                     ControlFlow::Continue(())
                 }
             };
@@ -119,8 +124,18 @@ impl<D: DesktopActions> Controller<D> {
             Input::ShortcutPressed => self.open_popup(),
             Input::Quit => return ControlFlow::Break(()),
             Input::CloseRequested => self.on_close_requested(),
-            Input::CloseQuestionShown => self.minimize_at = None,
-            Input::MinimizeChosen => self.minimize_main(),
+            Input::CloseQuestionShown => self.close_at = None,
+            Input::KeepRunningChosen => {
+                self.desktop.record_way_back_read();
+                self.close_main();
+            }
+            Input::TrayMissing if self.desktop.is_way_back_read() => {}
+            Input::TrayMissing => self.show_way_back(texts::NO_TRAY_ICONS),
+            Input::WayBackRead => {
+                self.desktop.record_way_back_read();
+                self.way_back = None;
+                self.notify(self.notice.clone());
+            }
             Input::PopupFocused(popup_focused) => self.on_popup_focused(popup_focused),
             Input::PopupMeasured(content) => self.desktop.fit_popup(content),
             Input::MainFocused(focused) => {
@@ -149,7 +164,7 @@ impl<D: DesktopActions> Controller<D> {
             Choice::ShowApprovals => self.open_popup(),
             Choice::ShowMissed => {
                 self.desktop.show_missed();
-                self.clear_missed();
+                self.clear_read();
             }
             Choice::Approve(call) => self.desktop.decide(&call, Verdict::approve_once()),
             Choice::Deny(call) => self.desktop.decide(
@@ -181,12 +196,14 @@ impl<D: DesktopActions> Controller<D> {
 
     fn on_close_requested(&mut self) {
         if self.desktop.has_tray() {
-            self.minimize_at = None;
+            self.close_at = None;
             self.desktop.close_main();
+        } else if self.desktop.is_way_back_read() {
+            self.close_main();
         } else {
-            // Without a tray, the person could not open the window again.
+            // Without a tray, the person might not find the app again.
             self.desktop.ask_before_close();
-            self.minimize_at
+            self.close_at
                 .get_or_insert_with(|| Instant::now() + ASK_WITHIN);
         }
     }
@@ -194,18 +211,20 @@ impl<D: DesktopActions> Controller<D> {
     /// Opens the main window, which counts and lists the missed calls.
     fn open_main(&mut self) {
         self.desktop.show_main();
-        self.clear_missed();
+        self.clear_read();
     }
 
     /// Opens the main window on the page with this hash.
     fn open_page(&mut self, hash: String) {
         self.desktop.show_page(hash);
-        self.clear_missed();
+        self.clear_read();
     }
 
-    fn clear_missed(&mut self) {
+    /// Withdraws the notifications of what the main window shows.
+    fn clear_read(&mut self) {
         self.missed.clear();
         self.muted = None;
+        self.way_back = None;
         self.notify(self.notice.clone());
     }
 
@@ -215,9 +234,17 @@ impl<D: DesktopActions> Controller<D> {
         self.notify(self.notice.clone());
     }
 
-    fn minimize_main(&mut self) {
-        self.minimize_at = None;
-        self.desktop.minimize_main();
+    /// Closes the main window on a desktop without a tray. A notification is the way back.
+    fn close_main(&mut self) {
+        self.close_at = None;
+        self.desktop.close_main();
+        self.show_way_back(texts::KEEPS_RUNNING);
+    }
+
+    fn show_way_back(&mut self, title: &str) {
+        let shortcut = self.desktop.shortcut();
+        self.way_back = Some(Notice::for_way_back(title, shortcut.as_deref()));
+        self.notify(self.notice.clone());
     }
 
     /// Opens the popup at the person's request.
@@ -386,9 +413,9 @@ impl<D: DesktopActions> Controller<D> {
     }
 
     /// Shows `notice`, the notification for waiting calls. Without it, shows the one for clients
-    /// that ask to be paired, or else the one for a muted client, or else the one for missed calls.
-    /// While a call waits, no notification tells of missed calls or muted clients, because the
-    /// person looks at the popup or has closed the notification.
+    /// that ask to be paired, or else the one for a muted client, or else the one for missed calls,
+    /// or else the one for the way back. While a call waits, the last three are not shown, because
+    /// the person looks at the popup or has closed the notification.
     fn notify(&mut self, notice: Option<Notice>) {
         self.notice = notice;
         let wanted = self.notice.clone();
@@ -396,7 +423,9 @@ impl<D: DesktopActions> Controller<D> {
         let wanted = match wanted {
             None if self.overview.waiting.is_empty() => match &self.muted {
                 Some(muted) => Some(Notice::for_muted(muted)),
-                None => Notice::for_missed(self.missed.list()),
+                None => {
+                    Notice::for_missed(self.missed.list()).or_else(|| self.way_back.clone())
+                }
             },
             wanted => wanted,
         };

@@ -17,8 +17,10 @@ use crate::{
     clipboard,
     ipc::{CLOSE_EVENT, HUB_EVENT},
     notifications::notice::Notice,
+    shortcut,
     summary::CallRef,
     tray::{self, menu::TrayView},
+    way_back::WayBackRead,
     windows::{self, Focus},
 };
 
@@ -35,8 +37,13 @@ pub(crate) trait DesktopActions: Send + 'static {
     fn show_page(&self, hash: String);
     /// Shows the missed calls in the main window.
     fn show_missed(&self);
-    fn minimize_main(&self);
     fn close_main(&self);
+    /// Returns whether the person knows how to come back to the app without a tray.
+    fn is_way_back_read(&self) -> bool;
+    /// Records that the person knows how to come back to the app without a tray.
+    fn record_way_back_read(&self);
+    /// Returns the name of the global shortcut, if it works.
+    fn shortcut(&self) -> Option<String>;
     /// Makes the main window ask the person whether to close it. The window reports
     /// `Input::CloseQuestionShown`, unless it hangs.
     fn ask_before_close(&self);
@@ -145,12 +152,20 @@ impl DesktopActions for Desktop {
         self.on_blocking_thread(windows::show_missed);
     }
 
-    fn minimize_main(&self) {
-        self.on_main_thread(windows::minimize_main);
-    }
-
     fn close_main(&self) {
         self.on_main_thread(windows::close_main);
+    }
+
+    fn is_way_back_read(&self) -> bool {
+        self.app.state::<WayBackRead>().is_read()
+    }
+
+    fn record_way_back_read(&self) {
+        self.app.state::<WayBackRead>().record();
+    }
+
+    fn shortcut(&self) -> Option<String> {
+        shortcut::registered(&self.app)
     }
 
     fn ask_before_close(&self) {

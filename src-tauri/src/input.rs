@@ -19,8 +19,12 @@ pub(crate) enum Input {
     CloseRequested,
     /// The main window asks the person whether to close it.
     CloseQuestionShown,
-    /// The person minimizes the main window instead of closing it.
-    MinimizeChosen,
+    /// The person closes the main window and keeps the app running, although there is no tray.
+    KeepRunningChosen,
+    /// The desktop shows no tray icons.
+    TrayMissing,
+    /// The person has read how to come back to the app without a tray.
+    WayBackRead,
     /// Whether the popup has the keyboard focus from now on.
     PopupFocused(bool),
     /// The height of the popup's content from now on, in logical pixels.

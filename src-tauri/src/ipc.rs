@@ -1,6 +1,6 @@
 //! The Tauri commands: one per verb of the hub, called `noun_verb`, and those about the windows: the
-//! answers of the main window when a person closes it, whether it shows the Approvals screen, and
-//! the height of the popup's content. A command of a verb passes the window's request to the
+//! end of the main window and the way back to it, whether it shows the Approvals screen, and the
+//! height of the popup's content. A command of a verb passes the window's request to the
 //! hub, which implements the verb, and returns the hub's answer. Tauri rejects a command for which
 //! the window has no permission: the build script writes the permissions from the hub's list of
 //! verbs, and `src-tauri/capabilities` gives them to the windows.
@@ -14,12 +14,16 @@ use drawbridge_hub::api::{
 use drawbridge_model::sign_in::SignIn;
 use serde_json::value::RawValue;
 use tauri::{
-    Manager, Wry,
+    AppHandle, Manager, Wry,
     ipc::{Invoke, InvokeBody, InvokeResponseBody, Response},
 };
 use tokio::sync::mpsc;
 
-use crate::{browser, input::Input};
+use crate::{
+    browser,
+    input::Input,
+    way_back::{self, WayBack},
+};
 
 /// The Tauri event whose payload is a hub's `Event`.
 pub(crate) const HUB_EVENT: &str = "hub";
@@ -38,6 +42,13 @@ pub(crate) fn handle(invoke: Invoke<Wry>) -> bool {
         // The controller is dropped only while the app ends.
         let _ = inputs.send(input);
         invoke.resolver.resolve(());
+        return true;
+    }
+    if invoke.message.command() == "way_back" {
+        let app = invoke.message.webview_ref().app_handle().clone();
+        invoke
+            .resolver
+            .respond_async(async move { Ok(find_way_back(app).await) });
         return true;
     }
     let Some(verb) = verb_of_command(invoke.message.command()) else {
@@ -77,10 +88,17 @@ fn input_of_command(command: &str, payload: &InvokeBody) -> Option<Input> {
         "approvals_shown" => argument("shown")?.as_bool().map(Input::ApprovalsShown),
         "popup_measured" => argument("height")?.as_f64().map(Input::PopupMeasured),
         "close_asked" => Some(Input::CloseQuestionShown),
-        "window_minimize" => Some(Input::MinimizeChosen),
+        "window_close" => Some(Input::KeepRunningChosen),
+        "way_back_read" => Some(Input::WayBackRead),
         "app_quit" => Some(Input::Quit),
         _ => None,
     }
+}
+
+/// Returns the way back to the app, which the session bus is asked for, so not on the main thread.
+async fn find_way_back(app: AppHandle) -> Option<WayBack> {
+    let found = tokio::task::spawn_blocking(move || way_back::find(&app)).await;
+    found.unwrap_or_default()
 }
 
 /// Returns the parameters of the verb as JSON text: the argument `request` of the command.

@@ -24,6 +24,7 @@ mod summary;
 mod texts;
 mod throttle;
 mod tray;
+mod way_back;
 mod window_state;
 mod windows;
 
@@ -45,6 +46,7 @@ use controller::Controller;
 use desktop_actions::Desktop;
 use input::Input;
 use overview::Overview;
+use way_back::WayBackRead;
 use window_state::WindowState;
 
 /// The pause between two overviews, so that several servers that change together cause one
@@ -111,6 +113,8 @@ fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<Ap
         .on_window_event(windows::on_window_event)
         .manage(windows::WebviewFolder(args.data_dir().join("webview")))
         .manage(windows::Popup::new())
+        .manage(shortcut::Registered::default())
+        .manage(WayBackRead::load(args.data_dir()))
         .manage(WindowState::load(args.data_dir()));
     builder = builder.plugin(tauri_plugin_notification::init());
     // On Linux, the plugin tells instances of the app apart by their D-Bus ids. Elsewhere it
@@ -221,6 +225,10 @@ fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
     notifications::register_actions(app, start.inputs.clone());
     shortcut::register(app, start.inputs.clone());
     tokio::spawn(notifications::show_latest(app.clone(), notice));
+    tokio::spawn(way_back::report_missing_tray(
+        app.clone(),
+        start.inputs.clone(),
+    ));
     tokio::spawn(read_overviews(hub.clone(), refresh_requests, start.inputs));
     let controller = Controller::new(Desktop {
         app: app.clone(),

@@ -1,7 +1,9 @@
 //! The global shortcut, which works in any program: it opens the waiting calls or, if there are
 //! none, the main window. If the desktop does not support it, the app runs without it.
 
-use tauri::AppHandle;
+use std::sync::OnceLock;
+
+use tauri::{AppHandle, Manager};
 use tauri_plugin_global_shortcut::{
     Builder, Code, GlobalShortcutExt, Modifiers, Shortcut, ShortcutState,
 };
@@ -20,6 +22,15 @@ const MODIFIER: Modifiers = if cfg!(target_os = "macos") {
     Modifiers::CONTROL
 };
 
+/// The name of the shortcut, once it is registered. It is managed by the app.
+#[derive(Default)]
+pub(crate) struct Registered(OnceLock<String>);
+
+/// Returns the name of the shortcut, or `None` if it does not work.
+pub(crate) fn registered(app: &AppHandle) -> Option<String> {
+    app.state::<Registered>().0.get().cloned()
+}
+
 /// Registers the shortcut. Runs on the main thread.
 pub(crate) fn register(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
     // On Wayland the registration succeeds, but no key press ever arrives.
@@ -29,9 +40,15 @@ pub(crate) fn register(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
         );
         return;
     }
-    if let Err(error) = try_register(app, inputs) {
-        tracing::warn!(%error, "no {NAME}: the shortcut is not available");
+    match try_register(app, inputs) {
+        Ok(()) => record(app, NAME),
+        Err(error) => tracing::warn!(%error, "no {NAME}: the shortcut is not available"),
     }
+}
+
+/// Records that a shortcut works. It is registered once.
+fn record(app: &AppHandle, name: &str) {
+    let _ = app.state::<Registered>().0.set(name.to_owned());
 }
 
 fn try_register(

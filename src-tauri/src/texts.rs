@@ -50,6 +50,17 @@ pub(crate) const ALLOW_RETRY: &str = "You can allow the call if it is tried agai
 pub(crate) const ALLOW_RETRIES: &str =
     "Nobody decided in time. You can allow each call if it is tried again.";
 
+pub(crate) const NO_TRAY_ICONS: &str = "Your desktop shows no tray icons";
+pub(crate) const KEEPS_RUNNING: &str = "Drawbridge keeps running";
+
+/// Says how to come back to the app without a tray. `shortcut` is the global shortcut, if it works.
+pub(crate) fn way_back(shortcut: Option<&str>) -> String {
+    let keys = shortcut.map_or(String::new(), |shortcut| format!("press {shortcut}, "));
+    format!(
+        "Drawbridge also runs without a window. To open one, start Drawbridge again, {keys}or run drawbridge open in a terminal."
+    )
+}
+
 /// `time` is a time of day.
 pub(crate) fn all_calls_paused_until(time: &str) -> String {
     format!("{ALL_CALLS_PAUSED} until {time}")

@@ -34,7 +34,7 @@ const PAUSED: Image<'_> = include_image!("./icons/tray-paused.png");
 pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
     if !desktop::library_is_there() {
         tracing::warn!(
-            "no tray: libayatana-appindicator3 is not installed. Closing the window minimizes or quits Drawbridge."
+            "no tray: libayatana-appindicator3 is not installed. Drawbridge keeps running without a window: start it again to open one."
         );
         return;
     }
@@ -48,7 +48,7 @@ pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
             }
         });
     if let Err(error) = tray.build(app) {
-        tracing::warn!(%error, "no tray. Closing the window minimizes or quits Drawbridge.");
+        tracing::warn!(%error, "no tray. Drawbridge keeps running without a window: start it again to open one.");
     }
 }
 

@@ -121,11 +121,6 @@ pub(crate) fn show_missed(app: &AppHandle) -> tauri::Result<()> {
     show_page(app, "#/approvals/missed")
 }
 
-pub(crate) fn minimize_main(app: &AppHandle) -> tauri::Result<()> {
-    app.get_webview_window(MAIN)
-        .map_or(Ok(()), |main| main.minimize())
-}
-
 /// Closes the main window without a request that could be prevented.
 pub(crate) fn close_main(app: &AppHandle) -> tauri::Result<()> {
     app.get_webview_window(MAIN)

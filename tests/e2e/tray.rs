@@ -470,27 +470,54 @@ fn a_link_fills_in_the_form_of_a_new_server_and_adds_nothing() {
 }
 
 #[test]
-fn without_a_tray_the_window_asks_before_it_closes() {
+fn without_a_tray_the_app_names_the_way_back_and_keeps_running() {
     let desktop = DesktopSession::without_tray();
     let app = App::open(&desktop);
+    app.driver
+        .wait_for_text("way-back-banner", "press Ctrl+Alt+D, or run");
+    app.driver.save_screenshot("tray-none");
+    let notification = desktop
+        .notifications
+        .wait_for_summary("Your desktop shows no tray icons");
+    assert!(
+        notification.body.contains("start Drawbridge again"),
+        "{notification:?}"
+    );
     let close = || {
         desktop.close_window("Drawbridge");
         app.driver.wait_for("close-dialog");
     };
     close();
-    for part in ["close-cancel", "close-quit", "close-minimize"] {
+    for part in ["close-cancel", "close-quit", "close-keep"] {
         app.driver.wait_until_visible(part);
     }
-    app.driver.save_screenshot("tray-none");
+    app.driver.save_screenshot("tray-none-close");
     app.driver.click("close-cancel");
     app.driver.wait_until_gone("close-dialog");
     close();
-    // No window manager runs that could minimize the window. The app keeps running.
-    app.driver.click("close-minimize");
-    app.driver.wait_until_gone("close-dialog");
-    close();
-    app.driver.wait_until_visible("close-quit");
-    app.driver.click_to_quit("close-quit");
+    app.driver.click_to_quit("close-keep");
+    let wait_until_closed = || {
+        wait_until("only the popup exists", || {
+            some_if(app.driver.windows().len() == 1)
+        });
+        assert!(is_app_running(&desktop));
+        desktop
+            .notifications
+            .wait_for_summary("Drawbridge keeps running")
+    };
+    let notification = wait_until_closed();
+    desktop.notifications.click(notification.id, "show");
+    app.switch_to_main();
+    app.driver.wait_for("nav-servers");
+    assert_eq!(
+        app.driver.count_parts("way-back-banner"),
+        0,
+        "the person has read it"
+    );
+
+    desktop.close_window("Drawbridge");
+    let notification = wait_until_closed();
+    desktop.notifications.click(notification.id, "quit");
     wait_until("the app has exited", || some_if(!is_app_running(&desktop)));
     desktop.assert_no_survivors();
 }

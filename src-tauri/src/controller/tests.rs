@@ -1,5 +1,8 @@
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -34,7 +37,7 @@ enum Effect {
     EventSent(Box<Event>),
     MainShown,
     MissedShown,
-    MainMinimized,
+    WayBackRecorded,
     MainClosed,
     AskedBeforeClose,
     PopupShown(Focus),
@@ -55,6 +58,7 @@ enum Effect {
 struct FakeDesktop {
     effects: Arc<Mutex<Vec<Effect>>>,
     has_tray: bool,
+    is_way_back_read: Arc<AtomicBool>,
 }
 
 impl FakeDesktop {
@@ -82,11 +86,18 @@ impl DesktopActions for FakeDesktop {
     fn show_missed(&self) {
         self.record(Effect::MissedShown);
     }
-    fn minimize_main(&self) {
-        self.record(Effect::MainMinimized);
-    }
     fn close_main(&self) {
         self.record(Effect::MainClosed);
+    }
+    fn is_way_back_read(&self) -> bool {
+        self.is_way_back_read.load(Ordering::Relaxed)
+    }
+    fn record_way_back_read(&self) {
+        self.is_way_back_read.store(true, Ordering::Relaxed);
+        self.record(Effect::WayBackRecorded);
+    }
+    fn shortcut(&self) -> Option<String> {
+        Some("Ctrl+Alt+D".into())
     }
     fn ask_before_close(&self) {
         self.record(Effect::AskedBeforeClose);
@@ -140,6 +151,7 @@ impl App {
         let desktop = FakeDesktop {
             effects: Arc::default(),
             has_tray,
+            is_way_back_read: Arc::default(),
         };
         let (inputs, receive_inputs) = mpsc::unbounded_channel();
         let (events, receive_events) = mpsc::channel(8);
@@ -976,14 +988,27 @@ async fn without_a_tray_the_window_asks_before_it_closes() {
         "the person may take their time"
     );
     assert_eq!(
-        app.send_input(Input::MinimizeChosen).await,
-        [Effect::MainMinimized]
+        app.send_input(Input::KeepRunningChosen).await,
+        [
+            Effect::WayBackRecorded,
+            Effect::MainClosed,
+            notified("Drawbridge keeps running")
+        ]
+    );
+    assert_eq!(
+        app.send_input(Input::Chosen(Choice::Open)).await,
+        [Effect::MainShown, Effect::Notified(None)]
+    );
+    assert_eq!(
+        app.send_input(Input::CloseRequested).await,
+        [Effect::MainClosed, notified("Drawbridge keeps running")],
+        "it asks once"
     );
     assert!(!app.has_ended().await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_window_that_hangs_is_minimized_instead() {
+async fn a_window_that_hangs_is_closed_and_the_app_keeps_running() {
     let app = App::start(false).await;
     app.send_input(Input::CloseRequested).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -995,12 +1020,32 @@ async fn a_window_that_hangs_is_minimized_instead() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(
         app.take_effects().await,
-        [Effect::MainMinimized],
+        [Effect::MainClosed, notified("Drawbridge keeps running")],
         "the second attempt does not delay the end of the first"
     );
     tokio::time::sleep(Duration::from_secs(60)).await;
-    assert_eq!(app.take_effects().await, [], "it is minimized once");
+    assert_eq!(app.take_effects().await, [], "it is closed once");
     assert!(!app.has_ended().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_tray_is_reported_until_the_person_has_read_it() {
+    let app = App::start(false).await;
+    assert_eq!(
+        app.send_input(Input::TrayMissing).await,
+        [notified("Your desktop shows no tray icons")]
+    );
+    app.send_event(requested("a")).await;
+    assert_eq!(
+        app.send_event(ended("a")).await.last(),
+        Some(&notified("Your desktop shows no tray icons")),
+        "a call comes first"
+    );
+    assert_eq!(
+        app.send_input(Input::WayBackRead).await,
+        [Effect::WayBackRecorded, Effect::Notified(None)]
+    );
+    assert_eq!(app.send_input(Input::TrayMissing).await, []);
 }
 
 #[tokio::test(start_paused = true)]

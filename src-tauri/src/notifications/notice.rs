@@ -1,6 +1,6 @@
 //! The content of a notification, as plain data. At most one notification is open: either one call
 //! with its arguments, or the number of waiting calls, or the clients that ask to be paired, or a
-//! muted client, or the missed calls.
+//! muted client, or the missed calls, or the way back to the app if there is no tray.
 
 use drawbridge_model::{
     approval::ApprovalRequest,
@@ -34,6 +34,8 @@ pub(crate) enum Actions {
     ShowMissed,
     /// Shows the approvals in the main window, which say which clients are muted.
     ShowOrUnmute(ClientName),
+    /// Opens the main window, or quits the app.
+    OpenOrQuit,
     ShowOrDeny(CallRef),
     /// Used only if the notification shows the whole call.
     ShowDenyOrApprove(CallRef),
@@ -46,6 +48,7 @@ pub(crate) enum Button {
     Deny,
     Approve,
     Unmute,
+    Quit,
 }
 
 impl Notice {
@@ -83,6 +86,15 @@ impl Notice {
             title: texts::client_muted(&summary::display_name(client.as_str())),
             body: texts::calls_refused_until(format_time(*until).as_deref()),
             actions: Actions::ShowOrUnmute(client.clone()),
+        }
+    }
+
+    /// Returns the notification that says how to come back to the app on a desktop without a tray.
+    pub(crate) fn for_way_back(title: &str, shortcut: Option<&str>) -> Self {
+        Self {
+            title: title.to_owned(),
+            body: texts::way_back(shortcut),
+            actions: Actions::OpenOrQuit,
         }
     }
 
@@ -145,6 +157,8 @@ fn has_no_markup(line: &str) -> bool {
 /// The sets of buttons of the notifications of missed calls and of a muted client.
 const SHOW_MISSED: &str = "show-missed";
 const SHOW_UNMUTE: &str = "show-unmute";
+/// The set of buttons of the notification that names the way back.
+const OPEN_OR_QUIT: &str = "open-quit";
 
 impl Actions {
     /// Returns the name of this set of buttons.
@@ -153,6 +167,7 @@ impl Actions {
             Self::Show => "show",
             Self::ShowMissed => SHOW_MISSED,
             Self::ShowOrUnmute(_) => SHOW_UNMUTE,
+            Self::OpenOrQuit => OPEN_OR_QUIT,
             Self::ShowOrDeny(_) => "show-deny",
             Self::ShowDenyOrApprove(_) => "show-deny-approve",
         }
@@ -160,7 +175,7 @@ impl Actions {
 
     pub(crate) const fn call(&self) -> Option<&CallRef> {
         match self {
-            Self::Show | Self::ShowMissed | Self::ShowOrUnmute(_) => None,
+            Self::Show | Self::ShowMissed | Self::ShowOrUnmute(_) | Self::OpenOrQuit => None,
             Self::ShowOrDeny(call) | Self::ShowDenyOrApprove(call) => Some(call),
         }
     }
@@ -178,10 +193,11 @@ impl Actions {
 impl Button {
     /// The sets of buttons, by [`Actions::id`]. "Show" is the first, because a desktop that offers
     /// only one button uses the first action.
-    pub(crate) const SETS: [(&'static str, &'static [Self]); 5] = [
+    pub(crate) const SETS: [(&'static str, &'static [Self]); 6] = [
         ("show", &[Self::Show]),
         (SHOW_MISSED, &[Self::Show]),
         (SHOW_UNMUTE, &[Self::Show, Self::Unmute]),
+        (OPEN_OR_QUIT, &[Self::Show, Self::Quit]),
         ("show-deny", &[Self::Show, Self::Deny]),
         (
             "show-deny-approve",
@@ -195,6 +211,7 @@ impl Button {
             Self::Deny => "deny",
             Self::Approve => "approve",
             Self::Unmute => "unmute",
+            Self::Quit => "quit",
         }
     }
 
@@ -204,6 +221,7 @@ impl Button {
             Self::Deny => texts::DENY,
             Self::Approve => texts::APPROVE_ONCE,
             Self::Unmute => texts::UNMUTE,
+            Self::Quit => texts::QUIT,
         }
     }
 }
@@ -222,6 +240,8 @@ pub(crate) fn parse_choice(
             Some(client) if action == "unmute" => Choice::Unmute(client),
             _ => Choice::ShowMissed,
         },
+        ("quit", _) if set == Some(OPEN_OR_QUIT) => Choice::Quit,
+        _ if set == Some(OPEN_OR_QUIT) => Choice::Open,
         ("deny", Some(call)) => Choice::Deny(call),
         ("approve", Some(call)) => Choice::Approve(call),
         _ => Choice::ShowApprovals,

@@ -9,6 +9,12 @@ export type * from "./bindings";
 
 export type Verb = keyof Verbs;
 
+/** How to come back to the app without a tray. */
+export interface WayBack {
+  /** The global shortcut, if it works. */
+  shortcut: string | null;
+}
+
 /** The desktop app around the main window and the popup. */
 export interface DesktopShell {
   /**
@@ -16,12 +22,17 @@ export interface DesktopShell {
    * whether the hub ends with the app. Returns a function that unsubscribes.
    */
   onCloseRequested(ask: (endsHub: boolean) => void): () => void;
-  minimize(): Promise<void>;
+  /** Closes the window. The app keeps running. */
+  close(): Promise<void>;
   quit(): Promise<void>;
   /** Tells whether the main window shows the Approvals screen. The popup then stays hidden. */
   showsApprovals(shown: boolean): Promise<void>;
   /** Makes the popup as high as its content, which has this height in CSS pixels, within bounds. */
   fitPopup(height: number): Promise<void>;
+  /** Returns the way back, or `null` if there is a tray or the person has read it. */
+  wayBack(): Promise<WayBack | null>;
+  /** Records that the person has read the way back. */
+  confirmWayBack(): Promise<void>;
 }
 
 /** The sign-in of this browser. */

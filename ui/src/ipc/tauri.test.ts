@@ -46,13 +46,23 @@ describe("the hub in the tray app", () => {
       expect(ask).toHaveBeenCalledWith(true);
     });
     expect(handler).toHaveBeenCalledWith("close_asked", {});
-    await desktop?.minimize();
-    expect(handler).toHaveBeenCalledWith("window_minimize", {});
+    await desktop?.close();
+    expect(handler).toHaveBeenCalledWith("window_close", {});
     await desktop?.quit();
     expect(handler).toHaveBeenCalledWith("app_quit", {});
     await desktop?.showsApprovals(true);
     expect(handler).toHaveBeenCalledWith("approvals_shown", { shown: true });
     await desktop?.fitPopup(321);
     expect(handler).toHaveBeenCalledWith("popup_measured", { height: 321 });
+  });
+
+  it("reads the way back, and confirms that the person has read it", async () => {
+    const handler = vi.fn<(command: string, args: unknown) => unknown>(() => ({ shortcut: null }));
+    mockIPC(handler);
+    const { desktop } = tauriIpc();
+    expect(await desktop?.wayBack()).toEqual({ shortcut: null });
+    expect(handler).toHaveBeenCalledWith("way_back", {});
+    await desktop?.confirmWayBack();
+    expect(handler).toHaveBeenCalledWith("way_back_read", {});
   });
 });

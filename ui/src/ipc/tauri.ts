@@ -2,7 +2,15 @@
 
 import { invoke } from "@tauri-apps/api/core";
 import { listen } from "@tauri-apps/api/event";
-import { toIpcError, type DesktopShell, type Event, type Ipc, type Verb, type Verbs } from ".";
+import {
+  toIpcError,
+  type DesktopShell,
+  type Event,
+  type Ipc,
+  type Verb,
+  type Verbs,
+  type WayBack,
+} from ".";
 
 const HUB_EVENT = "hub";
 const CLOSE_EVENT = "close-requested";
@@ -27,14 +35,16 @@ const desktop: DesktopShell = {
   onCloseRequested(ask) {
     return follow<boolean>(CLOSE_EVENT, (endsHub) => {
       ask(endsHub);
-      // Without this answer the app takes the page for one that hangs, and minimizes the window.
+      // Without this answer the app takes the page for one that hangs, and closes the window.
       void run("close_asked").catch(() => undefined);
     });
   },
-  minimize: () => run("window_minimize"),
+  close: () => run("window_close"),
   quit: () => run("app_quit"),
   showsApprovals: (shown) => run("approvals_shown", { shown }),
   fitPopup: (height) => run("popup_measured", { height }),
+  wayBack: () => run<WayBack | null>("way_back"),
+  confirmWayBack: () => run("way_back_read"),
 };
 
 /** Runs a command of the app. */

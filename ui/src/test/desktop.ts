@@ -1,13 +1,15 @@
 /** The app around the windows, for tests. */
 
 import { vi } from "vitest";
-import type { DesktopShell } from "../ipc";
+import type { DesktopShell, WayBack } from "../ipc";
 import { advanceTime } from "./app";
 
 /** The app around the windows, on a desktop without a tray. */
 export class FakeDesktop implements DesktopShell {
-  minimize = vi.fn(() => Promise.resolve());
+  close = vi.fn(() => Promise.resolve());
   quit = vi.fn(() => Promise.resolve());
+  wayBack = vi.fn(() => Promise.resolve<WayBack | null>({ shortcut: "Ctrl+Alt+D" }));
+  confirmWayBack = vi.fn(() => Promise.resolve());
   showsApprovals = vi.fn<(shown: boolean) => Promise<void>>(() => Promise.resolve());
   fitPopup = vi.fn<(height: number) => Promise<void>>(() => Promise.resolve());
   private ask: ((endsHub: boolean) => void) | null = null;
@@ -17,7 +19,7 @@ export class FakeDesktop implements DesktopShell {
     return () => (this.ask = null);
   }
 
-  async close(endsHub = true): Promise<void> {
+  async requestClose(endsHub = true): Promise<void> {
     this.ask?.(endsHub);
     await advanceTime(1);
   }

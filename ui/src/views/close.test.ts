@@ -13,49 +13,91 @@ async function openOnDesktop(): Promise<FakeDesktop> {
 }
 
 describe("closing the window without a tray", () => {
-  it("asks first, and minimizes the window", async () => {
+  it("asks first, and closes the window", async () => {
     const desktop = await openOnDesktop();
     expect(screen.queryByTestId("close-dialog")).toBeNull();
-    await desktop.close();
+    await desktop.requestClose();
     const text = screen.getByTestId("close-dialog").textContent;
     expect(text).toContain("Close the window?");
     expect(text).toContain("Your desktop shows no tray icons");
+    expect(text).toContain("press Ctrl+Alt+D, or run drawbridge open");
     expect(text).toContain("clients can no longer use your servers");
-    await user.click(screen.getByTestId("close-minimize"));
+    await user.click(screen.getByTestId("close-keep"));
     await advanceTime(1);
-    expect(desktop.minimize).toHaveBeenCalledOnce();
+    expect(desktop.close).toHaveBeenCalledOnce();
     expect(desktop.quit).not.toHaveBeenCalled();
     expect(screen.queryByTestId("close-dialog")).toBeNull();
   });
 
   it("quits, or does nothing", async () => {
     const desktop = await openOnDesktop();
-    await desktop.close();
+    await desktop.requestClose();
     await user.click(screen.getByTestId("close-cancel"));
     await advanceTime(1);
     expect(screen.queryByTestId("close-dialog")).toBeNull();
     expect(desktop.quit).not.toHaveBeenCalled();
-    await desktop.close();
+    await desktop.requestClose();
     await user.click(screen.getByTestId("close-quit"));
     await advanceTime(1);
     expect(desktop.quit).toHaveBeenCalledOnce();
-    expect(desktop.minimize).not.toHaveBeenCalled();
+    expect(desktop.close).not.toHaveBeenCalled();
   });
 
   it("does not threaten with the end of a hub that keeps running", async () => {
     const desktop = await openOnDesktop();
-    await desktop.close(false);
+    await desktop.requestClose(false);
     const text = screen.getByTestId("close-dialog").textContent;
     expect(text).toContain("this computer no longer shows the calls");
     expect(text).not.toContain("clients can no longer use your servers");
   });
 
-  it("shows why the window could not be minimized", async () => {
+  it("shows why the window could not be closed", async () => {
     const desktop = await openOnDesktop();
-    desktop.minimize.mockRejectedValue(new IpcError("internal", "The desktop refused."));
-    await desktop.close();
-    await user.click(screen.getByTestId("close-minimize"));
+    desktop.close.mockRejectedValue(new IpcError("internal", "The desktop refused."));
+    await desktop.requestClose();
+    await user.click(screen.getByTestId("close-keep"));
     await advanceTime(1);
     expect(screen.getByTestId("dialog-error").textContent).toContain("The desktop refused.");
+  });
+});
+
+describe("the way back without a tray", () => {
+  const normalized = (element: HTMLElement) => element.textContent.replace(/\s+/g, " ");
+
+  it("is shown until the person has read it", async () => {
+    const desktop = await openOnDesktop();
+    await advanceTime(1);
+    expect(normalized(screen.getByTestId("way-back-banner"))).toContain(
+      "Your desktop shows no tray icons. Drawbridge also runs without a window. To open one, start Drawbridge again, press Ctrl+Alt+D, or run drawbridge open in a terminal.",
+    );
+    await user.click(screen.getByTestId("way-back-confirm"));
+    await advanceTime(1);
+    expect(desktop.confirmWayBack).toHaveBeenCalledOnce();
+    expect(screen.queryByTestId("way-back-banner")).toBeNull();
+  });
+
+  it("is not shown if there is a tray", async () => {
+    const desktop = new FakeDesktop();
+    desktop.wayBack.mockResolvedValue(null);
+    await open("#/calls", (hub) => (hub.desktop = desktop));
+    await advanceTime(1);
+    expect(screen.queryByTestId("way-back-banner")).toBeNull();
+  });
+
+  it("names no shortcut that does not work", async () => {
+    const desktop = new FakeDesktop();
+    desktop.wayBack.mockResolvedValue({ shortcut: null });
+    await open("#/calls", (hub) => (hub.desktop = desktop));
+    await advanceTime(1);
+    const text = normalized(screen.getByTestId("way-back-banner"));
+    expect(text).toContain("start Drawbridge again, or run drawbridge open");
+  });
+
+  it("does not hide that the app can be quit: the palette quits it", async () => {
+    const desktop = await openOnDesktop();
+    await user.keyboard("{Control>}k{/Control}");
+    await user.type(screen.getByTestId("palette-query"), "quit{Enter}");
+    await advanceTime(1);
+    expect(desktop.quit).toHaveBeenCalledOnce();
   });
 });

@@ -57,14 +57,22 @@ export const shell = {
 
   close: {
     title: "Close the window?",
-    noTray:
-      "Your desktop shows no tray icons, so you could not open Drawbridge again from the tray.",
-    choices: (endsHub: boolean) =>
+    ifYouQuit: (endsHub: boolean) =>
       endsHub
-        ? "Minimize the window to keep Drawbridge running. If you quit, clients can no longer use your servers."
-        : "Minimize the window to keep Drawbridge running. If you quit, this computer no longer shows the calls that wait for you.",
-    minimize: "Minimize",
+        ? "If you quit, clients can no longer use your servers."
+        : "If you quit, this computer no longer shows the calls that wait for you.",
+    keepRunning: "Close and keep running",
     quit: "Quit Drawbridge",
+  },
+  /** How to come back to the app on a desktop without a tray. */
+  wayBack: {
+    noTray: "Your desktop shows no tray icons.",
+    toOpen: "Drawbridge also runs without a window. To open one, start Drawbridge again,",
+    press: "press",
+    orRun: "or run",
+    command: "drawbridge open",
+    inTerminal: "in a terminal.",
+    confirm: "Got it",
   },
 
   signedOut: {

@@ -29,7 +29,7 @@ mod linux {
         (
             "org.kde.StatusNotifierWatcher",
             "The desktop shows tray icons",
-            "On GNOME, install the extension 'AppIndicator and KStatusNotifierItem Support'. Without a tray, closing the window asks whether to quit.",
+            "On GNOME, install the extension 'AppIndicator and KStatusNotifierItem Support'. Without a tray, Drawbridge keeps running when you close its window: start it again to open one.",
         ),
         (
             "org.freedesktop.Notifications",

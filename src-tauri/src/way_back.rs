@@ -1,0 +1,91 @@
+//! The way back to the app on a desktop that shows no tray icons: a notification and the main window
+//! name it, until the person has read it. The empty file `way-back-read` in the data folder says
+//! that they have.
+
+use std::{
+    fs,
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use serde::Serialize;
+use tauri::{AppHandle, Manager};
+use tokio::sync::mpsc;
+
+use crate::{input::Input, shortcut, tray};
+
+const FILE: &str = "way-back-read";
+
+/// How long a panel may take to start after the app, if both start when the person signs in.
+const PANEL_STARTS_WITHIN: Duration = Duration::from_secs(3);
+
+/// Whether the person has read how to come back to the app. It is managed by the app.
+pub(crate) struct WayBackRead {
+    file: PathBuf,
+    is_read: AtomicBool,
+}
+
+impl WayBackRead {
+    pub(crate) fn load(data_dir: PathBuf) -> Self {
+        let file = data_dir.join(FILE);
+        let is_read = AtomicBool::new(file.exists());
+        Self { file, is_read }
+    }
+
+    pub(crate) fn is_read(&self) -> bool {
+        self.is_read.load(Ordering::Relaxed)
+    }
+
+    /// Records that the person has read it. If the record cannot be stored, the person reads it
+    /// again after the next start.
+    pub(crate) fn record(&self) {
+        if self.is_read.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        if let Err(error) = fs::write(&self.file, "") {
+            tracing::warn!(%error, "{} cannot be written", self.file.display());
+        }
+    }
+}
+
+/// What the main window says about the way back.
+#[derive(Debug, Serialize)]
+pub(crate) struct WayBack {
+    /// The global shortcut, if it works.
+    shortcut: Option<String>,
+}
+
+/// Returns the way back, or `None` if the person knows it or there is a tray.
+pub(crate) fn find(app: &AppHandle) -> Option<WayBack> {
+    let is_told = app.state::<WayBackRead>().is_read() || tray::is_shown(app);
+    (!is_told).then(|| WayBack {
+        shortcut: shortcut::registered(app),
+    })
+}
+
+/// Reports a desktop without a tray, once its panel has had time to start.
+pub(crate) async fn report_missing_tray(app: AppHandle, inputs: mpsc::UnboundedSender<Input>) {
+    tokio::time::sleep(PANEL_STARTS_WITHIN).await;
+    let is_shown = tokio::task::spawn_blocking(move || tray::is_shown(&app)).await;
+    if let Ok(false) = is_shown {
+        // The controller is dropped only while the app ends.
+        let _ = inputs.send(Input::TrayMissing);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WayBackRead;
+
+    #[test]
+    fn a_new_start_knows_that_the_way_back_was_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let load = || WayBackRead::load(folder.path().to_owned());
+        let first = load();
+        assert!(!first.is_read());
+        assert!(!load().is_read(), "starting the app is not reading it");
+        first.record();
+        assert!(first.is_read() && load().is_read());
+    }
+}
