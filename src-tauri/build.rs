@@ -20,15 +20,17 @@ const POPUP_COMMANDS: [&str; 7] = [
     "popup_measured",
 ];
 
-/// The commands of the main window about its end, about the way back to it without a tray, and about
-/// what it shows.
-const WINDOW_COMMANDS: [&str; 6] = [
+/// The commands of the main window that concern the app: its end, the way back to it without a tray,
+/// what it shows, and its options.
+const WINDOW_COMMANDS: [&str; 8] = [
     "close_asked",
     "window_close",
     "app_quit",
     "way_back",
     "way_back_read",
     "approvals_shown",
+    "options_show",
+    "options_change",
 ];
 
 const PLACEHOLDER: &str = "<!doctype html><title>Drawbridge</title><p>The UI is not built: npm run build in ui/, then build again.";
@@ -77,7 +79,7 @@ fn write_permissions() -> io::Result<String> {
         )
         + &permission(
             "allow-window",
-            "Allows the main window to close, to quit the app, to say how to come back without a tray, and to tell whether it shows the approvals.",
+            "Allows the main window to close, to quit the app, to say how to come back without a tray, to tell whether it shows the approvals, and to change the options of the app.",
             &WINDOW_COMMANDS.map(str::to_owned),
         );
     fs::write(folder.join("app.toml"), text)?;

@@ -423,9 +423,7 @@ impl<D: DesktopActions> Controller<D> {
         let wanted = match wanted {
             None if self.overview.waiting.is_empty() => match &self.muted {
                 Some(muted) => Some(Notice::for_muted(muted)),
-                None => {
-                    Notice::for_missed(self.missed.list()).or_else(|| self.way_back.clone())
-                }
+                None => Notice::for_missed(self.missed.list()).or_else(|| self.way_back.clone()),
             },
             wanted => wanted,
         };

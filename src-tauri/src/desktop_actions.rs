@@ -17,6 +17,7 @@ use crate::{
     clipboard,
     ipc::{CLOSE_EVENT, HUB_EVENT},
     notifications::notice::Notice,
+    preferences::StoredPreferences,
     shortcut,
     summary::CallRef,
     tray::{self, menu::TrayView},
@@ -51,7 +52,8 @@ pub(crate) trait DesktopActions: Send + 'static {
     fn hide_popup(&self);
     /// Makes the popup as high as its content, which has this height in logical pixels.
     fn fit_popup(&self, content: f64);
-    /// Replaces the open notification by this one, or withdraws it.
+    /// Replaces the open notification by this one, or withdraws it. A notification that the person
+    /// turned off is not shown.
     fn notify(&self, notice: Option<&Notice>);
     /// Decides the call that the person saw.
     fn decide(&self, call: &CallRef, verdict: Verdict);
@@ -186,6 +188,8 @@ impl DesktopActions for Desktop {
     }
 
     fn notify(&self, notice: Option<&Notice>) {
+        let wanted = self.app.state::<StoredPreferences>().get().notifications;
+        let notice = notice.filter(|notice| wanted.include(notice));
         self.notices.send_replace(notice.cloned());
     }
 

@@ -1,9 +1,12 @@
-//! The Tauri commands: one per verb of the hub, called `noun_verb`, and those about the windows: the
-//! end of the main window and the way back to it, whether it shows the Approvals screen, and the
-//! height of the popup's content. A command of a verb passes the window's request to the
+//! The Tauri commands: one per verb of the hub, called `noun_verb`, those about the windows, and those
+//! that show and change the [`options`] of the app. The ones about the windows concern the end of
+//! the main window and the way back to it, whether it shows the Approvals screen, and the height of
+//! the popup's content. A command of a verb passes the window's request to the
 //! hub, which implements the verb, and returns the hub's answer. Tauri rejects a command for which
 //! the window has no permission: the build script writes the permissions from the hub's list of
 //! verbs, and `src-tauri/capabilities` gives them to the windows.
+
+mod options;
 
 use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::api::{
@@ -49,6 +52,14 @@ pub(crate) fn handle(invoke: Invoke<Wry>) -> bool {
         invoke
             .resolver
             .respond_async(async move { Ok(find_way_back(app).await) });
+        return true;
+    }
+    if let Some(command) = options::Command::parse(invoke.message.command()) {
+        let params = read_params(invoke.message.payload());
+        let app = invoke.message.webview_ref().app_handle().clone();
+        invoke
+            .resolver
+            .respond_async(async move { Ok(command.run(app, params).await?) });
         return true;
     }
     let Some(verb) = verb_of_command(invoke.message.command()) else {

@@ -7,6 +7,7 @@
 
 mod add_link;
 mod args;
+mod autostart;
 mod backend;
 mod browser;
 mod clipboard;
@@ -19,6 +20,7 @@ mod missed;
 mod notifications;
 mod overview;
 mod popup_place;
+mod preferences;
 mod shortcut;
 mod summary;
 mod texts;
@@ -41,11 +43,13 @@ use tokio::{
 use add_link::AddLink;
 pub use args::Args;
 
+use autostart::Autostart;
 use backend::Backend;
 use controller::Controller;
 use desktop_actions::Desktop;
 use input::Input;
 use overview::Overview;
+use preferences::StoredPreferences;
 use way_back::WayBackRead;
 use window_state::WindowState;
 
@@ -113,9 +117,10 @@ fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<Ap
         .on_window_event(windows::on_window_event)
         .manage(windows::WebviewFolder(args.data_dir().join("webview")))
         .manage(windows::Popup::new())
-        .manage(shortcut::Registered::default())
         .manage(WayBackRead::load(args.data_dir()))
-        .manage(WindowState::load(args.data_dir()));
+        .manage(WindowState::load(args.data_dir()))
+        .manage(StoredPreferences::load(args.data_dir()))
+        .manage(Autostart::of_this_program(args.data_dir.as_deref()));
     builder = builder.plugin(tauri_plugin_notification::init());
     // On Linux, the plugin tells instances of the app apart by their D-Bus ids. Elsewhere it
     // cannot, so only an app on the platform's own data folder uses it. A hub still locks its data
@@ -223,7 +228,11 @@ fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
     let (refreshes, refresh_requests) = watch::channel(0);
     let (notices, notice) = watch::channel(None);
     notifications::register_actions(app, start.inputs.clone());
-    shortcut::register(app, start.inputs.clone());
+    let preferences = app.state::<StoredPreferences>().get();
+    shortcut::register(app, start.inputs.clone(), &preferences.shortcut);
+    if let Some(autostart) = app.state::<Option<Autostart>>().as_ref() {
+        autostart.repair();
+    }
     tokio::spawn(notifications::show_latest(app.clone(), notice));
     tokio::spawn(way_back::report_missing_tray(
         app.clone(),

@@ -345,10 +345,14 @@ fn if_the_shortcut_is_unavailable_the_app_logs_it_and_continues() {
         });
         assert!(app.exit_status().is_none(), "{}", app.stderr());
     };
-    assert_runs_and_logs("taken", "no Ctrl+Alt+D: the shortcut is not available", &[]);
+    assert_runs_and_logs(
+        "taken",
+        "no global shortcut: the desktop refused Ctrl+Alt+D",
+        &[],
+    );
     assert_runs_and_logs(
         "wayland",
-        "no Ctrl+Alt+D: on Wayland an app cannot register a global shortcut",
+        "no global shortcut: On Wayland, an app cannot register a global shortcut",
         &[("WAYLAND_DISPLAY", "wayland-0")],
     );
 }

@@ -1,9 +1,12 @@
 //! The main window of the real app: from an empty setup to calls that a person decided.
 
+use std::fs;
+
 use drawbridge_tests::{
     DesktopSession,
     canary::Canary,
     clients::{Client, Endpoint, Sdk},
+    paths,
     wait::some_if,
     wait_until,
 };
@@ -37,6 +40,31 @@ fn a_person_adds_servers_connects_a_client_and_decides_its_calls() {
     let_a_call_time_out(&app, &endpoint);
     check_calls_screen(&app);
     assert_secret_only_in_keyring(&app, &endpoint, &canary);
+}
+
+#[test]
+fn the_app_is_started_at_login_without_its_shortcut_if_a_person_wants_that() {
+    let desktop = DesktopSession::new();
+    let app = App::open(&desktop);
+    app.driver.click("nav-settings");
+    app.driver.tick_checkbox("setting-autostart");
+    let entry = desktop.file("config/autostart/app.drawbridge.desktop.desktop");
+    let text = wait_until("the autostart entry exists", || {
+        fs::read_to_string(&entry).ok()
+    });
+    let program = paths::path_text(paths::built_binary("drawbridge-desktop"));
+    assert!(
+        text.contains(&format!("Exec=\"{program}\" \"--hidden\"")),
+        "the entry starts this program in the tray: {text}"
+    );
+    app.driver.click("shortcut-off");
+    app.driver.wait_for_text("shortcut-record", "Off");
+    drop(app);
+    let app = App::open(&desktop);
+    app.driver.click("nav-settings");
+    app.driver.wait_for_text("shortcut-record", "Off");
+    app.driver.click("setting-autostart");
+    wait_until("the autostart entry is gone", || some_if(!entry.exists()));
 }
 
 /// Adds a server with a secret variable through the form.

@@ -32,7 +32,7 @@ fn the_main_window_may_use_the_command_of_every_verb() {
 }
 
 #[test]
-fn only_the_main_window_may_close_itself_and_quit_the_app() {
+fn only_the_main_window_may_close_itself_quit_the_app_and_change_its_options() {
     let commands = allowed_by("allow-window");
     assert_eq!(
         commands,
@@ -43,12 +43,16 @@ fn only_the_main_window_may_close_itself_and_quit_the_app() {
             "way_back",
             "way_back_read",
             "approvals_shown",
+            "options_show",
+            "options_change",
         ]
     );
     let payload = InvokeBody::Json(json!({ "shown": true }));
     for command in commands {
         let is_input = input_of_command(command, &payload).is_some();
-        assert_eq!(is_input, command != "way_back", "{command}");
+        let is_answered =
+            command == "way_back" || super::options::Command::parse(command).is_some();
+        assert_eq!(is_input, !is_answered, "{command}");
         assert!(verb_of_command(command).is_none(), "{command}");
     }
     let main: serde_json::Value = serde_json::from_str(MAIN).expect("a capability is JSON");

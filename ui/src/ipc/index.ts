@@ -33,6 +33,31 @@ export interface DesktopShell {
   wayBack(): Promise<WayBack | null>;
   /** Records that the person has read the way back. */
   confirmWayBack(): Promise<void>;
+  showOptions(): Promise<AppOptions>;
+  /** Changes the options that are present, and returns all of them. */
+  changeOptions(change: Partial<ChangedOptions>): Promise<AppOptions>;
+}
+
+/** The options of the desktop app on this computer. */
+export interface AppOptions {
+  /** Whether the app starts at login, or `null` if this system cannot do it. */
+  autostart: boolean | null;
+  /** The keys of the global shortcut, such as `Ctrl+Alt+D`; empty for none. */
+  shortcut: string;
+  shortcut_status: { kind: "registered" } | { kind: "off" } | { kind: "failed"; reason: string };
+  notifications: NotificationOptions;
+}
+
+/** About what the desktop app shows notifications. */
+export interface NotificationOptions {
+  approvals: boolean;
+  missed: boolean;
+}
+
+export interface ChangedOptions {
+  autostart: boolean;
+  shortcut: string;
+  notifications: NotificationOptions;
 }
 
 /** The sign-in of this browser. */

@@ -54,6 +54,8 @@ describe("the hub in the tray app", () => {
     expect(handler).toHaveBeenCalledWith("approvals_shown", { shown: true });
     await desktop?.fitPopup(321);
     expect(handler).toHaveBeenCalledWith("popup_measured", { height: 321 });
+    await desktop?.changeOptions({ autostart: true });
+    expect(handler).toHaveBeenCalledWith("options_change", { request: { autostart: true } });
   });
 
   it("reads the way back, and confirms that the person has read it", async () => {

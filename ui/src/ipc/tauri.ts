@@ -45,6 +45,8 @@ const desktop: DesktopShell = {
   fitPopup: (height) => run("popup_measured", { height }),
   wayBack: () => run<WayBack | null>("way_back"),
   confirmWayBack: () => run("way_back_read"),
+  showOptions: () => run("options_show"),
+  changeOptions: (change) => run("options_change", { request: change }),
 };
 
 /** Runs a command of the app. */

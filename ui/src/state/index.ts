@@ -2,6 +2,7 @@
 
 import { getContext, setContext } from "svelte";
 import { toIpcError, type Event, type Ipc } from "../ipc";
+import { AppOptionsStore } from "./appOptions.svelte";
 import { Approvals } from "./approvals.svelte";
 import { Audit } from "./audit.svelte";
 import { Browsers } from "./browsers.svelte";
@@ -54,6 +55,7 @@ export class Stores {
   readonly publishedServers: PublishedServers;
   readonly hooks: Hooks;
   readonly settings: Settings;
+  readonly appOptions: AppOptionsStore;
   readonly folders: Folders;
   readonly doctor: Doctor;
   readonly sampling: Sampling;
@@ -82,6 +84,7 @@ export class Stores {
     this.publishedServers = new PublishedServers(ipc);
     this.hooks = new Hooks(ipc);
     this.settings = new Settings(ipc);
+    this.appOptions = new AppOptionsStore(ipc.desktop);
     this.folders = new Folders(ipc);
     this.doctor = new Doctor(ipc);
     this.sampling = new Sampling(ipc);

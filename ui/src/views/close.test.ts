@@ -2,12 +2,12 @@ import { screen } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
 import { open, advanceTime, user, withFakeTime } from "../test/app";
-import { FakeDesktop } from "../test/desktop";
+import { DesktopWithoutTray } from "../test/desktop";
 
 withFakeTime();
 
-async function openOnDesktop(): Promise<FakeDesktop> {
-  const desktop = new FakeDesktop();
+async function openOnDesktop(): Promise<DesktopWithoutTray> {
+  const desktop = new DesktopWithoutTray();
   await open("#/calls", (hub) => (hub.desktop = desktop));
   return desktop;
 }
@@ -77,7 +77,7 @@ describe("the way back without a tray", () => {
   });
 
   it("is not shown if there is a tray", async () => {
-    const desktop = new FakeDesktop();
+    const desktop = new DesktopWithoutTray();
     desktop.wayBack.mockResolvedValue(null);
     await open("#/calls", (hub) => (hub.desktop = desktop));
     await advanceTime(1);
@@ -85,7 +85,7 @@ describe("the way back without a tray", () => {
   });
 
   it("names no shortcut that does not work", async () => {
-    const desktop = new FakeDesktop();
+    const desktop = new DesktopWithoutTray();
     desktop.wayBack.mockResolvedValue({ shortcut: null });
     await open("#/calls", (hub) => (hub.desktop = desktop));
     await advanceTime(1);

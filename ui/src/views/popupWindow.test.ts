@@ -2,7 +2,7 @@ import { fireEvent, screen } from "@testing-library/svelte";
 import { describe, expect, it, vi, afterEach } from "vitest";
 import type { FakeHub } from "../ipc/fake";
 import { advanceTime, follow, open, withFakeTime } from "../test/app";
-import { FakeDesktop } from "../test/desktop";
+import { DesktopWithoutTray } from "../test/desktop";
 import { button, CLICK_GUARD_MS, openPopup } from "../test/popup";
 
 withFakeTime();
@@ -21,8 +21,8 @@ function mockVisibility(state: DocumentVisibilityState): void {
 
 async function openOnDesktop(
   addApprovals: (hub: FakeHub) => void,
-): Promise<{ hub: FakeHub; desktop: FakeDesktop }> {
-  const desktop = new FakeDesktop();
+): Promise<{ hub: FakeHub; desktop: DesktopWithoutTray }> {
+  const desktop = new DesktopWithoutTray();
   const hub = await openPopup((hub) => {
     hub.desktop = desktop;
     addApprovals(hub);
@@ -107,7 +107,7 @@ describe("the window of the popup", () => {
 
 describe("the main window", () => {
   it("tells the app whether it shows the Approvals screen", async () => {
-    const desktop = new FakeDesktop();
+    const desktop = new DesktopWithoutTray();
     await open("#/calls", (hub) => (hub.desktop = desktop));
     expect(desktop.showsApprovals).toHaveBeenLastCalledWith(false);
     await follow("#/approvals");
@@ -117,7 +117,7 @@ describe("the main window", () => {
   });
 
   it("lets the popup come during the guide, whose last step is a call in the popup", async () => {
-    const desktop = new FakeDesktop();
+    const desktop = new DesktopWithoutTray();
     await open("#/approvals", (hub) => {
       hub.desktop = desktop;
       hub.calls = [];

@@ -164,8 +164,7 @@ pub struct AbandonedCalls {
 
 /// The SQL condition for calls about which a person was to be asked, including those that nobody
 /// decided. Rules, defaults and Drawbridge itself decide the others.
-pub(super) const WAS_ASKED: &str =
-    "(decided_by = 'person' OR decision IN ('timed_out', 'no_screen', 'queue_full', 'muted', 'abandoned'))";
+pub(super) const WAS_ASKED: &str = "(decided_by = 'person' OR decision IN ('timed_out', 'no_screen', 'queue_full', 'muted', 'abandoned'))";
 
 impl Store {
     /// Returns past calls, each with its stored arguments.

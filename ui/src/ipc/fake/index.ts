@@ -1,4 +1,4 @@
-/** A hub in memory, for development (`?fake`, `?fake=empty`) and tests. Not in the built UI. */
+/** A hub in memory, for development (`?fake`, `?fake=empty`, `?fake=app`) and tests. Not in the built UI. */
 
 import {
   IpcError,
@@ -51,6 +51,7 @@ import {
   promptResult,
   resourceResult,
 } from "./capabilities";
+import { FakeDesktop } from "./desktop";
 import { FakeFolders } from "./folders";
 import { FakeSecrets } from "./secrets";
 import * as data from "./data";
@@ -86,6 +87,7 @@ export interface VerbCall<V extends Verb = Verb> {
 export function fakeIpc(scenario = ""): FakeHub {
   const hub = new FakeHub(scenario === "empty");
   if (scenario !== "empty") hub.simulateUse();
+  if (scenario === "app") hub.desktop = new FakeDesktop();
   return hub;
 }
 

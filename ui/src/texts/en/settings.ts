@@ -8,6 +8,7 @@ export const settings = {
     servers: "Servers",
     history: "History and traces",
     appearance: "Appearance",
+    app: "App on this computer",
     folders: "Shared folders",
     docling: "Documents",
     sampling: "Sampling",
@@ -68,12 +69,16 @@ export const settings = {
   retention: {
     label: "Call history",
     hint: "How long Drawbridge keeps calls and their decisions. It deletes older calls once a day; the rest can still be verified.",
-    unit: "days (0: forever)",
+    unit: "days",
+    unlimited: "Forever",
+    limited: "For",
   },
   recordsLimit: {
     label: "Size of the history",
     hint: "How much of the disk calls and their decisions may take. Drawbridge deletes the oldest ones beyond that, whatever their age.",
-    unit: "MiB (0: no limit)",
+    unit: "MiB",
+    unlimited: "No limit",
+    limited: "At most",
   },
   lowSpace: "The disk is almost full:",
   clientMetadata: {
@@ -99,6 +104,31 @@ export const settings = {
     remove: "Remove",
     removeHeader: (name: string) => `Remove header ${name}`,
     storedSecret: "Values of headers are stored as secrets.",
+  },
+  app: {
+    inBrowser:
+      "These options belong to the Drawbridge app. Open its window on the computer on which it runs.",
+    error: "The options cannot be read:",
+  },
+  autostart: {
+    label: "Start at login",
+    hint: "Drawbridge starts in the tray, without a window, so that clients find it.",
+    on: "Start Drawbridge when I log in",
+    unsupported: "Not available on this system yet.",
+  },
+  shortcut: {
+    label: "Shortcut",
+    hint: "These keys show the calls that wait for you, from any program. Press the button, and then the keys. Escape keeps the present ones.",
+    change: (keys: string) => `Change the shortcut, now ${keys || "off"}`,
+    press: "Press the keys…",
+    off: "Off",
+    turnOff: "Turn off",
+  },
+  notifications: {
+    label: "Notifications",
+    hint: "What your desktop tells you about while the window is closed.",
+    approvals: "Calls that wait for a decision, and new clients",
+    missed: "Calls that nobody decided in time",
   },
   guide: {
     label: "Guide",

@@ -1,0 +1,163 @@
+//! What a person chose for the app on this computer: the file `desktop.json` in the data folder.
+//! The settings of a hub are elsewhere, because the app may show a hub of another computer.
+
+use std::{
+    fs, io,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    notifications::notice::{Actions, Notice},
+    shortcut,
+};
+
+const FILE: &str = "desktop.json";
+
+/// The choices of a person. A choice that is missing in the file has its default.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Preferences {
+    /// The keys of the global shortcut, such as `Ctrl+Alt+D`; empty for none.
+    pub(crate) shortcut: String,
+    pub(crate) notifications: Notifications,
+}
+
+/// About what the app shows notifications.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Notifications {
+    /// Calls that wait for a decision, and clients that ask to be paired.
+    pub(crate) approvals: bool,
+    /// Calls that nobody decided in time.
+    pub(crate) missed: bool,
+}
+
+impl Notifications {
+    /// Returns whether the person wants this notification.
+    pub(crate) fn include(self, notice: &Notice) -> bool {
+        match notice.actions {
+            Actions::ShowMissed => self.missed,
+            Actions::Show | Actions::ShowOrDeny(_) | Actions::ShowDenyOrApprove(_) => {
+                self.approvals
+            }
+        }
+    }
+}
+
+impl Default for Preferences {
+    fn default() -> Self {
+        Self {
+            shortcut: shortcut::DEFAULT_KEYS.to_owned(),
+            notifications: Notifications::default(),
+        }
+    }
+}
+
+impl Default for Notifications {
+    fn default() -> Self {
+        Self {
+            approvals: true,
+            missed: true,
+        }
+    }
+}
+
+/// The preferences while the app runs. They are managed by the app.
+pub(crate) struct StoredPreferences {
+    file: PathBuf,
+    current: Mutex<Preferences>,
+}
+
+impl StoredPreferences {
+    /// Reads the stored preferences. A file that is missing or cannot be read counts as the
+    /// defaults.
+    pub(crate) fn load(data_dir: PathBuf) -> Self {
+        let file = data_dir.join(FILE);
+        let current = match fs::read(&file) {
+            Ok(text) => serde_json::from_slice(&text)
+                .inspect_err(|error| tracing::warn!("{} cannot be read: {error}", file.display()))
+                .unwrap_or_default(),
+            Err(_) => Preferences::default(),
+        };
+        Self {
+            file,
+            current: Mutex::new(current),
+        }
+    }
+
+    pub(crate) fn get(&self) -> Preferences {
+        self.current
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Stores new preferences. Blocks.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written. The preferences then stay as they are.
+    pub(crate) fn set(&self, new: Preferences) -> io::Result<()> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = self.file.with_extension("json.new");
+        fs::write(&written, serde_json::to_vec(&new)?)?;
+        fs::rename(&written, &self.file)?;
+        *current = new;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_outlive_the_app_and_missing_ones_have_their_defaults() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(
+            folder.path().join(FILE),
+            r#"{"notifications": {"missed": false}}"#,
+        )
+        .expect("write the file");
+        let stored = StoredPreferences::load(folder.path().to_owned());
+        let mut preferences = stored.get();
+        assert_eq!(preferences.shortcut, shortcut::DEFAULT_KEYS);
+        assert!(preferences.notifications.approvals && !preferences.notifications.missed);
+        preferences.shortcut = String::new();
+        stored.set(preferences.clone()).expect("store");
+        assert_eq!(
+            StoredPreferences::load(folder.path().to_owned()).get(),
+            preferences
+        );
+    }
+
+    #[test]
+    fn each_kind_of_notification_can_be_turned_off() {
+        let notice = |actions| Notice {
+            title: "Title".to_owned(),
+            body: "Body".to_owned(),
+            actions,
+        };
+        let (waiting, missed) = (notice(Actions::Show), notice(Actions::ShowMissed));
+        let without_missed = Notifications {
+            missed: false,
+            ..Notifications::default()
+        };
+        assert!(without_missed.include(&waiting) && !without_missed.include(&missed));
+        let without_approvals = Notifications {
+            approvals: false,
+            ..Notifications::default()
+        };
+        assert!(!without_approvals.include(&waiting) && without_approvals.include(&missed));
+    }
+
+    #[test]
+    fn a_damaged_file_counts_as_the_defaults() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join(FILE), "{").expect("write the file");
+        let stored = StoredPreferences::load(folder.path().to_owned());
+        assert_eq!(stored.get(), Preferences::default());
+    }
+}
