@@ -9,6 +9,7 @@ pub mod approvals;
 pub mod audit;
 #[cfg(test)]
 pub(crate) mod audited;
+pub mod backup;
 #[cfg(test)]
 mod bindings;
 pub mod browsers;
@@ -107,6 +108,12 @@ verbs! {
     "audit.verify" => audit::VerifyAudit,
     "audit.list" => audit::ListAudit,
     "audit.export" => audit::ExportAudit,
+    "backup.list" => backup::ListBackups,
+    "backup.create" => backup::CreateBackup,
+    "backup.check" => backup::CheckBackup,
+    "backup.restore" => backup::RestoreBackup,
+    "backup.reset" => backup::ResetDataFolder,
+    "backup.cancel" => backup::CancelReplacement,
     "browsers.list" => browsers::ListBrowsers,
     "browsers.sign_out" => browsers::SignOutBrowser,
     "browsers.sign_out_all" => browsers::SignOutAllBrowsers,

@@ -94,6 +94,8 @@ audit_kinds! {
     /// A token was refused: it is unknown, was revoked, has expired, or is a client's token that
     /// was used at an address for administrators.
     TokenRefused = "token_refused",
+    /// A person prepared a restore or a reset of the data folder, or cancelled it.
+    ReplacementPrepared = "replacement_prepared",
     /// The database was restored from a backup. The entries after the backup are not in this chain.
     BackupRestored = "backup_restored",
     /// Older entries were removed, as the settings demand. This entry states where the chain begins

@@ -71,7 +71,9 @@ pub struct RestoredBackup {
 pub enum BackupError {
     #[error("there is nothing to back up: {} does not exist", .0.display())]
     NoDatabase(PathBuf),
-    #[error("a restore is not complete; start Drawbridge once, which completes it, and try again")]
+    #[error(
+        "a restore or a reset is prepared; start Drawbridge again, which completes it, or cancel it first"
+    )]
     RestoreIncomplete,
     #[error(
         "the data folder has too many servers and copies of clients' files: the list of {0} files is too long for a backup"
@@ -332,32 +334,88 @@ pub async fn restore_backup(
     data_dir: &DataDir,
     archive: impl Read + Seek,
 ) -> Result<RestoredBackup, BackupError> {
+    let (manifest, audit_fault) = stage_backup(data_dir.path(), archive).await?;
+    let previous = data_dir
+        .replace_with_staged()
+        .inspect_err(|_| data_dir::discard_staged(data_dir.path()))?;
+    Ok(RestoredBackup {
+        manifest,
+        previous,
+        audit_fault,
+    })
+}
+
+/// Checks a whole backup, and prepares its restore, which the next start of a hub completes. The
+/// hub that runs now is not affected.
+///
+/// # Errors
+/// Returns an error if the backup is damaged or too new, if it cannot be unpacked, or if a restore
+/// or a reset is prepared already. Nothing is prepared then.
+pub async fn prepare_restore(
+    data_dir: &Path,
+    archive: impl Read + Seek,
+) -> Result<BackupManifest, BackupError> {
+    check_nothing_is_prepared(data_dir)?;
+    let (manifest, _) = stage_backup(data_dir, archive).await?;
+    data_dir::replace_at_next_start(data_dir)
+        .inspect_err(|_| data_dir::discard_staged(data_dir))?;
+    Ok(manifest)
+}
+
+/// Prepares a reset, which the next start of a hub completes: it begins with an empty data folder,
+/// and the contents of today move to a folder `before-restore-…`. The hub that runs now is not
+/// affected.
+///
+/// # Errors
+/// Returns an error if a folder cannot be created, or if a restore or a reset is prepared already.
+pub fn prepare_reset(data_dir: &Path) -> Result<(), BackupError> {
+    check_nothing_is_prepared(data_dir)?;
+    data_dir::create_staging_dir(data_dir).map_err(io_error(data_dir))?;
+    Ok(data_dir::replace_at_next_start(data_dir)?)
+}
+
+/// Returns whether the next start of a hub completes a restore or a reset.
+pub fn is_replacement_prepared(data_dir: &Path) -> bool {
+    is_replacement_incomplete(data_dir)
+}
+
+/// Gives up a prepared restore or reset. Returns `false` if there is none.
+///
+/// # Errors
+/// Returns an error if the prepared files cannot be deleted.
+pub fn cancel_prepared(data_dir: &Path) -> Result<bool, BackupError> {
+    data_dir::cancel_replacement(data_dir).map_err(io_error(data_dir))
+}
+
+fn check_nothing_is_prepared(data_dir: &Path) -> Result<(), BackupError> {
+    if is_replacement_incomplete(data_dir) {
+        return Err(BackupError::RestoreIncomplete);
+    }
+    Ok(())
+}
+
+/// Unpacks a backup into the staging folder, and checks it. Returns its manifest, and the fault of
+/// its audit log.
+async fn stage_backup(
+    data_dir: &Path,
+    archive: impl Read + Seek,
+) -> Result<(BackupManifest, Option<String>), BackupError> {
     let mut zip = open_archive(archive)?;
     let manifest = manifest_of(&mut zip)?;
-    let staging = data_dir
-        .create_staging_dir()
-        .map_err(io_error(data_dir.path()))?;
+    let staging = data_dir::create_staging_dir(data_dir).map_err(io_error(data_dir))?;
     let unpacked = async {
         for (path, expected) in &manifest.files {
             extract(&mut zip, path, expected, &staging)?;
         }
         open_restored(&staging, &manifest).await
     };
-    let audit_fault = match unpacked.await {
-        Ok(audit_fault) => audit_fault,
+    match unpacked.await {
+        Ok(audit_fault) => Ok((manifest, audit_fault)),
         Err(error) => {
-            data_dir.discard_staged();
-            return Err(error);
+            data_dir::discard_staged(data_dir);
+            Err(error)
         }
-    };
-    let previous = data_dir
-        .replace_with_staged()
-        .inspect_err(|_| data_dir.discard_staged())?;
-    Ok(RestoredBackup {
-        manifest,
-        previous,
-        audit_fault,
-    })
+    }
 }
 
 fn extract<R: Read + Seek>(

@@ -90,22 +90,6 @@ impl DataDir {
         Ok(Self { path, _lock: lock })
     }
 
-    /// Creates an empty folder for new contents of the data folder.
-    ///
-    /// # Errors
-    /// Returns an error if the folder cannot be created, or if the remains of an earlier attempt
-    /// cannot be deleted.
-    pub(crate) fn create_staging_dir(&self) -> std::io::Result<PathBuf> {
-        replacement::create_staging_dir(&self.path)
-    }
-
-    /// Deletes the staging folder.
-    pub(crate) fn discard_staged(&self) {
-        if let Err(error) = replacement::discard_staged(&self.path) {
-            tracing::warn!("cannot delete the unpacked files of a backup: {error}");
-        }
-    }
-
     /// Replaces the contents with those in the staging folder, and returns the folder with the old
     /// contents, or `None` if there were none. If the process ends before the replacement is
     /// committed, the old contents stay. If it ends later, the next [`DataDir::open`] completes the
@@ -152,6 +136,40 @@ impl DataDir {
     pub fn database_file(&self) -> PathBuf {
         self.path.join(DATABASE)
     }
+}
+
+/// Creates an empty folder for new contents of the data folder.
+///
+/// # Errors
+/// Returns an error if the folder cannot be created, or if the remains of an earlier attempt cannot
+/// be deleted.
+pub(crate) fn create_staging_dir(data_dir: &Path) -> std::io::Result<PathBuf> {
+    replacement::create_staging_dir(data_dir)
+}
+
+/// Deletes the staging folder.
+pub(crate) fn discard_staged(data_dir: &Path) {
+    if let Err(error) = replacement::discard_staged(data_dir) {
+        tracing::warn!("cannot delete the unpacked files of a backup: {error}");
+    }
+}
+
+/// Commits to replacing the contents with those in the staging folder. The next [`DataDir::open`]
+/// replaces them.
+///
+/// # Errors
+/// Returns an error as [`DataDir::replace_with_staged`] does.
+pub(crate) fn replace_at_next_start(data_dir: &Path) -> Result<(), ReplaceError> {
+    replacement::commit(data_dir)
+}
+
+/// Gives up a replacement that the next [`DataDir::open`] would make. Returns `false` if there is
+/// none.
+///
+/// # Errors
+/// Returns an error if the prepared contents cannot be deleted.
+pub(crate) fn cancel_replacement(data_dir: &Path) -> std::io::Result<bool> {
+    replacement::cancel(data_dir)
 }
 
 /// Returns whether a replacement of the contents was committed but not completed. The next

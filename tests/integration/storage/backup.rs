@@ -72,6 +72,57 @@ fn a_backup_brings_back_rules_clients_and_specs() {
 }
 
 #[test]
+fn the_screens_prepare_a_restore_and_a_reset_for_the_next_start() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let token = hub.add_client("desk");
+    let backup = hub.run_verb("backup.create", &json!({}));
+    let file = backup["file"].as_str().expect("a path").to_owned();
+    hub.run_verb("clients.revoke", &json!({"name": "desk"}));
+    let (status, error) = hub.try_verb("backup.restore", &json!({"file": "backup.zip"}));
+    assert!(
+        status == 400 && error.contains("absolute path"),
+        "{status} {error}"
+    );
+    hub.run_verb("backup.restore", &json!({"file": file}));
+    let listed = hub.run_verb("backup.list", &json!({}));
+    assert_eq!(listed["is_replacement_prepared"], true);
+    let (status, error) = hub.try_verb("backup.reset", &json!({}));
+    assert!(
+        status == 409 && error.contains("is prepared"),
+        "{status} {error}"
+    );
+    assert_eq!(
+        hub.run_verb("clients.list", &json!({})),
+        json!([]),
+        "nothing changes before the next start"
+    );
+    let entries = home
+        .cli(&["audit", "list", "--kind", "replacement_prepared", "--json"])
+        .expect_json();
+    assert!(entries.to_string().contains("restores"), "{entries}");
+    hub.stop(Signal::SIGTERM);
+
+    let hub = Hub::serve(&home);
+    McpClient::connect(&hub.url, &token);
+    home.cli(&["audit", "verify"]).expect_success();
+    hub.run_verb("backup.reset", &json!({}));
+    hub.run_verb("backup.cancel", &json!({}));
+    hub.run_verb("backup.reset", &json!({}));
+    hub.stop(Signal::SIGTERM);
+
+    let hub = Hub::serve(&home);
+    assert_eq!(hub.run_verb("clients.list", &json!({})), json!([]));
+    home.cli(&["audit", "verify"]).expect_success();
+    let listed = hub.run_verb("backup.list", &json!({}));
+    assert_eq!(listed["is_replacement_prepared"], false);
+    assert_eq!(
+        listed["backups"][0]["file"], file,
+        "backups outlive a reset"
+    );
+}
+
+#[test]
 fn a_backup_of_another_computer_is_made_there() {
     let home = Home::new();
     let archive = paths::path_text(home.file("backup.zip"));

@@ -415,7 +415,7 @@ body: unknown, };
 /**
  * The kind of an entry of the audit log.
  */
-export type AuditKind = "began" | "broken" | "decided" | "ended" | "policy_changed" | "server_added" | "server_changed" | "server_removed" | "server_accepted" | "definition_changed" | "definition_accepted" | "spec_verified" | "retry_allowed" | "paused" | "resumed" | "client_added" | "client_revoked" | "client_changed" | "pairing_requested" | "pairing_approved" | "pairing_denied" | "client_files_changed" | "profile_changed" | "hook_changed" | "settings_changed" | "secret_set" | "secret_removed" | "secret_store_changed" | "signed_in" | "signed_out" | "browser_signed_in" | "browser_signed_out" | "browser_refused" | "token_refused" | "backup_restored" | "pruned";
+export type AuditKind = "began" | "broken" | "decided" | "ended" | "policy_changed" | "server_added" | "server_changed" | "server_removed" | "server_accepted" | "definition_changed" | "definition_accepted" | "spec_verified" | "retry_allowed" | "paused" | "resumed" | "client_added" | "client_revoked" | "client_changed" | "pairing_requested" | "pairing_approved" | "pairing_denied" | "client_files_changed" | "profile_changed" | "hook_changed" | "settings_changed" | "secret_set" | "secret_removed" | "secret_store_changed" | "signed_in" | "signed_out" | "browser_signed_in" | "browser_signed_out" | "browser_refused" | "token_refused" | "replacement_prepared" | "backup_restored" | "pruned";
 
 /**
  * A page of an export.
@@ -2251,6 +2251,24 @@ before: number | null,
  * The most entries to return: 500 by default, and 500 at most.
  */
 limit: number | null, };
+
+export type BackupsView = { backups: Array<BackupFile>, is_replacement_prepared: boolean, };
+
+export type BackupFile = { file: string, bytes: number, };
+
+export type BackupView = { file: string, version: string, created_at: Timestamp, files: number, };
+
+export type ListBackups = Record<symbol, never>;
+
+export type CreateBackup = Record<symbol, never>;
+
+export type CheckBackup = { file: string, };
+
+export type RestoreBackup = { file: string, };
+
+export type ResetDataFolder = Record<symbol, never>;
+
+export type CancelReplacement = Record<symbol, never>;
 
 /**
  * `browsers.list`: the browsers that are signed in, the latest sign-in first.
@@ -4603,6 +4621,12 @@ export interface Verbs {
   "audit.export": { params: ExportAudit; answer: AuditPage };
   "audit.list": { params: ListAudit; answer: AuditEntries };
   "audit.verify": { params: VerifyAudit; answer: AuditReport };
+  "backup.list": { params: ListBackups; answer: BackupsView };
+  "backup.create": { params: CreateBackup; answer: BackupView };
+  "backup.check": { params: CheckBackup; answer: BackupView };
+  "backup.restore": { params: RestoreBackup; answer: BackupView };
+  "backup.reset": { params: ResetDataFolder; answer: Done };
+  "backup.cancel": { params: CancelReplacement; answer: Done };
   "browsers.list": { params: ListBrowsers; answer: Array<BrowserView> };
   "browsers.sign_out": { params: SignOutBrowser; answer: Done };
   "browsers.sign_out_all": { params: SignOutAllBrowsers; answer: Done };

@@ -5,6 +5,7 @@ import { toIpcError, type Event, type Ipc } from "../ipc";
 import { AppOptionsStore } from "./appOptions.svelte";
 import { Approvals } from "./approvals.svelte";
 import { Audit } from "./audit.svelte";
+import { Backups } from "./backups";
 import { Browsers } from "./browsers.svelte";
 import { Calls } from "./calls.svelte";
 import { ClientFiles } from "./clientFiles.svelte";
@@ -60,6 +61,7 @@ export class Stores {
   readonly doctor: Doctor;
   readonly sampling: Sampling;
   readonly secrets: Secrets;
+  readonly backups: Backups;
   readonly browsers: Browsers;
   readonly usage: Usage;
   readonly audit: Audit;
@@ -89,6 +91,7 @@ export class Stores {
     this.doctor = new Doctor(ipc);
     this.sampling = new Sampling(ipc);
     this.secrets = new Secrets(ipc);
+    this.backups = new Backups(ipc);
     this.browsers = new Browsers(ipc);
     this.usage = new Usage(ipc);
     this.audit = new Audit(ipc);

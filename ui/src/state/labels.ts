@@ -110,6 +110,7 @@ export const AUDIT_TONE: Record<AuditKind, Tone> = {
   browser_signed_out: "quiet",
   browser_refused: "warn",
   token_refused: "warn",
+  replacement_prepared: "warn",
   backup_restored: "warn",
   pruned: "quiet",
 };

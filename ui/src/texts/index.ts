@@ -4,6 +4,7 @@
  */
 import { approvals } from "./en/approvals";
 import { audit } from "./en/audit";
+import { backups } from "./en/backups";
 import { calls } from "./en/calls";
 import { clientFiles } from "./en/clientFiles";
 import { clientImport } from "./en/import";
@@ -33,6 +34,7 @@ import { state } from "./en/state";
 export const en = {
   approvals,
   audit,
+  backups,
   calls,
   clientFiles,
   clientImport,

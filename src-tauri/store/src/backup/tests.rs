@@ -290,3 +290,77 @@ async fn a_backup_whose_manifest_could_not_be_read_is_not_made() {
     };
     assert!(matches!(error, BackupError::TooManyFiles(4)), "{error}");
 }
+
+#[tokio::test]
+async fn a_prepared_restore_is_made_by_the_next_start_only() {
+    let folder = make_data_dir().await;
+    let archive = back_up(folder.path());
+    let (hub, _) = Store::open(&folder.path().join(DATABASE))
+        .await
+        .expect("open");
+    hub.set_setting("marker", "later").await.expect("write");
+    prepare_restore(folder.path(), Cursor::new(&archive))
+        .await
+        .expect("prepare the restore");
+    let again = prepare_restore(folder.path(), Cursor::new(&archive)).await;
+    assert!(
+        matches!(again, Err(BackupError::RestoreIncomplete)),
+        "{again:?}"
+    );
+    hub.set_setting("marker", "latest")
+        .await
+        .expect("the hub goes on");
+    assert_eq!(
+        hub.setting("marker").await.expect("read").as_deref(),
+        Some("latest")
+    );
+    hub.close().await;
+
+    drop(DataDir::open(folder.path().to_owned()).expect("start again"));
+    assert!(!is_replacement_prepared(folder.path()));
+    assert_eq!(marker(folder.path()).await.as_deref(), Some("original"));
+}
+
+#[tokio::test]
+async fn a_prepared_restore_can_be_cancelled() {
+    let folder = make_data_dir().await;
+    let archive = back_up(folder.path());
+    prepare_restore(folder.path(), Cursor::new(&archive))
+        .await
+        .expect("prepare the restore");
+    assert!(cancel_prepared(folder.path()).expect("cancel"));
+    assert!(!cancel_prepared(folder.path()).expect("there is none left"));
+    let kinds = audit_kinds(folder.path()).await;
+    drop(DataDir::open(folder.path().to_owned()).expect("start again"));
+    assert_eq!(
+        audit_kinds(folder.path()).await,
+        kinds,
+        "nothing was replaced"
+    );
+}
+
+#[tokio::test]
+async fn a_damaged_backup_prepares_nothing() {
+    let folder = make_data_dir().await;
+    let mut archive = back_up(folder.path());
+    let middle = archive.len() / 2;
+    archive[middle] ^= 0xff;
+    let refused = prepare_restore(folder.path(), Cursor::new(&archive)).await;
+    assert!(refused.is_err());
+    assert!(!is_replacement_prepared(folder.path()));
+}
+
+#[tokio::test]
+async fn a_reset_begins_anew_and_keeps_the_old_contents() {
+    let folder = make_data_dir().await;
+    prepare_reset(folder.path()).expect("prepare the reset");
+    drop(DataDir::open(folder.path().to_owned()).expect("start again"));
+    assert_eq!(marker(folder.path()).await, None);
+    assert!(!folder.path().join("servers/files.json").exists());
+    let kept = fs::read_dir(folder.path())
+        .expect("read the folder")
+        .map(|entry| entry.expect("an entry").path())
+        .find(|path| path.to_string_lossy().contains("before-restore-"))
+        .expect("the old contents are kept");
+    assert!(kept.join("servers/files.json").exists() && kept.join(DATABASE).exists());
+}

@@ -109,6 +109,20 @@ pub(super) fn is_incomplete(data_dir: &Path) -> bool {
     CommittedFolders::new(data_dir).is_incomplete()
 }
 
+/// Undoes step 2: a replacement whose step 3 has not begun is given up, and its new contents are
+/// deleted. Returns `false` if there is none.
+pub(super) fn cancel(data_dir: &Path) -> io::Result<bool> {
+    let committed = CommittedFolders::new(data_dir);
+    if !committed.new.exists() || committed.old.exists() {
+        return Ok(false);
+    }
+    discard_staged(data_dir)?;
+    fs::rename(&committed.folder, data_dir.join(STAGED))?;
+    sync_dir(data_dir)?;
+    discard_staged(data_dir)?;
+    Ok(true)
+}
+
 /// Performs those of the steps 3 to 5 that are not done. Returns the folder with the old contents.
 pub(super) fn complete(data_dir: &Path) -> Result<Option<PathBuf>, ReplaceError> {
     let committed = CommittedFolders::new(data_dir);

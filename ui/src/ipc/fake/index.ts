@@ -51,6 +51,7 @@ import {
   promptResult,
   resourceResult,
 } from "./capabilities";
+import { FakeBackups } from "./backups";
 import { FakeDesktop } from "./desktop";
 import { FakeFolders } from "./folders";
 import { FakeSecrets } from "./secrets";
@@ -109,6 +110,7 @@ export class FakeHub implements Ipc {
   /** When the mutes of the muted clients end, in milliseconds since 1970. */
   private readonly mutes = new Map<string, number>();
   pairings: PairingRequest[] = [];
+  readonly backups = new FakeBackups();
   browsers: BrowserView[] = data.browsers();
   paused = false;
   /** When paused calls resume by themselves. */
@@ -710,6 +712,12 @@ export class FakeHub implements Ipc {
       }),
     "screens.open": () => ({ url: "http://127.0.0.1:8765/#login=4f1c", code: "4f1c" }),
     "screens.check_code": () => ({ state: "waiting" }),
+    "backup.list": () => this.backups.list(),
+    "backup.create": () => this.backups.create(),
+    "backup.check": ({ file }) => this.backups.check(file),
+    "backup.restore": ({ file }) => this.backups.restore(file),
+    "backup.reset": () => this.backups.reset(),
+    "backup.cancel": () => this.backups.cancel(),
     "browsers.list": () => this.browsers,
     "browsers.sign_out": ({ id }) => this.signOutBrowsers((browser) => browser.id === id),
     "browsers.sign_out_all": () => this.signOutBrowsers(() => true),

@@ -17,6 +17,7 @@ export const settings = {
     secrets: "Secrets",
     browsers: "Signed-in browsers",
     doctor: "Doctor",
+    backups: "Backup and reset",
     about: "About this Drawbridge",
   },
   saved: "Saved.",

@@ -526,6 +526,8 @@ const NEED_A_PEER: [&str; 23] = [
     "servers.accept_definitions",
     "servers.sign_in",
     "servers.sign_out",
+    // This needs an archive: tests/integration/storage/backup.rs.
+    "backup.restore",
     // These need a browser: tests/integration/signing_in.rs.
     "browsers.sign_out",
     "browsers.sign_out_all",
@@ -587,6 +589,8 @@ async fn each_verb_leaves_the_entries_of_its_row() {
         ("clients.rotate", json!({ "name": "desk" })),
         ("clients.revoke", json!({ "name": "desk" })),
         ("profiles.remove", json!({ "name": "p" })),
+        ("backup.reset", json!({})),
+        ("backup.cancel", json!({})),
         ("drawbridge.pause", json!({})),
         ("drawbridge.resume", json!({})),
         (

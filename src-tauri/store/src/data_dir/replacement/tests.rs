@@ -126,9 +126,7 @@ fn a_folder_of_the_user_in_the_data_folder_is_left_alone() {
     }
 
     let data_dir = DataDir::open(folder.path().to_owned()).expect("open the data folder");
-    let staging = data_dir
-        .create_staging_dir()
-        .expect("make the staging folder");
+    let staging = create_staging_dir(data_dir.path()).expect("make the staging folder");
     write_contents(&staging, "new", &[DATABASE]);
     data_dir
         .replace_with_staged()
@@ -149,9 +147,7 @@ fn contents_that_cannot_be_moved_away_stay_in_use() {
         let path = folder.path().canonicalize().expect("a path");
         write_contents(&path, "old", &[DATABASE, "audit.head"]);
         let data_dir = DataDir::open(path.clone()).expect("open the data folder");
-        let staging = data_dir
-            .create_staging_dir()
-            .expect("make the staging folder");
+        let staging = create_staging_dir(data_dir.path()).expect("make the staging folder");
         write_contents(&staging, "new", &[DATABASE, "audit.key"]);
         // A folder cannot be moved over one that is not empty.
         let obstacle = path.join(STAGED).join("old").join(SERVERS);

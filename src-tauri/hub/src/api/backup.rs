@@ -1,0 +1,278 @@
+//! Backups of the data folder, and replacing its contents: by those of a backup, or by none. A
+//! replacement is only prepared here; the next start of Drawbridge makes it.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+use drawbridge_model::{audit::AuditKind, ids::Timestamp};
+use drawbridge_store::backup::{
+    BackupError, cancel_prepared, create_backup, is_replacement_prepared, prepare_reset,
+    prepare_restore, read_manifest,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{ApiError, Done, Verb};
+use crate::hub::Hub;
+
+/// The folder in the data folder for the backups that this module makes.
+const FOLDER: &str = "backups";
+
+/// The backups in the data folder, and whether a replacement is prepared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct BackupsView {
+    /// The latest first.
+    pub backups: Vec<BackupFile>,
+    /// Whether the next start restores a backup, or begins with an empty data folder.
+    pub is_replacement_prepared: bool,
+}
+
+/// A backup in the data folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct BackupFile {
+    pub file: String,
+    /// The size of the archive.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub bytes: u64,
+}
+
+/// What an archive contains.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct BackupView {
+    pub file: String,
+    /// The version of Drawbridge that made the backup.
+    pub version: String,
+    pub created_at: Timestamp,
+    /// How many files the backup has.
+    pub files: u32,
+}
+
+/// `backup.list`: the backups in the data folder, and whether a replacement is prepared.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ListBackups {}
+
+/// `backup.create`: saves the data folder, without secrets, in an archive in its folder `backups`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct CreateBackup {}
+
+/// `backup.check`: reads what an archive contains. Nothing is changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct CheckBackup {
+    /// The path of the archive on the computer of the hub.
+    pub file: String,
+}
+
+/// `backup.restore`: checks a whole archive, and prepares its restore, which the next start makes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct RestoreBackup {
+    /// The path of the archive on the computer of the hub.
+    pub file: String,
+}
+
+/// `backup.reset`: prepares a reset. The next start begins with an empty data folder, and keeps the
+/// contents of today in a folder `before-restore-…`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ResetDataFolder {}
+
+/// `backup.cancel`: gives up a prepared restore or reset.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct CancelReplacement {}
+
+impl Verb for ListBackups {
+    type Answer = BackupsView;
+
+    async fn run(self, hub: &Hub) -> Result<BackupsView, ApiError> {
+        let data_dir = hub.data_dir().to_owned();
+        on_blocking_thread(move || {
+            Ok(BackupsView {
+                backups: list_backups(&data_dir.join(FOLDER)),
+                is_replacement_prepared: is_replacement_prepared(&data_dir),
+            })
+        })
+        .await
+    }
+}
+
+impl Verb for CreateBackup {
+    type Answer = BackupView;
+
+    async fn run(self, hub: &Hub) -> Result<BackupView, ApiError> {
+        let data_dir = hub.data_dir().to_owned();
+        on_blocking_thread(move || {
+            let folder = data_dir.join(FOLDER);
+            let time = jiff::Zoned::now().strftime("%Y-%m-%d-%H%M%S");
+            let name = format!("drawbridge-{time}.zip");
+            let file = folder.join(name);
+            let archive = create_private_file(&file).map_err(|error| {
+                ApiError::unavailable(format!("{} cannot be written: {error}", file.display()))
+            })?;
+            let manifest = create_backup(&data_dir, env!("CARGO_PKG_VERSION"), &archive)
+                .inspect_err(|_| {
+                    // The incomplete archive would look like a backup.
+                    let _ = fs::remove_file(&file);
+                })?;
+            Ok(describe(
+                &file,
+                manifest.version,
+                manifest.created_at,
+                manifest.files.len(),
+            ))
+        })
+        .await
+    }
+}
+
+impl Verb for CheckBackup {
+    type Answer = BackupView;
+
+    async fn run(self, _hub: &Hub) -> Result<BackupView, ApiError> {
+        on_blocking_thread(move || {
+            let (path, archive) = open_archive(&self.file)?;
+            let manifest = read_manifest(archive)?;
+            Ok(describe(
+                &path,
+                manifest.version,
+                manifest.created_at,
+                manifest.files.len(),
+            ))
+        })
+        .await
+    }
+}
+
+impl Verb for RestoreBackup {
+    type Answer = BackupView;
+
+    async fn run(self, hub: &Hub) -> Result<BackupView, ApiError> {
+        let data_dir = hub.data_dir().to_owned();
+        let runtime = tokio::runtime::Handle::current();
+        let view = on_blocking_thread(move || {
+            let (path, archive) = open_archive(&self.file)?;
+            let manifest = runtime.block_on(prepare_restore(&data_dir, archive))?;
+            Ok(describe(
+                &path,
+                manifest.version,
+                manifest.created_at,
+                manifest.files.len(),
+            ))
+        })
+        .await?;
+        let detail = json!({"restores": view.file, "created_at": view.created_at});
+        hub.store
+            .append_audit(AuditKind::ReplacementPrepared, &detail);
+        Ok(view)
+    }
+}
+
+impl Verb for ResetDataFolder {
+    type Answer = Done;
+
+    async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        let data_dir = hub.data_dir().to_owned();
+        on_blocking_thread(move || Ok(prepare_reset(&data_dir)?)).await?;
+        hub.store
+            .append_audit(AuditKind::ReplacementPrepared, &json!({"resets": true}));
+        Ok(Done {})
+    }
+}
+
+impl Verb for CancelReplacement {
+    type Answer = Done;
+
+    async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        let data_dir = hub.data_dir().to_owned();
+        if !on_blocking_thread(move || Ok(cancel_prepared(&data_dir)?)).await? {
+            return Err(ApiError::conflict("no restore and no reset is prepared"));
+        }
+        hub.store
+            .append_audit(AuditKind::ReplacementPrepared, &json!({"cancelled": true}));
+        Ok(Done {})
+    }
+}
+
+async fn on_blocking_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| ApiError::internal(error.to_string()))?
+}
+
+fn describe(file: &Path, version: String, created_at: Timestamp, files: usize) -> BackupView {
+    BackupView {
+        file: file.display().to_string(),
+        version,
+        created_at,
+        files: u32::try_from(files).unwrap_or(u32::MAX),
+    }
+}
+
+fn open_archive(file: &str) -> Result<(PathBuf, File), ApiError> {
+    let path = PathBuf::from(file.trim());
+    if !path.is_absolute() {
+        return Err(ApiError::invalid(format!(
+            "'{file}' is not an absolute path of a file on the computer of the hub"
+        )));
+    }
+    match File::open(&path) {
+        Ok(archive) => Ok((path, archive)),
+        Err(error) => Err(ApiError::invalid(format!(
+            "'{file}' cannot be read: {error}"
+        ))),
+    }
+}
+
+/// Lists the archives in a folder, which need not exist, the latest first.
+fn list_backups(folder: &Path) -> Vec<BackupFile> {
+    let mut files: Vec<BackupFile> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().extension().is_some_and(|end| end == "zip"))
+        .filter_map(|entry| {
+            Some(BackupFile {
+                file: entry.path().display().to_string(),
+                bytes: entry.metadata().ok()?.len(),
+            })
+        })
+        .collect();
+    files.sort_by(|a, b| b.file.cmp(&a.file));
+    files
+}
+
+/// Creates a file that only this user can read, and its folder.
+fn create_private_file(file: &Path) -> io::Result<File> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)
+}
+
+impl From<BackupError> for ApiError {
+    fn from(error: BackupError) -> Self {
+        let text = error.to_string();
+        match error {
+            BackupError::NotABackup(_) | BackupError::Damaged(_) | BackupError::Newer { .. } => {
+                Self::invalid(text)
+            }
+            BackupError::RestoreIncomplete => Self::conflict(text),
+            _ => Self::unavailable(text),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+/** Backups of the fake hub. */
+
+import { IpcError } from "..";
+import type { BackupsView, BackupView, Done } from "../bindings";
+
+const FOLDER = "/home/me/.local/share/drawbridge/backups";
+
+export class FakeBackups {
+  /** What the next start makes. */
+  prepared: "" | "restore" | "reset" = "";
+  private files: string[] = [];
+
+  list(): BackupsView {
+    return {
+      backups: this.files.map((file) => ({ file, bytes: 482_113 })),
+      is_replacement_prepared: this.prepared !== "",
+    };
+  }
+
+  create(): BackupView {
+    this.checkNothingIsPrepared();
+    this.files = [`${FOLDER}/drawbridge-${this.files.length + 1}.zip`, ...this.files];
+    return this.check(this.files[0] ?? "");
+  }
+
+  check(file: string): BackupView {
+    if (!this.files.includes(file))
+      throw new IpcError("invalid", `'${file}' cannot be read: No such file or directory`);
+    return { file, version: "0.1.0", created_at: Date.now(), files: 9 };
+  }
+
+  restore(file: string): BackupView {
+    this.checkNothingIsPrepared();
+    const view = this.check(file);
+    this.prepared = "restore";
+    return view;
+  }
+
+  reset(): Done {
+    this.checkNothingIsPrepared();
+    this.prepared = "reset";
+    return {};
+  }
+
+  cancel(): Done {
+    if (!this.prepared) throw new IpcError("conflict", "no restore and no reset is prepared");
+    this.prepared = "";
+    return {};
+  }
+
+  private checkNothingIsPrepared() {
+    if (this.prepared)
+      throw new IpcError(
+        "conflict",
+        "a restore or a reset is prepared; start Drawbridge again, which completes it, or cancel it first",
+      );
+  }
+}

@@ -1,0 +1,34 @@
+/** Backups of the hub's data folder. Nothing is kept, because other programs make backups too. */
+
+import type { BackupsView, BackupView, Ipc } from "../ipc";
+
+export class Backups {
+  constructor(private readonly ipc: Ipc) {}
+
+  list(): Promise<BackupsView> {
+    return this.ipc.call("backup.list", {});
+  }
+
+  create(): Promise<BackupView> {
+    return this.ipc.call("backup.create", {});
+  }
+
+  /** Reads what an archive on the computer of the hub contains. */
+  check(file: string): Promise<BackupView> {
+    return this.ipc.call("backup.check", { file });
+  }
+
+  /** Prepares a restore, which the next start of the hub makes. */
+  async restore(file: string): Promise<void> {
+    await this.ipc.call("backup.restore", { file });
+  }
+
+  /** Prepares a reset, which the next start of the hub makes. */
+  async reset(): Promise<void> {
+    await this.ipc.call("backup.reset", {});
+  }
+
+  async cancel(): Promise<void> {
+    await this.ipc.call("backup.cancel", {});
+  }
+}
