@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     content::ContentFlag,
-    ids::{CallId, ClientName, RuleId, ServerId, Timestamp},
+    ids::{CallId, ClientName, RuleId, ServerId, SessionId, Timestamp},
     protocol::guarded::GuardedMethod,
 };
 
@@ -17,6 +17,11 @@ pub struct Call {
     pub method: GuardedMethod,
     /// The client that sent the request. For a request of a server, the client that it is sent to.
     pub client: ClientName,
+    /// The client's session, as in "approve for this session". `None` if the request belongs to no
+    /// session, and for calls that an earlier version recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "bindings", ts(optional))]
+    pub session: Option<SessionId>,
     /// The server, or an empty id if no server has the tool.
     pub server: ServerId,
     /// The server's own name of the tool or prompt, the URI of the resource, the id of the task, or

@@ -248,6 +248,7 @@ fn decided(id: &str, decision: Decision) -> Event {
             at: Timestamp(0),
             method: GuardedMethod::CallTool,
             client: ClientName::new("claude"),
+            session: None,
             server: ServerId::new("files"),
             tool: "read_file".into(),
             exposed_name: "files__read_file".into(),

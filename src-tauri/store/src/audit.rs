@@ -87,6 +87,7 @@ pub(super) struct DecisionColumns<'a> {
     pub(super) extra: Option<&'a [u8]>,
     pub(super) original_arguments: Option<&'a [u8]>,
     pub(super) request_hooks: Option<&'a [u8]>,
+    pub(super) session: Option<&'a [u8]>,
     /// The outcome, if the call is not allowed: its decision is then its end.
     pub(super) end: Option<OutcomeColumns<'a>>,
 }
@@ -160,6 +161,10 @@ impl DecisionColumns<'_> {
         // Entries of earlier versions lack this column.
         if let Some(hooks) = self.request_hooks {
             parts.bytes(hooks);
+        }
+        // The prefix keeps the session apart from the hooks, which may be absent.
+        if let Some(session) = self.session {
+            parts.bytes(b"session").maybe_bytes(Some(session));
         }
     }
 }

@@ -123,6 +123,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "published_servers",
         include_str!("migrations/0032_published_servers.sql"),
     ),
+    (
+        33,
+        "call_session",
+        include_str!("migrations/0033_call_session.sql"),
+    ),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {

@@ -622,6 +622,11 @@ export type Call = { id: CallId, at: Timestamp, method: GuardedMethod,
  */
 client: ClientName, 
 /**
+ * The client's session, as in "approve for this session". `None` if the request belongs to no
+ * session, and for calls that an earlier version recorded.
+ */
+session?: SessionId, 
+/**
  * The server, or an empty id if no server has the tool.
  */
 server: ServerId, 
@@ -2278,7 +2283,16 @@ export type ListBrowsers = Record<symbol, never>;
 /**
  * `calls.list`: calls and other guarded requests, newest first.
  */
-export type ListCalls = { client: ClientName | null, server: ServerId | null, 
+export type ListCalls = { client: ClientName | null, 
+/**
+ * Only calls of this client session.
+ */
+session: SessionId | null, server: ServerId | null, 
+/**
+ * Only calls of tools that their server lists under this name. Also matches the name of a
+ * prompt and the URI of a resource.
+ */
+tool: string | null, 
 /**
  * Only calls about which a person was to decide, including those that nobody decided: the
  * history of approvals.

@@ -10,7 +10,9 @@ export const MAX_HELD = 100_000;
 /** Which calls to show. An empty field, or a moment of `null`, matches every call. */
 export interface CallFilter {
   client: string;
+  session: string;
   server: string;
+  tool: string;
   decision: Decision | "";
   outcome: Outcome | "";
   text: string;
@@ -21,7 +23,9 @@ export interface CallFilter {
 
 export const EVERY_CALL: CallFilter = {
   client: "",
+  session: "",
   server: "",
+  tool: "",
   decision: "",
   outcome: "",
   text: "",
@@ -112,7 +116,9 @@ export class CallSearch {
 function readPage(ipc: Ipc, filter: CallFilter, before: string | null): Promise<Call[]> {
   return ipc.call("calls.list", {
     client: filter.client || null,
+    session: filter.session || null,
     server: filter.server || null,
+    tool: filter.tool || null,
     asked: false,
     text: filter.text.trim() || null,
     decision: filter.decision || null,
@@ -127,7 +133,9 @@ function readPage(ipc: Ipc, filter: CallFilter, before: string | null): Promise<
 /** Returns whether a new call matches a filter, as far as its event shows: without its arguments. */
 export function matchesCall(call: Call, filter: CallFilter): boolean {
   if (filter.client && call.client !== filter.client) return false;
+  if (filter.session && call.session !== filter.session) return false;
   if (filter.server && call.server !== filter.server) return false;
+  if (filter.tool && call.tool !== filter.tool) return false;
   if (filter.decision && call.decision !== filter.decision) return false;
   if (filter.outcome && call.outcome !== filter.outcome) return false;
   if (filter.since !== null && call.at < filter.since) return false;

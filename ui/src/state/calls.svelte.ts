@@ -72,7 +72,9 @@ export class Calls {
   private async read(): Promise<void> {
     this.list = await this.ipc.call("calls.list", {
       client: null,
+      session: null,
       server: null,
+      tool: null,
       asked: this.onlyAsked,
       text: null,
       decision: null,

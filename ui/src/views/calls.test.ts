@@ -114,6 +114,31 @@ describe("the list", () => {
     expect(screen.getByRole("table").getAttribute("aria-rowcount")).toBe("501");
   });
 
+  it("is grouped by session, and a heading leads to the calls of its session", async () => {
+    const hub = await open("#/calls");
+    const calls = screen.getAllByTestId("call-row").length;
+    expect(screen.queryByTestId("call-session")).toBeNull();
+    await user.click(screen.getByTestId("call-group"));
+    expect(location.hash).toBe("#/calls?group=session");
+    await follow(location.hash);
+    const heading = screen.getAllByTestId("call-session")[0];
+    expect(heading?.textContent).toMatch(/claude-code\s*session-1 · .+ – .+ · 5 requests/);
+    expect(screen.getAllByTestId("call-row")).toHaveLength(calls);
+    const link = screen.getAllByTestId<HTMLAnchorElement>("call-session-link")[0];
+    expect(link?.hash).toBe("#/calls?session=session-1");
+    await follow("#/calls?session=session-1");
+    expect(listParams(hub, "calls.list").at(-1)).toMatchObject({ session: "session-1" });
+    expect(screen.getAllByTestId("call-row")).toHaveLength(5);
+  });
+
+  it("filters by tool", async () => {
+    const hub = await open("#/calls");
+    await user.selectOptions(screen.getByTestId("call-filter-tool"), "write_file");
+    await follow(location.hash);
+    await advanceTime(500);
+    expect(listParams(hub, "calls.list").at(-1)).toMatchObject({ tool: "write_file" });
+  });
+
   it("opens the call that the URL names, also if the list does not have it", async () => {
     const hub = await open("#/calls?server=nobody");
     const [call] = hub.calls;

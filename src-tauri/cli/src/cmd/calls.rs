@@ -8,7 +8,7 @@ use drawbridge_hub::api::calls::{
 };
 use drawbridge_model::{
     call::{Call, CallProgress, Decision, Outcome},
-    ids::{CallId, ClientName, ServerId, Timestamp},
+    ids::{CallId, ClientName, ServerId, SessionId, Timestamp},
 };
 
 use crate::{
@@ -30,6 +30,13 @@ pub(crate) enum Calls {
         /// Only calls and other requests to or from this server
         #[arg(long, value_name = "ID")]
         server: Option<String>,
+        /// Only calls of this client session, as shown by `calls show`
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
+        /// Only calls of tools that their server lists under this name; also matches the name of a
+        /// prompt and the URI of a resource
+        #[arg(long, value_name = "NAME")]
+        tool: Option<String>,
         /// Only calls that waited for a person, including those that timed out
         #[arg(long)]
         asked: bool,
@@ -95,6 +102,8 @@ impl Calls {
             Self::List {
                 client,
                 server,
+                session,
+                tool,
                 asked,
                 text,
                 decision,
@@ -108,7 +117,9 @@ impl Calls {
                 let before = before.map(CallId::new);
                 let verb = ListCalls {
                     client,
+                    session: session.map(SessionId::new),
                     server,
+                    tool,
                     asked,
                     text,
                     decision: decision.map(Decision::from),
@@ -384,6 +395,13 @@ fn format_call(call: &Call) -> String {
         ("at", format_time(call.at)),
         ("method", call.method.name().to_owned()),
         ("client", call.client.to_string()),
+        (
+            "session",
+            call.session
+                .as_ref()
+                .map(SessionId::to_string)
+                .unwrap_or_default(),
+        ),
         ("server", call.server.to_string()),
         ("name", call.tool.clone()),
         ("exposed name", call.exposed_name.clone()),

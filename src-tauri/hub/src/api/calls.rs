@@ -3,7 +3,7 @@
 use drawbridge_model::{
     call::{Call, CallProgress, CallStats, Decision, Outcome},
     clock,
-    ids::{CallId, ClientName, ServerId, Timestamp},
+    ids::{CallId, ClientName, ServerId, SessionId, Timestamp},
 };
 use drawbridge_store::table::{
     call::CallFilter,
@@ -20,7 +20,12 @@ use crate::{hub::Hub, live_calls::LiveCallView};
 #[serde(default, deny_unknown_fields)]
 pub struct ListCalls {
     pub client: Option<ClientName>,
+    /// Only calls of this client session.
+    pub session: Option<SessionId>,
     pub server: Option<ServerId>,
+    /// Only calls of tools that their server lists under this name. Also matches the name of a
+    /// prompt and the URI of a resource.
+    pub tool: Option<String>,
     /// Only calls about which a person was to decide, including those that nobody decided: the
     /// history of approvals.
     pub asked: bool,
@@ -53,7 +58,9 @@ impl Verb for ListCalls {
         let limit = self.limit.unwrap_or(200).clamp(1, 1_000);
         let filter = CallFilter {
             client: self.client,
+            session: self.session,
             server: self.server,
+            tool: self.tool,
             asked: self.asked,
             text: self.text.filter(|text| !text.is_empty()),
             decision: self.decision,

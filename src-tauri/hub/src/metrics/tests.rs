@@ -14,6 +14,7 @@ fn call(server: &str, tool: &str, decision: Decision) -> Call {
         at: Timestamp(0),
         method: GuardedMethod::CallTool,
         client: ClientName::new("desk"),
+        session: None,
         server: ServerId::new(server),
         tool: tool.into(),
         exposed_name: tool.into(),

@@ -88,6 +88,8 @@ impl PendingRecord {
                 at: clock::now(),
                 method: request.method,
                 client: request.client.clone(),
+                session: Some(request.session.clone())
+                    .filter(|session| !session.as_str().is_empty()),
                 server: request.server.id.clone(),
                 tool: request.name.clone(),
                 exposed_name: request.exposed_name.clone(),

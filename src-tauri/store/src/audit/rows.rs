@@ -108,7 +108,7 @@ pub(super) struct StoredCall<'a> {
 pub(super) const SELECT_ENTRIES: &str = "SELECT a.seq, a.at, a.kind, a.call, a.body, a.hash,
     c.id, c.seq, c.at, c.client, c.server, c.tool, c.exposed_name, c.definition_digest, c.arguments_digest, c.arguments,
     c.decision, c.decided_by, c.reason, c.waited_ms, c.outcome, c.error, c.duration_ms, c.rule, c.is_edited,
-    c.method, c.extra, c.original_arguments, c.request_hooks, c.result_hooks, c.flags
+    c.method, c.extra, c.original_arguments, c.request_hooks, c.result_hooks, c.flags, c.session
     FROM audit a LEFT JOIN call c ON c.id = a.call ORDER BY a.seq";
 
 /// Reads a row of [`SELECT_ENTRIES`]. Returns `None` if a value has a type that Drawbridge never
@@ -155,6 +155,7 @@ pub(super) fn entry_from_row<'a>(row: &'a Row<'_>) -> Option<StoredEntry<'a>> {
                 extra: row.get_ref(26).ok()?.as_bytes_or_null().ok()?,
                 original_arguments: row.get_ref(27).ok()?.as_bytes_or_null().ok()?,
                 request_hooks: row.get_ref(28).ok()?.as_bytes_or_null().ok()?,
+                session: row.get_ref(31).ok()?.as_bytes_or_null().ok()?,
                 end: (decision != b"allowed").then_some(ending),
             };
             Some(StoredCall {

@@ -150,6 +150,7 @@ fn row(decision: Decision) -> Arc<CallRow> {
         at: clock::now(),
         method: GuardedMethod::CallTool,
         client: ClientName::new("c"),
+        session: None,
         server: ServerId::new("s"),
         tool: "t".into(),
         exposed_name: "s__t".into(),

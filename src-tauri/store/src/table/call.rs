@@ -6,14 +6,16 @@ use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 use drawbridge_model::{
     audit::{AuditKind, AuditedCall},
     call::{Call, Decision, Outcome},
+    clock,
     content::ContentFlag,
-    ids::{CallId, ClientName, RuleId, ServerId, Timestamp, UserName},
+    ids::{CallId, ClientName, RuleId, ServerId, SessionId, Timestamp, UserName},
     random,
 };
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
-use sqlx::{Row, sqlite::SqliteRow};
+use sqlx::{QueryBuilder, Row, Sqlite, sqlite::SqliteRow};
 
 use super::{
+    call_stats::first_number,
     from_enum_text,
     rule::{self, NewRule},
     to_enum_text,
@@ -77,6 +79,7 @@ columns! {
         request_hooks: Option<Cow<'a, str>>,
         result_hooks: Option<Cow<'a, str>>,
         flags: Option<Cow<'a, str>>,
+        session: Option<Cow<'a, str>>,
     }
 }
 
@@ -125,7 +128,10 @@ pub struct CallRow {
 #[derive(Debug, Clone, Default)]
 pub struct CallFilter {
     pub client: Option<ClientName>,
+    pub session: Option<SessionId>,
     pub server: Option<ServerId>,
+    /// The server's own name of the tool or prompt, or the URI of the resource.
+    pub tool: Option<String>,
     /// Only calls about which a person was asked, including those that nobody decided.
     pub asked: bool,
     /// Only calls with this text in their method, tool, exposed name, reason, error, arguments or
@@ -166,53 +172,30 @@ pub struct AbandonedCalls {
 /// decided. Rules, defaults and Drawbridge itself decide the others.
 pub(super) const WAS_ASKED: &str = "(decided_by = 'person' OR decision IN ('timed_out', 'no_screen', 'queue_full', 'muted', 'abandoned'))";
 
+/// The columns in which the filter for a text searches.
+const SEARCHED_COLUMNS: [&str; 8] = [
+    "tool",
+    "exposed_name",
+    "reason",
+    "error",
+    "arguments",
+    "extra",
+    "original_arguments",
+    "method",
+];
+
 impl Store {
     /// Returns past calls, each with its stored arguments.
     pub async fn past_calls(&self, filter: &PastCallFilter) -> Result<Vec<Call>, StoreError> {
-        let rows = sqlx::query(sqlx::AssertSqlSafe(format!(
-            "SELECT * FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
-             AND (?3 IS NULL OR tool = ?3) AND (NOT ?4 OR {WAS_ASKED})
-             AND (?5 IS NULL OR at >= ?5)
-             AND (?6 IS NULL OR client IN (SELECT name FROM client WHERE user = ?6))
-             ORDER BY id DESC LIMIT ?7"
-        )))
-        .bind(filter.client.as_ref().map(ClientName::as_str))
-        .bind(filter.server.as_ref().map(ServerId::as_str))
-        .bind(&filter.tool)
-        .bind(filter.asked)
-        .bind(filter.since.map(|at| at.0))
-        .bind(filter.user.as_ref().map(UserName::as_str))
-        .bind(filter.limit)
-        .fetch_all(&self.pool)
-        .await;
-        rows.and_then(|rows| rows.iter().map(call_from_row).collect())
-            .context("cannot read the calls")
+        self.read_calls(past_calls_query(filter)).await
     }
 
     pub async fn calls(&self, filter: &CallFilter) -> Result<Vec<Call>, StoreError> {
-        let sql = format!(
-            "SELECT {} FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
-             AND (NOT ?3 OR {WAS_ASKED}) AND (?5 IS NULL OR decision = ?5)
-             AND (?10 IS NULL OR outcome = ?10) AND (?6 IS NULL OR id < ?6) AND (?7 IS NULL OR at >= ?7) AND (?8 IS NULL OR at < ?8)
-             AND (?9 IS NULL OR tool LIKE ?9 ESCAPE '\\' OR exposed_name LIKE ?9 ESCAPE '\\'
-                  OR reason LIKE ?9 ESCAPE '\\' OR error LIKE ?9 ESCAPE '\\' OR arguments LIKE ?9 ESCAPE '\\'
-                  OR extra LIKE ?9 ESCAPE '\\' OR original_arguments LIKE ?9 ESCAPE '\\' OR method LIKE ?9 ESCAPE '\\')
-             ORDER BY id DESC LIMIT ?4",
-            *LIST_COLUMNS
-        );
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(filter.client.as_ref().map(ClientName::as_str))
-            .bind(filter.server.as_ref().map(ServerId::as_str))
-            .bind(filter.asked)
-            .bind(filter.limit)
-            .bind(filter.decision.as_ref().map(to_enum_text))
-            .bind(filter.before.as_ref().and_then(row_id))
-            .bind(filter.since.map(|at| at.0))
-            .bind(filter.until.map(|at| at.0))
-            .bind(filter.text.as_deref().map(like_pattern))
-            .bind(filter.outcome.as_ref().map(to_enum_text))
-            .fetch_all(&self.pool)
-            .await;
+        self.read_calls(calls_query(filter)).await
+    }
+
+    async fn read_calls(&self, mut query: QueryBuilder<Sqlite>) -> Result<Vec<Call>, StoreError> {
+        let rows = query.build().fetch_all(&self.pool).await;
         rows.and_then(|rows| rows.iter().map(call_from_row).collect())
             .context("cannot read the calls")
     }
@@ -293,6 +276,110 @@ impl Store {
                 .await;
         row.map(|row| row.is_some())
             .context("cannot read the calls")
+    }
+}
+
+/// Returns the query for calls in a list. It has only the conditions of the filters that are set, so
+/// that SQLite can choose an index.
+fn calls_query(filter: &CallFilter) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new(format!("SELECT {} FROM call WHERE TRUE", *LIST_COLUMNS));
+    let equal = [
+        ("client", filter.client.as_ref().map(ClientName::as_str)),
+        ("session", filter.session.as_ref().map(SessionId::as_str)),
+        ("server", filter.server.as_ref().map(ServerId::as_str)),
+        ("tool", filter.tool.as_deref()),
+    ];
+    push_equal(&mut query, equal);
+    if filter.asked {
+        query.push(format!(" AND {WAS_ASKED}"));
+    }
+    // The second conditions are those of partial indexes, which hold only the rarer values.
+    if let Some(decision) = &filter.decision {
+        query
+            .push(" AND decision = ")
+            .push_bind(to_enum_text(decision));
+        if *decision != Decision::Allowed {
+            query.push(" AND decision <> 'allowed'");
+        }
+    }
+    if let Some(outcome) = &filter.outcome {
+        query
+            .push(" AND outcome = ")
+            .push_bind(to_enum_text(outcome));
+        if *outcome != Outcome::Ok {
+            query.push(" AND outcome <> 'ok'");
+        }
+    }
+    if let Some(number) = filter.before.as_ref().and_then(row_id) {
+        query.push(" AND id < ").push_bind(number);
+    }
+    push_period(&mut query, filter.since, filter.until);
+    if let Some(text) = &filter.text {
+        let pattern = like_pattern(text);
+        query.push(" AND (FALSE");
+        for column in SEARCHED_COLUMNS {
+            query.push(format!(" OR {column} LIKE "));
+            query.push_bind(pattern.clone()).push(r" ESCAPE '\'");
+        }
+        query.push(")");
+    }
+    query
+        .push(" ORDER BY id DESC LIMIT ")
+        .push_bind(filter.limit);
+    query
+}
+
+/// Returns the query for past calls, made like [`calls_query`].
+fn past_calls_query(filter: &PastCallFilter) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new("SELECT * FROM call WHERE TRUE");
+    let equal = [
+        ("client", filter.client.as_ref().map(ClientName::as_str)),
+        ("server", filter.server.as_ref().map(ServerId::as_str)),
+        ("tool", filter.tool.as_deref()),
+    ];
+    push_equal(&mut query, equal);
+    if let Some(user) = &filter.user {
+        query.push(" AND client IN (SELECT name FROM client WHERE user = ");
+        query.push_bind(user.as_str().to_owned()).push(")");
+    }
+    if filter.asked {
+        query.push(format!(" AND {WAS_ASKED}"));
+    }
+    push_period(&mut query, filter.since, None);
+    query
+        .push(" ORDER BY id DESC LIMIT ")
+        .push_bind(filter.limit);
+    query
+}
+
+/// Adds a condition for each column with a value.
+fn push_equal<const N: usize>(
+    query: &mut QueryBuilder<Sqlite>,
+    columns: [(&str, Option<&str>); N],
+) {
+    for (column, value) in columns {
+        if let Some(value) = value {
+            query
+                .push(format!(" AND {column} = "))
+                .push_bind(value.to_owned());
+        }
+    }
+}
+
+/// Adds the conditions for calls at or after `since`, and before `until`.
+fn push_period(
+    query: &mut QueryBuilder<Sqlite>,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+) {
+    if let Some(since) = since {
+        // The number of a call states its time, so the primary key bounds the scan.
+        let first = first_number(since, clock::now());
+        query.push(" AND id >= ").push_bind(first);
+        query.push(" AND at >= ").push_bind(since.0);
+    }
+    if let Some(until) = until {
+        query.push(" AND at < ").push_bind(until.0);
     }
 }
 
@@ -454,6 +541,7 @@ impl<'a> CallColumns<'a> {
             request_hooks: join_names(&call.request_hooks).map(Into::into),
             result_hooks: join_names(&call.result_hooks).map(Into::into),
             flags: flags_to_text(&call.flags).map(Into::into),
+            session: call.session.as_ref().map(|session| session.as_str().into()),
         })
     }
 
@@ -478,6 +566,7 @@ impl<'a> CallColumns<'a> {
             extra: self.extra.as_deref().map(str::as_bytes),
             original_arguments: self.original_arguments.as_deref().map(str::as_bytes),
             request_hooks: self.request_hooks.as_deref().map(str::as_bytes),
+            session: self.session.as_deref().map(str::as_bytes),
             end: (decision != Decision::Allowed).then(|| {
                 outcome_columns(
                     &self.outcome,
@@ -496,6 +585,7 @@ impl<'a> CallColumns<'a> {
             at: Timestamp(self.at),
             method: from_enum_text(&self.method)?,
             client: ClientName::new(self.client),
+            session: self.session.map(SessionId::new),
             server: ServerId::new(self.server),
             tool: self.tool.into_owned(),
             exposed_name: self.exposed_name.into_owned(),

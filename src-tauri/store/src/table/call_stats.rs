@@ -286,7 +286,7 @@ fn report(cells: Cells, steps: u32) -> CallStatsReport {
 
 /// Returns the smallest number of a call that began at or after `since`. The numbers begin again at
 /// 0 every 35 years. Returns 0 if they did so between `since` and `now`.
-fn first_number(since: Timestamp, now: Timestamp) -> i64 {
+pub(super) fn first_number(since: Timestamp, now: Timestamp) -> i64 {
     let number = |at: Timestamp| at.0.saturating_mul(1_000) & ((1 << NUMBER_BITS) - 1);
     let first = number(since);
     if first <= number(now) { first } else { 0 }

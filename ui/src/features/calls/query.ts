@@ -8,15 +8,30 @@ import { DECISION, OUTCOME } from "../../state/labels";
 /** The filters as texts; an empty text filters nothing. `from` and `to` are days, both included. */
 export interface CallQuery {
   client: string;
+  session: string;
   server: string;
+  tool: string;
   decision: string;
   outcome: string;
   text: string;
   from: string;
   to: string;
+  /** How the list is grouped: `session`, or an empty text. */
+  group: string;
 }
 
-const KEYS = ["client", "server", "decision", "outcome", "text", "from", "to"] as const;
+const KEYS = [
+  "client",
+  "session",
+  "server",
+  "tool",
+  "decision",
+  "outcome",
+  "text",
+  "from",
+  "to",
+  "group",
+] as const;
 
 /** Reads the filters of a URL. Unknown decisions, outcomes and days are left out. */
 export function readQuery(params: URLSearchParams): CallQuery {
@@ -28,8 +43,13 @@ export function readQuery(params: URLSearchParams): CallQuery {
     outcome: Object.hasOwn(OUTCOME, read.outcome) ? read.outcome : "",
     from: startOfDay(read.from) === null ? "" : read.from,
     to: startOfDay(read.to) === null ? "" : read.to,
+    group: read.group === "session" ? read.group : "",
   };
 }
+
+/** Returns whether a filter is set. */
+export const isFiltered = (query: CallQuery): boolean =>
+  Object.values({ ...query, group: "" }).some(Boolean);
 
 /** Returns the URL of the Calls screen with these filters, and with a call if it is opened. */
 export function formatQuery(query: CallQuery, call: string | null): string {
@@ -38,10 +58,12 @@ export function formatQuery(query: CallQuery, call: string | null): string {
 }
 
 export function toFilter(query: CallQuery): CallFilter {
-  const { client, server, text, from, to } = query;
+  const { client, session, server, tool, text, from, to } = query;
   return {
     client,
+    session,
     server,
+    tool,
     text,
     decision: query.decision as CallFilter["decision"],
     outcome: query.outcome as CallFilter["outcome"],
@@ -65,6 +87,7 @@ export function formatCsv(calls: Call[]): string {
     "at",
     "method",
     "client",
+    "session",
     "server",
     "tool",
     "decision",

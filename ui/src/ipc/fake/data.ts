@@ -647,6 +647,7 @@ export function calls(): Call[] {
         at: Date.now() - (minutes + round * 90) * MINUTE,
         method: "tools/call",
         client: "claude-code",
+        session: `session-${part.client ?? ""}${round + 1}`,
         server,
         tool: "",
         exposed_name: `${server}__${part.tool ?? ""}`,

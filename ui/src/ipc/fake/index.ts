@@ -379,7 +379,9 @@ export class FakeHub implements Ipc {
     }),
     "calls.list": ({
       client,
+      session,
       server,
+      tool,
       asked,
       text,
       decision,
@@ -392,7 +394,10 @@ export class FakeHub implements Ipc {
       this.calls
         .filter(
           (c) =>
-            (client === null || c.client === client) && (server === null || c.server === server),
+            (client === null || c.client === client) &&
+            (session === null || c.session === session) &&
+            (server === null || c.server === server) &&
+            (tool === null || c.tool === tool),
         )
         .filter(
           (c) =>
@@ -1240,6 +1245,7 @@ export class FakeHub implements Ipc {
       at: request.asked_at,
       method: request.method,
       client: request.client,
+      session: request.session,
       server: request.server,
       tool: request.tool,
       exposed_name: request.exposed_name,

@@ -66,6 +66,18 @@ export const calls = {
   allOutcomes: "All outcomes",
   from: "From",
   to: "To",
+  session: "Session",
+  allSessions: "All sessions",
+  allTools: "All tools",
+  sessionOf: (client: string, session: string) => `${client} · ${session}`,
+  groupBySession: "Group by session",
+  sessionHeading: (from: string, to: string, count: number) =>
+    `${from === to ? from : `${from} – ${to}`} · ${plural(count, "request")}`,
+  noSession: "no session",
+  copySession: "Copy session id",
+  showSession: "Show only this session",
+  showSessionOf: (client: string, session: string) =>
+    `Show only the session ${session} of ${client}`,
   clearFilters: "Clear filters",
   exportJson: "Export JSON",
   exportCsv: "Export CSV",

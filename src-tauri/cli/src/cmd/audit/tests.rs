@@ -15,6 +15,7 @@ fn call(tool: &str, arguments: &str) -> AuditedCall {
             at: Timestamp(1_000),
             method: GuardedMethod::CallTool,
             client: ClientName::new("desk"),
+            session: None,
             server: ServerId::new("s"),
             tool: tool.into(),
             exposed_name: "s__t".into(),

@@ -67,6 +67,7 @@ fn record_task_with(
         at: Timestamp(0),
         method: request.method,
         client: request.client.clone(),
+        session: None,
         server: request.server.id.clone(),
         tool: request.name.clone(),
         exposed_name: request.exposed_name.clone(),

@@ -133,6 +133,10 @@ const MIGRATION_DIGESTS: &[(i64, &str)] = &[
         32,
         "627afc5ed916b966caf9a2089bb736770eb41e9a06f4d780941904b9b5623d29",
     ),
+    (
+        33,
+        "66e219925dcf9982524e138de7b528356d8c21ed703f63dce3dabe56bf584f3d",
+    ),
 ];
 
 /// Rows as the version with each schema wrote them. Schemas without rows are left out.
@@ -251,6 +255,7 @@ const ROWS: &[(i64, &str)] = &[
             VALUES ('rule-27', 'files', '', '', 'ada', 'deny', '{"kind":"until_deleted"}', 45);
         "#,
     ),
+    (33, "UPDATE call SET session = 'session-1' WHERE id = 110;"),
 ];
 
 /// Creates a database like that of the version with this schema, with the [`ROWS`] of every schema
@@ -372,6 +377,8 @@ async fn check_rows(store: &Store, version: i64) {
         .expect("read the calls");
     let added = [3, 6, 7, 11].iter().filter(|schema| has(**schema)).count();
     assert_eq!(calls.len(), 1 + added, "{context}: {calls:?}");
+    let of_session = calls.iter().filter(|call| call.session.is_some()).count();
+    assert_eq!(of_session, usize::from(has(33)), "{context}: {calls:?}");
     let first = CallId::new("2222222223");
     let first = store.call(&first).await.expect("read a call");
     assert_eq!(

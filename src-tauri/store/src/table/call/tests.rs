@@ -12,6 +12,7 @@ fn row(at: i64, tool: &str, change: impl FnOnce(&mut CallRow)) -> Arc<CallRow> {
         at: Timestamp(at),
         method: GuardedMethod::CallTool,
         client: ClientName::new("c"),
+        session: None,
         server: ServerId::new("s"),
         tool: tool.into(),
         exposed_name: format!("s__{tool}"),
@@ -53,7 +54,9 @@ async fn calls_are_filtered_and_paged() {
         .expect("open");
     let journal = store.journal();
     let rows = [
-        row(1, "read_File", |_| {}),
+        row(1, "read_File", |row| {
+            row.call.session = Some(SessionId::new("s1"))
+        }),
         row(2, "b", |row| {
             row.arguments = Some(r#"{"path":"/Etc/Hosts"}"#.into())
         }),
@@ -112,6 +115,20 @@ async fn calls_are_filtered_and_paged() {
         [7, 4]
     );
     assert_eq!(found(CallFilter::default()).await, [7, 6]);
+    let of_session = async |session: &str| {
+        found(CallFilter {
+            session: Some(SessionId::new(session)),
+            ..CallFilter::default()
+        })
+        .await
+    };
+    assert_eq!(of_session("s1").await, [1]);
+    assert_eq!(of_session("s2").await, [0; 0]);
+    let of_tool = CallFilter {
+        tool: Some("b".into()),
+        ..CallFilter::default()
+    };
+    assert_eq!(found(of_tool).await, [2], "the whole name has to match");
     let asked = CallFilter {
         asked: true,
         ..CallFilter::default()
@@ -149,6 +166,12 @@ async fn calls_are_filtered_and_paged() {
         shown.arguments, rows[1].arguments,
         "a single call has its arguments"
     );
+    let first = store.call(&rows[0].call.id).await.expect("read");
+    assert_eq!(
+        first.and_then(|call| call.session),
+        rows[0].call.session,
+        "a call has its session"
+    );
     let page = store
         .audited_calls(Some(&rows[0].call.id), since, until, 1)
         .await
@@ -159,4 +182,152 @@ async fn calls_are_filtered_and_paged() {
         (&rows[1].arguments, Some(3))
     );
     assert_eq!(page[0].hash.as_ref().map(String::len), Some(64));
+}
+
+/// Returns how SQLite runs a query, a step per line.
+async fn plan_of(store: &Store, query: QueryBuilder<Sqlite>) -> String {
+    let mut explained = QueryBuilder::<Sqlite>::new("EXPLAIN QUERY PLAN ");
+    explained.push(query.sql().as_str());
+    let rows = explained.build().fetch_all(&store.pool).await;
+    let rows = rows.expect("explain the query");
+    let steps = rows
+        .iter()
+        .map(|row| row.try_get::<String, _>("detail").expect("a step"));
+    steps.collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn each_filter_uses_an_index_and_no_list_is_sorted() {
+    let folder = tempfile::tempdir().expect("make a folder");
+    let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
+        .await
+        .expect("open");
+    sqlx::query(
+        "WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 100000)
+         INSERT INTO call (id, at, client, server, tool, exposed_name, definition_digest,
+             arguments_digest, decision, decided_by, reason, outcome, waited_ms, session)
+         SELECT n, n, 'c' || n % 3, 's' || n % 100, 't' || n % 1000, '', '', '', 'allowed', 'rule',
+             '', 'ok', 0, n / 50 FROM number",
+    )
+    .execute(&store.pool)
+    .await
+    .expect("write many calls");
+    // The planner sees the distribution of the values.
+    sqlx::query("ANALYZE")
+        .execute(&store.pool)
+        .await
+        .expect("analyze");
+    let all = CallFilter {
+        limit: 100,
+        ..CallFilter::default()
+    };
+    let client = Some(ClientName::new("c1"));
+    let cases = [
+        (
+            "INDEX call_client",
+            CallFilter {
+                client: client.clone(),
+                ..all.clone()
+            },
+        ),
+        (
+            "INDEX call_session",
+            CallFilter {
+                session: Some(SessionId::new("7")),
+                ..all.clone()
+            },
+        ),
+        (
+            "INDEX call_server",
+            CallFilter {
+                server: Some(ServerId::new("s1")),
+                ..all.clone()
+            },
+        ),
+        (
+            "INDEX call_tool",
+            CallFilter {
+                tool: Some("t1".into()),
+                ..all.clone()
+            },
+        ),
+        (
+            "INDEX call_asked",
+            CallFilter {
+                asked: true,
+                ..all.clone()
+            },
+        ),
+        (
+            "INDEX call_decision",
+            CallFilter {
+                decision: Some(Decision::Denied),
+                ..all.clone()
+            },
+        ),
+        (
+            "INDEX call_outcome",
+            CallFilter {
+                outcome: Some(Outcome::Unknown),
+                ..all.clone()
+            },
+        ),
+        (
+            "INTEGER PRIMARY KEY (rowid<?)",
+            CallFilter {
+                before: Some(call_id(500)),
+                ..all.clone()
+            },
+        ),
+        (
+            "INTEGER PRIMARY KEY (rowid>?)",
+            CallFilter {
+                since: Some(Timestamp(500)),
+                ..all.clone()
+            },
+        ),
+        (
+            "INDEX call_session",
+            CallFilter {
+                client,
+                session: Some(SessionId::new("7")),
+                outcome: Some(Outcome::Ok),
+                before: Some(call_id(500)),
+                text: Some("x".into()),
+                ..all.clone()
+            },
+        ),
+    ];
+    for (expected, filter) in cases {
+        let plan = plan_of(&store, calls_query(&filter)).await;
+        assert!(plan.contains(expected), "{filter:?}: {plan}");
+        assert!(!plan.contains("TEMP B-TREE"), "{filter:?}: {plan}");
+    }
+    // Lists that no index narrows are read from the newest call on, up to the limit.
+    for filter in [
+        all.clone(),
+        CallFilter {
+            until: Some(Timestamp(500)),
+            ..all.clone()
+        },
+        CallFilter {
+            text: Some("x".into()),
+            ..all.clone()
+        },
+        CallFilter {
+            decision: Some(Decision::Allowed),
+            outcome: Some(Outcome::Ok),
+            ..all.clone()
+        },
+    ] {
+        let plan = plan_of(&store, calls_query(&filter)).await;
+        assert_eq!(plan, "SCAN call", "{filter:?}");
+    }
+    let past = PastCallFilter {
+        tool: Some("t1".into()),
+        limit: 100,
+        ..PastCallFilter::default()
+    };
+    let plan = plan_of(&store, past_calls_query(&past)).await;
+    assert!(plan.contains("INDEX call_tool"), "{plan}");
 }

@@ -22,6 +22,7 @@ fn row(at: i64, micros: i64, change: impl FnOnce(&mut Call)) -> Arc<CallRow> {
         at: Timestamp(at),
         method: GuardedMethod::CallTool,
         client: ClientName::new("desk"),
+        session: None,
         server: ServerId::new("files"),
         tool: "read".into(),
         exposed_name: "files__read".into(),
