@@ -172,6 +172,23 @@ describe("a queue of several calls", () => {
     expect(decisions(hub)).toEqual([]);
   });
 
+  it("takes no key for a call that arrives when no other waits", async () => {
+    const hub = await openQueue(["one", "two"]);
+    await user.click(row(1));
+    await user.keyboard("d");
+    await advanceTime(CLICK_GUARD_MS);
+    await user.keyboard("d");
+    await advanceTime(1);
+    hub.addApproval();
+    await advanceTime(CLICK_GUARD_MS);
+    await user.keyboard("ad");
+    expect(decisions(hub)).toHaveLength(2);
+    await user.keyboard("j");
+    await advanceTime(1);
+    await user.keyboard("d");
+    expect(decisions(hub)).toHaveLength(3);
+  });
+
   it("goes to unread arguments instead of approving them", async () => {
     mockOverflow();
     const hub = await openQueue(["one", "two"]);
