@@ -1,5 +1,7 @@
 /** The size of all texts. It is saved in this browser only. */
 
+import { readStored, writeStored } from "../lib/stored";
+
 /** The sizes. All lengths of texts are in rem, so the size of the root scales them. */
 const ROOT_SIZES = { small: "90%", normal: "", large: "115%", very_large: "130%" };
 
@@ -10,12 +12,8 @@ export const TEXT_SIZES = Object.keys(ROOT_SIZES) as TextSize[];
 const KEY = "drawbridge-text-size";
 
 export function readTextSize(): TextSize {
-  try {
-    const saved = localStorage.getItem(KEY) ?? "";
-    return TEXT_SIZES.find((size) => size === saved) ?? "normal";
-  } catch {
-    return "normal";
-  }
+  const saved = readStored(KEY);
+  return TEXT_SIZES.find((size) => size === saved) ?? "normal";
 }
 
 function applyTextSize(size: TextSize): void {
@@ -31,9 +29,5 @@ export function followTextSize(): void {
 
 export function saveTextSize(size: TextSize): void {
   applyTextSize(size);
-  try {
-    localStorage.setItem(KEY, size);
-  } catch {
-    // Without storage the chosen size lasts until the page is closed.
-  }
+  writeStored(KEY, size);
 }

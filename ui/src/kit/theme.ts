@@ -1,16 +1,14 @@
 /** The theme: light, dark or that of the system. It is saved in this browser only. */
 
+import { readStored, writeStored } from "../lib/stored";
+
 export type Theme = "system" | "light" | "dark";
 
 const KEY = "drawbridge-theme";
 
 export function readTheme(): Theme {
-  try {
-    const saved = localStorage.getItem(KEY);
-    return saved === "light" || saved === "dark" ? saved : "system";
-  } catch {
-    return "system";
-  }
+  const saved = readStored(KEY);
+  return saved === "light" || saved === "dark" ? saved : "system";
 }
 
 const prefersDark = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
@@ -30,9 +28,5 @@ export function followTheme(): void {
 
 export function saveTheme(theme: Theme): void {
   applyTheme(theme);
-  try {
-    localStorage.setItem(KEY, theme);
-  } catch {
-    // Without storage the chosen theme lasts until the page is closed.
-  }
+  writeStored(KEY, theme);
 }

@@ -114,6 +114,16 @@ export class CallSearch {
 }
 
 function readPage(ipc: Ipc, filter: CallFilter, before: string | null): Promise<Call[]> {
+  return findCalls(ipc, filter, before, PAGE_SIZE);
+}
+
+/** Returns the newest calls that match, older than the call `before`. */
+export function findCalls(
+  ipc: Ipc,
+  filter: CallFilter,
+  before: string | null,
+  limit: number,
+): Promise<Call[]> {
   return ipc.call("calls.list", {
     client: filter.client || null,
     session: filter.session || null,
@@ -126,7 +136,7 @@ function readPage(ipc: Ipc, filter: CallFilter, before: string | null): Promise<
     before,
     since: filter.since,
     until: filter.until,
-    limit: PAGE_SIZE,
+    limit,
   });
 }
 

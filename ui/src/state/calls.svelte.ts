@@ -1,7 +1,7 @@
 /** The calls that reached a decision, newest first. */
 
 import type { Call, CallStatsView, Event, Ipc, JsonValue, ShowCallStats } from "../ipc";
-import { CallSearch, type CallFilter } from "./callSearch.svelte";
+import { CallSearch, EVERY_CALL, findCalls, type CallFilter } from "./callSearch.svelte";
 import { Reloader } from "./reloader";
 
 const MAX_CALLS = 200;
@@ -39,6 +39,11 @@ export class Calls {
     const search = new CallSearch(this.ipc, filter);
     this.searches.add(search);
     return search;
+  }
+
+  /** Returns the newest stored calls that contain a text, at most `limit`. */
+  find(text: string, limit: number): Promise<Call[]> {
+    return findCalls(this.ipc, { ...EVERY_CALL, text }, null, limit);
   }
 
   closeSearch(search: CallSearch): void {

@@ -39,6 +39,11 @@ export function hasEntry(file: ClientFileView): boolean {
   return file.entry !== null;
 }
 
+/** Returns whether a client has a file that has nothing of Drawbridge yet. */
+export function canConnect({ files }: ClientKindView): boolean {
+  return files.length > 0 && !files.some((file) => hasEntry(file) || file.managed);
+}
+
 export class ClientFiles {
   kinds = $state.raw<ClientKindView[]>([]);
   /** The changes of files, the latest first. */

@@ -1,6 +1,7 @@
 /** The guide for the first run: what is done, and what the person skipped or closed. */
 
 import { SvelteSet } from "svelte/reactivity";
+import { readStored, writeStored } from "../lib/stored";
 import type { Calls } from "./calls.svelte";
 import type { ClientFiles } from "./clientFiles.svelte";
 import type { Clients } from "./clients.svelte";
@@ -19,7 +20,7 @@ const KEY = "drawbridge-guide";
 
 function readSaved(): Saved {
   try {
-    const saved = JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Saved>;
+    const saved = JSON.parse(readStored(KEY) || "{}") as Partial<Saved>;
     return { closed: saved.closed === true, skipped: saved.skipped ?? [] };
   } catch {
     return { closed: false, skipped: [] };
@@ -88,10 +89,6 @@ export class Guide {
 
   private save(): void {
     const saved: Saved = { closed: this.closed, skipped: [...this.skippedSteps] };
-    try {
-      localStorage.setItem(KEY, JSON.stringify(saved));
-    } catch {
-      // The choice then lasts until the window is closed.
-    }
+    writeStored(KEY, JSON.stringify(saved));
   }
 }

@@ -224,7 +224,8 @@ export function matchRows({ newest }: DryRun): MatchRow[] {
   }));
 }
 
-function describePastCall(call: Call): string {
+/** Returns a call as a sentence: "claude-code called create_issue of github". */
+export function describePastCall(call: Call): string {
   const { method, server, client } = call;
   if (isSentToClients(method)) return t.matches.clientRequest(method, server, client);
   const subject = subjectOf(call);

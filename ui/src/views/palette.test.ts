@@ -1,11 +1,13 @@
 import { screen } from "@testing-library/svelte";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
 import { advanceTime, listParams, open, user, withFakeTime } from "../test/app";
 
 withFakeTime();
+afterEach(() => localStorage.clear());
 
-const options = () => screen.queryAllByTestId("palette-option").map((option) => option.textContent);
+const options = () =>
+  screen.queryAllByTestId("palette-option").map((option) => option.textContent.trim());
 
 async function openPalette(): Promise<HTMLInputElement> {
   await user.keyboard("{Control>}k{/Control}");
@@ -68,7 +70,67 @@ describe("the command palette", () => {
     await user.keyboard("{ArrowUp}");
     expect(active()).toBe(first);
     await user.keyboard("{ArrowUp}");
-    expect(active()).toBe(options().at(-1));
+    expect(active()?.trim()).toBe(options().at(-1));
+  });
+
+  it("finds calls in the hub's records, by what is not shown, too", async () => {
+    const hub = await open("#/approvals", (fake) => {
+      for (const [index, call] of fake.calls.entries())
+        call.reason = index === 3 ? "the zebra rule" : "";
+    });
+    await openPalette();
+    await user.keyboard("zebra");
+    expect(screen.getByTestId("palette").textContent).toContain("Searching calls…");
+    await advanceTime(250);
+    expect(listParams(hub, "calls.list").at(-1)).toMatchObject({ text: "zebra", limit: 8 });
+    expect(options()).toHaveLength(1);
+    expect(options()[0]).toContain(hub.calls[3]?.tool);
+    await user.keyboard("{Enter}");
+    await advanceTime(1);
+    expect(location.hash).toBe(`#/calls/${hub.calls[3]?.id}`);
+  });
+
+  it("says why calls cannot be searched", async () => {
+    const hub = await open("#/approvals");
+    await openPalette();
+    hub.failures.set("calls.list", new IpcError("internal", "The records cannot be read."));
+    await user.keyboard("create");
+    await advanceTime(250);
+    expect(screen.getByRole("alert").textContent).toBe("The records cannot be read.");
+    expect(options().length).toBeGreaterThan(0);
+  });
+
+  it("lists what was used last first, once", async () => {
+    await open("#/approvals");
+    for (const words of ["open audit", "light theme"]) {
+      await openPalette();
+      await user.keyboard(`${words.replace("open ", "")}{Enter}`);
+      await advanceTime(1);
+    }
+    await openPalette();
+    expect(screen.getAllByRole("group")[0]?.getAttribute("aria-label")).toBe("Recent");
+    expect(options().slice(0, 2)).toEqual(["Use the light theme", "Audit"]);
+    expect(options().filter((option) => option === "Audit")).toHaveLength(1);
+    await user.keyboard("audit");
+    expect(screen.queryByRole("group", { name: "Recent" })).toBeNull();
+  });
+
+  it("connects a client of this computer", async () => {
+    const hub = await open("#/approvals");
+    const { kinds } = await hub.call("config.list", { project: null, environment: {} });
+    const kind = kinds.find(
+      ({ is_installed, files }) =>
+        is_installed && files.length && !files.some(({ entry, managed }) => entry ?? managed),
+    );
+    await openPalette();
+    await user.keyboard(`connect ${kind?.name}{Enter}`);
+    await advanceTime(5);
+    expect(location.hash).toBe(`#/clients/+connect/${kind?.id}`);
+    expect(screen.getByTestId("connect-dialog").textContent).toContain(kind?.name);
+    await user.click(screen.getByRole("button", { name: "Close" }));
+    await advanceTime(5);
+    expect(location.hash).toBe("#/clients");
+    expect(screen.queryByTestId("connect-dialog")).toBeNull();
   });
 
   it("does not open above another dialog", async () => {
@@ -82,6 +144,7 @@ describe("the command palette", () => {
     await open("#/approvals");
     await openPalette();
     await user.keyboard("qqqzzzxxx");
+    await advanceTime(250);
     expect(options()).toEqual([]);
     expect(screen.getByTestId("palette").textContent).toContain("Nothing matches.");
   });

@@ -2,22 +2,27 @@
 
 export const palette = {
   title: "Command palette",
-  placeholder: "Search pages, servers, tools, clients, rules and actions",
+  placeholder: "Search pages, servers, tools, clients, rules, calls and actions",
   results: "Results",
   noMatch: "Nothing matches. Try fewer letters, or the name of a server.",
   hint: "↑ ↓ to choose, Enter to open, Escape to close",
+  searchingCalls: "Searching calls…",
   groups: {
+    recent: "Recent",
     pages: "Pages",
     actions: "Actions",
     servers: "Servers",
     tools: "Tools",
     clients: "Clients",
     rules: "Rules",
+    connect: "Connect a client",
+    calls: "Calls",
   },
   actions: {
     addServer: "Add server",
     importServers: "Import servers",
     addClient: "Add client",
+    connectClient: "Connect a client",
     pause: "Pause all calls",
     resume: "Resume calls",
     theme: {
