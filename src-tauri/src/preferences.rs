@@ -31,7 +31,7 @@ pub(crate) struct Preferences {
 pub(crate) struct Notifications {
     /// Calls that wait for a decision, and clients that ask to be paired.
     pub(crate) approvals: bool,
-    /// Calls that nobody decided in time.
+    /// Calls that nobody decided in time, and clients that are muted because of them.
     pub(crate) missed: bool,
 }
 
@@ -39,7 +39,9 @@ impl Notifications {
     /// Returns whether the person wants this notification.
     pub(crate) fn include(self, notice: &Notice) -> bool {
         match notice.actions {
-            Actions::ShowMissed => self.missed,
+            Actions::ShowMissed | Actions::ShowOrUnmute(_) => self.missed,
+            // It is shown once, and says how to come back to the app.
+            Actions::OpenOrQuit => true,
             Actions::Show | Actions::ShowOrDeny(_) | Actions::ShowDenyOrApprove(_) => {
                 self.approvals
             }

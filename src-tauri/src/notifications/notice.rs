@@ -183,9 +183,11 @@ impl Actions {
     pub(crate) const fn client(&self) -> Option<&ClientName> {
         match self {
             Self::ShowOrUnmute(client) => Some(client),
-            Self::Show | Self::ShowMissed | Self::ShowOrDeny(_) | Self::ShowDenyOrApprove(_) => {
-                None
-            }
+            Self::Show
+            | Self::ShowMissed
+            | Self::OpenOrQuit
+            | Self::ShowOrDeny(_)
+            | Self::ShowDenyOrApprove(_) => None,
         }
     }
 }

@@ -129,7 +129,7 @@ export const settings = {
     label: "Notifications",
     hint: "What your desktop tells you about while the window is closed.",
     approvals: "Calls that wait for a decision, and new clients",
-    missed: "Calls that nobody decided in time",
+    missed: "Calls that nobody decided in time, and muted clients",
   },
   guide: {
     label: "Guide",

@@ -510,7 +510,7 @@ async fn the_pairing_of_a_client_is_recorded() {
 
 /// The verbs that this test does not run, because they need a server, its package, a client or
 /// another peer. Other tests run them.
-const NEED_A_PEER: [&str; 23] = [
+const NEED_A_PEER: [&str; 24] = [
     "approvals.decide",
     "approvals.allow_retry",
     "approvals.open_url",
