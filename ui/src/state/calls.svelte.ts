@@ -2,6 +2,7 @@
 
 import type { Call, CallStatsView, Event, Ipc, JsonValue, ShowCallStats } from "../ipc";
 import { CallSearch, EVERY_CALL, findCalls, type CallFilter } from "./callSearch.svelte";
+import { wasAsked } from "./labels";
 import { Reloader } from "./reloader";
 
 const MAX_CALLS = 200;
@@ -68,7 +69,7 @@ export class Calls {
   private apply(event: Event): void {
     if (event.kind !== "call_changed") return;
     const { call } = event;
-    if (this.onlyAsked && call.decided_by !== "person" && call.decided_by !== "hub") return;
+    if (this.onlyAsked && !wasAsked(call)) return;
     const index = this.list.findIndex((listed) => listed.id === call.id);
     this.list =
       index >= 0 ? this.list.with(index, call) : [call, ...this.list].slice(0, this.limit);

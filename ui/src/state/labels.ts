@@ -49,6 +49,18 @@ export const DECISION: Record<Decision, Label> = {
   abandoned: { label: t.decisions.abandoned, tone: "quiet" },
 };
 
+const MISSED: Decision[] = ["timed_out", "no_screen", "queue_full"];
+
+/** Returns whether a request was denied because nobody decided it. */
+export function wasMissed({ decision }: Call): boolean {
+  return MISSED.includes(decision);
+}
+
+/** Returns whether a person was to decide, as `calls.list` does if it is asked for such calls. */
+export function wasAsked(call: Call): boolean {
+  return call.decided_by === "person" || call.decision === "abandoned" || wasMissed(call);
+}
+
 /** Explains the decisions that neither a person nor a rule made. */
 export const DECISION_MEANING: Partial<Record<Decision, string>> = {
   timed_out: t.decisionMeanings.timedOut,

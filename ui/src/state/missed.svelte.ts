@@ -1,19 +1,12 @@
 /** The missed calls for which an identical retry can still be allowed. */
 
-import type { Call, Decision, Event, Ipc } from "../ipc";
+import type { Event, Ipc } from "../ipc";
 import { texts } from "../texts";
 import { withDeadline, type RequestWithDeadline } from "./approvals.svelte";
 import { isSentToClients, nounOf, subjectOf } from "./labels";
 import { Reloader } from "./reloader";
 
 const t = texts.state;
-
-const MISSED: Decision[] = ["timed_out", "no_screen", "queue_full"];
-
-/** Returns whether a request was denied because nobody decided it. */
-export function wasMissed({ decision }: Call): boolean {
-  return MISSED.includes(decision);
-}
 
 export class Missed {
   /** Newest first. */

@@ -345,7 +345,7 @@ describe("the list of decided requests", () => {
       if (first)
         hub.calls = [
           { ...first, id: "a", server: "files", method: "resources/read", tool: URI },
-          { ...first, id: "b", server: "", tool: "no_such_tool", decided_by: "hub" },
+          { ...first, id: "b", server: "", tool: "no_such_tool", decided_by: "person" },
         ];
     });
     const [, ...rows] = screen.getAllByRole("row");

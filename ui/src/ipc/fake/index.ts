@@ -412,7 +412,12 @@ export class FakeHub implements Ipc {
             field.toLowerCase().includes(text?.toLowerCase() ?? ""),
           ),
         )
-        .filter((c) => !asked || c.decided_by === "person" || c.decided_by === "hub")
+        .filter(
+          (c) =>
+            !asked ||
+            c.decided_by === "person" ||
+            ["timed_out", "no_screen", "queue_full", "abandoned"].includes(c.decision),
+        )
         .toSorted((a, b) => b.at - a.at)
         .slice(0, limit ?? 200),
     "calls.show": ({ id }) => {
