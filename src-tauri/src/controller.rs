@@ -18,10 +18,11 @@ use tokio::{
 };
 
 use crate::{
+    alerts::{AlertKind, Alerts},
     desktop_actions::DesktopActions,
     input::{Choice, Input},
     missed::MissedCalls,
-    notifications::notice::Notice,
+    notifications::notice::{Notice, NoticeKind},
     overview::Overview,
     texts,
     throttle::Throttle,
@@ -51,11 +52,10 @@ pub(crate) struct Controller<D> {
     /// The client that was muted last and the end of its mute, until the person has reacted. The
     /// mute may be over.
     muted: Option<(ClientName, Timestamp)>,
+    alerts: Alerts,
     /// The notification that names the way back to the app on a desktop without a tray.
     way_back: Option<Notice>,
-    /// The notification that is open: the one for waiting calls, or else the one for clients that
-    /// ask to be paired, or else the one for a muted client, or else the one for missed calls, or
-    /// else the one for the way back.
+    /// The notification that is open: the most urgent one.
     open_notice: Option<Notice>,
     /// The view that the tray shows.
     drawn: Option<TrayView>,
@@ -77,6 +77,7 @@ impl<D: DesktopActions> Controller<D> {
             notice: None,
             missed: MissedCalls::default(),
             muted: None,
+            alerts: Alerts::default(),
             way_back: None,
             open_notice: None,
             drawn: None,
@@ -224,6 +225,7 @@ impl<D: DesktopActions> Controller<D> {
     fn clear_read(&mut self) {
         self.missed.clear();
         self.muted = None;
+        self.alerts.clear();
         self.way_back = None;
         self.notify(self.notice.clone());
     }
@@ -382,6 +384,7 @@ impl<D: DesktopActions> Controller<D> {
         }
         overview.recent = std::mem::take(&mut self.overview.recent);
         let before = std::mem::replace(&mut self.overview, overview).waiting;
+        self.alerts.update(&self.overview);
         self.on_pending_changed(&before);
     }
 
@@ -412,24 +415,47 @@ impl<D: DesktopActions> Controller<D> {
         });
     }
 
-    /// Shows `notice`, the notification for waiting calls. Without it, shows the one for clients
-    /// that ask to be paired, or else the one for a muted client, or else the one for missed calls,
-    /// or else the one for the way back. While a call waits, the last three are not shown, because
-    /// the person looks at the popup or has closed the notification.
+    /// Shows `notice`, the notification for waiting calls, or else the most urgent other one.
     fn notify(&mut self, notice: Option<Notice>) {
         self.notice = notice;
-        let wanted = self.notice.clone();
-        let wanted = wanted.or_else(|| Notice::for_pairings(&self.overview.pairings));
-        let wanted = match wanted {
-            None if self.overview.waiting.is_empty() => match &self.muted {
-                Some(muted) => Some(Notice::for_muted(muted)),
-                None => Notice::for_missed(self.missed.list()).or_else(|| self.way_back.clone()),
-            },
-            wanted => wanted,
-        };
+        let wanted = NoticeKind::BY_URGENCY
+            .into_iter()
+            .find_map(|kind| self.find_notice(kind));
         if self.open_notice != wanted {
             self.desktop.notify(wanted.as_ref());
             self.open_notice = wanted;
+        }
+    }
+
+    /// Returns the notification of a kind, if there is a reason for it.
+    fn find_notice(&self, kind: NoticeKind) -> Option<Notice> {
+        let alerts = |kind| {
+            let alerts = self.alerts.list().filter(|alert| alert.kind == kind);
+            alerts.collect::<Vec<_>>()
+        };
+        if !self.desktop.wants(kind) {
+            return None;
+        }
+        match kind {
+            NoticeKind::Approvals => self.notice.clone(),
+            NoticeKind::Pairings => Notice::for_pairings(&self.overview.pairings),
+            // While a call waits, the person looks at the popup or has closed the notification.
+            NoticeKind::MutedClient
+            | NoticeKind::MissedCalls
+            | NoticeKind::FailedServers
+            | NoticeKind::WaitingDefinitions
+            | NoticeKind::WayBack
+                if !self.overview.waiting.is_empty() =>
+            {
+                None
+            }
+            NoticeKind::MutedClient => self.muted.as_ref().map(Notice::for_muted),
+            NoticeKind::MissedCalls => Notice::for_missed(self.missed.list()),
+            NoticeKind::FailedServers => Notice::for_failed(&alerts(AlertKind::Failed)),
+            NoticeKind::WaitingDefinitions => {
+                Notice::for_waiting_definitions(&alerts(AlertKind::DefinitionsWait))
+            }
+            NoticeKind::WayBack => self.way_back.clone(),
         }
     }
 

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use crate::{
     clipboard,
     ipc::{CLOSE_EVENT, HUB_EVENT},
-    notifications::notice::Notice,
+    notifications::notice::{Notice, NoticeKind},
     preferences::StoredPreferences,
     shortcut,
     summary::CallRef,
@@ -52,8 +52,9 @@ pub(crate) trait DesktopActions: Send + 'static {
     fn hide_popup(&self);
     /// Makes the popup as high as its content, which has this height in logical pixels.
     fn fit_popup(&self, content: f64);
-    /// Replaces the open notification by this one, or withdraws it. A notification that the person
-    /// turned off is not shown.
+    /// Returns whether the person wants notifications of this kind.
+    fn wants(&self, kind: NoticeKind) -> bool;
+    /// Replaces the open notification by this one, or withdraws it.
     fn notify(&self, notice: Option<&Notice>);
     /// Decides the call that the person saw.
     fn decide(&self, call: &CallRef, verdict: Verdict);
@@ -187,9 +188,12 @@ impl DesktopActions for Desktop {
         self.on_main_thread(move |app| windows::fit_popup(app, content));
     }
 
+    fn wants(&self, kind: NoticeKind) -> bool {
+        let preferences = self.app.state::<StoredPreferences>().get();
+        preferences.notifications.include(kind)
+    }
+
     fn notify(&self, notice: Option<&Notice>) {
-        let wanted = self.app.state::<StoredPreferences>().get().notifications;
-        let notice = notice.filter(|notice| wanted.include(notice));
         self.notices.send_replace(notice.cloned());
     }
 

@@ -6,6 +6,7 @@
 //! second start, and signals.
 
 mod add_link;
+mod alerts;
 mod args;
 mod autostart;
 mod backend;

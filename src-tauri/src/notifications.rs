@@ -5,7 +5,7 @@ pub(crate) mod notice;
 
 use std::time::Duration;
 
-use drawbridge_model::ids::{CallId, ClientName};
+use drawbridge_model::ids::{CallId, ClientName, ServerId};
 use tauri::AppHandle;
 use tauri_plugin_notification::{
     Action, ActionPerformed, ActionType, ActiveNotification, NotificationExt,
@@ -13,7 +13,7 @@ use tauri_plugin_notification::{
 use tokio::sync::{mpsc, watch};
 
 use crate::{input::Input, summary::CallRef};
-use notice::{Button, Notice};
+use notice::{Button, Notice, Subject};
 
 /// The pause after each change, so that simultaneous calls share one notification, and so that a
 /// notification exists on the desktop before it is withdrawn.
@@ -22,6 +22,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 const ID_KEY: &str = "id";
 const DIGEST_KEY: &str = "digest";
 const CLIENT_KEY: &str = "client";
+const SERVER_KEY: &str = "server";
 
 /// Registers the buttons of notifications and a handler for clicks. Must be called before the first
 /// notification is shown.
@@ -42,8 +43,11 @@ pub(crate) fn register_actions(app: &AppHandle, inputs: mpsc::UnboundedSender<In
                 let _ = inputs.send(Input::Chosen(notice::parse_choice(
                     shown.and_then(ActiveNotification::action_type_id),
                     performed.action_id(),
-                    call_ref(performed),
-                    extra_text(performed, CLIENT_KEY).map(ClientName::new),
+                    Subject {
+                        call: call_ref(performed),
+                        client: extra_text(performed, CLIENT_KEY).map(ClientName::new),
+                        server: extra_text(performed, SERVER_KEY).map(ServerId::new),
+                    },
                 )));
             })
         });
@@ -87,6 +91,9 @@ fn show(app: &AppHandle, id: i32, notice: &Notice) {
     if let Some(client) = notice.actions.client() {
         builder = builder.extra(CLIENT_KEY, client.as_str());
     }
+    if let Some(server) = notice.actions.server() {
+        builder = builder.extra(SERVER_KEY, server.as_str());
+    }
     if let Err(error) = builder.action_type_id(notice.actions.id()).show() {
         tracing::warn!(%error, "a notification cannot be shown");
     }
@@ -110,6 +117,7 @@ fn call_ref(performed: &ActionPerformed) -> Option<CallRef> {
     })
 }
 
+/// Returns a text that the notification was shown with.
 fn extra_text(performed: &ActionPerformed, key: &str) -> Option<String> {
     let extra = performed.notification()?.extra();
     Some(extra.get(key)?.as_str()?.to_owned())

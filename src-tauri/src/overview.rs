@@ -61,6 +61,12 @@ pub(crate) struct ServerLine {
     pub(crate) id: ServerId,
     pub(crate) name: String,
     pub(crate) state: ServerState,
+    /// Why the server is in this state; empty if there is nothing to report.
+    pub(crate) reason: String,
+    /// When the server may be started again after a failure.
+    pub(crate) retry_at: Option<Timestamp>,
+    /// How many new and changed definitions wait for acceptance.
+    pub(crate) waiting: usize,
 }
 
 impl Overview {
@@ -90,6 +96,9 @@ impl Overview {
                 id: server.id,
                 name: server.name,
                 state: server.state,
+                reason: server.reason,
+                retry_at: server.retry_at,
+                waiting: server.unaccepted.len(),
             })
             .collect();
         let trouble = find_trouble(&health, &servers);
@@ -156,4 +165,4 @@ fn find_trouble(health: &HealthView, servers: &[ServerLine]) -> Option<Trouble> 
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

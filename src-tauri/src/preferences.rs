@@ -9,10 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    notifications::notice::{Actions, Notice},
-    shortcut,
-};
+use crate::{notifications::notice::NoticeKind, shortcut};
 
 const FILE: &str = "desktop.json";
 
@@ -33,18 +30,22 @@ pub(crate) struct Notifications {
     pub(crate) approvals: bool,
     /// Calls that nobody decided in time, and clients that are muted because of them.
     pub(crate) missed: bool,
+    /// Servers that failed for good.
+    pub(crate) servers: bool,
+    /// New or changed tools that wait for acceptance.
+    pub(crate) definitions: bool,
 }
 
 impl Notifications {
-    /// Returns whether the person wants this notification.
-    pub(crate) fn include(self, notice: &Notice) -> bool {
-        match notice.actions {
-            Actions::ShowMissed | Actions::ShowOrUnmute(_) => self.missed,
+    /// Returns whether the person wants notifications of this kind.
+    pub(crate) fn include(self, kind: NoticeKind) -> bool {
+        match kind {
+            NoticeKind::Approvals | NoticeKind::Pairings => self.approvals,
+            NoticeKind::MissedCalls | NoticeKind::MutedClient => self.missed,
+            NoticeKind::FailedServers => self.servers,
+            NoticeKind::WaitingDefinitions => self.definitions,
             // It is shown once, and says how to come back to the app.
-            Actions::OpenOrQuit => true,
-            Actions::Show | Actions::ShowOrDeny(_) | Actions::ShowDenyOrApprove(_) => {
-                self.approvals
-            }
+            NoticeKind::WayBack => true,
         }
     }
 }
@@ -63,6 +64,8 @@ impl Default for Notifications {
         Self {
             approvals: true,
             missed: true,
+            servers: true,
+            definitions: true,
         }
     }
 }
@@ -136,23 +139,24 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_notification_can_be_turned_off() {
-        let notice = |actions| Notice {
-            title: "Title".to_owned(),
-            body: "Body".to_owned(),
-            actions,
-        };
-        let (waiting, missed) = (notice(Actions::Show), notice(Actions::ShowMissed));
-        let without_missed = Notifications {
-            missed: false,
-            ..Notifications::default()
-        };
-        assert!(without_missed.include(&waiting) && !without_missed.include(&missed));
-        let without_approvals = Notifications {
+    fn each_kind_of_notification_can_be_turned_off_except_the_way_back() {
+        let off = Notifications {
             approvals: false,
-            ..Notifications::default()
+            missed: false,
+            servers: false,
+            definitions: false,
         };
-        assert!(!without_approvals.include(&waiting) && without_approvals.include(&missed));
+        let shown: Vec<_> = NoticeKind::BY_URGENCY
+            .into_iter()
+            .filter(|kind| off.include(*kind))
+            .collect();
+        assert_eq!(shown, [NoticeKind::WayBack]);
+        let on = Notifications::default();
+        assert!(
+            NoticeKind::BY_URGENCY
+                .into_iter()
+                .all(|kind| on.include(kind))
+        );
     }
 
     #[test]

@@ -91,6 +91,36 @@ pub(crate) fn calls_missed(count: usize) -> String {
     }
 }
 
+pub(crate) const OPEN_TO_SEE_REASON: &str = "Open to see why";
+pub(crate) const OPEN_TO_SEE_SERVERS: &str = "Open to see the servers";
+
+pub(crate) fn server_failed(server: &str) -> String {
+    format!("{server} failed")
+}
+
+pub(crate) fn servers_failed(count: usize) -> String {
+    format!("{count} servers failed")
+}
+
+/// Names a server whose definitions wait for acceptance.
+pub(crate) fn server_changed(server: &str) -> String {
+    format!("{server} changed what it offers")
+}
+
+pub(crate) fn servers_changed(count: usize) -> String {
+    format!("{count} servers changed what they offer")
+}
+
+/// Says how many definitions of a server wait for acceptance.
+pub(crate) fn definitions_wait(count: usize) -> String {
+    match count {
+        1 => "1 new or changed definition is hidden from clients until you accept it.".to_owned(),
+        count => format!(
+            "{count} new or changed definitions are hidden from clients until you accept them."
+        ),
+    }
+}
+
 pub(crate) fn calls_wait(count: usize) -> String {
     match count {
         0 => NO_CALLS_WAIT.to_owned(),

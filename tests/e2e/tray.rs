@@ -3,7 +3,7 @@
 use std::{fs, path::Path, time::Duration};
 
 use drawbridge_tests::{
-    DesktopSession, clients::Endpoint, paths, process, wait::some_if, wait_until,
+    DesktopSession, Hub, clients::Endpoint, paths, process, wait::some_if, wait_until,
 };
 use nix::sys::signal::Signal;
 use serde_json::json;
@@ -301,6 +301,51 @@ fn a_missed_call_leaves_a_notification_that_opens_the_missed_calls() {
         .wait_for_summary("Nobody decided in time");
     desktop.notifications.click(notification.id, "show");
     app.driver.wait_for("missed-row");
+    desktop.notifications.wait_until_none();
+}
+
+#[test]
+fn a_failed_server_and_changed_tools_leave_notifications_that_open_the_server() {
+    let desktop = DesktopSession::new();
+    let program = paths::path_text(paths::built_binary("upstream-faulty"));
+    let file = desktop.file("tools.json");
+    let write_tool = |description: &str| {
+        let tools =
+            json!([{"name": "pay", "description": description, "inputSchema": {"type": "object"}}]);
+        fs::write(&file, tools.to_string()).expect("write the tools");
+    };
+    write_tool("Pays a bill");
+    let hub = Hub::serve(&desktop);
+    let tools = paths::path_text(&file);
+    let shop = json!({"name": "shop", "command": program, "args": ["--tools", tools]});
+    hub.run_verb("servers.add", &json!({"spec": shop}));
+    hub.wait_until_synced("shop");
+    hub.stop(Signal::SIGTERM);
+
+    let app = App::start(&desktop, &["--hidden"]);
+    desktop.cli(&["servers", "sync", "shop"]).expect_success();
+    write_tool("Pays a bill, and takes a fee");
+    for verb in ["restart", "sync"] {
+        desktop.cli(&["servers", verb, "shop"]).expect_success();
+    }
+    let notification = desktop
+        .notifications
+        .wait_for_summary("shop changed what it offers");
+    assert_eq!(
+        notification.body,
+        "1 new or changed definition is hidden from clients until you accept it."
+    );
+    desktop.notifications.click(notification.id, "show");
+    app.switch_to_main();
+    app.driver
+        .wait_for_text("waiting-definitions", "takes a fee");
+
+    let crashing = json!({"name": "crashing", "command": program, "args": ["--crash"]});
+    app.run_verb("servers_add", &json!({"spec": crashing}));
+    let notification = desktop.notifications.wait_for_summary("crashing failed");
+    desktop.notifications.click(notification.id, "show");
+    app.driver
+        .wait_for_text("server-detail server-reason", "exit code 7");
     desktop.notifications.wait_until_none();
 }
 

@@ -24,7 +24,7 @@ use crate::{
     desktop_actions::DesktopActions,
     input::{Choice, Screen},
     notifications::notice::Notice,
-    overview::{Overview, ServerLine, Trouble},
+    overview::{Overview, Trouble, tests::server_line},
     summary,
     tray::menu::{TrayState, TrayView},
     windows::Focus,
@@ -110,6 +110,9 @@ impl DesktopActions for FakeDesktop {
     }
     fn fit_popup(&self, content: f64) {
         self.record(Effect::PopupFitted(content));
+    }
+    fn wants(&self, _: NoticeKind) -> bool {
+        true
     }
     fn notify(&self, notice: Option<&Notice>) {
         self.record(Effect::Notified(notice.map(|notice| notice.title.clone())));
@@ -502,11 +505,7 @@ async fn a_changed_server_makes_the_shell_refresh() {
         app.send_event(changed.clone()).await,
         [event_sent(changed), Effect::RefreshRequested(0)]
     );
-    let servers = vec![ServerLine {
-        id: ServerId::new("files"),
-        name: "Files".into(),
-        state: ServerState::Error,
-    }];
+    let servers = vec![server_line("files", "Files", ServerState::Error)];
     let overview = Overview {
         servers,
         trouble: Some(Trouble::Errors { servers: 1 }),
@@ -518,7 +517,10 @@ async fn a_changed_server_makes_the_shell_refresh() {
             overview
         })
         .await,
-        [Effect::Tray(TrayState::Trouble)]
+        [
+            notified("Files (ID files) failed"),
+            Effect::Tray(TrayState::Trouble)
+        ]
     );
 }
 
@@ -1037,16 +1039,48 @@ async fn a_missing_tray_is_reported_until_the_person_has_read_it() {
         [notified("Your desktop shows no tray icons")]
     );
     app.send_event(requested("a")).await;
-    assert_eq!(
-        app.send_event(ended("a")).await.last(),
-        Some(&notified("Your desktop shows no tray icons")),
-        "a call comes first"
+    let effects = app.send_event(ended("a")).await;
+    assert!(
+        effects.contains(&notified("Your desktop shows no tray icons")),
+        "a call comes first: {effects:?}"
     );
     assert_eq!(
         app.send_input(Input::WayBackRead).await,
         [Effect::WayBackRecorded, Effect::Notified(None)]
     );
     assert_eq!(app.send_input(Input::TrayMissing).await, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_server_is_notified_after_the_calls_and_opens_its_page() {
+    let app = App::start(true).await;
+    let refreshed = |state| Input::Refreshed {
+        generation: 1,
+        overview: Overview {
+            servers: vec![server_line("my files", "my files", state)],
+            waiting: vec![request("a")],
+            ..Overview::default()
+        },
+    };
+    app.send_event(requested("a")).await;
+    let effects = app.send_input(refreshed(ServerState::Error)).await;
+    assert!(
+        !effects.contains(&notified("my files failed")),
+        "a call waits: {effects:?}"
+    );
+    let effects = app.send_event(ended("a")).await;
+    assert!(
+        effects.contains(&notified("my files failed")),
+        "{effects:?}"
+    );
+    let show = Choice::ShowServer(ServerId::new("my files"));
+    assert_eq!(
+        app.send_input(Input::Chosen(show)).await,
+        [
+            Effect::PageShown("#/servers/my%20files".into()),
+            Effect::Notified(None)
+        ]
+    );
 }
 
 #[tokio::test(start_paused = true)]

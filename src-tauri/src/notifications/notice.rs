@@ -1,15 +1,17 @@
 //! The content of a notification, as plain data. At most one notification is open: either one call
 //! with its arguments, or the number of waiting calls, or the clients that ask to be paired, or a
-//! muted client, or the missed calls, or the way back to the app if there is no tray.
+//! muted client, or the missed calls, or servers that need the person, or the way back to the app if
+//! there is no tray.
 
 use drawbridge_model::{
     approval::ApprovalRequest,
-    ids::{ClientName, Timestamp},
+    ids::{ClientName, ServerId, Timestamp},
     pairing::PairingRequest,
 };
 
 use crate::{
-    input::Choice,
+    alerts::Alert,
+    input::{Choice, Screen},
     missed::AskedCall,
     summary::{self, CallRef},
     texts,
@@ -18,6 +20,35 @@ use crate::{
 
 /// The most characters of arguments in a notification.
 const MAX_BODY_CHARS: usize = 200;
+
+/// What a notification is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoticeKind {
+    Approvals,
+    Pairings,
+    /// A client that was muted because the person missed its calls.
+    MutedClient,
+    MissedCalls,
+    /// Servers that failed for good.
+    FailedServers,
+    /// New or changed tools that wait for acceptance.
+    WaitingDefinitions,
+    /// The way back to the app on a desktop without a tray.
+    WayBack,
+}
+
+impl NoticeKind {
+    /// All kinds, the most urgent first. Only the most urgent notification is shown.
+    pub(crate) const BY_URGENCY: [Self; 7] = [
+        Self::Approvals,
+        Self::Pairings,
+        Self::MutedClient,
+        Self::MissedCalls,
+        Self::FailedServers,
+        Self::WaitingDefinitions,
+        Self::WayBack,
+    ];
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notice {
@@ -34,6 +65,10 @@ pub(crate) enum Actions {
     ShowMissed,
     /// Shows the approvals in the main window, which say which clients are muted.
     ShowOrUnmute(ClientName),
+    /// Shows the page of a server in the main window.
+    ShowServer(ServerId),
+    /// Shows the Servers screen in the main window.
+    ShowServers,
     /// Opens the main window, or quits the app.
     OpenOrQuit,
     ShowOrDeny(CallRef),
@@ -122,6 +157,44 @@ impl Notice {
         })
     }
 
+    /// Returns the notification for servers that failed, or `None` if there are none.
+    pub(crate) fn for_failed(alerts: &[&Alert]) -> Option<Self> {
+        let [alert] = alerts else {
+            return Self::for_servers(texts::servers_failed, alerts);
+        };
+        let reason = summary::display_line(&alert.reason);
+        Some(Self {
+            title: texts::server_failed(&alert.name),
+            body: if !reason.is_empty() && has_no_markup(&reason) {
+                reason
+            } else {
+                texts::OPEN_TO_SEE_REASON.to_owned()
+            },
+            actions: Actions::ShowServer(alert.server.clone()),
+        })
+    }
+
+    /// Returns the notification for servers whose definitions wait for acceptance, or `None` if
+    /// there are none.
+    pub(crate) fn for_waiting_definitions(alerts: &[&Alert]) -> Option<Self> {
+        let [alert] = alerts else {
+            return Self::for_servers(texts::servers_changed, alerts);
+        };
+        Some(Self {
+            title: texts::server_changed(&alert.name),
+            body: texts::definitions_wait(alert.waiting),
+            actions: Actions::ShowServer(alert.server.clone()),
+        })
+    }
+
+    fn for_servers(title: fn(usize) -> String, alerts: &[&Alert]) -> Option<Self> {
+        (!alerts.is_empty()).then(|| Self {
+            title: title(alerts.len()),
+            body: texts::OPEN_TO_SEE_SERVERS.to_owned(),
+            actions: Actions::ShowServers,
+        })
+    }
+
     fn for_call(request: &ApprovalRequest) -> Self {
         let [client, tool] = [request.client.as_str(), &request.tool].map(summary::display_name);
         let server = summary::display_server(&request.server_name, &request.server);
@@ -157,6 +230,9 @@ fn has_no_markup(line: &str) -> bool {
 /// The sets of buttons of the notifications of missed calls and of a muted client.
 const SHOW_MISSED: &str = "show-missed";
 const SHOW_UNMUTE: &str = "show-unmute";
+/// The sets of buttons of notifications of servers.
+const SHOW_SERVER: &str = "show-server";
+const SHOW_SERVERS: &str = "show-servers";
 /// The set of buttons of the notification that names the way back.
 const OPEN_OR_QUIT: &str = "open-quit";
 
@@ -167,6 +243,8 @@ impl Actions {
             Self::Show => "show",
             Self::ShowMissed => SHOW_MISSED,
             Self::ShowOrUnmute(_) => SHOW_UNMUTE,
+            Self::ShowServer(_) => SHOW_SERVER,
+            Self::ShowServers => SHOW_SERVERS,
             Self::OpenOrQuit => OPEN_OR_QUIT,
             Self::ShowOrDeny(_) => "show-deny",
             Self::ShowDenyOrApprove(_) => "show-deny-approve",
@@ -175,19 +253,29 @@ impl Actions {
 
     pub(crate) const fn call(&self) -> Option<&CallRef> {
         match self {
-            Self::Show | Self::ShowMissed | Self::ShowOrUnmute(_) | Self::OpenOrQuit => None,
+            Self::Show
+            | Self::ShowMissed
+            | Self::ShowOrUnmute(_)
+            | Self::ShowServer(_)
+            | Self::ShowServers
+            | Self::OpenOrQuit => None,
             Self::ShowOrDeny(call) | Self::ShowDenyOrApprove(call) => Some(call),
         }
     }
 
     pub(crate) const fn client(&self) -> Option<&ClientName> {
-        match self {
-            Self::ShowOrUnmute(client) => Some(client),
-            Self::Show
-            | Self::ShowMissed
-            | Self::OpenOrQuit
-            | Self::ShowOrDeny(_)
-            | Self::ShowDenyOrApprove(_) => None,
+        if let Self::ShowOrUnmute(client) = self {
+            Some(client)
+        } else {
+            None
+        }
+    }
+
+    pub(crate) const fn server(&self) -> Option<&ServerId> {
+        if let Self::ShowServer(server) = self {
+            Some(server)
+        } else {
+            None
         }
     }
 }
@@ -195,10 +283,12 @@ impl Actions {
 impl Button {
     /// The sets of buttons, by [`Actions::id`]. "Show" is the first, because a desktop that offers
     /// only one button uses the first action.
-    pub(crate) const SETS: [(&'static str, &'static [Self]); 6] = [
+    pub(crate) const SETS: [(&'static str, &'static [Self]); 8] = [
         ("show", &[Self::Show]),
         (SHOW_MISSED, &[Self::Show]),
         (SHOW_UNMUTE, &[Self::Show, Self::Unmute]),
+        (SHOW_SERVER, &[Self::Show]),
+        (SHOW_SERVERS, &[Self::Show]),
         (OPEN_OR_QUIT, &[Self::Show, Self::Quit]),
         ("show-deny", &[Self::Show, Self::Deny]),
         (
@@ -228,15 +318,27 @@ impl Button {
     }
 }
 
+/// The call, client or server that a notification is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Subject {
+    pub(crate) call: Option<CallRef>,
+    pub(crate) client: Option<ClientName>,
+    pub(crate) server: Option<ServerId>,
+}
+
 /// Returns the choice for a click on a button of a set, or on the notification itself (`tap`).
-/// Without a call or a muted client, the click can only show the approvals, or the missed calls.
-pub(crate) fn parse_choice(
-    set: Option<&str>,
-    action: &str,
-    call: Option<CallRef>,
-    client: Option<ClientName>,
-) -> Choice {
+/// Without a subject, the click can only show what the notification is about.
+pub(crate) fn parse_choice(set: Option<&str>, action: &str, subject: Subject) -> Choice {
+    let Subject {
+        call,
+        client,
+        server,
+    } = subject;
     match (action, call) {
+        _ if set == Some(SHOW_SERVER) => {
+            server.map_or(Choice::ShowScreen(Screen::Servers), Choice::ShowServer)
+        }
+        _ if set == Some(SHOW_SERVERS) => Choice::ShowScreen(Screen::Servers),
         _ if set == Some(SHOW_MISSED) => Choice::ShowMissed,
         _ if set == Some(SHOW_UNMUTE) => match client {
             Some(client) if action == "unmute" => Choice::Unmute(client),

@@ -33,12 +33,19 @@ fn health(status: HealthStatus, listening: bool) -> HealthView {
     }
 }
 
-fn server(state: ServerState) -> ServerLine {
+pub(crate) fn server_line(id: &str, name: &str, state: ServerState) -> ServerLine {
     ServerLine {
-        id: ServerId::new("files"),
-        name: "files".into(),
+        id: ServerId::new(id),
+        name: name.into(),
         state,
+        reason: String::new(),
+        retry_at: None,
+        waiting: 0,
     }
+}
+
+fn server(state: ServerState) -> ServerLine {
+    server_line("files", "files", state)
 }
 
 #[test]

@@ -52,6 +52,10 @@ export interface AppOptions {
 export interface NotificationOptions {
   approvals: boolean;
   missed: boolean;
+  /** Servers that failed for good. */
+  servers: boolean;
+  /** New or changed tools that wait for acceptance. */
+  definitions: boolean;
 }
 
 export interface ChangedOptions {

@@ -1,10 +1,37 @@
 use drawbridge_model::{
     approval::ApprovalRequest,
-    ids::{ClientName, Timestamp},
+    ids::{ClientName, ServerId, Timestamp},
 };
 
-use super::{Actions, Button, Notice, parse_choice};
-use crate::{controller::tests::request, input::Choice, missed::AskedCall, summary::CallRef};
+use super::{Actions, Button, Notice, Subject, parse_choice};
+use crate::{
+    alerts::{Alert, AlertKind},
+    controller::tests::request,
+    input::{Choice, Screen},
+    missed::AskedCall,
+    summary::CallRef,
+};
+
+fn about_call() -> Subject {
+    Subject {
+        call: Some(call_ref()),
+        ..Subject::default()
+    }
+}
+
+fn about_client(client: Option<ClientName>) -> Subject {
+    Subject {
+        client,
+        ..Subject::default()
+    }
+}
+
+fn about_server(server: Option<ServerId>) -> Subject {
+    Subject {
+        server,
+        ..Subject::default()
+    }
+}
 
 fn request_with(arguments: &str) -> ApprovalRequest {
     ApprovalRequest {
@@ -143,12 +170,16 @@ fn a_muted_client_can_be_unmuted_in_its_notification() {
     );
     let set = Some(notice.actions.id());
     assert_eq!(
-        parse_choice(set, "unmute", None, notice.actions.client().cloned()),
+        parse_choice(
+            set,
+            "unmute",
+            about_client(notice.actions.client().cloned())
+        ),
         Choice::Unmute(client.clone())
     );
     for action in ["show", "tap"] {
         assert_eq!(
-            parse_choice(set, action, None, Some(client.clone())),
+            parse_choice(set, action, about_client(Some(client.clone()))),
             Choice::ShowMissed
         );
     }
@@ -157,31 +188,86 @@ fn a_muted_client_can_be_unmuted_in_its_notification() {
 #[test]
 fn a_click_applies_only_to_the_call_of_the_notification() {
     assert_eq!(
-        parse_choice(None, "approve", Some(call_ref()), None),
+        parse_choice(None, "approve", about_call()),
         Choice::Approve(call_ref())
     );
     assert_eq!(
-        parse_choice(None, "deny", Some(call_ref()), None),
+        parse_choice(None, "deny", about_call()),
         Choice::Deny(call_ref())
     );
     assert_eq!(
-        parse_choice(None, "show", Some(call_ref()), None),
+        parse_choice(None, "show", about_call()),
         Choice::ShowApprovals
     );
     assert_eq!(
-        parse_choice(None, "tap", Some(call_ref()), None),
+        parse_choice(None, "tap", about_call()),
         Choice::ShowApprovals
     );
     assert_eq!(
-        parse_choice(None, "approve", None, None),
+        parse_choice(None, "approve", Subject::default()),
         Choice::ShowApprovals
     );
     for action in ["show", "tap"] {
         assert_eq!(
-            parse_choice(Some(Actions::ShowMissed.id()), action, None, None),
+            parse_choice(Some(Actions::ShowMissed.id()), action, Subject::default()),
             Choice::ShowMissed
         );
     }
+}
+
+fn alert(server: &str, reason: &str, waiting: usize) -> Alert {
+    Alert {
+        kind: AlertKind::Failed,
+        server: ServerId::new(server),
+        name: server.into(),
+        reason: reason.into(),
+        waiting,
+    }
+}
+
+#[test]
+fn a_failed_server_is_named_with_its_reason_and_opens_its_page() {
+    let files = alert("files", "exit code 7", 0);
+    let notice = Notice::for_failed(&[&files]).expect("one failed");
+    assert_eq!(
+        (notice.title.as_str(), notice.body.as_str()),
+        ("files failed", "exit code 7")
+    );
+    let (set, server) = (notice.actions.id(), notice.actions.server().cloned());
+    for action in ["show", "tap"] {
+        assert_eq!(
+            parse_choice(Some(set), action, about_server(server.clone())),
+            Choice::ShowServer(ServerId::new("files"))
+        );
+    }
+    let markup = alert("files", "<b>no</b>", 0);
+    let notice = Notice::for_failed(&[&markup]).expect("one failed");
+    assert_eq!(notice.body, "Open to see why");
+}
+
+#[test]
+fn several_servers_share_a_notification_that_opens_their_list() {
+    let (files, shop) = (alert("files", "a", 2), alert("shop", "b", 1));
+    let failed = Notice::for_failed(&[&files, &shop]).expect("two failed");
+    assert_eq!(failed.title, "2 servers failed");
+    let changed = Notice::for_waiting_definitions(&[&files, &shop]).expect("two changed");
+    assert_eq!(changed.title, "2 servers changed what they offer");
+    for notice in [failed, changed] {
+        assert_eq!(
+            parse_choice(Some(notice.actions.id()), "show", Subject::default()),
+            Choice::ShowScreen(Screen::Servers)
+        );
+    }
+    let changed = Notice::for_waiting_definitions(&[&files]).expect("one changed");
+    assert_eq!(
+        (changed.title.as_str(), changed.body.as_str()),
+        (
+            "files changed what it offers",
+            "2 new or changed definitions are hidden from clients until you accept them."
+        )
+    );
+    assert_eq!(Notice::for_failed(&[]), None);
+    assert_eq!(Notice::for_waiting_definitions(&[]), None);
 }
 
 #[test]
@@ -191,6 +277,9 @@ fn every_notification_has_its_buttons_registered() {
         Actions::Show,
         Actions::ShowMissed,
         Actions::ShowOrUnmute(ClientName::new("claude")),
+        Actions::ShowServer(ServerId::new("files")),
+        Actions::ShowServers,
+        Actions::OpenOrQuit,
         Actions::ShowOrDeny(call_ref()),
         Actions::ShowDenyOrApprove(call_ref()),
     ] {

@@ -6,18 +6,15 @@ use super::{Item, TrayState, TrayView};
 use crate::{
     controller::tests::{pairing, request},
     input::{Choice, Screen},
-    overview::{Overview, ServerLine, Trouble},
+    overview::{Overview, ServerLine, Trouble, tests::server_line},
     summary::CallRef,
     texts,
 };
 
 fn servers(count: usize) -> Vec<ServerLine> {
     (0..count)
-        .map(|i| ServerLine {
-            id: ServerId::new(format!("server-{i}")),
-            name: format!("server-{i}"),
-            state: ServerState::Idle,
-        })
+        .map(|i| format!("server-{i}"))
+        .map(|id| server_line(&id, &id, ServerState::Idle))
         .collect()
 }
 
@@ -220,11 +217,7 @@ fn trouble_is_named_in_the_first_line() {
 
 #[test]
 fn a_server_has_the_label_of_its_state() {
-    let server = |state| ServerLine {
-        id: ServerId::new("files"),
-        name: "Files".into(),
-        state,
-    };
+    let server = |state| server_line("files", "Files", state);
     let view = TrayView::new(&Overview {
         servers: vec![
             server(ServerState::Active),

@@ -13,7 +13,7 @@ export class FakeDesktop implements DesktopShell {
     autostart: false,
     shortcut: "Ctrl+Alt+D",
     shortcut_status: { kind: "registered" },
-    notifications: { approvals: true, missed: true },
+    notifications: { approvals: true, missed: true, servers: true, definitions: true },
   };
   private ask: ((endsHub: boolean) => void) | null = null;
 

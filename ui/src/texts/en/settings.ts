@@ -130,6 +130,8 @@ export const settings = {
     hint: "What your desktop tells you about while the window is closed.",
     approvals: "Calls that wait for a decision, and new clients",
     missed: "Calls that nobody decided in time, and muted clients",
+    servers: "Servers that failed",
+    definitions: "New or changed tools that wait for you",
   },
   guide: {
     label: "Guide",

@@ -1,0 +1,145 @@
+//! The servers about which a person is told: those that failed for good, and those whose new or
+//! changed tools wait for acceptance. Each is told once, until it recovers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use drawbridge_model::{
+    clock,
+    ids::{ServerId, Timestamp},
+    server::ServerState,
+};
+
+use crate::{
+    overview::{Overview, ServerLine, Trouble},
+    summary::display_server,
+};
+
+/// A pause before the next start that is longer than this means that the server crashed too often
+/// (`BREAKER_PAUSE`). A shorter pause follows a failure after which the start is tried again.
+const LONGEST_RETRY_PAUSE_MS: i64 = 20_000;
+
+/// Why a person is told about a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum AlertKind {
+    /// The server failed to start, or crashed too often.
+    Failed,
+    /// New or changed definitions of the server wait for acceptance.
+    DefinitionsWait,
+}
+
+/// Something that a person should know about a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Alert {
+    pub(crate) kind: AlertKind,
+    pub(crate) server: ServerId,
+    /// The server's name, with its id if the two differ.
+    pub(crate) name: String,
+    /// Why the server failed; empty if its definitions wait.
+    pub(crate) reason: String,
+    /// How many definitions wait.
+    pub(crate) waiting: usize,
+}
+
+/// The alerts that the person has not seen, and those that need not be shown again.
+#[derive(Debug, Default)]
+pub(crate) struct Alerts {
+    unseen: BTreeMap<(AlertKind, ServerId), Alert>,
+    /// The servers about which the person was told and that have not recovered.
+    told: BTreeSet<(AlertKind, ServerId)>,
+    /// Whether an overview was read. The definitions that waited before the app started are listed
+    /// on the Overview screen, and are no news.
+    has_read: bool,
+}
+
+impl Alerts {
+    /// Returns the alerts that the person has not seen, failures first.
+    pub(crate) fn list(&self) -> impl Iterator<Item = &Alert> {
+        self.unseen.values()
+    }
+
+    /// Compares a new overview with what the person was told.
+    pub(crate) fn update(&mut self, overview: &Overview) {
+        if matches!(overview.trouble, Some(Trouble::NoAnswer { .. })) {
+            return;
+        }
+        for server in &overview.servers {
+            self.update_server(
+                AlertKind::Failed,
+                server,
+                is_failed(server),
+                is_well(server),
+            );
+            let waits = server.waiting > 0;
+            self.update_server(AlertKind::DefinitionsWait, server, waits, !waits);
+        }
+        let is_there = |id: &ServerId| overview.servers.iter().any(|server| server.id == *id);
+        self.told.retain(|(_, id)| is_there(id));
+        self.unseen.retain(|(_, id), _| is_there(id));
+        self.has_read = true;
+    }
+
+    fn update_server(
+        &mut self,
+        kind: AlertKind,
+        server: &ServerLine,
+        applies: bool,
+        is_over: bool,
+    ) {
+        let key = (kind, server.id.clone());
+        if is_over {
+            self.told.remove(&key);
+            self.unseen.remove(&key);
+        } else if applies && self.told.insert(key.clone()) {
+            let is_news = self.has_read || kind == AlertKind::Failed;
+            if is_news {
+                self.unseen.insert(key, Alert::new(kind, server));
+            }
+        }
+    }
+
+    /// Clears the alerts, because the main window shows them to the person.
+    pub(crate) fn clear(&mut self) {
+        self.unseen.clear();
+    }
+}
+
+impl Alert {
+    fn new(kind: AlertKind, server: &ServerLine) -> Self {
+        Self {
+            kind,
+            server: server.id.clone(),
+            name: display_server(&server.name, &server.id),
+            reason: match kind {
+                AlertKind::Failed => server.reason.clone(),
+                AlertKind::DefinitionsWait => String::new(),
+            },
+            waiting: server.waiting,
+        }
+    }
+}
+
+/// Returns whether the server failed and is not started again soon. A server that a person stopped
+/// or turned off has not failed.
+fn is_failed(server: &ServerLine) -> bool {
+    server.state == ServerState::Error
+        && server
+            .retry_at
+            .is_none_or(|Timestamp(at)| at - clock::now().0 > LONGEST_RETRY_PAUSE_MS)
+}
+
+/// Returns whether the server has recovered, or a person has taken care of it. A server that is
+/// started again may fail again.
+fn is_well(server: &ServerLine) -> bool {
+    match server.state {
+        ServerState::Active
+        | ServerState::Closed
+        | ServerState::Disabled
+        | ServerState::NeedsAcceptance
+        | ServerState::NeedsSecret
+        | ServerState::NeedsSignIn => true,
+        ServerState::Idle | ServerState::Initializing | ServerState::Error => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;
