@@ -21,8 +21,8 @@ const POPUP_COMMANDS: [&str; 7] = [
 ];
 
 /// The commands of the main window that concern the app: its end, the way back to it without a tray,
-/// what it shows, and its options.
-const WINDOW_COMMANDS: [&str; 8] = [
+/// what it shows, its options and its updates.
+const WINDOW_COMMANDS: [&str; 13] = [
     "close_asked",
     "window_close",
     "app_quit",
@@ -31,11 +31,19 @@ const WINDOW_COMMANDS: [&str; 8] = [
     "approvals_shown",
     "options_show",
     "options_change",
+    "updates_show",
+    "updates_check",
+    "updates_switch",
+    "updates_install",
+    "app_restart",
 ];
 
 const PLACEHOLDER: &str = "<!doctype html><title>Drawbridge</title><p>The UI is not built: npm run build in ui/, then build again.";
 
 fn main() {
+    for variable in ["DRAWBRIDGE_UPDATE_URL", "DRAWBRIDGE_UPDATE_KEY"] {
+        println!("cargo:rerun-if-env-changed={variable}");
+    }
     for path in ["ui/dist", "src-tauri/capabilities", VERBS, "icons"] {
         println!("cargo:rerun-if-changed={path}");
     }
@@ -79,7 +87,7 @@ fn write_permissions() -> io::Result<String> {
         )
         + &permission(
             "allow-window",
-            "Allows the main window to close, to quit the app, to say how to come back without a tray, to tell whether it shows the approvals, and to change the options of the app.",
+            "Allows the main window to close, to quit, update and restart the app, to say how to come back without a tray, to tell whether it shows the approvals, and to change the options of the app.",
             &WINDOW_COMMANDS.map(str::to_owned),
         );
     fs::write(folder.join("app.toml"), text)?;

@@ -55,6 +55,10 @@ pub(crate) struct Controller<D> {
     alerts: Alerts,
     /// The notification that names the way back to the app on a desktop without a tray.
     way_back: Option<Notice>,
+    /// The version of a newer release that the person has not seen.
+    update: Option<String>,
+    /// The version of the newest release that the person was told about.
+    told_update: Option<String>,
     /// The notification that is open: the most urgent one.
     open_notice: Option<Notice>,
     /// The view that the tray shows.
@@ -79,6 +83,8 @@ impl<D: DesktopActions> Controller<D> {
             muted: None,
             alerts: Alerts::default(),
             way_back: None,
+            update: None,
+            told_update: None,
             open_notice: None,
             drawn: None,
             throttle,
@@ -129,6 +135,12 @@ impl<D: DesktopActions> Controller<D> {
             Input::KeepRunningChosen => {
                 self.desktop.record_way_back_read();
                 self.close_main();
+            }
+            Input::UpdateFound(version) if self.told_update.as_ref() == Some(&version) => {}
+            Input::UpdateFound(version) => {
+                self.told_update = Some(version.clone());
+                self.update = Some(version);
+                self.notify(self.notice.clone());
             }
             Input::TrayMissing if self.desktop.is_way_back_read() => {}
             Input::TrayMissing => self.show_way_back(texts::NO_TRAY_ICONS),
@@ -226,6 +238,7 @@ impl<D: DesktopActions> Controller<D> {
         self.missed.clear();
         self.muted = None;
         self.alerts.clear();
+        self.update = None;
         self.way_back = None;
         self.notify(self.notice.clone());
     }
@@ -444,6 +457,7 @@ impl<D: DesktopActions> Controller<D> {
             | NoticeKind::MissedCalls
             | NoticeKind::FailedServers
             | NoticeKind::WaitingDefinitions
+            | NoticeKind::Update
             | NoticeKind::WayBack
                 if !self.overview.waiting.is_empty() =>
             {
@@ -455,6 +469,7 @@ impl<D: DesktopActions> Controller<D> {
             NoticeKind::WaitingDefinitions => {
                 Notice::for_waiting_definitions(&alerts(AlertKind::DefinitionsWait))
             }
+            NoticeKind::Update => self.update.as_deref().map(Notice::for_update),
             NoticeKind::WayBack => self.way_back.clone(),
         }
     }

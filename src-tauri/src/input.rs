@@ -21,6 +21,8 @@ pub(crate) enum Input {
     CloseQuestionShown,
     /// The person closes the main window and keeps the app running, although there is no tray.
     KeepRunningChosen,
+    /// A newer release of the app was found, of this version.
+    UpdateFound(String),
     /// The desktop shows no tray icons.
     TrayMissing,
     /// The person has read how to come back to the app without a tray.

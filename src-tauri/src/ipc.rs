@@ -1,12 +1,14 @@
-//! The Tauri commands: one per verb of the hub, called `noun_verb`, those about the windows, and those
-//! that show and change the [`options`] of the app. The ones about the windows concern the end of
-//! the main window and the way back to it, whether it shows the Approvals screen, and the height of
-//! the popup's content. A command of a verb passes the window's request to the
+//! The Tauri commands: one per verb of the hub, called `noun_verb`, those about the windows and the
+//! updates, and those that show and change the [`options`] of the app. The ones about the windows
+//! concern the end of the main window and the way back to it, whether it shows the Approvals screen,
+//! and the height of the popup's content. A command of a verb passes the window's request to the
 //! hub, which implements the verb, and returns the hub's answer. Tauri rejects a command for which
 //! the window has no permission: the build script writes the permissions from the hub's list of
 //! verbs, and `src-tauri/capabilities` gives them to the windows.
 
 mod options;
+
+use std::sync::Arc;
 
 use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::api::{
@@ -25,6 +27,7 @@ use tokio::sync::mpsc;
 use crate::{
     browser,
     input::Input,
+    updates::{UpdateError, Updates, UpdatesView},
     way_back::{self, WayBack},
 };
 
@@ -44,6 +47,24 @@ pub(crate) fn handle(invoke: Invoke<Wry>) -> bool {
             .state::<mpsc::UnboundedSender<Input>>();
         // The controller is dropped only while the app ends.
         let _ = inputs.send(input);
+        invoke.resolver.resolve(());
+        return true;
+    }
+    if let Some(request) = UpdateRequest::parse(&invoke) {
+        let updates = invoke.message.webview_ref().state::<Arc<Updates>>();
+        let updates = Arc::clone(&updates);
+        invoke.resolver.respond_async(async move {
+            let view = request.run(&updates).await.map_err(ApiError::from)?;
+            Ok(view)
+        });
+        return true;
+    }
+    if invoke.message.command() == "app_restart" {
+        let webview = invoke.message.webview_ref();
+        webview.state::<Arc<Updates>>().request_restart();
+        let _ = webview
+            .state::<mpsc::UnboundedSender<Input>>()
+            .send(Input::Quit);
         invoke.resolver.resolve(());
         return true;
     }
@@ -103,6 +124,43 @@ fn input_of_command(command: &str, payload: &InvokeBody) -> Option<Input> {
         "way_back_read" => Some(Input::WayBackRead),
         "app_quit" => Some(Input::Quit),
         _ => None,
+    }
+}
+
+/// A request of the Settings screen about updates of the app.
+#[derive(Debug, PartialEq, Eq)]
+enum UpdateRequest {
+    Show,
+    Check,
+    SetAutomatic(bool),
+    Install,
+}
+
+impl UpdateRequest {
+    fn parse(invoke: &Invoke<Wry>) -> Option<Self> {
+        Self::parse_command(invoke.message.command(), invoke.message.payload())
+    }
+
+    fn parse_command(command: &str, payload: &InvokeBody) -> Option<Self> {
+        match command {
+            "updates_show" => Some(Self::Show),
+            "updates_check" => Some(Self::Check),
+            "updates_switch" => Some(Self::SetAutomatic(matches!(
+                payload,
+                InvokeBody::Json(arguments) if arguments["on"] == true
+            ))),
+            "updates_install" => Some(Self::Install),
+            _ => None,
+        }
+    }
+
+    async fn run(self, updates: &Updates) -> Result<UpdatesView, UpdateError> {
+        match self {
+            Self::Show => Ok(updates.view()),
+            Self::Check => updates.check().await,
+            Self::SetAutomatic(automatic) => updates.set_automatic(automatic),
+            Self::Install => updates.install().await,
+        }
     }
 }
 

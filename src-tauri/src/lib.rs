@@ -27,12 +27,14 @@ mod summary;
 mod texts;
 mod throttle;
 mod tray;
+mod updates;
 mod way_back;
 mod window_state;
 mod windows;
 
-use std::{process::ExitCode, time::Duration};
+use std::{process::ExitCode, sync::Arc, time::Duration};
 
+use anyhow::Context;
 use clap::Parser;
 use drawbridge_endpoint::{HubHandle, admin_token};
 use tauri::{App, AppHandle, RunEvent, WindowEvent};
@@ -51,6 +53,7 @@ use desktop_actions::Desktop;
 use input::Input;
 use overview::Overview;
 use preferences::StoredPreferences;
+use updates::Updates;
 use way_back::WayBackRead;
 use window_state::WindowState;
 
@@ -85,7 +88,8 @@ fn try_run(mut args: Args) -> anyhow::Result<i32> {
     tauri::async_runtime::set(runtime.handle().clone());
     let (inputs, received) = mpsc::unbounded_channel();
     // Ends this process if the app already runs.
-    let app = build(args, &inputs)?;
+    let updates = Arc::new(Updates::load(&args.data_dir()));
+    let app = build(args, &inputs, Arc::clone(&updates))?;
     let backend = runtime.block_on(Backend::open(args))?;
     runtime.spawn(quit_on_signal(inputs.clone()));
     let code = run_event_loop(
@@ -100,11 +104,18 @@ fn try_run(mut args: Args) -> anyhow::Result<i32> {
         &runtime,
     );
     runtime.shutdown_timeout(Duration::from_secs(1));
+    updates
+        .restart_if_requested()
+        .context("Drawbridge is updated, but cannot start again. Start it yourself")?;
     Ok(code)
 }
 
 /// Builds the app, without a window.
-fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<App> {
+fn build(
+    args: &Args,
+    inputs: &mpsc::UnboundedSender<Input>,
+    updates: Arc<Updates>,
+) -> tauri::Result<App> {
     let reopened = inputs.clone();
     let mut single = tauri_plugin_single_instance::Builder::new().callback(move |_, argv, _| {
         let _ = reopened.send(input_of_second_start(&argv));
@@ -118,6 +129,7 @@ fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<Ap
         .on_window_event(windows::on_window_event)
         .manage(windows::WebviewFolder(args.data_dir().join("webview")))
         .manage(windows::Popup::new())
+        .manage(updates)
         .manage(WayBackRead::load(args.data_dir()))
         .manage(WindowState::load(args.data_dir()))
         .manage(StoredPreferences::load(args.data_dir()))
@@ -235,6 +247,9 @@ fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
         autostart.repair();
     }
     tokio::spawn(notifications::show_latest(app.clone(), notice));
+    let updates = Arc::clone(&app.state::<Arc<Updates>>());
+    let update_inputs = start.inputs.clone();
+    tokio::spawn(async move { updates::check_regularly(&updates, update_inputs).await });
     tokio::spawn(way_back::report_missing_tray(
         app.clone(),
         start.inputs.clone(),

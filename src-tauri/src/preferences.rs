@@ -44,8 +44,9 @@ impl Notifications {
             NoticeKind::MissedCalls | NoticeKind::MutedClient => self.missed,
             NoticeKind::FailedServers => self.servers,
             NoticeKind::WaitingDefinitions => self.definitions,
-            // It is shown once, and says how to come back to the app.
-            NoticeKind::WayBack => true,
+            // A person who turned the search for updates on wants to know. The way back is shown
+            // once.
+            NoticeKind::Update | NoticeKind::WayBack => true,
         }
     }
 }
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_notification_can_be_turned_off_except_the_way_back() {
+    fn notifications_of_calls_and_servers_can_be_turned_off() {
         let off = Notifications {
             approvals: false,
             missed: false,
@@ -150,7 +151,7 @@ mod tests {
             .into_iter()
             .filter(|kind| off.include(*kind))
             .collect();
-        assert_eq!(shown, [NoticeKind::WayBack]);
+        assert_eq!(shown, [NoticeKind::Update, NoticeKind::WayBack]);
         let on = Notifications::default();
         assert!(
             NoticeKind::BY_URGENCY

@@ -91,6 +91,13 @@ pub(crate) fn calls_missed(count: usize) -> String {
     }
 }
 
+pub(crate) const OPEN_TO_SEE_UPDATE: &str = "Open the settings to see what is new";
+
+/// Names a newer release.
+pub(crate) fn update_available(version: &str) -> String {
+    format!("{PRODUCT_NAME} {version} is available")
+}
+
 pub(crate) const OPEN_TO_SEE_REASON: &str = "Open to see why";
 pub(crate) const OPEN_TO_SEE_SERVERS: &str = "Open to see the servers";
 

@@ -1084,6 +1084,29 @@ async fn a_failed_server_is_notified_after_the_calls_and_opens_its_page() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_newer_release_is_notified_once() {
+    let app = App::start(true).await;
+    let found = |version: &str| Input::UpdateFound(version.into());
+    assert_eq!(
+        app.send_input(found("0.2.0")).await,
+        [notified("Drawbridge 0.2.0 is available")]
+    );
+    assert_eq!(
+        app.send_input(Input::Chosen(Choice::ShowScreen(Screen::Settings)))
+            .await,
+        [
+            Effect::PageShown("#/settings".into()),
+            Effect::Notified(None)
+        ]
+    );
+    assert_eq!(app.send_input(found("0.2.0")).await, []);
+    assert_eq!(
+        app.send_input(found("0.3.0")).await,
+        [notified("Drawbridge 0.3.0 is available")]
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn quitting_ends_the_app() {
     for input in [Input::Chosen(Choice::Quit), Input::Quit] {
         let app = App::start(true).await;

@@ -2,7 +2,7 @@ use drawbridge_hub::api::{NAMES, approvals::PreviewVerdict};
 use serde_json::json;
 use tauri::ipc::InvokeBody;
 
-use super::{Input, input_of_command, read_params, verb_of_command};
+use super::{Input, UpdateRequest, input_of_command, read_params, verb_of_command};
 
 const PERMISSIONS: &str = include_str!(concat!(env!("OUT_DIR"), "/permissions/app.toml"));
 const MAIN: &str = include_str!("../../capabilities/main.json");
@@ -45,14 +45,20 @@ fn only_the_main_window_may_close_itself_quit_the_app_and_change_its_options() {
             "approvals_shown",
             "options_show",
             "options_change",
+            "updates_show",
+            "updates_check",
+            "updates_switch",
+            "updates_install",
+            "app_restart",
         ]
     );
     let payload = InvokeBody::Json(json!({ "shown": true }));
     for command in commands {
-        let is_input = input_of_command(command, &payload).is_some();
-        let is_answered =
-            command == "way_back" || super::options::Command::parse(command).is_some();
-        assert_eq!(is_input, !is_answered, "{command}");
+        let is_handled = input_of_command(command, &payload).is_some()
+            || super::options::Command::parse(command).is_some()
+            || UpdateRequest::parse_command(command, &payload).is_some()
+            || ["way_back", "app_restart"].contains(&command);
+        assert!(is_handled, "{command}");
         assert!(verb_of_command(command).is_none(), "{command}");
     }
     let main: serde_json::Value = serde_json::from_str(MAIN).expect("a capability is JSON");
@@ -62,6 +68,17 @@ fn only_the_main_window_may_close_itself_quit_the_app_and_change_its_options() {
             .as_array()
             .is_some_and(|all| all.contains(&json!("allow-window")))
     );
+}
+
+#[test]
+fn updates_are_switched_on_only_by_a_clear_yes() {
+    let parse = |payload| UpdateRequest::parse_command("updates_switch", &payload);
+    let on = InvokeBody::Json(json!({"on": true}));
+    assert_eq!(parse(on), Some(UpdateRequest::SetAutomatic(true)));
+    for arguments in [json!({"on": false}), json!({}), json!({"on": "true"})] {
+        let off = InvokeBody::Json(arguments);
+        assert_eq!(parse(off), Some(UpdateRequest::SetAutomatic(false)));
+    }
 }
 
 #[test]

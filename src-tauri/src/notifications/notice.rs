@@ -33,19 +33,22 @@ pub(crate) enum NoticeKind {
     FailedServers,
     /// New or changed tools that wait for acceptance.
     WaitingDefinitions,
+    /// A newer release of the app.
+    Update,
     /// The way back to the app on a desktop without a tray.
     WayBack,
 }
 
 impl NoticeKind {
     /// All kinds, the most urgent first. Only the most urgent notification is shown.
-    pub(crate) const BY_URGENCY: [Self; 7] = [
+    pub(crate) const BY_URGENCY: [Self; 8] = [
         Self::Approvals,
         Self::Pairings,
         Self::MutedClient,
         Self::MissedCalls,
         Self::FailedServers,
         Self::WaitingDefinitions,
+        Self::Update,
         Self::WayBack,
     ];
 }
@@ -69,6 +72,8 @@ pub(crate) enum Actions {
     ShowServer(ServerId),
     /// Shows the Servers screen in the main window.
     ShowServers,
+    /// Shows the Settings screen in the main window.
+    ShowSettings,
     /// Opens the main window, or quits the app.
     OpenOrQuit,
     ShowOrDeny(CallRef),
@@ -121,6 +126,15 @@ impl Notice {
             title: texts::client_muted(&summary::display_name(client.as_str())),
             body: texts::calls_refused_until(format_time(*until).as_deref()),
             actions: Actions::ShowOrUnmute(client.clone()),
+        }
+    }
+
+    /// Returns the notification of a newer release.
+    pub(crate) fn for_update(version: &str) -> Self {
+        Self {
+            title: texts::update_available(version),
+            body: texts::OPEN_TO_SEE_UPDATE.to_owned(),
+            actions: Actions::ShowSettings,
         }
     }
 
@@ -233,6 +247,7 @@ const SHOW_UNMUTE: &str = "show-unmute";
 /// The sets of buttons of notifications of servers.
 const SHOW_SERVER: &str = "show-server";
 const SHOW_SERVERS: &str = "show-servers";
+const SHOW_SETTINGS: &str = "show-settings";
 /// The set of buttons of the notification that names the way back.
 const OPEN_OR_QUIT: &str = "open-quit";
 
@@ -245,6 +260,7 @@ impl Actions {
             Self::ShowOrUnmute(_) => SHOW_UNMUTE,
             Self::ShowServer(_) => SHOW_SERVER,
             Self::ShowServers => SHOW_SERVERS,
+            Self::ShowSettings => SHOW_SETTINGS,
             Self::OpenOrQuit => OPEN_OR_QUIT,
             Self::ShowOrDeny(_) => "show-deny",
             Self::ShowDenyOrApprove(_) => "show-deny-approve",
@@ -258,6 +274,7 @@ impl Actions {
             | Self::ShowOrUnmute(_)
             | Self::ShowServer(_)
             | Self::ShowServers
+            | Self::ShowSettings
             | Self::OpenOrQuit => None,
             Self::ShowOrDeny(call) | Self::ShowDenyOrApprove(call) => Some(call),
         }
@@ -283,12 +300,13 @@ impl Actions {
 impl Button {
     /// The sets of buttons, by [`Actions::id`]. "Show" is the first, because a desktop that offers
     /// only one button uses the first action.
-    pub(crate) const SETS: [(&'static str, &'static [Self]); 8] = [
+    pub(crate) const SETS: [(&'static str, &'static [Self]); 9] = [
         ("show", &[Self::Show]),
         (SHOW_MISSED, &[Self::Show]),
         (SHOW_UNMUTE, &[Self::Show, Self::Unmute]),
         (SHOW_SERVER, &[Self::Show]),
         (SHOW_SERVERS, &[Self::Show]),
+        (SHOW_SETTINGS, &[Self::Show]),
         (OPEN_OR_QUIT, &[Self::Show, Self::Quit]),
         ("show-deny", &[Self::Show, Self::Deny]),
         (
@@ -338,6 +356,7 @@ pub(crate) fn parse_choice(set: Option<&str>, action: &str, subject: Subject) ->
         _ if set == Some(SHOW_SERVER) => {
             server.map_or(Choice::ShowScreen(Screen::Servers), Choice::ShowServer)
         }
+        _ if set == Some(SHOW_SETTINGS) => Choice::ShowScreen(Screen::Settings),
         _ if set == Some(SHOW_SERVERS) => Choice::ShowScreen(Screen::Servers),
         _ if set == Some(SHOW_MISSED) => Choice::ShowMissed,
         _ if set == Some(SHOW_UNMUTE) => match client {

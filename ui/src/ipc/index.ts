@@ -15,8 +15,35 @@ export interface WayBack {
   shortcut: string | null;
 }
 
+/** Why this copy of the app does not update itself. */
+export type UpdatesDisabled = "package_manager" | "not_configured" | "not_app_image";
+
+/** The state of the updates of the app. */
+export interface UpdatesView {
+  version: string;
+  disabled: UpdatesDisabled | null;
+  /** Whether the app looks for updates by itself. */
+  automatic: boolean;
+  /** The newer release that was found. */
+  available: { version: string; notes: string } | null;
+  /** The version that was installed and runs after a restart. */
+  installed: string | null;
+}
+
+/** Updates of the app. Each action returns the new state. */
+export interface Updates {
+  show(): Promise<UpdatesView>;
+  /** Looks for a newer release. Downloads nothing. */
+  check(): Promise<UpdatesView>;
+  setAutomatic(on: boolean): Promise<UpdatesView>;
+  /** Downloads and installs the release that was found. */
+  install(): Promise<UpdatesView>;
+  restart(): Promise<void>;
+}
+
 /** The desktop app around the main window and the popup. */
 export interface DesktopShell {
+  readonly updates: Updates;
   /**
    * Calls `ask` when the person closes the window on a desktop without a tray. `endsHub` says
    * whether the hub ends with the app. Returns a function that unsubscribes.

@@ -9,6 +9,7 @@ import {
   type Ipc,
   type Verb,
   type Verbs,
+  type UpdatesView,
   type WayBack,
 } from ".";
 
@@ -32,6 +33,13 @@ export function tauriIpc(): Ipc {
 }
 
 const desktop: DesktopShell = {
+  updates: {
+    show: () => run<UpdatesView>("updates_show"),
+    check: () => run<UpdatesView>("updates_check"),
+    setAutomatic: (on) => run<UpdatesView>("updates_switch", { on }),
+    install: () => run<UpdatesView>("updates_install"),
+    restart: () => run("app_restart"),
+  },
   onCloseRequested(ask) {
     return follow<boolean>(CLOSE_EVENT, (endsHub) => {
       ask(endsHub);

@@ -30,6 +30,7 @@ import { settings } from "./en/settings";
 import { shell } from "./en/shell";
 import { shortcuts } from "./en/shortcuts";
 import { state } from "./en/state";
+import { updates } from "./en/updates";
 
 export const en = {
   approvals,
@@ -60,6 +61,7 @@ export const en = {
   shell,
   shortcuts,
   state,
+  updates,
 };
 
 export type Texts = typeof en;

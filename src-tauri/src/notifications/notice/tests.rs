@@ -279,6 +279,7 @@ fn every_notification_has_its_buttons_registered() {
         Actions::ShowOrUnmute(ClientName::new("claude")),
         Actions::ShowServer(ServerId::new("files")),
         Actions::ShowServers,
+        Actions::ShowSettings,
         Actions::OpenOrQuit,
         Actions::ShowOrDeny(call_ref()),
         Actions::ShowDenyOrApprove(call_ref()),

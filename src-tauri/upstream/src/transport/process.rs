@@ -34,6 +34,9 @@ pub mod usage;
 #[cfg(windows)]
 mod windows;
 
+#[cfg(target_os = "linux")]
+pub use appimage::original_variables;
+
 use std::{
     collections::BTreeMap,
     fmt, io,

@@ -5,10 +5,13 @@ import {
   type AppOptions,
   type ChangedOptions,
   type DesktopShell,
+  type Updates,
+  type UpdatesView,
   type WayBack,
 } from "..";
 
 export class FakeDesktop implements DesktopShell {
+  readonly updates = new FakeUpdates();
   options: AppOptions = {
     autostart: false,
     shortcut: "Ctrl+Alt+D",
@@ -70,5 +73,54 @@ export class FakeDesktop implements DesktopShell {
       shortcut_status: { kind: (keys ?? this.options.shortcut) ? "registered" : "off" },
     };
     return Promise.resolve(this.options);
+  }
+}
+
+/** Version 0.2.0 is published, and version 0.1.0 runs. */
+export class FakeUpdates implements Updates {
+  view: UpdatesView = {
+    version: "0.1.0",
+    disabled: null,
+    automatic: false,
+    available: null,
+    installed: null,
+  };
+  /** The error of the next check or installation. */
+  error = "";
+  restarts = 0;
+
+  show(): Promise<UpdatesView> {
+    return Promise.resolve(this.view);
+  }
+
+  check(): Promise<UpdatesView> {
+    const available =
+      this.view.installed === null
+        ? { version: "0.2.0", notes: "- Notifications of failed servers\n- Updates" }
+        : null;
+    return this.change({ available });
+  }
+
+  setAutomatic(automatic: boolean): Promise<UpdatesView> {
+    return this.change({ automatic });
+  }
+
+  install(): Promise<UpdatesView> {
+    return this.change({ available: null, installed: this.view.available?.version ?? null });
+  }
+
+  restart(): Promise<void> {
+    this.restarts += 1;
+    return Promise.resolve();
+  }
+
+  private change(change: Partial<UpdatesView>): Promise<UpdatesView> {
+    if (this.view.disabled !== null) {
+      const message = "this copy of Drawbridge does not update itself";
+      return Promise.reject(new IpcError("conflict", message));
+    }
+    if (this.error) return Promise.reject(new IpcError("unavailable", this.error));
+    this.view = { ...this.view, ...change };
+    return Promise.resolve(this.view);
   }
 }

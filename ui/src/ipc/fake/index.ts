@@ -58,6 +58,7 @@ import { FakeSecrets } from "./secrets";
 import * as data from "./data";
 import { listInstructionsVersions, listVersions } from "./definitions";
 import { addMemory, editMemory, listMemory, listMemoryCategories, memoryEntries } from "./memory";
+import { FakeDesktop } from "./desktop";
 import { diagnosticsBundle, doctorReport } from "./doctor";
 import { fillManifest, PRESETS, RUNTIMES } from "./manifests";
 import { pairing, pairingRequest } from "./pairing";

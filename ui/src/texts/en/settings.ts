@@ -16,6 +16,7 @@ export const settings = {
     runtimes: "Runtimes",
     secrets: "Secrets",
     browsers: "Signed-in browsers",
+    updates: "Updates",
     doctor: "Doctor",
     backups: "Backup and reset",
     about: "About this Drawbridge",

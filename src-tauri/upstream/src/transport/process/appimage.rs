@@ -20,7 +20,7 @@ const OWN_VARIABLES: &[&str] = &[
 
 /// Returns the variables of the hub as they were before an AppImage changed them. A variable that
 /// is not Unicode is left out.
-pub(super) fn original_variables() -> BTreeMap<String, String> {
+pub fn original_variables() -> BTreeMap<String, String> {
     let variables = env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
