@@ -29,8 +29,3 @@ pub(crate) fn check() -> Result<(), NoDisplay> {
 pub(crate) fn is_wayland() -> bool {
     std::env::var_os("WAYLAND_DISPLAY").is_some_and(|name| !name.is_empty())
 }
-
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn is_wayland() -> bool {
-    false
-}

@@ -1,6 +1,9 @@
 //! The global shortcut, which works in any program: it opens the waiting calls or, if there are
-//! none, the main window. A person can choose other keys, or none. If the desktop does not support
-//! it, the app runs without it.
+//! none, the main window. A person can choose other keys, or none. On Wayland, the desktop's portal
+//! binds it. If the desktop does not support it, the app runs without it.
+
+#[cfg(target_os = "linux")]
+mod portal;
 
 use std::{
     str::FromStr,
@@ -12,7 +15,9 @@ use tauri::{AppHandle, Manager, Wry};
 use tauri_plugin_global_shortcut::{Builder, GlobalShortcut, Modifiers, Shortcut, ShortcutState};
 use tokio::sync::mpsc;
 
-use crate::{display, input::Input, preferences::StoredPreferences};
+#[cfg(target_os = "linux")]
+use crate::{display, texts};
+use crate::{input::Input, preferences::StoredPreferences};
 
 /// The keys at first.
 pub(crate) const DEFAULT_KEYS: &str = if cfg!(target_os = "macos") {
@@ -20,13 +25,18 @@ pub(crate) const DEFAULT_KEYS: &str = if cfg!(target_os = "macos") {
 } else {
     "Ctrl+Alt+D"
 };
-const ON_WAYLAND: &str = "On Wayland, an app cannot register a global shortcut. Add one in the settings of your desktop that starts drawbridge-desktop.";
 
 /// Whether the shortcut works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum ShortcutStatus {
     Registered,
+    /// The desktop has bound these keys, which may be others than the chosen ones.
+    Bound {
+        keys: String,
+    },
+    /// The desktop is asked for the shortcut.
+    Asked,
     /// The person chose no keys.
     Off,
     /// The shortcut does not work, for this reason.
@@ -50,54 +60,74 @@ pub(crate) enum ShortcutError {
         keys: String,
         source: tauri_plugin_global_shortcut::Error,
     },
-    #[error("{ON_WAYLAND}")]
-    Wayland,
     #[error("the desktop has no global shortcuts: {0}")]
     Unsupported(String),
 }
 
 /// The shortcut while the app runs. It is managed by the app.
-struct Current(Mutex<(Option<Shortcut>, ShortcutStatus)>);
+struct Current {
+    state: Mutex<State>,
+    inputs: mpsc::UnboundedSender<Input>,
+}
 
-/// Prepares global shortcuts, and registers these keys. A failure goes to the log and to
-/// [`status`].
+struct State {
+    registered: Option<Shortcut>,
+    status: ShortcutStatus,
+    /// The task that reports the presses on Wayland.
+    #[cfg(target_os = "linux")]
+    bound: Option<tokio::task::AbortHandle>,
+}
+
+/// Prepares global shortcuts, and registers these keys; empty for none. A failure goes to the log
+/// and to [`status`].
 pub(crate) fn register(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>, keys: &str) {
-    app.manage(Current(Mutex::new((None, ShortcutStatus::Off))));
+    app.manage(Current {
+        state: Mutex::new(State {
+            registered: None,
+            status: ShortcutStatus::Off,
+            #[cfg(target_os = "linux")]
+            bound: None,
+        }),
+        inputs: inputs.clone(),
+    });
+    // On Wayland the registration succeeds, but no key press ever arrives.
+    #[cfg(target_os = "linux")]
+    if display::is_wayland() {
+        bind_with_portal(app, keys);
+        return;
+    }
     let plugin = Builder::new().with_handler(move |_, _, event| {
         if event.state == ShortcutState::Pressed {
             // The controller is dropped only while the app ends.
             let _ = inputs.send(Input::ShortcutPressed);
         }
     });
-    // On Wayland the registration succeeds, but no key press ever arrives.
-    let prepared = if display::is_wayland() {
-        Err(ShortcutError::Wayland)
-    } else {
-        app.plugin(plugin.build())
-            .map_err(|error| ShortcutError::Unsupported(error.to_string()))
-    };
-    if keys.is_empty() {
-        return;
-    }
-    if let Err(error) = prepared.and_then(|()| set(app, keys)) {
+    let registered = app
+        .plugin(plugin.build())
+        .map_err(|error| ShortcutError::Unsupported(error.to_string()))
+        .and_then(|()| set(app, keys));
+    if let Err(error) = registered {
         tracing::warn!("no global shortcut: {error}");
-        lock(&app.state::<Current>()).1 = ShortcutStatus::Failed {
+        lock(&app.state::<Current>()).status = ShortcutStatus::Failed {
             reason: error.to_string(),
         };
     }
 }
 
-/// Replaces the keys; empty for no shortcut. Blocks until the main thread has done it.
+/// Replaces the keys; empty for no shortcut. Blocks until the main thread has done it. On Wayland,
+/// the desktop is asked, and [`status`] has its answer later.
 ///
 /// # Errors
 /// Returns an error if the keys cannot be used. The shortcut then stays as it is.
 pub(crate) fn set(app: &AppHandle, keys: &str) -> Result<(), ShortcutError> {
     let new = (!keys.is_empty()).then(|| parse(keys)).transpose()?;
-    let old = lock(&app.state::<Current>()).0;
+    #[cfg(target_os = "linux")]
+    if display::is_wayland() {
+        bind_with_portal(app, keys);
+        return Ok(());
+    }
+    let old = lock(&app.state::<Current>()).registered;
     if new != old {
-        if new.is_some() && display::is_wayland() {
-            return Err(ShortcutError::Wayland);
-        }
         let shortcuts = app.try_state::<GlobalShortcut<Wry>>().ok_or_else(|| {
             ShortcutError::Unsupported("it offers none to this program".to_owned())
         })?;
@@ -116,27 +146,69 @@ pub(crate) fn set(app: &AppHandle, keys: &str) -> Result<(), ShortcutError> {
             tracing::warn!("the earlier shortcut stays until Drawbridge ends: {error}");
         }
     }
-    let status = match new {
+    let current = app.state::<Current>();
+    let mut state = lock(&current);
+    state.registered = new;
+    state.status = match new {
         Some(_) => ShortcutStatus::Registered,
         None => ShortcutStatus::Off,
     };
-    *lock(&app.state::<Current>()) = (new, status);
     Ok(())
+}
+
+/// Asks the portal for a shortcut with these keys in place of the earlier one, and reports its
+/// presses until the portal ends.
+#[cfg(target_os = "linux")]
+fn bind_with_portal(app: &AppHandle, keys: &str) {
+    let current = app.state::<Current>();
+    let mut state = lock(&current);
+    if let Some(earlier) = state.bound.take() {
+        earlier.abort();
+    }
+    state.status = ShortcutStatus::Off;
+    if keys.is_empty() {
+        return;
+    }
+    state.status = ShortcutStatus::Asked;
+    let (app, keys, inputs) = (app.clone(), keys.to_owned(), current.inputs.clone());
+    let task = tauri::async_runtime::spawn(async move {
+        let set_status = |status| lock(&app.state::<Current>()).status = status;
+        let pressed = || {
+            // The controller is dropped only while the app ends.
+            let _ = inputs.send(Input::ShortcutPressed);
+        };
+        let bound = |keys: &str| {
+            set_status(ShortcutStatus::Bound {
+                keys: keys.to_owned(),
+            });
+        };
+        if let Err(error) = portal::run(texts::SHORTCUT, &keys, bound, pressed).await {
+            let reason = format!(
+                "the desktop's portal does not bind it ({error}). Add a shortcut in the desktop's settings that starts drawbridge-desktop"
+            );
+            tracing::warn!("no global shortcut: {reason}");
+            set_status(ShortcutStatus::Failed { reason });
+        }
+    });
+    state.bound = Some(task.inner().abort_handle());
 }
 
 /// Returns whether the shortcut works.
 pub(crate) fn status(app: &AppHandle) -> ShortcutStatus {
-    lock(&app.state::<Current>()).1.clone()
+    lock(&app.state::<Current>()).status.clone()
 }
 
 /// Returns the keys of the shortcut, or `None` if it does not work.
 pub(crate) fn registered(app: &AppHandle) -> Option<String> {
-    (status(app) == ShortcutStatus::Registered)
-        .then(|| app.state::<StoredPreferences>().get().shortcut)
+    match status(app) {
+        ShortcutStatus::Registered => Some(app.state::<StoredPreferences>().get().shortcut),
+        ShortcutStatus::Bound { keys } => Some(keys),
+        ShortcutStatus::Asked | ShortcutStatus::Off | ShortcutStatus::Failed { .. } => None,
+    }
 }
 
-fn lock(current: &Current) -> MutexGuard<'_, (Option<Shortcut>, ShortcutStatus)> {
-    current.0.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(current: &Current) -> MutexGuard<'_, State> {
+    current.state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Parses keys such as `Ctrl+Alt+D`. Function keys need no modifier.

@@ -3,7 +3,8 @@
 use std::{fs, path::Path, time::Duration};
 
 use drawbridge_tests::{
-    DesktopSession, Hub, clients::Endpoint, paths, process, wait::some_if, wait_until,
+    DesktopSession, Hub, clients::Endpoint, paths, portal::Portal, process, wait::some_if,
+    wait_until,
 };
 use nix::sys::signal::Signal;
 use serde_json::json;
@@ -397,9 +398,45 @@ fn if_the_shortcut_is_unavailable_the_app_logs_it_and_continues() {
     );
     assert_runs_and_logs(
         "wayland",
-        "no global shortcut: On Wayland, an app cannot register a global shortcut",
+        "no global shortcut: the desktop's portal does not bind it",
         &[("WAYLAND_DISPLAY", "wayland-0")],
     );
+}
+
+#[test]
+fn on_wayland_the_shortcut_is_bound_by_the_portal() {
+    let mut desktop = DesktopSession::new();
+    // The windows still use X11.
+    desktop.set_variable("WAYLAND_DISPLAY", "wayland-0");
+    let portal = Portal::start(&desktop);
+    let app = App::start(&desktop, &["--hidden"]);
+    let shortcut = portal.wait_for_shortcut();
+    assert_eq!(shortcut.preferred_keys, "CTRL+ALT+d");
+    assert_eq!(
+        shortcut.description,
+        "Show the calls that wait for you in Drawbridge"
+    );
+    portal.press(&shortcut);
+    app.switch_to_main();
+    wait_until("the window is on the screen", || {
+        some_if(app.driver.is_visible())
+    });
+}
+
+#[test]
+fn on_wayland_the_app_runs_without_a_shortcut_that_the_person_refused() {
+    let mut desktop = DesktopSession::new();
+    desktop.set_variable("WAYLAND_DISPLAY", "wayland-0");
+    let portal = Portal::start_and_refuse(&desktop);
+    let _app = App::start(&desktop, &["--hidden"]);
+    portal.wait_for_shortcut();
+    wait_until("the log says that there is no shortcut", || {
+        some_if(is_logged(
+            &desktop.data_dir(),
+            "no global shortcut: the desktop's portal does not bind it",
+        ))
+    });
+    assert!(is_app_running(&desktop));
 }
 
 /// Returns whether the log in a data folder contains `text`.

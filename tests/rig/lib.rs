@@ -27,6 +27,7 @@ pub mod memory;
 pub mod notifications;
 pub mod official_registry;
 pub mod paths;
+pub mod portal;
 pub mod process;
 pub mod protected_server;
 pub mod provider;

@@ -71,7 +71,13 @@ export interface AppOptions {
   autostart: boolean | null;
   /** The keys of the global shortcut, such as `Ctrl+Alt+D`; empty for none. */
   shortcut: string;
-  shortcut_status: { kind: "registered" } | { kind: "off" } | { kind: "failed"; reason: string };
+  shortcut_status:
+    | { kind: "registered" }
+    /** The desktop has bound these keys, which may be others than the chosen ones. */
+    | { kind: "bound"; keys: string }
+    | { kind: "asked" }
+    | { kind: "off" }
+    | { kind: "failed"; reason: string };
   notifications: NotificationOptions;
 }
 

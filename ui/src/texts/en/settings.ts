@@ -125,6 +125,7 @@ export const settings = {
     press: "Press the keys…",
     off: "Off",
     turnOff: "Turn off",
+    bound: (keys: string) => `Your desktop uses ${keys}, and can change it in its own settings.`,
   },
   notifications: {
     label: "Notifications",
