@@ -9,7 +9,6 @@ use drawbridge_model::ids::{CallId, ClientName, ServerId};
 use tauri::{
     AppHandle,
     image::Image,
-    include_image,
     menu::{IsMenuItem, Menu, MenuItem, PredefinedMenuItem, Submenu},
     tray::TrayIconBuilder,
 };
@@ -24,11 +23,29 @@ use menu::{Item, TrayState, TrayView};
 
 const ID: &str = "drawbridge";
 
+/// Whether the icons are templates, whose shape the desktop draws in the colour of its menu bar.
+const IS_TEMPLATE: bool = cfg!(target_os = "macos");
+
 // Decoded at compile time, so that the app needs no PNG decoder.
-const IDLE: Image<'_> = include_image!("./icons/tray-idle.png");
-const WAITING: Image<'_> = include_image!("./icons/tray-waiting.png");
-const TROUBLE: Image<'_> = include_image!("./icons/tray-trouble.png");
-const PAUSED: Image<'_> = include_image!("./icons/tray-paused.png");
+#[cfg(not(target_os = "macos"))]
+mod icons {
+    use tauri::{image::Image, include_image};
+
+    pub(super) const IDLE: Image<'_> = include_image!("./icons/tray-idle.png");
+    pub(super) const WAITING: Image<'_> = include_image!("./icons/tray-waiting.png");
+    pub(super) const TROUBLE: Image<'_> = include_image!("./icons/tray-trouble.png");
+    pub(super) const PAUSED: Image<'_> = include_image!("./icons/tray-paused.png");
+}
+
+#[cfg(target_os = "macos")]
+mod icons {
+    use tauri::{image::Image, include_image};
+
+    pub(super) const IDLE: Image<'_> = include_image!("./icons/tray-template-idle.png");
+    pub(super) const WAITING: Image<'_> = include_image!("./icons/tray-template-waiting.png");
+    pub(super) const TROUBLE: Image<'_> = include_image!("./icons/tray-template-trouble.png");
+    pub(super) const PAUSED: Image<'_> = include_image!("./icons/tray-template-paused.png");
+}
 
 /// Adds the app to the tray. If the desktop has no tray, the app runs without it.
 pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
@@ -39,7 +56,8 @@ pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
         return;
     }
     let tray = TrayIconBuilder::with_id(ID)
-        .icon(IDLE)
+        .icon(icons::IDLE)
+        .icon_as_template(IS_TEMPLATE)
         .tooltip(texts::PRODUCT_NAME)
         .on_menu_event(move |_, event| {
             if let Some(choice) = parse_choice(event.id().as_ref()) {
@@ -68,7 +86,7 @@ pub(crate) fn draw(
         return Ok(());
     };
     if before.is_none_or(|before| before.state != view.state) {
-        tray.set_icon(Some(icon(view.state)))?;
+        tray.set_icon_with_as_template(Some(icon(view.state)), IS_TEMPLATE)?;
     }
     if before.is_none_or(|before| before.items != view.items) {
         tray.set_menu(Some(build_menu(app, &view.items)?))?;
@@ -79,10 +97,10 @@ pub(crate) fn draw(
 
 fn icon(state: TrayState) -> Image<'static> {
     match state {
-        TrayState::Idle => IDLE,
-        TrayState::Waiting => WAITING,
-        TrayState::Trouble => TROUBLE,
-        TrayState::Paused => PAUSED,
+        TrayState::Idle => icons::IDLE,
+        TrayState::Waiting => icons::WAITING,
+        TrayState::Trouble => icons::TROUBLE,
+        TrayState::Paused => icons::PAUSED,
     }
 }
 
