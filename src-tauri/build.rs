@@ -10,11 +10,12 @@ use std::{
 const VERBS: &str = "src-tauri/hub/src/api.rs";
 
 /// The commands of the popup, which shows and decides the pending approvals, and tells its height.
-const POPUP_COMMANDS: [&str; 7] = [
+const POPUP_COMMANDS: [&str; 8] = [
     "approvals_list",
     "approvals_show",
     "approvals_decide",
     "approvals_preview",
+    "approvals_last_calls",
     "approvals_open_url",
     "drawbridge_show",
     "popup_measured",

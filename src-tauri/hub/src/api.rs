@@ -104,6 +104,7 @@ verbs! {
     "approvals.missed" => approvals::ListMissed,
     "approvals.allow_retry" => approvals::AllowRetry,
     "approvals.preview" => approvals::PreviewVerdict,
+    "approvals.last_calls" => approvals::ListLastCalls,
     "approvals.open_url" => approvals::OpenApprovalUrl,
     "audit.verify" => audit::VerifyAudit,
     "audit.list" => audit::ListAudit,

@@ -2361,6 +2361,12 @@ export type ListHookSamples = Record<symbol, never>;
 export type ListHooks = Record<symbol, never>;
 
 /**
+ * `approvals.last_calls`: the last five recorded requests of the client session to which a request
+ * in the queue belongs, newest first. Empty if the request belongs to no session.
+ */
+export type ListLastCalls = { id: CallId, };
+
+/**
  * `logs.list`: the newest lines that match, oldest first.
  */
 export type ListLogs = { 
@@ -4627,6 +4633,7 @@ export type Visibility = "visible" | "deferred";
 export interface Verbs {
   "approvals.allow_retry": { params: AllowRetry; answer: RetryAllowed };
   "approvals.decide": { params: DecideApproval; answer: Call };
+  "approvals.last_calls": { params: ListLastCalls; answer: Array<Call> };
   "approvals.list": { params: ListApprovals; answer: Array<ApprovalRequest> };
   "approvals.missed": { params: ListMissed; answer: Array<ApprovalRequest> };
   "approvals.open_url": { params: OpenApprovalUrl; answer: ApprovalUrl };

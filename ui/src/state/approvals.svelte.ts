@@ -115,6 +115,11 @@ export class Approvals {
     return this.ipc.call("approvals.preview", { id: request.id, verdict });
   }
 
+  /** Returns the last calls of the session to which a waiting request belongs, newest first. */
+  loadLastCalls(request: ApprovalRequest): Promise<Call[]> {
+    return this.ipc.call("approvals.last_calls", { id: request.id });
+  }
+
   stop(): void {
     clearTimeout(this.timer);
     clearTimeout(this.statusTimer);

@@ -6,6 +6,7 @@ use drawbridge_model::{
     call::Call,
     ids::CallId,
 };
+use drawbridge_store::table::call::CallFilter;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, value::RawValue};
 
@@ -78,6 +79,14 @@ pub struct VerdictPreview {
     pub dry_run: DryRun,
 }
 
+/// `approvals.last_calls`: the last five recorded requests of the client session to which a request
+/// in the queue belongs, newest first. Empty if the request belongs to no session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ListLastCalls {
+    pub id: CallId,
+}
+
 /// `approvals.open_url`: accepts a server's request that the person visit a URL, and returns the
 /// URL. The desktop app opens the URL in the browser.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +103,9 @@ pub struct OpenApprovalUrl {
 pub struct ApprovalUrl {
     pub url: String,
 }
+
+/// The number of calls that `approvals.last_calls` returns at most.
+const LAST_CALLS: u32 = 5;
 
 impl Verb for ListApprovals {
     type Answer = Vec<ApprovalRequest>;
@@ -158,6 +170,24 @@ impl Verb for PreviewVerdict {
                 dry_run: DryRun::default(),
             }),
         }
+    }
+}
+
+impl Verb for ListLastCalls {
+    type Answer = Vec<Call>;
+
+    async fn run(self, hub: &Hub) -> Result<Vec<Call>, ApiError> {
+        let session = find_request(hub, &self.id)?.session;
+        if session.as_str().is_empty() {
+            return Ok(Vec::new());
+        }
+        let filter = CallFilter {
+            session: Some(session),
+            limit: LAST_CALLS,
+            ..CallFilter::default()
+        };
+        hub.journal.flush().await;
+        Ok(hub.store.calls(&filter).await?)
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ("approvals.missed", READS),
     ("approvals.allow_retry", Entries(&[RetryAllowed])),
     ("approvals.preview", READS),
+    ("approvals.last_calls", READS),
     ("approvals.open_url", Entries(&[Decided])),
     ("audit.verify", READS),
     ("audit.list", READS),

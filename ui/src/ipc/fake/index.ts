@@ -348,6 +348,11 @@ export class FakeHub implements Ipc {
         dry_run: policy.matchCalls(rule, this.calls, this.recorded),
       };
     },
+    "approvals.last_calls": ({ id }) => {
+      const { session } = this.request(id);
+      const ofSession = this.calls.filter((call) => session && call.session === session);
+      return ofSession.toSorted((a, b) => b.at - a.at).slice(0, 5);
+    },
     ...this.clientFiles.verbs,
     "config.find_servers": () => this.imports.find(),
     "config.preview_import": (params) => this.imports.preview(params),

@@ -374,4 +374,11 @@ export const approvals = {
     waited: "Waited",
     subjectOf: (subject: Phrase, server: string) => phrase`${subject} of ${server}`,
   },
+
+  lastCalls: {
+    title: "Last calls of this session",
+    loading: "Loading the last calls…",
+    none: "This is the first call of this session.",
+    open: (tool: string) => `Show the call of ${tool}`,
+  },
 };
