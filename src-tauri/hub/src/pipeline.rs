@@ -312,6 +312,9 @@ impl Pipeline {
             Ok(answer) => {
                 // The rules may have masked the server's error.
                 let message = answer.as_ref().err().map_or(message, |e| e.message.clone());
+                if let Ok(result) = &answer {
+                    permitted.keep_result(result);
+                }
                 permitted.record_outcome(outcome, message);
                 answer
             }

@@ -143,6 +143,21 @@ pub struct AuditEntryView {
     pub body: serde_json::Value,
 }
 
+/// An entry of the audit log about a call, and whether it is intact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct CallAuditEntry {
+    /// The number of the entry in the chain.
+    pub seq: u32,
+    pub at: Timestamp,
+    pub kind: AuditKind,
+    /// The hash of the entry, in hex.
+    pub hash: String,
+    /// Why the entry, the record of the call or the entry before it is not as it was written.
+    /// `None` if the hash matches all three. The rest of the chain is not checked.
+    pub fault: Option<String>,
+}
+
 /// A call with its part of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]

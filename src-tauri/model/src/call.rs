@@ -75,6 +75,24 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "bindings", ts(as = "Option<Vec<ContentFlag>>", optional))]
     pub flags: Vec<ContentFlag>,
+    /// The result, if the settings say that results are kept. It is set only in exports and in the
+    /// view of a single call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "bindings", ts(optional))]
+    pub result: Option<Box<KeptResult>>,
+}
+
+/// The result of a call as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct KeptResult {
+    /// The result that the client got, as JSON text with secrets replaced by `•••`. If the result
+    /// was cut, the beginning of this text; empty if the result was so long that none of it was
+    /// kept.
+    pub text: String,
+    pub is_cut: bool,
+    /// The length of the whole result in bytes.
+    pub bytes: u32,
 }
 
 /// The latest progress of a running call, as its server reported it.

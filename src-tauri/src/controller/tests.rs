@@ -270,6 +270,7 @@ fn decided(id: &str, decision: Decision) -> Event {
             request_hooks: Vec::new(),
             result_hooks: Vec::new(),
             flags: Vec::new(),
+            result: None,
         }),
     }
 }

@@ -31,7 +31,7 @@ use serde_json::json;
 pub(super) use head_file::HeadFile;
 pub(super) use key::{AuditKey, FILE_NAME as KEY_FILE};
 pub(super) use prune::{find_segment, prune};
-pub(super) use verify::verify;
+pub(super) use verify::{verify, verify_call};
 
 use fault::AuditFault;
 use rows::AuditHead;

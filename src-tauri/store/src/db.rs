@@ -128,6 +128,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "call_session",
         include_str!("migrations/0033_call_session.sql"),
     ),
+    (
+        34,
+        "call_result",
+        include_str!("migrations/0034_call_result.sql"),
+    ),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {

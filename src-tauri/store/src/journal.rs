@@ -12,6 +12,10 @@
 //! person's decision is synced to the disk (`synchronous = FULL`), so that it survives a power cut.
 //! Automatic decisions survive a crash of Drawbridge; a power cut may lose the last few (`NORMAL`).
 //!
+//! Results of calls are written in the background too, if the settings say that they are kept. The
+//! thread masks them without the writer's lock, so that decisions do not wait for it. If a result
+//! cannot be written, it is dropped.
+//!
 //! A second thread saves the head of the audit log in the head file, outside the database, soon
 //! after a commit. It syncs the write-ahead log first, so that the head file never names an entry
 //! that a power cut can lose.
@@ -29,8 +33,8 @@ use std::{
 };
 
 use drawbridge_model::{
-    audit::{AuditKind, AuditReport},
-    call::{DecidedBy, Decision, Outcome},
+    audit::{AuditKind, AuditReport, CallAuditEntry},
+    call::{DecidedBy, Decision, KeptResult, Outcome},
     clock,
     content::ContentFlag,
     ids::{CallId, Timestamp},
@@ -63,6 +67,8 @@ const HEAD_DELAY: Duration = Duration::from_secs(2);
 /// write. If there are more, the newest are dropped. If an outcome is dropped, its call stays
 /// `running` until a restart.
 const MAX_PENDING: usize = 10_000;
+/// The most bytes of results that wait to be masked and written. Further results are dropped.
+const MAX_PENDING_RESULT_BYTES: usize = 4 << 20;
 /// The pause between two batches of deletions.
 const PRUNE_PAUSE: Duration = Duration::from_millis(20);
 /// How long a commit waits if another program is writing to the database.
@@ -129,6 +135,8 @@ enum Command {
     Write { work: Work, committed: CommitSender },
     /// Runs a checkpoint if one is due.
     Checkpoint,
+    /// Writes the pending results, and reports that they are written or dropped.
+    WriteResults(oneshot::Sender<()>),
 }
 
 /// Decisions that wait until the current commit ends.
@@ -146,10 +154,19 @@ struct PendingDecisions {
 struct PendingWrites {
     outcomes: Vec<CallOutcome>,
     notes: Vec<Note>,
+    results: Vec<PendingResult>,
     /// Whether the thread writes these after [`OUTCOME_DELAY`], so that it needs no `Wake`.
     is_thread_awake: bool,
     /// Whether the last attempt to write them failed.
     has_failed: bool,
+}
+
+/// The result of a call, which waits to be masked and written.
+struct PendingResult {
+    call: CallId,
+    at: Timestamp,
+    bytes: usize,
+    mask: Box<dyn FnOnce() -> KeptResult + Send>,
 }
 
 /// An audit entry that concerns no call.
@@ -342,6 +359,30 @@ impl Journal {
         self.wake_thread(&mut pending);
     }
 
+    /// Records the result of a call. The journal's thread calls `mask`, which returns the result as
+    /// it may be stored, and writes it in the background. `bytes` is the length of the result. If
+    /// too many results wait, this one is dropped.
+    pub fn record_result(
+        &self,
+        call: CallId,
+        bytes: usize,
+        mask: impl FnOnce() -> KeptResult + Send + 'static,
+    ) {
+        let mut pending = lock(&self.pending_writes);
+        let waiting: usize = pending.results.iter().map(|result| result.bytes).sum();
+        if waiting + bytes > MAX_PENDING_RESULT_BYTES {
+            tracing::warn!("the result of call {call} is not kept, because too many wait");
+            return;
+        }
+        pending.results.push(PendingResult {
+            call,
+            at: clock::now(),
+            bytes,
+            mask: Box::new(mask),
+        });
+        self.wake_thread(&mut pending);
+    }
+
     /// Wakes the thread for the pending writes, unless it is awake.
     fn wake_thread(&self, pending: &mut PendingWrites) {
         if !std::mem::replace(&mut pending.is_thread_awake, true) {
@@ -411,6 +452,28 @@ impl Journal {
         .await
     }
 
+    /// Verifies the audit entries about a call, without the rest of the audit log. Returns no entry
+    /// if the call is older than the audit log.
+    ///
+    /// # Errors
+    /// Returns an error if the audit log or its key cannot be read.
+    pub async fn verify_call(&self, id: &CallId) -> Result<Vec<CallAuditEntry>, JournalError> {
+        let Some(number) = call::row_id(id) else {
+            return Ok(Vec::new());
+        };
+        self.flush().await;
+        let writer = self.writer.clone();
+        run_blocking(move || {
+            let (file, key) = lock(&writer).path_and_key()?;
+            Ok(audit::verify_call(
+                &mut open_connection(&file)?,
+                &key,
+                number,
+            )?)
+        })
+        .await
+    }
+
     /// Writes rows and audit entries in one transaction, which is synced to the disk. Tries to
     /// write the pending outcomes and notes first.
     ///
@@ -450,6 +513,25 @@ impl Journal {
         }
     }
 
+    /// Deletes the results of calls from before `before`, in small batches.
+    ///
+    /// # Errors
+    /// Returns an error if the database cannot be written.
+    pub async fn prune_results(&self, before: Timestamp) -> Result<(), JournalError> {
+        loop {
+            let (deleted, has_deleted) = oneshot::channel();
+            self.write(move |connection, _| {
+                let _ = deleted.send(call::delete_old_results(before, connection)?);
+                Ok(())
+            })
+            .await?;
+            if !has_deleted.await.unwrap_or(false) {
+                return Ok(());
+            }
+            tokio::time::sleep(PRUNE_PAUSE).await;
+        }
+    }
+
     /// Returns whether the last attempt to write decisions, outcomes or notes failed.
     pub fn is_failing(&self) -> bool {
         lock(&self.pending_writes).has_failed
@@ -462,10 +544,14 @@ impl Journal {
         decisions + writes.len()
     }
 
-    /// Waits until the decisions, outcomes and notes that were recorded so far are written, or
-    /// until writing them has failed.
+    /// Waits until the decisions, outcomes, notes and results that were recorded so far are written,
+    /// or until writing them has failed.
     pub async fn flush(&self) {
         let _ = self.add_decision(None).await;
+        let (written, are_written) = oneshot::channel();
+        if self.commands.send(Command::WriteResults(written)).is_ok() {
+            let _ = are_written.await;
+        }
     }
 }
 
@@ -513,7 +599,7 @@ impl PendingWrites {
 
     /// Returns how long the thread waits for the next command before it writes.
     fn delay(&self) -> Duration {
-        if self.is_thread_awake {
+        if self.is_thread_awake || !self.results.is_empty() {
             OUTCOME_DELAY
         } else if self.has_failed && self.len() > 0 {
             RETRY_DELAY
@@ -553,11 +639,37 @@ fn run_thread(
                 let _ = committed.send(result);
                 checkpoint_if_due(writer);
             }
-            Err(RecvTimeoutError::Timeout) => drop(lock(writer).write(&[])),
+            Ok(Command::WriteResults(written)) => {
+                write_results(writer, pending_writes);
+                let _ = written.send(());
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let _ = lock(writer).write(&[]);
+                write_results(writer, pending_writes);
+            }
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
     let _ = lock(writer).write(&[]);
+    write_results(writer, pending_writes);
+}
+
+/// Masks and writes the pending results. If they cannot be written, they are dropped.
+fn write_results(writer: &Mutex<Writer>, pending_writes: &Mutex<PendingWrites>) {
+    let pending = std::mem::take(&mut lock(pending_writes).results);
+    if pending.is_empty() {
+        return;
+    }
+    let results: Vec<_> = pending
+        .into_iter()
+        .map(|pending| (pending.call, pending.at, (pending.mask)()))
+        .collect();
+    if let Err(error) = lock(writer).write_results(&results) {
+        tracing::warn!(
+            "the results of {} calls are not kept: {error}",
+            results.len()
+        );
+    }
 }
 
 /// Copies the write-ahead log into the database over a separate connection, if enough commits were
@@ -735,6 +847,20 @@ impl Writer {
             ..Batch::default()
         };
         self.commit(&batch, work).inspect_err(|_| self.reset())
+    }
+
+    /// Writes results of calls in a transaction of their own, after the other pending writes.
+    fn write_results(
+        &mut self,
+        results: &[(CallId, Timestamp, KeptResult)],
+    ) -> Result<(), JournalError> {
+        self.write(&[])?;
+        self.commit(&Batch::default(), |connection, _| {
+            results
+                .iter()
+                .try_for_each(|(id, at, result)| call::write_result(id, *at, result, connection))
+        })
+        .inspect_err(|_| self.reset())
     }
 
     /// Closes the connection after a failure. A new one may work.

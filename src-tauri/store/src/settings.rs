@@ -171,6 +171,12 @@ settings! {
     audit_retention_days: u32 = 90, stored as "audit_retention_days";
     /// How many MiB calls and audit entries may take in the database, or 0 for no limit.
     records_max_mib: u32 = 2_048, stored as "records_max_mib";
+    /// Whether the results of calls are kept.
+    keep_results: bool = false, stored as "keep_results";
+    /// How many KiB of a result are kept.
+    kept_result_kib: u32 = 64, stored as "kept_result_kib";
+    /// How many days results are kept.
+    kept_results_days: u32 = 7, stored as "kept_results_days";
     /// The URL to which traces are sent (OTLP over HTTP), or an empty string for none.
     otlp_endpoint: String = String::new(), stored as "otlp_endpoint";
     /// The headers of the requests that send traces. A value may contain `${keyring:otlp.NAME}`.
@@ -331,6 +337,14 @@ impl Settings {
             changes: watch::Sender::default(),
             write_lock: Arc::default(),
         })
+    }
+
+    /// Returns how many bytes of a result are kept, or `None` if results are not kept.
+    pub fn result_limit(&self) -> Option<usize> {
+        let values = self.values.load();
+        values
+            .keep_results
+            .then_some(values.kept_result_kib as usize * 1_024)
     }
 
     pub fn get(&self) -> SettingsValues {

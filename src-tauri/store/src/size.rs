@@ -9,7 +9,7 @@ use crate::{Store, StoreContext, StoreError};
 const MIN_ENTRIES: i64 = 1_000;
 
 impl Store {
-    /// Returns whether the calls and audit entries take more than `max_bytes` of the database.
+    /// Returns whether the calls, their results and the audit entries take more than `max_bytes` of the database.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -19,7 +19,7 @@ impl Store {
         // This query reads all pages of the other tables, so it runs only if the whole database is
         // too large.
         const OTHERS: &str = "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE aggregate = TRUE \
-             AND name IN (SELECT name FROM sqlite_master WHERE tbl_name NOT IN ('call', 'audit'))";
+             AND name IN (SELECT name FROM sqlite_master WHERE tbl_name NOT IN ('call', 'audit', 'call_result'))";
         let max_bytes = i64::try_from(max_bytes).unwrap_or(i64::MAX);
         let used = self.read_bytes(USED).await?;
         Ok(used > max_bytes && used - self.read_bytes(OTHERS).await? > max_bytes)

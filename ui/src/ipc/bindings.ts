@@ -473,6 +473,11 @@ hash: string | null, id: CallId, at: Timestamp, method: GuardedMethod,
  */
 client: ClientName, 
 /**
+ * The client's session, as in "approve for this session". `None` if the request belongs to no
+ * session, and for calls that an earlier version recorded.
+ */
+session?: SessionId, 
+/**
  * The server, or an empty id if no server has the tool.
  */
 server: ServerId, 
@@ -543,7 +548,12 @@ result_hooks?: Array<string>,
 /**
  * What is suspicious in the result.
  */
-flags?: Array<ContentFlag>, };
+flags?: Array<ContentFlag>, 
+/**
+ * The result, if the settings say that results are kept. It is set only in exports and in the
+ * view of a single call.
+ */
+result?: KeptResult, };
 
 /**
  * `servers.await_sign_in`: waits for the end of the attempt to sign in, at most two minutes, and
@@ -697,7 +707,30 @@ result_hooks?: Array<string>,
 /**
  * What is suspicious in the result.
  */
-flags?: Array<ContentFlag>, };
+flags?: Array<ContentFlag>, 
+/**
+ * The result, if the settings say that results are kept. It is set only in exports and in the
+ * view of a single call.
+ */
+result?: KeptResult, };
+
+/**
+ * An entry of the audit log about a call, and whether it is intact.
+ */
+export type CallAuditEntry = { 
+/**
+ * The number of the entry in the chain.
+ */
+seq: number, at: Timestamp, kind: AuditKind, 
+/**
+ * The hash of the entry, in hex.
+ */
+hash: string, 
+/**
+ * Why the entry, the record of the call or the entry before it is not as it was written.
+ * `None` if the hash matches all three. The rest of the chain is not checked.
+ */
+fault: string | null, };
 
 /**
  * The stats of the calls of a client, a server or a tool.
@@ -946,6 +979,18 @@ audit_retention_days: number | null,
  * 64 to 1,000,000 MiB; 0 means no limit.
  */
 records_max_mib: number | null, 
+/**
+ * If this is turned off, the results that were kept are deleted with their age.
+ */
+keep_results: boolean | null, 
+/**
+ * 1 to 1,024 KiB.
+ */
+kept_result_kib: number | null, 
+/**
+ * 1 to 365 days.
+ */
+kept_results_days: number | null, 
 /**
  * An http or https URL; empty to turn traces off. Traces are sent to this URL with
  * `/v1/traces` at its end, which is added if it is missing.
@@ -2201,6 +2246,21 @@ choices: Array<string>, is_secret: boolean, };
 export type Isolation = "shared" | "per_client";
 
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
+
+/**
+ * The result of a call as it is stored.
+ */
+export type KeptResult = { 
+/**
+ * The result that the client got, as JSON text with secrets replaced by `•••`. If the result
+ * was cut, the beginning of this text; empty if the result was so long that none of it was
+ * kept.
+ */
+text: string, is_cut: boolean, 
+/**
+ * The length of the whole result in bytes.
+ */
+bytes: number, };
 
 /**
  * The state of the place that stores the secrets.
@@ -3994,6 +4054,18 @@ audit_retention_days: number,
  */
 records_max_mib: number, 
 /**
+ * Whether the results of calls are kept.
+ */
+keep_results: boolean, 
+/**
+ * How many KiB of a result are kept.
+ */
+kept_result_kib: number, 
+/**
+ * How many days results are kept.
+ */
+kept_results_days: number, 
+/**
  * The URL of the collector that gets traces (OTLP over HTTP); empty if traces are off.
  */
 otlp_endpoint: string, 
@@ -4604,6 +4676,12 @@ duration_ms: number, };
 export type VerifyAudit = Record<symbol, never>;
 
 /**
+ * `audit.of_call`: verifies the entries about one call: its decision and its end. Empty if the call
+ * is older than the audit log.
+ */
+export type VerifyCall = { id: CallId, };
+
+/**
  * `servers.verify`: connects to a saved server in a separate session, lists its tools, and ends
  * the connection.
  */
@@ -4641,6 +4719,7 @@ export interface Verbs {
   "approvals.show": { params: ShowApproval; answer: ApprovalRequest };
   "audit.export": { params: ExportAudit; answer: AuditPage };
   "audit.list": { params: ListAudit; answer: AuditEntries };
+  "audit.of_call": { params: VerifyCall; answer: Array<CallAuditEntry> };
   "audit.verify": { params: VerifyAudit; answer: AuditReport };
   "backup.list": { params: ListBackups; answer: BackupsView };
   "backup.create": { params: CreateBackup; answer: BackupView };

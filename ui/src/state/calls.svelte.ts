@@ -1,6 +1,14 @@
 /** The calls that reached a decision, newest first. */
 
-import type { Call, CallStatsView, Event, Ipc, JsonValue, ShowCallStats } from "../ipc";
+import type {
+  Call,
+  CallAuditEntry,
+  CallStatsView,
+  Event,
+  Ipc,
+  JsonValue,
+  ShowCallStats,
+} from "../ipc";
 import { CallSearch, EVERY_CALL, findCalls, type CallFilter } from "./callSearch.svelte";
 import { wasAsked } from "./labels";
 import { Reloader } from "./reloader";
@@ -56,9 +64,14 @@ export class Calls {
     return this.ipc.call("tools.call", { name, arguments: args, format: "mcp" });
   }
 
-  /** Returns a call with what was sent, which the list does not contain. */
+  /** Returns a call with what was sent and its result, which the list does not contain. */
   show(id: string): Promise<Call> {
     return this.ipc.call("calls.show", { id });
+  }
+
+  /** Verifies the entries of the audit log about a call, and returns them. */
+  verify(id: string): Promise<CallAuditEntry[]> {
+    return this.ipc.call("audit.of_call", { id });
   }
 
   /** Returns how many calls there were, how long they took and how they ended. */

@@ -1,6 +1,7 @@
-import { screen, within } from "@testing-library/svelte";
+import { cleanup, screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
-import { IpcError } from "../ipc";
+import { IpcError, type KeptResult } from "../ipc";
+import type { FakeHub } from "../ipc/fake";
 import { runningCall, startCall } from "../ipc/fake/calls";
 import { advanceTime, follow, listParams, open, user, withFakeTime } from "../test/app";
 
@@ -267,5 +268,101 @@ describe("the settings of traces", () => {
     await user.click(screen.getByRole("button", { name: "Remove header x-api-key" }));
     await advanceTime(1);
     expect(hub.settings.otlp_headers).toEqual({});
+  });
+});
+
+describe("the result of a call", () => {
+  const openResult = async (result: KeptResult | null, keeps = false) => {
+    const hub = await open("#/calls", (fake) => {
+      const call = fake.calls.find((one) => one.outcome === "ok");
+      if (!call) throw new Error("the fake hub has a call that succeeded");
+      fake.calls = [call];
+      fake.settings.keep_results = keeps;
+      if (result) fake.results.set(call.id, result);
+    });
+    await follow(`#/calls/${hub.calls[0]?.id ?? ""}`);
+  };
+
+  it("is shown as a tree", async () => {
+    const text = '{"content":[{"type":"text","text":"done"}]}';
+    await openResult({ text, is_cut: false, bytes: 43 });
+    expect(screen.getByTestId("call-result").textContent).toContain("done");
+    expect(screen.queryByTestId("call-result-cut")).toBeNull();
+  });
+
+  it("says that only its beginning was kept, or none of it", async () => {
+    await openResult({ text: '{"content":[{"te', is_cut: true, bytes: 70_000 });
+    expect(screen.getByTestId("call-result").textContent).toContain('{"content":[{"te');
+    expect(screen.getByTestId("call-result-cut").textContent).toContain("70,000 bytes");
+    cleanup();
+    await openResult({ text: "", is_cut: true, bytes: 2_000_000 });
+    expect(screen.getByTestId("call-result-cut").textContent).toContain("too long");
+  });
+
+  it("leads to the setting if results are not kept", async () => {
+    await openResult(null);
+    const note = screen.getByTestId("call-no-result");
+    expect(within(note).getByRole<HTMLAnchorElement>("link").hash).toBe("#/settings");
+    cleanup();
+    await openResult(null, true);
+    expect(screen.getByTestId("call-no-result").textContent).toContain("its age");
+  });
+});
+
+describe("the setting for results", () => {
+  it("is off, and shows its limits once it is on", async () => {
+    const hub = await open("#/settings");
+    expect(screen.queryByTestId("setting-result-size")).toBeNull();
+    await user.click(screen.getByTestId("setting-keep-results"));
+    await advanceTime(1);
+    const size = screen.getByTestId<HTMLInputElement>("setting-result-size");
+    expect(size.value).toBe("64");
+    await user.clear(size);
+    await user.type(size, "128");
+    await user.tab();
+    await advanceTime(1);
+    const changes = listParams(hub, "settings.change");
+    expect(changes[0]).toMatchObject({ keep_results: true, kept_result_kib: null });
+    expect(changes.at(-1)).toMatchObject({ keep_results: null, kept_result_kib: 128 });
+    expect(hub.settings).toMatchObject({ keep_results: true, kept_result_kib: 128 });
+  });
+});
+
+describe("the audit log of a call", () => {
+  const openCall = async (change: (hub: FakeHub) => void = () => undefined) => {
+    const hub = await open("#/calls", (fake) => {
+      fake.calls = fake.calls.filter((call) => call.outcome === "ok").slice(0, 1);
+      change(fake);
+    });
+    await follow(`#/calls/${hub.calls[0]?.id ?? ""}`);
+    return screen.getAllByTestId("call-audit-entry").map((entry) => entry.textContent);
+  };
+
+  it("is verified when the call is opened", async () => {
+    const [decision, end] = await openCall();
+    expect(decision).toMatch(/Decision\s*No\. 2\s*Verified/);
+    expect(end).toMatch(/End\s*No\. 3\s*Verified/);
+    expect(screen.getByTestId("call-audit").textContent).toContain("verifies the whole log");
+  });
+
+  it("says what does not match", async () => {
+    const why = "the record of the call was changed";
+    const [, end] = await openCall((hub) => (hub.brokenAudit = { seq: 3, why }));
+    expect(end).toContain("Not verified");
+    expect(screen.getByTestId("call-audit").textContent).toContain(why);
+    expect(screen.getByTestId("call-audit").textContent).not.toContain("verifies the whole log");
+  });
+});
+
+describe("the progress of an opened call", () => {
+  it("is shown while the call runs", async () => {
+    const hub = await open("#/calls/call-9", (fake) =>
+      startCall(fake, { call: runningCall("call-9", "index", "github") }),
+    );
+    expect(screen.queryByTestId("call-progress")).toBeNull();
+    const progress = { progress: 15, total: 60, message: "Reading src" };
+    hub.emit({ kind: "call_progressed", id: "call-9", progress });
+    await advanceTime(1);
+    expect(screen.getByTestId("call-progress").textContent).toMatch(/25 %\s*·\s*Reading src/);
   });
 });

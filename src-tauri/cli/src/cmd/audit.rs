@@ -9,10 +9,10 @@ use clap::{
     Subcommand, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use drawbridge_hub::api::audit::{AuditEntries, ExportAudit, ListAudit, VerifyAudit};
+use drawbridge_hub::api::audit::{AuditEntries, ExportAudit, ListAudit, VerifyAudit, VerifyCall};
 use drawbridge_model::{
-    audit::{AuditKind, AuditReport, AuditedCall},
-    ids::Timestamp,
+    audit::{AuditKind, AuditReport, AuditedCall, CallAuditEntry},
+    ids::{CallId, Timestamp},
 };
 
 use crate::{
@@ -28,6 +28,12 @@ use crate::{
 pub(crate) enum Audit {
     /// Verify the hash chain of the audit log; exit with 1 if the log is not intact
     Verify,
+    /// Verify the entries about one call: its decision and its end; exit with 1 if one of them was
+    /// changed
+    Call {
+        /// The call's id, as shown by `calls list`
+        id: String,
+    },
     /// List the entries that concern no call, such as changes of the policy, of servers and of
     /// settings, newest first
     List {
@@ -77,6 +83,7 @@ impl Audit {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
             Self::Verify => verify(context).await,
+            Self::Call { id } => verify_call(context, CallId::new(id)).await,
             Self::List {
                 kind,
                 since,
@@ -175,6 +182,35 @@ async fn verify(context: &Context) -> Result<(), Failure> {
     })
 }
 
+async fn verify_call(context: &Context, id: CallId) -> Result<(), Failure> {
+    let entries = context.run(VerifyCall { id }).await?;
+    output::print_answer(context.json, &entries, |entries| {
+        format_call_entries(entries)
+    })?;
+    let changed = entries.into_iter().find_map(|entry| {
+        let reason = entry.fault?;
+        Some(Failure::AuditNotIntact {
+            seq: entry.seq,
+            reason,
+        })
+    });
+    changed.map_or(Ok(()), Err)
+}
+
+fn format_call_entries(entries: &[CallAuditEntry]) -> String {
+    let mut table = Table::new(["NUMBER", "AT", "KIND", "HASH", "VERIFIED"]);
+    for entry in entries {
+        table.add_row([
+            &entry.seq.to_string(),
+            &format_time(entry.at),
+            entry.kind.as_str(),
+            &entry.hash,
+            if entry.fault.is_none() { "yes" } else { "no" },
+        ]);
+    }
+    table.format_or("The audit log has no entry about this call.")
+}
+
 fn format_report(report: &AuditReport) -> String {
     match (report.from, report.to) {
         (Some(from), Some(to)) => format!(
@@ -219,7 +255,7 @@ enum Exporter<W: Write> {
     Csv(Box<csv::Writer<W>>),
 }
 
-const COLUMNS: [&str; 27] = [
+const COLUMNS: [&str; 29] = [
     "id",
     "at",
     "client",
@@ -247,6 +283,8 @@ const COLUMNS: [&str; 27] = [
     "request_hooks",
     "result_hooks",
     "flags",
+    "session",
+    "result",
 ];
 
 impl<W: Write> Exporter<W> {
@@ -321,6 +359,14 @@ fn cells(audited: &AuditedCall) -> [String; COLUMNS.len()] {
             .map(|flag| format!("{}: {}", flag.place, enum_text(flag.kind)))
             .collect::<Vec<_>>()
             .join(", "),
+        call.session
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+        call.result
+            .as_ref()
+            .map(|kept| kept.text.clone())
+            .unwrap_or_default(),
     ]
 }
 

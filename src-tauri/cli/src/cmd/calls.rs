@@ -432,6 +432,21 @@ fn format_call(call: &Call) -> String {
                 .map(|ms| format!("{ms} ms"))
                 .unwrap_or_default(),
         ),
+        (
+            "result",
+            call.result
+                .as_ref()
+                .map(|kept| kept.text.clone())
+                .unwrap_or_default(),
+        ),
+        (
+            "result cut",
+            call.result
+                .as_ref()
+                .filter(|kept| kept.is_cut)
+                .map(|kept| format!("{} of {} bytes are kept", kept.text.len(), kept.bytes))
+                .unwrap_or_default(),
+        ),
     ];
     lines
         .iter()

@@ -26,7 +26,7 @@ pub(crate) enum Settings {
         setting: Setting,
         /// The value. Times are durations such as 50s, 5m or 90d, and audit-retention may also be
         /// `forever`. port is a number. records-limit is a number of MiB, or `none`.
-        /// elicitation-forms and otlp-content are `on` or `off`. oauth-client-metadata-url,
+        /// result-limit is a number of KiB. keep-results, elicitation-forms and otlp-content are `on` or `off`. oauth-client-metadata-url,
         /// otlp-endpoint and official-registry are URLs; official-registry may also be `off`. allowed-hosts are names such as hub.example:443, and
         /// otlp-headers are NAME=VALUE pairs, each separated by commas. An empty text removes the
         /// URL, the hosts or the headers.
@@ -48,6 +48,12 @@ pub(crate) enum Setting {
     AuditRetention,
     /// How many MiB calls and audit entries may take on the disk
     RecordsLimit,
+    /// Whether the results of calls are kept
+    KeepResults,
+    /// How many KiB of a result are kept
+    ResultLimit,
+    /// How many days results are kept
+    ResultRetention,
     /// The https URL of a document that describes Drawbridge to authorization servers
     OauthClientMetadataUrl,
     /// The host names under which clients and browsers reach the hub, besides this computer's own
@@ -134,6 +140,9 @@ impl Setting {
             Self::AuditRetention => format!("{}d", view.audit_retention_days),
             Self::RecordsLimit if view.records_max_mib == 0 => NO_LIMIT.to_owned(),
             Self::RecordsLimit => view.records_max_mib.to_string(),
+            Self::KeepResults => if view.keep_results { "on" } else { "off" }.to_owned(),
+            Self::ResultLimit => view.kept_result_kib.to_string(),
+            Self::ResultRetention => format!("{}d", view.kept_results_days),
             Self::OauthClientMetadataUrl => view.oauth_client_metadata_url.clone(),
             Self::AllowedHosts => {
                 let hosts: Vec<_> = view.allowed_hosts.iter().map(ToString::to_string).collect();
@@ -186,6 +195,26 @@ impl Setting {
                     self.wrong_value("expected a number of MiB, such as 2048, or `none`")
                 })?;
                 change.records_max_mib = Some(mib);
+            }
+            Self::KeepResults => {
+                change.keep_results = Some(match value {
+                    "on" => true,
+                    "off" => false,
+                    _ => return Err(self.wrong_value("expected `on` or `off`")),
+                });
+            }
+            Self::ResultLimit => {
+                let kib = value
+                    .parse()
+                    .map_err(|_| self.wrong_value("expected a number of KiB, such as 64"))?;
+                change.kept_result_kib = Some(kib);
+            }
+            Self::ResultRetention => {
+                let retention = self.parse(value)?;
+                if retention.as_secs() % DAY_S != 0 {
+                    return Err(self.wrong_value("expected whole days, such as 7d"));
+                }
+                change.kept_results_days = Some(whole_units(retention, DAY_S));
             }
             Self::OauthClientMetadataUrl => {
                 change.oauth_client_metadata_url = Some(value.to_owned());

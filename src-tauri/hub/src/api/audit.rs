@@ -1,7 +1,7 @@
 //! The audit log: verification of its chain, a list of its entries, and an export of all calls.
 
 use drawbridge_model::{
-    audit::{AuditEntryView, AuditKind, AuditReport, AuditedCall},
+    audit::{AuditEntryView, AuditKind, AuditReport, AuditedCall, CallAuditEntry},
     ids::{CallId, Timestamp},
 };
 use drawbridge_store::table::audit::AuditFilter;
@@ -17,6 +17,14 @@ const MAX_PAGE_SIZE: u32 = 500;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerifyAudit {}
+
+/// `audit.of_call`: verifies the entries about one call: its decision and its end. Empty if the call
+/// is older than the audit log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct VerifyCall {
+    pub id: CallId,
+}
 
 /// `audit.list`: entries, newest first, a page at a time. Entries about calls are returned only if
 /// their kind is named, because `calls.list` has the calls.
@@ -72,6 +80,14 @@ impl Verb for VerifyAudit {
 
     async fn run(self, hub: &Hub) -> Result<AuditReport, ApiError> {
         Ok(hub.journal.verify().await?)
+    }
+}
+
+impl Verb for VerifyCall {
+    type Answer = Vec<CallAuditEntry>;
+
+    async fn run(self, hub: &Hub) -> Result<Vec<CallAuditEntry>, ApiError> {
+        Ok(hub.journal.verify_call(&self.id).await?)
     }
 }
 

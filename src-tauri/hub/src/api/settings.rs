@@ -46,6 +46,12 @@ pub struct SettingsView {
     pub audit_retention_days: u32,
     /// How many MiB calls and other audit entries may take on the disk; 0 means no limit.
     pub records_max_mib: u32,
+    /// Whether the results of calls are kept.
+    pub keep_results: bool,
+    /// How many KiB of a result are kept.
+    pub kept_result_kib: u32,
+    /// How many days results are kept.
+    pub kept_results_days: u32,
     /// The URL of the collector that gets traces (OTLP over HTTP); empty if traces are off.
     pub otlp_endpoint: String,
     /// The headers of requests to the collector. Secrets are references, `${keyring:otlp.NAME}`.
@@ -98,6 +104,12 @@ pub struct ChangeSettings {
     pub audit_retention_days: Option<u32>,
     /// 64 to 1,000,000 MiB; 0 means no limit.
     pub records_max_mib: Option<u32>,
+    /// If this is turned off, the results that were kept are deleted with their age.
+    pub keep_results: Option<bool>,
+    /// 1 to 1,024 KiB.
+    pub kept_result_kib: Option<u32>,
+    /// 1 to 365 days.
+    pub kept_results_days: Option<u32>,
     /// An http or https URL; empty to turn traces off. Traces are sent to this URL with
     /// `/v1/traces` at its end, which is added if it is missing.
     pub otlp_endpoint: Option<String>,
@@ -142,6 +154,13 @@ impl Verb for ChangeSettings {
                 .transpose()?,
             audit_retention_days: self.audit_retention_days.map(check_days).transpose()?,
             records_max_mib: self.records_max_mib.map(check_records_size).transpose()?,
+            keep_results: self.keep_results,
+            kept_result_kib: check_range("kept_result_kib", self.kept_result_kib, KEPT_RESULT_KIB)?,
+            kept_results_days: check_range(
+                "kept_results_days",
+                self.kept_results_days,
+                KEPT_RESULTS_DAYS,
+            )?,
             otlp_endpoint: self.otlp_endpoint.map(check_collector).transpose()?,
             otlp_headers: self.otlp_headers.map(check_headers).transpose()?,
             otlp_content: self.otlp_content,
@@ -176,6 +195,8 @@ impl Verb for ChangeSettings {
 const MAX_DAYS: u32 = 3_650;
 /// The limits of `records_max_mib`, if the size of the records is limited.
 const RECORDS_MIB: RangeInclusive<u32> = 64..=1_000_000;
+const KEPT_RESULT_KIB: RangeInclusive<u32> = 1..=1_024;
+const KEPT_RESULTS_DAYS: RangeInclusive<u32> = 1..=365;
 
 /// Returns the URL of a client id metadata document without the spaces around it.
 ///
@@ -299,6 +320,21 @@ fn check_records_size(mib: u32) -> Result<u32, ApiError> {
     )))
 }
 
+fn check_range(
+    name: &str,
+    value: Option<u32>,
+    range: RangeInclusive<u32>,
+) -> Result<Option<u32>, ApiError> {
+    match value {
+        Some(value) if !range.contains(&value) => Err(ApiError::invalid(format!(
+            "'{name}' must be {} to {}, not {value}",
+            range.start(),
+            range.end()
+        ))),
+        value => Ok(value),
+    }
+}
+
 /// Returns the hosts without duplicates.
 ///
 /// # Errors
@@ -376,6 +412,9 @@ async fn settings_view(hub: &Hub) -> SettingsView {
         oauth_client_metadata_url: values.oauth_client_metadata_url,
         audit_retention_days: values.audit_retention_days,
         records_max_mib: values.records_max_mib,
+        keep_results: values.keep_results,
+        kept_result_kib: values.kept_result_kib,
+        kept_results_days: values.kept_results_days,
         otlp_endpoint: values.otlp_endpoint,
         otlp_headers: values.otlp_headers,
         otlp_content: values.otlp_content,

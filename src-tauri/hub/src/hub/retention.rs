@@ -60,13 +60,17 @@ pub(super) async fn prune_old_records(store: Store, settings: Settings) {
     let mut changes = settings.changes();
     sleep(INITIAL_DELAY).await;
     loop {
-        let days = settings.get().audit_retention_days;
+        let periods = retention_days(&settings);
+        let (days, result_days) = periods;
         match confirm_time(&store, clock::now()).await {
-            Ok(confirmed) => prune(&journal, confirmed, days).await,
+            Ok(confirmed) => {
+                prune(&journal, confirmed, days).await;
+                prune_results(&journal, confirmed, result_days).await;
+            }
             Err(error) => tracing::warn!("old records are not deleted: {error}"),
         }
         let changed = async {
-            while settings.get().audit_retention_days == days && changes.changed().await.is_ok() {}
+            while retention_days(&settings) == periods && changes.changed().await.is_ok() {}
         };
         let _ = timeout(INTERVAL, changed).await;
     }
@@ -144,6 +148,20 @@ async fn prune(journal: &Journal, now: Timestamp, days: u32) {
     {
         tracing::warn!("cannot delete audit entries older than {days} days: {error}");
     }
+}
+
+async fn prune_results(journal: &Journal, now: Timestamp, days: u32) {
+    if let Some(before) = retention_cutoff(now, days)
+        && let Err(error) = journal.prune_results(before).await
+    {
+        tracing::warn!("cannot delete results of calls older than {days} days: {error}");
+    }
+}
+
+/// Returns how many days records are kept, and how many days results are kept.
+fn retention_days(settings: &Settings) -> (u32, u32) {
+    let values = settings.get();
+    (values.audit_retention_days, values.kept_results_days)
 }
 
 /// Returns the moment before which records are deleted, or `None` if records are kept for ever.

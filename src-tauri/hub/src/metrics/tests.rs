@@ -25,6 +25,7 @@ fn call(server: &str, tool: &str, decision: Decision) -> Call {
         request_hooks: Vec::new(),
         result_hooks: Vec::new(),
         flags: Vec::new(),
+        result: None,
         reason: String::new(),
         outcome: Outcome::Running,
         error: String::new(),

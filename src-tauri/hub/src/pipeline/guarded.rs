@@ -185,6 +185,7 @@ impl Pipeline {
             Ok(Reply::Result(result)) => {
                 match self.release(request, call, result, &flags, handle).await {
                     Ok(result) => {
+                        permitted.keep_result(&result);
                         permitted.record_outcome(Outcome::Ok, String::new());
                         Ok(result)
                     }

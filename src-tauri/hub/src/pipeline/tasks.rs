@@ -138,6 +138,7 @@ impl Pipeline {
         };
         match released {
             Ok(result) => {
+                permitted.keep_result(&result);
                 permitted.record_outcome(Outcome::Ok, String::new());
                 Ok(result)
             }

@@ -99,7 +99,7 @@ impl Gate {
             queue,
             drawbridge,
             store,
-            settings,
+            settings: settings.clone(),
             client_configs,
             tracer,
             recorder: Arc::new(Recorder {
@@ -108,6 +108,7 @@ impl Gate {
                 logs,
                 metrics,
                 denied_arguments: DeniedArgumentsLimit::default(),
+                settings,
             }),
         }
     }

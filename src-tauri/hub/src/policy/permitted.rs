@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use drawbridge_jsonrpc::json::Json;
 use drawbridge_model::{
     call::{Call, Outcome},
     content::ContentFlag,
@@ -62,6 +63,11 @@ impl Permitted {
     pub fn count_tokens(&self, result_bytes: usize) {
         let arguments = self.request.arguments.get().len();
         self.record.count_tokens(arguments, result_bytes);
+    }
+
+    /// Keeps the result that the client gets, if the settings say that results are kept.
+    pub fn keep_result(&self, result: &Json) {
+        self.record.keep_result(result);
     }
 
     /// Records the outcome of the request.

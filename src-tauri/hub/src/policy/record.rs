@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use drawbridge_jsonrpc::json::Json;
 use drawbridge_model::{
-    call::{Call, DecidedBy, Decision, Outcome},
+    call::{Call, DecidedBy, Decision, KeptResult, Outcome},
     clock,
     content::ContentFlag,
     digest,
@@ -13,7 +14,8 @@ use drawbridge_model::{
     random,
 };
 use drawbridge_store::{
-    CANCELLED_BY_CLIENT, Journal, JournalError, logs::Logs, table::call::CallRow,
+    CANCELLED_BY_CLIENT, Journal, JournalError, logs::Logs, settings::Settings,
+    table::call::CallRow,
 };
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -29,6 +31,10 @@ use super::{
 /// The largest arguments that are stored with their call, in bytes.
 pub(super) const MAX_STORED_ARGUMENTS: usize = 16 * 1024;
 
+/// The largest result of which the beginning is kept, in bytes. A result is masked as a whole before
+/// it is cut, so that no secret at the cut escapes, and masking a longer one would take too long.
+const MAX_MASKED_RESULT: usize = 1 << 20;
+
 /// The invariant of both kinds of records.
 const ROW_PRESENT: &str = "only the methods that end a record take its row";
 
@@ -39,6 +45,7 @@ pub(super) struct Recorder {
     pub(super) logs: Logs,
     pub(super) metrics: Metrics,
     pub(super) denied_arguments: DeniedArgumentsLimit,
+    pub(super) settings: Settings,
 }
 
 impl Recorder {
@@ -108,6 +115,7 @@ impl PendingRecord {
                 request_hooks: request.request_hooks().to_vec(),
                 result_hooks: Vec::new(),
                 flags: Vec::new(),
+                result: None,
             },
             is_counted: false,
             definition_digest: request.decision_digest().to_owned(),
@@ -285,6 +293,23 @@ impl OpenRecord {
             .count_tokens(&self.row().call, arguments, result);
     }
 
+    /// Keeps the result that the client gets, if the settings say so. It is masked and written in
+    /// the background.
+    pub(super) fn keep_result(&self, result: &Json) {
+        let Some(limit) = self.recorder.settings.result_limit() else {
+            return;
+        };
+        let bytes = result.get().len();
+        let result = (bytes <= MAX_MASKED_RESULT).then(|| result.clone());
+        let logs = self.recorder.logs.clone();
+        let id = self.row().call.id.clone();
+        let waiting = result.as_ref().map_or(0, |_| bytes);
+        self.recorder.journal.record_result(id, waiting, move || {
+            let masked = result.as_ref().map(|result| logs.redact_json(result.get()));
+            shorten_result(masked.as_deref().unwrap_or_default(), bytes, limit)
+        });
+    }
+
     pub(super) fn finish(mut self, outcome: Outcome, error: String) {
         self.write_outcome(outcome, error);
     }
@@ -335,6 +360,17 @@ impl Drop for OpenRecord {
     }
 }
 
+/// Returns the beginning of a masked result, of at most `limit` bytes. `bytes` is the length of the
+/// result before it was masked.
+fn shorten_result(masked: &str, bytes: usize, limit: usize) -> KeptResult {
+    let text = &masked[..masked.floor_char_boundary(limit)];
+    KeptResult {
+        text: text.to_owned(),
+        is_cut: text.len() < masked.len() || bytes > MAX_MASKED_RESULT,
+        bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
+    }
+}
+
 pub(super) fn elapsed_ms(since: Instant) -> u32 {
     u32::try_from(since.elapsed().as_millis()).unwrap_or(u32::MAX)
 }
@@ -345,5 +381,27 @@ pub(super) fn mask_flag(logs: &Logs, flag: &ContentFlag) -> ContentFlag {
         kind: flag.kind,
         place: logs.mask_text(&flag.place),
         excerpt: logs.mask_text(&flag.excerpt),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_result_is_cut_between_characters() {
+        let kept = shorten_result("\"aä\"", 5, 3);
+        assert_eq!(
+            (kept.text.as_str(), kept.is_cut, kept.bytes),
+            ("\"a", true, 5)
+        );
+        let whole = shorten_result("{}", 2, 2);
+        assert_eq!((whole.text.as_str(), whole.is_cut), ("{}", false));
+    }
+
+    #[test]
+    fn a_result_that_is_too_long_to_mask_is_kept_without_text() {
+        let kept = shorten_result("", MAX_MASKED_RESULT + 1, 1_024);
+        assert_eq!((kept.text.as_str(), kept.is_cut), ("", true));
     }
 }

@@ -104,15 +104,33 @@ pub(super) struct StoredCall<'a> {
     pub(super) ending: OutcomeColumns<'a>,
 }
 
-/// Selects all entries in order, each with its call.
-pub(super) const SELECT_ENTRIES: &str = "SELECT a.seq, a.at, a.kind, a.call, a.body, a.hash,
+/// Returns a statement that selects entries, each with its call.
+macro_rules! select_entries {
+    ($conditions:literal) => {
+        concat!(
+            "SELECT a.seq, a.at, a.kind, a.call, a.body, a.hash,
     c.id, c.seq, c.at, c.client, c.server, c.tool, c.exposed_name, c.definition_digest, c.arguments_digest, c.arguments,
     c.decision, c.decided_by, c.reason, c.waited_ms, c.outcome, c.error, c.duration_ms, c.rule, c.is_edited,
     c.method, c.extra, c.original_arguments, c.request_hooks, c.result_hooks, c.flags, c.session
-    FROM audit a LEFT JOIN call c ON c.id = a.call ORDER BY a.seq";
+    FROM audit a LEFT JOIN call c ON c.id = a.call ",
+            $conditions
+        )
+    };
+}
 
-/// Reads a row of [`SELECT_ENTRIES`]. Returns `None` if a value has a type that Drawbridge never
-/// writes.
+/// Selects all entries in order, each with its call.
+pub(super) const SELECT_ENTRIES: &str = select_entries!("ORDER BY a.seq");
+
+/// Selects the entries about one call. A call that was not allowed, or that still runs, has one
+/// entry; any other call has two.
+pub(super) const SELECT_ENTRIES_OF_CALL: &str = select_entries!(
+    "WHERE a.call = ?1 AND a.seq >= (SELECT seq FROM call WHERE id = ?1) ORDER BY a.seq
+     LIMIT coalesce((SELECT 1 + (decision = 'allowed' AND outcome <> 'running')
+                     FROM call WHERE id = ?1), 0)"
+);
+
+/// Reads a row of [`SELECT_ENTRIES`] or [`SELECT_ENTRIES_OF_CALL`]. Returns `None` if a value has a
+/// type that Drawbridge never writes.
 pub(super) fn entry_from_row<'a>(row: &'a Row<'_>) -> Option<StoredEntry<'a>> {
     let number = |column: usize| row.get_ref(column).ok()?.as_i64().ok();
     let maybe_number = |column: usize| row.get_ref(column).ok()?.as_i64_or_null().ok();

@@ -174,6 +174,7 @@ fn row(decision: Decision) -> Arc<CallRow> {
         request_hooks: Vec::new(),
         result_hooks: Vec::new(),
         flags: Vec::new(),
+        result: None,
     };
     let arguments = is_allowed.then(|| r#"{"a":1}"#.into());
     Arc::new(CallRow {
@@ -847,4 +848,34 @@ async fn the_end_of_the_audit_is_saved_soon_after_a_call() {
         tokio::task::yield_now().await;
     }
     assert_eq!(fixture.verify().await.broken, None);
+}
+
+#[tokio::test]
+async fn the_entries_of_a_call_are_verified_on_their_own() {
+    let fixture = AuditFixture::new().await;
+    let denied = fixture.record_decision(Decision::Denied).await;
+    let ended = fixture.record_call().await;
+    let entries = async |id: &CallId| {
+        let entries = fixture.journal.verify_call(id).await.expect("verified");
+        entries
+            .into_iter()
+            .map(|entry| (entry.kind, entry.fault.is_none(), entry.hash.len()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(entries(&denied).await, [(AuditKind::Decided, true, 64)]);
+    let intact = [(AuditKind::Decided, true, 64), (AuditKind::Ended, true, 64)];
+    assert_eq!(entries(&ended).await, intact);
+
+    let number = number(&ended);
+    fixture.tamper(&format!(
+        "UPDATE call SET error = 'another' WHERE id = {number}"
+    ));
+    let changed = [
+        (AuditKind::Decided, true, 64),
+        (AuditKind::Ended, false, 64),
+    ];
+    assert_eq!(entries(&ended).await, changed);
+    assert_eq!(entries(&denied).await, [(AuditKind::Decided, true, 64)]);
+    let unknown = CallId::new(random::ordered_id());
+    assert_eq!(entries(&unknown).await, []);
 }

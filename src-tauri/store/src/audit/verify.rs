@@ -1,7 +1,7 @@
 //! Recomputes the chain over entries and calls, and reports the first place that does not match.
 
 use drawbridge_model::{
-    audit::{AuditBreak, AuditReport},
+    audit::{AuditBreak, AuditKind, AuditReport, CallAuditEntry},
     ids::Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension};
@@ -68,6 +68,43 @@ pub(crate) fn verify(
         to: to.map(Timestamp),
         broken,
     })
+}
+
+/// Recomputes the entries about a call: each from the columns of the call and the hash of the entry
+/// before it. Returns no entry if the call is unknown or older than the audit log.
+pub(crate) fn verify_call(
+    connection: &mut Connection,
+    key: &AuditKey,
+    call: i64,
+) -> Result<Vec<CallAuditEntry>, rusqlite::Error> {
+    let transaction = connection.transaction()?;
+    let mut statement = transaction.prepare(rows::SELECT_ENTRIES_OF_CALL)?;
+    let mut rows = statement.query([call])?;
+    let mut entries = Vec::new();
+    while let Some(row) = rows.next()? {
+        let Some(read) = rows::entry_from_row(row) else {
+            continue;
+        };
+        let Some(kind) = AuditKind::ALL
+            .iter()
+            .find(|kind| kind.as_str() == read.entry.kind)
+        else {
+            continue;
+        };
+        let before = match rows::read_tip_at(read.entry.seq - 1, &transaction).optional()? {
+            Some(before) => before,
+            None => predecessor_of_first(&transaction)?,
+        };
+        let fault = check_entry(&read, before, key).err();
+        entries.push(CallAuditEntry {
+            seq: read.entry.seq.try_into().unwrap_or(u32::MAX),
+            at: Timestamp(read.entry.at),
+            kind: *kind,
+            hash: hex::encode(read.hash),
+            fault: fault.map(|fault| fault.to_string()),
+        });
+    }
+    Ok(entries)
 }
 
 /// The result of a walk along an intact chain.

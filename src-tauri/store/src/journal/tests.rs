@@ -46,6 +46,7 @@ fn row(decided_by: DecidedBy) -> Arc<CallRow> {
         request_hooks: Vec::new(),
         result_hooks: Vec::new(),
         flags: Vec::new(),
+        result: None,
     };
     Arc::new(CallRow {
         call,
@@ -245,4 +246,73 @@ async fn decisions_are_refused_until_the_file_can_be_opened() {
         .expect("decided");
     assert_eq!(calls(&store).await.len(), 1);
     assert_eq!(journal.verify().await.expect("verified").broken, None);
+}
+
+#[tokio::test]
+async fn results_are_written_in_the_background_and_go_with_their_age_or_their_call() {
+    let (_folder, store) = store().await;
+    let journal = store.journal();
+    let kept = |text: &str| KeptResult {
+        text: text.into(),
+        is_cut: false,
+        bytes: 9,
+    };
+    let rows: Vec<_> = (0..2).map(|_| row(DecidedBy::Rule)).collect();
+    for row in &rows {
+        journal.record_decision(row.clone()).await.expect("decided");
+        let id = row.call.id.clone();
+        let result = kept(id.as_str());
+        journal.record_result(id, 9, move || result);
+    }
+    let unknown = CallId::new(random::ordered_id());
+    journal.record_result(unknown.clone(), 9, move || kept("of no call"));
+    journal.flush().await;
+
+    let result = async |id: &CallId| {
+        let call = store.call(id).await.expect("read a call");
+        call.and_then(|call| call.result).map(|kept| kept.text)
+    };
+    for row in &rows {
+        let id = &row.call.id;
+        assert_eq!(result(id).await.as_deref(), Some(id.as_str()));
+    }
+    let exported = store.audited_calls(None, None, None, 9).await;
+    let exported = exported.expect("read the calls");
+    assert!(exported.iter().all(|one| one.call.result.is_some()));
+    assert!(calls(&store).await.iter().all(|call| call.result.is_none()));
+
+    let first = &rows[0].call.id;
+    sqlx::query("UPDATE call_result SET at = 5 WHERE text = ?")
+        .bind(first.as_str())
+        .execute(&store.pool)
+        .await
+        .expect("make a result old");
+    journal.prune_results(Timestamp(6)).await.expect("pruned");
+    assert_eq!(result(first).await, None);
+    let second = &rows[1].call.id;
+    assert!(result(second).await.is_some(), "it is not old yet");
+    sqlx::query("DELETE FROM call")
+        .execute(&store.pool)
+        .await
+        .expect("delete the calls");
+    let left: i64 = sqlx::query_scalar("SELECT count(*) FROM call_result")
+        .fetch_one(&store.pool)
+        .await
+        .expect("count the results");
+    assert_eq!(left, 0, "a result goes with its call");
+}
+
+#[tokio::test]
+async fn results_that_need_too_much_memory_are_dropped() {
+    let (_folder, store) = store().await;
+    let journal = store.journal();
+    let row = row(DecidedBy::Rule);
+    journal.record_decision(row.clone()).await.expect("decided");
+    let too_many = MAX_PENDING_RESULT_BYTES + 1;
+    journal.record_result(row.call.id.clone(), too_many, || {
+        unreachable!("it is not masked")
+    });
+    journal.flush().await;
+    let call = store.call(&row.call.id).await.expect("read a call");
+    assert_eq!(call.and_then(|call| call.result), None);
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 
 use drawbridge_model::{
     audit::{AuditKind, AuditedCall},
-    call::{Call, Decision, Outcome},
+    call::{Call, Decision, KeptResult, Outcome},
     clock,
     content::ContentFlag,
     ids::{CallId, ClientName, RuleId, ServerId, SessionId, Timestamp, UserName},
@@ -210,7 +210,8 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<AuditedCall>, StoreError> {
         let rows = sqlx::query(
-            "SELECT c.*, a.hash FROM call c LEFT JOIN audit a ON a.seq = c.seq
+            "SELECT c.*, a.hash, r.text AS result, r.is_cut, r.bytes FROM call c
+             LEFT JOIN audit a ON a.seq = c.seq LEFT JOIN call_result r ON r.call = c.id
              WHERE c.id > ?1 AND (?2 IS NULL OR c.at >= ?2) AND (?3 IS NULL OR c.at < ?3) ORDER BY c.id LIMIT ?4",
         )
         .bind(after.and_then(row_id).unwrap_or(-1))
@@ -227,11 +228,14 @@ impl Store {
         let Some(number) = row_id(id) else {
             return Ok(None);
         };
-        let row = sqlx::query("SELECT * FROM call WHERE id = ?")
-            .bind(number)
-            .fetch_optional(&self.pool)
-            .await;
-        row.and_then(|row| row.as_ref().map(call_from_row).transpose())
+        let row = sqlx::query(
+            "SELECT c.*, r.text AS result, r.is_cut, r.bytes FROM call c
+             LEFT JOIN call_result r ON r.call = c.id WHERE c.id = ?",
+        )
+        .bind(number)
+        .fetch_optional(&self.pool)
+        .await;
+        row.and_then(|row| row.as_ref().map(full_call_from_row).transpose())
             .context("cannot read a call")
     }
 
@@ -306,8 +310,8 @@ fn calls_query(filter: &CallFilter) -> QueryBuilder<Sqlite> {
         query
             .push(" AND outcome = ")
             .push_bind(to_enum_text(outcome));
-        if *outcome != Outcome::Ok {
-            query.push(" AND outcome <> 'ok'");
+        if !matches!(outcome, Outcome::Ok | Outcome::Running) {
+            query.push(" AND outcome NOT IN ('ok', 'running')");
         }
     }
     if let Some(number) = filter.before.as_ref().and_then(row_id) {
@@ -456,6 +460,41 @@ pub(crate) fn write_outcomes(
         }
     }
     Ok(())
+}
+
+/// Writes the result of a call, unless the call was deleted meanwhile.
+pub(crate) fn write_result(
+    id: &CallId,
+    at: Timestamp,
+    result: &KeptResult,
+    connection: &Connection,
+) -> Result<(), rusqlite::Error> {
+    let mut statement = connection.prepare_cached(
+        "INSERT OR REPLACE INTO call_result (call, at, text, is_cut, bytes)
+         SELECT id, ?2, ?3, ?4, ?5 FROM call WHERE id = ?1",
+    )?;
+    statement
+        .execute(params![
+            require_row_id(id)?,
+            at.0,
+            result.text,
+            result.is_cut,
+            result.bytes
+        ])
+        .map(drop)
+}
+
+/// Deletes at most 200 of the results from before `before`. Returns whether it deleted any.
+pub(crate) fn delete_old_results(
+    before: Timestamp,
+    connection: &Connection,
+) -> Result<bool, rusqlite::Error> {
+    let deleted = connection.execute(
+        "DELETE FROM call_result WHERE call IN
+             (SELECT call FROM call_result WHERE at < ? ORDER BY at LIMIT 200)",
+        [before.0],
+    )?;
+    Ok(deleted > 0)
 }
 
 /// Returns an unknown outcome for each call that was running when an earlier hub ended.
@@ -609,6 +648,7 @@ impl<'a> CallColumns<'a> {
                 .transpose()
                 .map_err(|error| sqlx::Error::Decode(error.into()))?
                 .unwrap_or_default(),
+            result: None,
         })
     }
 }
@@ -619,7 +659,7 @@ fn call_id(number: i64) -> CallId {
 
 /// Returns the number that an id encodes, which is the key of its row, or `None` if the text is no
 /// id.
-fn row_id(id: &CallId) -> Option<i64> {
+pub(crate) fn row_id(id: &CallId) -> Option<i64> {
     random::decode_id(id.as_str()).map(u64::cast_signed)
 }
 
@@ -645,8 +685,30 @@ fn audited_from_row(row: &SqliteRow) -> Result<AuditedCall, sqlx::Error> {
         arguments_digest: columns.arguments_digest.to_string(),
         seq: columns.seq.and_then(|seq| seq.try_into().ok()),
         hash: row.try_get::<Option<Vec<u8>>, _>("hash")?.map(hex::encode),
-        call: columns.into_call()?,
+        call: Call {
+            result: result_from_row(row)?,
+            ..columns.into_call()?
+        },
     })
+}
+
+/// Reads a call with its result.
+fn full_call_from_row(row: &SqliteRow) -> Result<Call, sqlx::Error> {
+    Ok(Call {
+        result: result_from_row(row)?,
+        ..call_from_row(row)?
+    })
+}
+
+fn result_from_row(row: &SqliteRow) -> Result<Option<Box<KeptResult>>, sqlx::Error> {
+    let Some(text) = row.try_get::<Option<String>, _>("result")? else {
+        return Ok(None);
+    };
+    Ok(Some(Box::new(KeptResult {
+        text,
+        is_cut: row.try_get("is_cut")?,
+        bytes: row.try_get("bytes")?,
+    })))
 }
 
 fn call_from_row(row: &SqliteRow) -> Result<Call, sqlx::Error> {

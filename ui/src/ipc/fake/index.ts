@@ -17,6 +17,7 @@ import type {
   AuditEntryView,
   BrowserView,
   Call,
+  CallAuditEntry,
   ClientMute,
   ClientView,
   Condition,
@@ -24,6 +25,7 @@ import type {
   Decision,
   HookRun,
   HookView,
+  KeptResult,
   LogLine,
   MemoryEntry,
   PairingRequest,
@@ -142,6 +144,9 @@ export class FakeHub implements Ipc {
     cache_ttl_s: 300,
     audit_retention_days: 90,
     records_max_mib: 2048,
+    keep_results: false,
+    kept_result_kib: 64,
+    kept_results_days: 7,
     port: 8765,
     allowed_hosts: [],
     started_with_hosts: [],
@@ -173,6 +178,8 @@ export class FakeHub implements Ipc {
   private readonly deadlines = new Map<string, number>();
   readonly recorded: Map<string, string>;
   /** The params besides the arguments, and the arguments before an edit, by the id of the call. */
+  /** The results of calls that were kept. */
+  readonly results = new Map<string, KeptResult>();
   private readonly sent = new Map<string, Pick<Call, "extra" | "original_arguments">>();
 
   constructor(private readonly empty = false) {
@@ -296,6 +303,12 @@ export class FakeHub implements Ipc {
       this.addApproval(request);
     this.addPairing();
     this.calls = [...data.guardedCalls(), ...this.calls];
+    this.settings.keep_results = true;
+    for (const { id, tool, outcome } of this.calls.slice(0, 20))
+      if (outcome === "ok") {
+        const text = JSON.stringify({ content: [{ type: "text", text: `The result of ${tool}` }] });
+        this.results.set(id, { text, is_cut: false, bytes: text.length });
+      }
     for (const part of longCalls()) startCall(this, part);
     setInterval(() => advanceCalls(this), 1000);
     setInterval(
@@ -377,6 +390,20 @@ export class FakeHub implements Ipc {
         next: found.length > entries.length ? (entries.at(-1)?.seq ?? null) : null,
       };
     },
+    "audit.of_call": ({ id }) => {
+      const call = this.calls.find((one) => one.id === id);
+      if (!call) return [];
+      const seq = 2 * (this.calls.length - this.calls.indexOf(call));
+      const entry = (kind: CallAuditEntry["kind"], step: number): CallAuditEntry => ({
+        seq: seq + step,
+        at: call.at + step * (call.duration_ms ?? 0),
+        kind,
+        hash: (seq + step).toString(16).padStart(64, "5f2b0c9d"),
+        fault: this.brokenAudit?.seq === seq + step ? this.brokenAudit.why : null,
+      });
+      const hasEnded = call.decision === "allowed" && call.outcome !== "running";
+      return [entry("decided", 0), ...(hasEnded ? [entry("ended", 1)] : [])];
+    },
     "audit.verify": () => ({
       entries: 2 * this.calls.length,
       from: this.calls.at(-1)?.at ?? null,
@@ -433,10 +460,12 @@ export class FakeHub implements Ipc {
         id,
       );
       const recorded = this.recorded.get(id);
+      const result = this.results.get(id);
       return {
         ...call,
         ...(recorded !== undefined && { arguments: recorded }),
         ...this.sent.get(id),
+        ...(result && { result }),
       };
     },
     ...callVerbs(this),
@@ -920,6 +949,9 @@ export class FakeHub implements Ipc {
       oauth_client_metadata_url,
       audit_retention_days,
       records_max_mib,
+      keep_results,
+      kept_result_kib,
+      kept_results_days,
       otlp_endpoint,
       otlp_headers,
       otlp_content,
@@ -960,6 +992,13 @@ export class FakeHub implements Ipc {
       if (records_max_mib && (records_max_mib < 64 || records_max_mib > 1_000_000))
         throw new IpcError("invalid", "The limit is 64 to 1,000,000 MiB, or 0 for none.");
       this.settings.records_max_mib = records_max_mib ?? this.settings.records_max_mib;
+      if (kept_result_kib !== null && (kept_result_kib < 1 || kept_result_kib > 1024))
+        throw new IpcError("invalid", "'kept_result_kib' must be 1 to 1024.");
+      if (kept_results_days !== null && (kept_results_days < 1 || kept_results_days > 365))
+        throw new IpcError("invalid", "'kept_results_days' must be 1 to 365.");
+      this.settings.keep_results = keep_results ?? this.settings.keep_results;
+      this.settings.kept_result_kib = kept_result_kib ?? this.settings.kept_result_kib;
+      this.settings.kept_results_days = kept_results_days ?? this.settings.kept_results_days;
       if (port !== null) {
         this.settings.port = port;
         this.settings.url = `http://127.0.0.1:${port}/mcp`;

@@ -132,6 +132,28 @@ export const calls = {
       "Running. If the policy asks, decide the call on the Approvals screen or in the popup.",
     result: "Result of the new call",
   },
+  result: {
+    title: "Result",
+    cut: (bytes: number) =>
+      `Only the beginning is kept. The whole result had ${bytes.toLocaleString("en")} bytes.`,
+    tooLong: (bytes: number) =>
+      `Not kept: a result of ${bytes.toLocaleString("en")} bytes is too long.`,
+    notKept: "The result was not kept, or was deleted because of its age.",
+    off: "Results of calls are not kept.",
+    settings: "Change this in the settings",
+  },
+  progress: "Progress",
+  audit: {
+    title: "Audit log",
+    loading: "Verifying the entries of the audit log…",
+    none: "The audit log has no entry about this call.",
+    number: (seq: number) => `No. ${seq}`,
+    kinds: { decided: "Decision", ended: "End" } as Record<string, string>,
+    verified: "Verified",
+    changed: "Not verified",
+    hint: "The hash matches the record of this call and the entry before it. The Audit screen verifies the whole log.",
+    copyHash: "Copy hash",
+  },
   id: "ID",
 
   loadingContent: "Loading what was sent…",

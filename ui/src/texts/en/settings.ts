@@ -82,6 +82,15 @@ export const settings = {
     unlimited: "No limit",
     limited: "At most",
   },
+  keepResults: {
+    label: "Results of calls",
+    hint: "Stores what servers answer beside the record of each call, with secrets masked. Turning this off deletes nothing at once: kept results go with their age.",
+    on: "Keep results",
+    size: "Size of a kept result",
+    sizeUnit: "KiB of each result",
+    days: "Days for which results are kept",
+    daysUnit: "days",
+  },
   lowSpace: "The disk is almost full:",
   clientMetadata: {
     label: "OAuth client metadata document",

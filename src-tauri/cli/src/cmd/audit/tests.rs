@@ -34,6 +34,7 @@ fn call(tool: &str, arguments: &str) -> AuditedCall {
             request_hooks: Vec::new(),
             result_hooks: Vec::new(),
             flags: Vec::new(),
+            result: None,
         },
         definition_digest: "d".into(),
         arguments_digest: "a".into(),

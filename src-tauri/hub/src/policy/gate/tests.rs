@@ -550,3 +550,44 @@ async fn a_decision_about_any_call_unmutes_the_muted_clients() {
     assert_eq!(mutes(&mut received), [("a".to_owned(), None)]);
     assert!(hold(&queue, "a").is_ok());
 }
+
+#[tokio::test]
+async fn results_are_kept_masked_and_cut_if_the_settings_say_so() {
+    let fixture = fixture().await;
+    fixture.set_default(Effect::Allow).await;
+    let logs = &fixture.gate.recorder.logs;
+    logs.add_secret(&Secret::new("tiger-42".into()));
+    let kept = async |result: &str| {
+        let permitted = fixture.gate.admit(call("client", "{}"), None).await;
+        let permitted = permitted.unwrap_or_else(|_| panic!("the call is allowed"));
+        let id = permitted.record().id.clone();
+        permitted.keep_result(&Json::new(result));
+        permitted.record_outcome(Outcome::Ok, String::new());
+        fixture.gate.recorder.journal.flush().await;
+        let call = fixture.store.call(&id).await.expect("read the call");
+        call.expect("the call is recorded").result
+    };
+    let secret = r#"{"a":"tiger-42"}"#;
+    assert_eq!(kept(secret).await, None, "results are not kept by default");
+
+    let settings = SettingsChange {
+        keep_results: Some(true),
+        kept_result_kib: Some(1),
+        ..SettingsChange::default()
+    };
+    fixture.change_settings(settings).await;
+    let result = kept(secret).await.expect("the result is kept");
+    assert_eq!(result.text, r#"{"a":"•••"}"#);
+    assert_eq!((result.is_cut, result.bytes), (false, 16));
+
+    // The secret is where the result is cut.
+    let long = format!(
+        r#"{{"a":"{} tiger-42 {}"}}"#,
+        "x".repeat(1_012),
+        "y".repeat(99)
+    );
+    let result = kept(&long).await.expect("the beginning is kept");
+    assert!(result.text.len() <= 1_024, "{} bytes", result.text.len());
+    assert!(!result.text.contains("tig"), "{}", result.text);
+    assert!(result.is_cut);
+}

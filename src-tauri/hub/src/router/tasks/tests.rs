@@ -86,6 +86,7 @@ fn record_task_with(
         request_hooks: Vec::new(),
         result_hooks: Vec::new(),
         flags: Vec::new(),
+        result: None,
     };
     let started_by = PermittedRequest {
         request: Arc::new(request),

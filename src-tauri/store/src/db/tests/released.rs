@@ -135,7 +135,11 @@ const MIGRATION_DIGESTS: &[(i64, &str)] = &[
     ),
     (
         33,
-        "66e219925dcf9982524e138de7b528356d8c21ed703f63dce3dabe56bf584f3d",
+        "4c9f38e9b69dc50700abdec7d60ee7999e818494d0b4fd19cc5fc7ed3e237767",
+    ),
+    (
+        34,
+        "5e586e130110a146a45af8540d6cabd66a7c4d44a7f5ddb9079d922b18292ee7",
     ),
 ];
 
@@ -256,6 +260,10 @@ const ROWS: &[(i64, &str)] = &[
         "#,
     ),
     (33, "UPDATE call SET session = 'session-1' WHERE id = 110;"),
+    (
+        34,
+        r#"INSERT INTO call_result VALUES (110, 46, '{"contents":[]}', 0, 15);"#,
+    ),
 ];
 
 /// Creates a database like that of the version with this schema, with the [`ROWS`] of every schema
@@ -379,6 +387,12 @@ async fn check_rows(store: &Store, version: i64) {
     assert_eq!(calls.len(), 1 + added, "{context}: {calls:?}");
     let of_session = calls.iter().filter(|call| call.session.is_some()).count();
     assert_eq!(of_session, usize::from(has(33)), "{context}: {calls:?}");
+    let answered = calls.iter().find(|call| call.session.is_some());
+    if let Some(answered) = answered {
+        let shown = store.call(&answered.id).await.expect("read a call");
+        let bytes = shown.and_then(|call| call.result).map(|kept| kept.bytes);
+        assert_eq!(bytes, has(34).then_some(15), "{context}");
+    }
     let first = CallId::new("2222222223");
     let first = store.call(&first).await.expect("read a call");
     assert_eq!(

@@ -32,6 +32,7 @@ fn row(at: i64, micros: i64, change: impl FnOnce(&mut Call)) -> Arc<CallRow> {
         request_hooks: Vec::new(),
         result_hooks: Vec::new(),
         flags: Vec::new(),
+        result: None,
         is_edited: false,
         reason: String::new(),
         outcome: Outcome::Ok,
