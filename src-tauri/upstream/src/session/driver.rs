@@ -126,7 +126,6 @@ impl ServerSession {
                 Ok(connected) => return self.activate(connected).await,
                 Err(error) => failure = error,
             }
-            tracing::warn!("server {}: {failure}", self.server.id);
             effect = self.handle_failed_start(&failure);
             let state = self.inner().state;
             if let (Some(StateEffect::Pause(pause)), State::Error { .. }) = (effect, state) {
@@ -260,7 +259,6 @@ impl ServerSession {
         };
         let failure = UpstreamError::Lost(LostReason::Ended(reason))
             .map_text(&|text| self.connector.logs().mask_text(text));
-        tracing::warn!("server {}: {failure}", self.server.id);
         self.step_with(
             StateEvent::Ended { crashes },
             failure_reason(crashes, &failure),
@@ -405,9 +403,10 @@ impl ServerSession {
         let state = serde_json::to_value(transition.state).expect("a state is valid JSON");
         let state = state.as_str().expect("a state is a string in JSON");
         let line = format!("{state}: {}", transition.reason);
+        let level = if is_failure { Level::Warn } else { Level::Info };
         self.connector
             .logs()
-            .add_server_line(id, Level::Info, "session", &line);
+            .add_server_line(id, level, "session", &line);
         let history = &self.session_events.history;
         history.record(id, transition.clone(), is_failure);
         self.connector.events().publish(Event::SessionChanged {
