@@ -83,7 +83,7 @@ fn lines_from_before_a_restart_are_shown_with_and_without_a_hub() {
     let since = last["at"].as_i64().expect("a time");
     let recent = hub.run_verb("logs.list", &json!({"since": since}));
     assert!(
-        recent
+        recent["lines"]
             .as_array()
             .is_some_and(|lines| lines.len() < all.len()
                 && lines.iter().all(|line| line["at"].as_i64() >= Some(since))),
@@ -120,6 +120,60 @@ fn a_flood_of_one_server_is_counted_and_leaves_the_lines_of_another() {
         },
     );
     assert_eq!(list(&home, &["--server", "quiet"]), quiet);
+}
+
+#[test]
+fn decisions_and_messages_name_their_call_and_are_found_after_a_restart() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    add_loud_server(&hub, "one");
+    hub.set_policy("one", "allow");
+    let client = hub.connect_client("desk");
+    client.call(
+        "one__flood",
+        &json!({"kind": "message", "count": 20}).to_string(),
+    );
+    let calls = hub.run_verb("calls.list", &json!({"limit": 1}));
+    let id = calls[0]["id"].as_str().expect("an id").to_owned();
+    hub.set_policy("one", "deny");
+    client.call("one__echo", r#"{"text": "not-for-the-log"}"#);
+
+    let of_call = list(&home, &["--call", &id]);
+    assert!(of_call.iter().all(|line| line["call"] == id.as_str()));
+    let texts = |part: &str| {
+        let has_part = |line: &&Value| line["text"].as_str().is_some_and(|t| t.contains(part));
+        of_call.iter().filter(has_part).count()
+    };
+    assert_eq!(texts("was allowed by the rule"), 1, "{of_call:?}");
+    assert!(
+        of_call.iter().any(|line| line["kind"] == "message"),
+        "{of_call:?}"
+    );
+    let denied = list(&home, &["--text", "one__echo"]);
+    assert_eq!(denied.len(), 1, "{denied:?}");
+    assert_eq!(denied[0]["level"], "info");
+    assert!(list(&home, &["--text", "not-for-the-log"]).is_empty());
+
+    hub.stop(Signal::SIGTERM);
+    assert_eq!(list(&home, &["--call", &id]), of_call, "without a hub");
+    let hub = Hub::serve(&home);
+    assert_eq!(list(&home, &["--call", &id]), of_call, "after a restart");
+    let mut newest_first = Vec::new();
+    let mut before = Value::Null;
+    loop {
+        let page = hub.run_verb("logs.list", &json!({"limit": 3, "before": before}));
+        let lines = page["lines"].as_array().expect("lines");
+        assert!(lines.len() <= 3, "{lines:?}");
+        newest_first.extend(lines.iter().rev().cloned());
+        before = page["older"].clone();
+        if before.is_null() {
+            break;
+        }
+    }
+    for line in &of_call {
+        let times = newest_first.iter().filter(|other| *other == line).count();
+        assert_eq!(times, 1, "{line}");
+    }
 }
 
 #[test]

@@ -11,6 +11,8 @@ fn the_command_line_shows_and_changes_settings() {
         ("approval-timeout", "90s"),
         ("cache-time", "600s"),
         ("audit-retention", "30d"),
+        ("log-retention", "14d"),
+        ("log-limit", "50"),
         ("oauth-client-metadata-url", "https://example.com/d.json"),
     ] {
         set(setting, value).expect_success();
@@ -32,6 +34,8 @@ fn the_command_line_shows_and_changes_settings() {
         ("approval-timeout", "1s", "5 to 600 seconds"),
         ("approval-timeout", "soon", "expected a duration"),
         ("audit-retention", "36h", "expected whole days"),
+        ("log-retention", "4000d", "1 to 3650"),
+        ("log-limit", "5", "10 to 1000000"),
         (
             "oauth-client-metadata-url",
             "http://example.com/d",

@@ -486,6 +486,11 @@ impl Hub {
             hub.store.clone(),
             hub.settings.clone(),
         ));
+        tasks.spawn(retention::limit_logs(
+            hub.logs.clone(),
+            hub.settings.clone(),
+        ));
+        tasks.spawn(hub.logs.clone().report_drops());
         tasks.spawn(disk_space::watch(Arc::downgrade(&hub)));
         tasks.spawn(hub.drawbridge.clone().resume_on_time(hub.store.clone()));
         tasks.spawn(hub.tracer.clone().follow_settings());

@@ -22,6 +22,7 @@ use drawbridge_jsonrpc::{
     rpc::{Reply, RpcError, RpcResult, code},
 };
 use drawbridge_sessions::{ClientHandle, ClientRequest};
+use drawbridge_store::logs::within_call;
 use drawbridge_upstream::UpstreamError;
 use serde_json::{json, value::RawValue};
 
@@ -173,7 +174,10 @@ impl Pipeline {
                 // the call at the server.
                 () = self.gate.wait_until_paused() => Err(Stopped::Paused),
                 () = running.cancelled() => Err(Stopped::Cancelled),
-                forwarded = self.router.forward(&permitted, handle, Some(&observer)) => Ok(forwarded),
+                forwarded = within_call(
+                    permitted.record().id.clone(),
+                    self.router.forward(&permitted, handle, Some(&observer)),
+                ) => Ok(forwarded),
             };
             drop(running);
             let forwarded = match forwarded {
@@ -207,7 +211,11 @@ impl Pipeline {
                     report_to_hooks(watched, &error);
                     return Ok(failed_result(permitted, &error));
                 }
-                Ok(reply) => return self.answer(permitted, watched, reply, handle).await,
+                Ok(reply) => {
+                    let id = permitted.record().id.clone();
+                    let answer = self.answer(permitted, watched, reply, handle);
+                    return within_call(id, answer).await;
+                }
             }
         }
     }
@@ -619,12 +627,15 @@ fn withheld_result(permitted: Permitted, refusal: &Refusal) -> Json {
 fn failed_result(permitted: Permitted, error: &ForwardError) -> Json {
     let request = permitted.request();
     let server = request.server.name().to_owned();
-    tracing::warn!(
-        "server {}: the call of '{}' failed: {error}",
-        request.server.id,
-        request.name
-    );
     let outcome = error_outcome(error);
+    // The record logs it if there was no answer.
+    if matches!(outcome, Outcome::ServerError | Outcome::NotSent) {
+        tracing::warn!(
+            "server {}: the call of '{}' failed: {error}",
+            request.server.id,
+            request.name
+        );
+    }
     let text = format!("{} {}", describe_outcome(outcome, &server), error);
     permitted.record_outcome(outcome, error.to_string());
     error_result(&text)

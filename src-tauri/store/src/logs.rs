@@ -2,7 +2,9 @@
 //! memory of its own, and every line is also published as an event. Secrets are masked here,
 //! because every line passes this module.
 
+mod call;
 mod files;
+mod history;
 mod layer;
 mod mask;
 mod ring;
@@ -14,16 +16,21 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Instant,
+    time::Duration,
 };
 
 use drawbridge_model::{
     clock,
     event::{Event, Events},
-    ids::{ServerId, Timestamp},
-    log::{Level, LogLine},
+    ids::{CallId, ServerId, Timestamp},
+    log::{Level, LogKind, LogLine, LogPage},
 };
+use tokio::{sync::Notify, time::Instant};
 
+pub use self::{
+    call::{current_call, within_call},
+    files::LogRetention,
+};
 use self::{
     files::Tail,
     ring::{Ring, RingLimits},
@@ -47,10 +54,15 @@ const SERVER_READ_BACK: u64 = 256 * 1024;
 const MAX_SERVERS: usize = 1_000;
 /// The maximum length of a line. Longer lines are cut.
 const MAX_CHARS: usize = 4_000;
-/// The most lines per second that one server may add. Further lines are counted and dropped.
+/// The most lines per second that one server may add, and the most lines per second about calls.
+/// Further lines are counted and dropped.
 const MAX_LINES_PER_SECOND: u32 = 200;
 /// The most bytes per second that one server may add.
 const MAX_BYTES_PER_SECOND: usize = 256 * 1024;
+/// The period for which lines are counted.
+const RATE_PERIOD: Duration = Duration::from_secs(1);
+/// The most bytes of the files that one request searches.
+const MAX_SCANNED_BYTES: u64 = 8 * 1024 * 1024;
 /// The maximum length of the text that [`Logs::mask_text`] returns.
 const MAX_REASON_CHARS: usize = 500;
 /// How many bytes of a text are searched for secrets. This is more than a line keeps, so that a
@@ -63,11 +75,15 @@ pub struct Logs {
     inner: Arc<Mutex<Inner>>,
     folder: Arc<Path>,
     events: Events,
+    /// Wakes `report_drops`.
+    dropped: Arc<Notify>,
 }
 
 struct Inner {
     hub: Ring,
     servers: HashMap<ServerId, ServerLog>,
+    /// The lines about calls. Clients cause them, and must not displace all others.
+    call_rate: Rate,
     next_seq: u32,
     masks: mask::Masks,
     /// `None` after the log was closed.
@@ -80,7 +96,7 @@ struct ServerLog {
     rate: Rate,
 }
 
-/// What a server has written in the current second.
+/// What a source has written in the current second.
 struct Rate {
     since: Instant,
     lines: u32,
@@ -92,10 +108,20 @@ struct Rate {
 #[derive(Debug, Clone, Default)]
 pub struct LogFilter {
     pub server: Option<ServerId>,
+    /// Only lines of the hub's own log.
+    pub hub_only: bool,
+    pub call: Option<CallId>,
+    pub kind: Option<LogKind>,
+    /// No lines of this kind.
+    pub except: Option<LogKind>,
     pub level: Option<Level>,
     pub text: Option<String>,
     /// Only lines at or after this moment.
     pub since: Option<Timestamp>,
+    /// Only lines at or before this moment.
+    pub until: Option<Timestamp>,
+    /// Only lines with a lower number.
+    pub before: Option<u32>,
     pub limit: usize,
 }
 
@@ -110,8 +136,8 @@ pub struct LogError {
 impl Logs {
     /// Opens the log in `folder`, for this user only, and reads the last lines of each source back.
     /// The hub has a file for each day, `drawbridge.<day>.log`, and further ones if a file reaches
-    /// 10 MiB; the newest seven files are kept. Each server has a file of its own,
-    /// `servers/<id>.log`, of at most 2 MiB, and one older file.
+    /// 10 MiB. Each server has a file of its own, `servers/<id>.log`, of at most 2 MiB, and one
+    /// older file. Files are deleted only after [`Logs::set_retention`].
     ///
     /// # Errors
     /// Returns an error if the folder cannot be used.
@@ -123,6 +149,7 @@ impl Logs {
         let mut inner = Inner {
             hub: Ring::new(HUB_RING),
             servers: HashMap::new(),
+            call_rate: Rate::new(),
             next_seq: 1,
             masks: mask::Masks::default(),
             writer: Some(writer),
@@ -135,6 +162,7 @@ impl Logs {
             inner: Arc::new(Mutex::new(inner)),
             folder: folder.into(),
             events,
+            dropped: Arc::default(),
         })
     }
 
@@ -147,6 +175,23 @@ impl Logs {
     pub async fn close(&self) {
         let writer = self.inner().writer.take();
         let _ = tokio::task::spawn_blocking(move || writer.map(LogWriter::finish)).await;
+    }
+
+    /// Deletes the files that are too old or take too much space, now and whenever a file is full.
+    pub fn set_retention(&self, retention: LogRetention) {
+        if let Some(writer) = &self.inner().writer {
+            writer.set_retention(retention);
+        }
+    }
+
+    /// Logs how many lines were dropped, once the second in which they were dropped is over. Runs
+    /// until it is aborted.
+    pub async fn report_drops(self) {
+        loop {
+            self.dropped.notified().await;
+            tokio::time::sleep(RATE_PERIOD).await;
+            self.log_pending_drops();
+        }
     }
 
     /// Deletes the lines of a server that was removed.
@@ -196,42 +241,91 @@ impl Logs {
         redact::redact_json(json, &|text| inner.masks.apply_if_found(text))
     }
 
-    /// Adds a line of the hub.
+    /// Adds a line of the hub. The line belongs to the call that the current task carries out, if
+    /// any ([`within_call`]).
     pub fn add_hub_line(&self, level: Level, area: &str, text: &str) {
-        self.add(level, None, area, text);
+        self.add(&NewLine::of_hub(level, area, text));
     }
 
-    /// Adds a line that a server wrote. If the server writes too many lines or bytes per second,
-    /// further lines are dropped, and a later line states their number.
+    /// Adds a line of the hub about a call. If there are too many such lines per second, further
+    /// ones are dropped, and a later line states their number.
+    pub fn add_call_line(&self, call: &CallId, level: Level, text: &str) {
+        self.add_limited(&NewLine {
+            call: Some(call.clone()),
+            ..NewLine::of_hub(level, "call", text)
+        });
+    }
+
+    /// Adds a line of the hub about a server. If there are too many lines or bytes of the server
+    /// per second, further lines are dropped, and a later line states their number.
     pub fn add_server_line(&self, server: &ServerId, level: Level, area: &str, text: &str) {
-        let dropped = match self.inner().admit_line(server, text.len()) {
-            Admission::Dropped => return,
-            Admission::Admitted { dropped } => dropped,
-        };
-        if dropped > 0 {
-            self.log_dropped(server, dropped);
-        }
-        self.add(level, Some(server), area, text);
+        self.add_limited(&NewLine {
+            server: Some(server),
+            ..NewLine::of_hub(level, area, text)
+        });
+    }
+
+    /// Adds a line that a server wrote, within the same limits. `call` is the call to which the
+    /// line belongs, if that is known.
+    pub fn add_server_output(
+        &self,
+        server: &ServerId,
+        kind: LogKind,
+        level: Level,
+        call: Option<CallId>,
+        text: &str,
+    ) {
+        self.add_limited(&NewLine {
+            server: Some(server),
+            kind,
+            call,
+            ..NewLine::of_hub(level, kind.as_str(), text)
+        });
     }
 
     /// Returns the newest lines that match, oldest first. Reads the files if the lines in memory
     /// are not enough.
-    pub async fn read(&self, filter: LogFilter) -> Vec<LogLine> {
-        let (lines, is_complete) = self.list(&filter);
-        if is_complete {
-            return lines;
+    pub async fn read(&self, mut filter: LogFilter) -> Vec<LogLine> {
+        let mut lines = Vec::new();
+        loop {
+            let mut page = self.read_page(filter.clone()).await;
+            filter.limit -= page.lines.len();
+            page.lines.append(&mut lines);
+            lines = page.lines;
+            if page.older.is_none() || filter.limit == 0 {
+                return lines;
+            }
+            filter.before = page.older;
         }
-        let (folder, limit) = (Arc::clone(&self.folder), filter.limit);
-        let read = move || read_folder(&folder, &filter);
-        let written = tokio::task::spawn_blocking(read).await.unwrap_or_default();
-        // The newest lines may not be in the files yet. Lines that are in the files and in memory
-        // have the same number.
-        let by_number: BTreeMap<u32, LogLine> = written
-            .into_iter()
-            .chain(lines)
-            .map(|line| (line.seq, line))
-            .collect();
-        newest_in_order(by_number.into_values().collect(), limit)
+    }
+
+    /// Returns the newest lines that match, and where the next older page begins. Searches the
+    /// files if the lines in memory are not enough, but only a part of them at once. The page may
+    /// therefore have fewer lines than `filter.limit`.
+    pub async fn read_page(&self, filter: LogFilter) -> LogPage {
+        let limit = filter.limit;
+        let (in_memory, is_complete) = self.list(&LogFilter {
+            limit: limit + 1,
+            ..filter.clone()
+        });
+        if is_complete {
+            return to_page(in_memory, limit, None);
+        }
+        let folder = Arc::clone(&self.folder);
+        let read = move || {
+            let scan = history::scan(&folder, &filter, MAX_SCANNED_BYTES);
+            let is_reached = |line: &LogLine| scan.older.is_none_or(|reached| line.seq >= reached);
+            // The newest lines may not be in the files yet. Lines that are in the files and in
+            // memory have the same number.
+            let by_number: BTreeMap<u32, LogLine> = scan
+                .newest_first
+                .into_iter()
+                .chain(in_memory.into_iter().filter(is_reached))
+                .map(|line| (line.seq, line))
+                .collect();
+            to_page(by_number.into_values().collect(), limit, scan.older)
+        };
+        tokio::task::spawn_blocking(read).await.unwrap_or_default()
     }
 
     /// Returns the newest lines in memory that match, oldest first, and whether the files have no
@@ -246,6 +340,7 @@ impl Logs {
                 .map(|log| &log.ring)
                 .into_iter()
                 .collect(),
+            None if filter.hub_only => vec![&inner.hub],
             None => inner
                 .servers
                 .values()
@@ -271,19 +366,45 @@ impl Logs {
     fn log_pending_drops(&self) {
         let pending = self.inner().take_pending_drops();
         for (server, dropped) in pending {
-            self.log_dropped(&server, dropped);
+            self.log_dropped(server.as_ref(), dropped);
         }
     }
 
-    fn log_dropped(&self, server: &ServerId, dropped: u32) {
+    fn log_dropped(&self, server: Option<&ServerId>, dropped: u32) {
+        let lines = if server.is_some() {
+            "lines"
+        } else {
+            "lines about calls"
+        };
         let text = format!(
-            "dropped {dropped} lines because there were too many lines or bytes per second"
+            "dropped {dropped} {lines} because there were too many lines or bytes per second"
         );
-        self.add(Level::Warn, Some(server), "hub", &text);
+        self.add(&NewLine {
+            server,
+            call: None,
+            ..NewLine::of_hub(Level::Warn, "hub", &text)
+        });
     }
 
-    fn add(&self, level: Level, server: Option<&ServerId>, area: &str, text: &str) {
-        let line = self.inner().add(level, server, area, text);
+    /// Adds a line unless its source has written too much in this second.
+    fn add_limited(&self, line: &NewLine<'_>) {
+        let dropped = match self.inner().admit_line(line.server, line.text.len()) {
+            Admission::Admitted { dropped } => dropped,
+            Admission::Dropped { is_first } => {
+                if is_first {
+                    self.dropped.notify_one();
+                }
+                return;
+            }
+        };
+        if dropped > 0 {
+            self.log_dropped(line.server, dropped);
+        }
+        self.add(line);
+    }
+
+    fn add(&self, line: &NewLine<'_>) {
+        let line = self.inner().add(line);
         self.events.publish(Event::LogAdded { line });
     }
 
@@ -295,19 +416,21 @@ impl Logs {
 /// Returns the newest matching lines in the files of a folder, oldest first. No hub needs to have
 /// the folder open.
 pub fn read_folder(folder: &Path, filter: &LogFilter) -> Vec<LogLine> {
-    let sources = match &filter.server {
-        Some(server) => vec![files::read_server_lines(folder, server, u64::MAX)],
-        None => files::list_servers(folder)
-            .iter()
-            .map(|server| files::read_server_lines(folder, server, u64::MAX))
-            .chain([files::read_hub_lines(folder, u64::MAX)])
-            .collect(),
+    let mut lines = history::scan(folder, filter, u64::MAX).newest_first;
+    lines.reverse();
+    lines
+}
+
+/// Returns the page with the newest of the lines, which are in order. `reached` is the number down
+/// to which lines were searched, or `None` if there are no older ones.
+fn to_page(lines: Vec<LogLine>, limit: usize, reached: Option<u32>) -> LogPage {
+    let is_cut = lines.len() > limit;
+    let lines = newest_in_order(lines, limit);
+    let older = match lines.first() {
+        Some(oldest) if is_cut => Some(oldest.seq),
+        Some(_) | None => reached,
     };
-    let lines = sources.into_iter().flat_map(|source| source.lines);
-    newest_in_order(
-        lines.filter(|line| filter.matches(line)).collect(),
-        filter.limit,
-    )
+    LogPage { lines, older }
 }
 
 /// Sorts lines by their number, and keeps the newest.
@@ -324,10 +447,20 @@ fn truncate(text: &str) -> &str {
 }
 
 impl LogFilter {
-    fn matches(&self, line: &LogLine) -> bool {
+    /// Returns whether the line is selected.
+    pub fn matches(&self, line: &LogLine) -> bool {
         self.server
             .as_ref()
             .is_none_or(|server| line.server.as_ref() == Some(server))
+            && !(self.hub_only && line.server.is_some())
+            && self
+                .call
+                .as_ref()
+                .is_none_or(|call| line.call.as_ref() == Some(call))
+            && self.kind.is_none_or(|kind| line.kind == kind)
+            && self.except.is_none_or(|except| line.kind != except)
+            && self.before.is_none_or(|before| line.seq < before)
+            && self.until.is_none_or(|until| line.at <= until)
             && self.level.is_none_or(|level| line.level >= level)
             && self.since.is_none_or(|since| line.at >= since)
             && self
@@ -353,10 +486,32 @@ impl Redactor {
 
 enum Admission {
     /// The line is added. `dropped` lines of an earlier second were not.
-    Admitted {
-        dropped: u32,
-    },
-    Dropped,
+    Admitted { dropped: u32 },
+    /// The line is dropped. `is_first` says whether it is the first one in this second.
+    Dropped { is_first: bool },
+}
+
+/// A line that is added.
+struct NewLine<'a> {
+    level: Level,
+    server: Option<&'a ServerId>,
+    kind: LogKind,
+    area: &'a str,
+    call: Option<CallId>,
+    text: &'a str,
+}
+
+impl<'a> NewLine<'a> {
+    fn of_hub(level: Level, area: &'a str, text: &'a str) -> Self {
+        Self {
+            level,
+            server: None,
+            kind: LogKind::Hub,
+            area,
+            call: current_call(),
+            text,
+        }
+    }
 }
 
 impl Inner {
@@ -394,21 +549,23 @@ impl Inner {
             })
     }
 
-    fn add(&mut self, level: Level, server: Option<&ServerId>, area: &str, text: &str) -> LogLine {
-        let text = mask::to_printable(&self.masks.apply(truncate(text)), MAX_CHARS);
+    fn add(&mut self, new: &NewLine<'_>) -> LogLine {
+        let text = mask::to_printable(&self.masks.apply(truncate(new.text)), MAX_CHARS);
         let line = LogLine {
             seq: self.next_seq,
             at: clock::now(),
-            level,
-            server: server.cloned(),
-            area: area.to_owned(),
+            level: new.level,
+            server: new.server.cloned(),
+            kind: new.kind,
+            area: new.area.to_owned(),
+            call: new.call.clone(),
             text,
         };
         self.next_seq = self.next_seq.wrapping_add(1);
         if let Some(writer) = &self.writer {
             writer.write(line.clone());
         }
-        let ring = match server {
+        let ring = match new.server {
             Some(server) => &mut self.server(server).ring,
             None => &mut self.hub,
         };
@@ -416,22 +573,29 @@ impl Inner {
         line
     }
 
-    fn admit_line(&mut self, server: &ServerId, bytes: usize) -> Admission {
-        let rate = &mut self.server(server).rate;
+    /// Counts a line of a server or, if `server` is `None`, about a call.
+    fn admit_line(&mut self, server: Option<&ServerId>, bytes: usize) -> Admission {
+        let rate = match server {
+            Some(server) => &mut self.server(server).rate,
+            None => &mut self.call_rate,
+        };
         let dropped = rate.take_past_drops();
         if rate.lines >= MAX_LINES_PER_SECOND || rate.bytes >= MAX_BYTES_PER_SECOND {
             rate.dropped += 1;
-            return Admission::Dropped;
+            return Admission::Dropped {
+                is_first: rate.dropped == 1,
+            };
         }
         rate.lines += 1;
         rate.bytes += bytes.min(MAX_CHARS);
         Admission::Admitted { dropped }
     }
 
-    fn take_pending_drops(&mut self) -> Vec<(ServerId, u32)> {
+    fn take_pending_drops(&mut self) -> Vec<(Option<ServerId>, u32)> {
         self.servers
             .iter_mut()
-            .map(|(server, log)| (server.clone(), log.rate.take_past_drops()))
+            .map(|(server, log)| (Some(server.clone()), log.rate.take_past_drops()))
+            .chain([(None, self.call_rate.take_past_drops())])
             .filter(|(_, dropped)| *dropped > 0)
             .collect()
     }
@@ -450,7 +614,7 @@ impl Rate {
     /// Begins a new second if the current one is over, and returns how many lines were dropped in
     /// the one that is over.
     fn take_past_drops(&mut self) -> u32 {
-        if self.since.elapsed().as_secs() == 0 {
+        if self.since.elapsed() < RATE_PERIOD {
             return 0;
         }
         std::mem::replace(self, Self::new()).dropped

@@ -177,6 +177,10 @@ settings! {
     kept_result_kib: u32 = 64, stored as "kept_result_kib";
     /// How many days results are kept.
     kept_results_days: u32 = 7, stored as "kept_results_days";
+    /// How many days log files are kept, or 0 to keep them for ever.
+    log_retention_days: u32 = 7, stored as "log_retention_days";
+    /// How many MiB all log files may take, or 0 for no limit.
+    logs_max_mib: u32 = 100, stored as "logs_max_mib";
     /// The URL to which traces are sent (OTLP over HTTP), or an empty string for none.
     otlp_endpoint: String = String::new(), stored as "otlp_endpoint";
     /// The headers of the requests that send traces. A value may contain `${keyring:otlp.NAME}`.

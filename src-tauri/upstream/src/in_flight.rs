@@ -15,8 +15,9 @@ use std::{
 };
 
 use drawbridge_jsonrpc::json::RawObject;
-use drawbridge_model::protocol::ProgressToken;
+use drawbridge_model::{ids::CallId, protocol::ProgressToken};
 use drawbridge_sessions::ClientHandle;
+use drawbridge_store::logs;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until};
 
@@ -37,6 +38,8 @@ struct RequestState {
     /// The client's own progress token.
     progress_token: Option<ProgressToken>,
     progress_observer: Option<Arc<dyn ProgressObserver>>,
+    /// The call to which the request belongs.
+    call: Option<CallId>,
     /// Whether the request reads a private list of the client in the background.
     reads_list: bool,
     clock: Arc<ProgressClock>,
@@ -64,6 +67,7 @@ impl RequestTracker {
                 client_handle: request.client_handle.cloned(),
                 progress_token: request.progress_token.cloned(),
                 progress_observer: request.progress_observer.cloned(),
+                call: logs::current_call(),
                 reads_list: request.reads_list,
                 clock: clock.clone(),
             },
@@ -77,16 +81,13 @@ impl RequestTracker {
     }
 
     /// Counts progress as a sign of life of its request, shows it to the observer, and passes it on
-    /// to the client with the client's own token.
-    pub(super) fn forward_progress(&self, params: &RawValue) {
-        let Ok(mut params) = RawObject::parse(params) else {
-            return;
-        };
+    /// to the client with the client's own token. Returns the call of the request and the server's
+    /// text about the progress, if there are both.
+    pub(super) fn forward_progress(&self, params: &RawValue) -> Option<(CallId, String)> {
+        let mut params = RawObject::parse(params).ok()?;
         let id = ProgressToken::read_request_id(&params);
         let requests = self.lock();
-        let Some(request) = id.and_then(|id| requests.get(&id)) else {
-            return;
-        };
+        let request = requests.get(&id?)?;
         request.clock.reset();
         if let Some(observer) = &request.progress_observer {
             observer.observe(&params);
@@ -99,6 +100,22 @@ impl RequestTracker {
             token.put_into(&mut params);
             client_handle.notify("notifications/progress", Some(&params.to_raw()));
         }
+        let text = params.get_string("message")?;
+        Some((request.call.clone()?, format!("progress: {text}")))
+    }
+
+    /// Returns the call to which a message of the server belongs: that of the request during which
+    /// it was sent, or else the only one in flight.
+    pub(super) fn call(&self, during: Option<u64>) -> Option<CallId> {
+        let requests = self.lock();
+        if let Some(id) = during {
+            return requests.get(&id)?.call.clone();
+        }
+        let mut calls = requests
+            .values()
+            .filter_map(|request| request.call.as_ref());
+        let only = calls.next()?;
+        calls.all(|other| other == only).then(|| only.clone())
     }
 
     /// Returns the client that receives a message from the server. If the transport names the

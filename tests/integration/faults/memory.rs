@@ -254,7 +254,7 @@ fn a_stream_that_its_client_does_not_read_is_closed_and_takes_little_memory() {
                 // The text of each message is a run of the letter m.
                 let filter = json!({"server": "faulty", "limit": 200});
                 let lines = hub.run_verb("logs.list", &filter);
-                let lines = lines.as_array().expect("lines").iter();
+                let lines = lines["lines"].as_array().expect("lines").iter();
                 some_if(
                     lines
                         .filter(|line| line.to_string().contains("mmmm"))

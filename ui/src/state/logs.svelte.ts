@@ -1,11 +1,15 @@
 /** A live, filtered tail of the log. Each component that shows one opens its own. */
 
-import type { Event, Ipc, Level, LogLine } from "../ipc";
+import type { Event, Ipc, Level, LogKind, LogLine, LogPage } from "../ipc";
 
 /** The most lines that a tail holds. Lines are added while it is open. */
-const MAX_LINES = 100_000;
+export const MAX_LINES = 100_000;
 /** The most lines that the hub returns at once. */
 const FIRST_LINES = 5000;
+const OLDER_LINES = 2000;
+/** The hub is asked for older lines until there are so many new ones, and at most so often. */
+const ENOUGH_LINES = 200;
+const MAX_REQUESTS = 16;
 const BATCH_MS = 100;
 const LEVELS: Level[] = ["trace", "debug", "info", "warn", "error"];
 
@@ -17,16 +21,28 @@ export interface LogFilter {
   level: Level;
   text: string;
   /** How far back the lines go, in milliseconds; `null` for all lines. */
-  rangeMs: number | null;
+  rangeMs?: number | null;
+  /** The id of the call to which the lines belong; `null` for all lines. */
+  call?: string | null;
+  /** The first and the last moment, in milliseconds since 1970; `null` for no limit. */
+  since?: number | null;
+  until?: number | null;
+  kind?: LogKind | null;
+  /** The kind that is left out. */
+  except?: LogKind | null;
 }
 
 export class LogFeed {
   lines = $state.raw<LogLine[]>([]);
   loaded = $state(false);
   error = $state<unknown>(null);
+  /** Where older lines begin that are not read yet; `null` if there are none. */
+  older = $state<number | null>(null);
+  /** Whether older lines are being read. */
+  searching = $state(false);
   private pending: LogLine[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private filter: LogFilter = { source: "all", level: "trace", text: "", rangeMs: null };
+  private filter: LogFilter | null = null;
   private reads = 0;
 
   constructor(private readonly ipc: Ipc) {}
@@ -37,23 +53,58 @@ export class LogFeed {
   }
 
   async load(): Promise<void> {
+    const { filter } = this;
+    if (!filter) return;
     const readNumber = (this.reads += 1);
+    const lastShown = this.lines.at(-1)?.seq ?? -1;
+    this.searching = false;
     try {
-      const lines = await this.read();
+      const page = await this.read(filter, null, FIRST_LINES);
       if (readNumber !== this.reads) return;
-      const lastSeq = lines.at(-1)?.seq ?? -1;
+      const lastSeq = page.lines.at(-1)?.seq ?? -1;
       // Lines that arrived during the read are newer than its answer.
-      const newer = this.lines.filter((line) => line.seq > lastSeq);
-      this.lines = [...lines, ...newer].filter((line) => matchesLine(line, this.filter));
+      const newer = this.lines.filter((line) => line.seq > Math.max(lastSeq, lastShown));
+      this.lines = [...page.lines, ...newer].filter((line) => matchesLine(line, filter));
+      this.older = page.older;
       this.loaded = true;
       this.error = null;
+      // One answer of the hub covers only a part of its files.
+      if (this.lines.length < ENOUGH_LINES) await this.loadOlder();
     } catch (thrown) {
       if (readNumber === this.reads) this.error = thrown;
     }
   }
 
+  /** Adds older lines, if there are any. */
+  async loadOlder(): Promise<void> {
+    const { filter } = this;
+    if (!filter || this.searching || this.older === null || this.isFull) return;
+    const readNumber = this.reads;
+    this.searching = true;
+    const before = this.lines.length;
+    try {
+      for (let request = 0; request < MAX_REQUESTS && this.older !== null; request += 1) {
+        const page: LogPage = await this.read(filter, this.older, OLDER_LINES);
+        if (readNumber !== this.reads) return;
+        if (page.lines.length) this.lines = [...page.lines, ...this.lines];
+        this.older = page.older;
+        if (this.lines.length - before >= ENOUGH_LINES) break;
+      }
+    } catch (thrown) {
+      if (readNumber === this.reads) this.error = thrown;
+    } finally {
+      if (readNumber === this.reads) this.searching = false;
+    }
+  }
+
+  /** Whether no more older lines can be added. */
+  get isFull(): boolean {
+    return this.lines.length > MAX_LINES - OLDER_LINES;
+  }
+
   on(event: Event): void {
-    if (event.kind !== "log_added" || !matchesLine(event.line, this.filter)) return;
+    const { filter } = this;
+    if (!filter || event.kind !== "log_added" || !matchesLine(event.line, filter)) return;
     this.pending.push(event.line);
     // Renders a burst of lines in batches instead of once per line.
     this.timer ??= setTimeout(() => this.flush(), BATCH_MS);
@@ -64,25 +115,33 @@ export class LogFeed {
     this.reads += 1;
   }
 
-  private read(): Promise<LogLine[]> {
-    const { source, level, text, rangeMs } = this.filter;
+  private read(filter: LogFilter, before: number | null, limit: number): Promise<LogPage> {
+    const { source, level, text, rangeMs, call, since, until, kind, except } = filter;
     return this.ipc.call("logs.list", {
       server: typeof source === "object" ? source.server : null,
+      hub_only: source === "hub",
+      call: call ?? null,
+      kind: kind ?? null,
+      except: except ?? null,
       level,
       text: text.trim() || null,
-      since: rangeMs === null ? null : Date.now() - rangeMs,
-      limit: FIRST_LINES,
+      since: since ?? (rangeMs ? Date.now() - rangeMs : null),
+      until: until ?? null,
+      before,
+      limit,
     });
   }
 
   private flush(): void {
     this.timer = undefined;
+    const { filter } = this;
+    if (!filter) return;
     const lastSeq = this.lines.at(-1)?.seq ?? -1;
-    const added = this.pending.filter(
-      (line) => line.seq > lastSeq && matchesLine(line, this.filter),
-    );
+    const added = this.pending.filter((line) => line.seq > lastSeq && matchesLine(line, filter));
     this.pending = [];
-    this.lines = [...this.lines, ...added].slice(-MAX_LINES);
+    const lines = [...this.lines, ...added];
+    this.lines = lines.slice(-MAX_LINES);
+    if (lines.length > MAX_LINES) this.older = this.lines[0]?.seq ?? null;
   }
 }
 
@@ -90,6 +149,9 @@ export function matchesLine(line: LogLine, filter: LogFilter): boolean {
   if (filter.source === "hub" && line.server !== null) return false;
   if (typeof filter.source === "object" && line.server !== filter.source.server) return false;
   if (LEVELS.indexOf(line.level) < LEVELS.indexOf(filter.level)) return false;
+  if (filter.call && line.call !== filter.call) return false;
+  if (filter.kind && line.kind !== filter.kind) return false;
+  if (filter.except && line.kind === filter.except) return false;
   const text = filter.text.trim().toLowerCase();
   return !text || line.text.toLowerCase().includes(text);
 }

@@ -47,6 +47,8 @@ export class Settings {
       keep_results: null,
       kept_result_kib: null,
       kept_results_days: null,
+      log_retention_days: null,
+      logs_max_mib: null,
       otlp_endpoint: null,
       otlp_headers: null,
       otlp_content: null,

@@ -1,7 +1,7 @@
 import { screen } from "@testing-library/svelte";
 import { describe, expect, it, vi } from "vitest";
 import type { LogLine } from "../ipc";
-import { advanceTime, listParams, open, user, withFakeTime } from "../test/app";
+import { advanceTime, follow, listParams, open, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
@@ -11,6 +11,7 @@ function line(seq: number, part: Partial<LogLine> = {}): LogLine {
     at: Date.now(),
     level: "info",
     server: null,
+    kind: "hub",
     area: "hub",
     text: `line ${String(seq)}`,
     ...part,
@@ -56,6 +57,96 @@ describe("the Logs screen", () => {
     await user.click(screen.getByTestId("log-newest"));
     expect(screen.getByTestId<HTMLInputElement>("log-follow").checked).toBe(true);
     expect(screen.queryByTestId("log-newest")).toBeNull();
+  });
+
+  it("loads older lines while scrolling up, and keeps the same line in view", async () => {
+    const hub = await open("#/logs", (fake) => {
+      fake.logs = Array.from({ length: 9000 }, (_, index) => line(index + 1));
+    });
+    const count = () => screen.getByTestId("log-count").textContent;
+    expect(count()).toContain("5000");
+    const area = screen.getByRole("log");
+    Object.defineProperty(area, "scrollHeight", { value: 100_000, configurable: true });
+    area.scrollTop = 40;
+    area.dispatchEvent(new Event("scroll"));
+    await advanceTime(1);
+    expect(listParams(hub, "logs.list").at(-1)).toMatchObject({ before: 4001, limit: 2000 });
+    expect(count()).toContain("7000");
+    expect(area.scrollTop).toBe((2000 + 2) * 20);
+    await user.click(screen.getByTestId("log-older"));
+    await advanceTime(1);
+    expect(count()).toContain("9000");
+    expect(screen.queryByTestId("log-older")).toBeNull();
+  });
+
+  it("asks the hub until it has searched all older lines", async () => {
+    const hub = await open("#/logs?text=needle", (fake) => {
+      fake.logs = Array.from({ length: 50_000 }, (_, index) => line(index + 1));
+      fake.logs[3] = line(4, { text: "the needle" });
+    });
+    await advanceTime(300);
+    expect(lines()).toHaveLength(1);
+    expect(lines()[0]).toContain("the needle");
+    const asked = listParams(hub, "logs.list").map(({ before }) => before);
+    expect(asked.slice(-3)).toEqual([null, 30_001, 10_001]);
+    expect(screen.queryByTestId("log-searching")).toBeNull();
+  });
+
+  it("links lines to their call, and shows the lines of one call", async () => {
+    const hub = await open("#/logs?call=call%201", (fake) => {
+      fake.logs = [line(1), line(2, { call: "call 1", text: "decided" }), line(3)];
+    });
+    expect(lines()).toHaveLength(1);
+    expect(listParams(hub, "logs.list").at(-1)?.call).toBe("call 1");
+    await user.click(screen.getByTestId("log-all-calls"));
+    await advanceTime(300);
+    expect(location.hash).toBe("#/logs");
+    expect(lines()).toHaveLength(3);
+    expect(screen.getByTestId("log-call").getAttribute("href")).toBe("#/calls/call%201");
+  });
+
+  it("shows lines of one kind", async () => {
+    const hub = await open("#/logs", (fake) => {
+      fake.logs = [line(1), line(2, { server: "weather", kind: "stderr", area: "stderr" })];
+    });
+    await user.selectOptions(screen.getByTestId("log-filter-kind"), "stderr");
+    await advanceTime(300);
+    expect(lines()).toHaveLength(1);
+    hub.log({ server: "weather", kind: "stdout", area: "stdout", text: "a banner" });
+    await advanceTime(200);
+    expect(lines()).toHaveLength(1);
+    expect(location.hash).toBe("#/logs?kind=stderr");
+  });
+
+  it("hides what a server prints to stdout until a person asks for it", async () => {
+    await open("#/servers/weather/log", (fake) => {
+      fake.logs = [
+        line(1, { server: "weather", kind: "stdout", area: "stdout", text: "a banner" }),
+        line(2, { server: "weather", kind: "stderr", area: "stderr", text: "an error" }),
+      ];
+    });
+    await advanceTime(300);
+    expect(lines().join()).not.toContain("a banner");
+    expect(lines().join()).toContain("an error");
+    await user.click(screen.getByTestId("log-stdout"));
+    await advanceTime(300);
+    expect(lines().join()).toContain("a banner");
+  });
+
+  it("shows the lines of a call in its details", async () => {
+    const hub = await open("#/calls");
+    const request = hub.addApproval({ arguments: '{"path":"/secret"}' });
+    await hub.call("approvals.decide", {
+      id: request.id,
+      digest: request.digest,
+      verdict: { kind: "deny", reason: "not now" },
+    });
+    await follow(`#/calls/${request.id}`);
+    const shown = screen.getAllByTestId("call-line").map((row) => row.textContent);
+    expect(shown).toHaveLength(1);
+    expect(shown[0]).toContain("was denied by a person (not now)");
+    expect(shown[0]).not.toContain("/secret");
+    expect(screen.getByTestId("call-logs").getAttribute("href")).toBe(`#/logs?call=${request.id}`);
   });
 
   it("exports every line that matches", async () => {

@@ -92,7 +92,11 @@ describe("the options of the app", () => {
     const desktop = await openInApp();
     await user.click(screen.getByTestId("setting-notify-missed"));
     await advanceTime(1);
-    expect(desktop.options.notifications).toMatchObject({ approvals: true, missed: false, servers: true });
+    expect(desktop.options.notifications).toMatchObject({
+      approvals: true,
+      missed: false,
+      servers: true,
+    });
   });
 
   it("says in a browser where these options are", async () => {

@@ -5,8 +5,8 @@ use drawbridge_endpoint::ApiClient;
 use drawbridge_hub::api::logs::ListLogs;
 use drawbridge_model::{
     event::Event,
-    ids::{ServerId, Timestamp},
-    log::{Level, LogLine},
+    ids::{CallId, ServerId, Timestamp},
+    log::{Level, LogKind, LogLine},
 };
 use drawbridge_store::logs::read_folder;
 use futures_util::StreamExt;
@@ -27,6 +27,15 @@ pub(crate) struct Logs {
     /// Only lines of this server
     #[arg(long, value_name = "ID")]
     server: Option<String>,
+    /// Only lines that belong to this call
+    #[arg(long, value_name = "ID")]
+    call: Option<String>,
+    /// Only lines of this kind
+    #[arg(long, value_enum)]
+    kind: Option<KindArg>,
+    /// No lines of this kind
+    #[arg(long, value_enum, value_name = "KIND")]
+    except: Option<KindArg>,
     /// The lowest level to show
     #[arg(long, value_enum)]
     level: Option<LevelArg>,
@@ -37,6 +46,9 @@ pub(crate) struct Logs {
     /// a UTC offset (2026-11-21T03:18:46Z) or an age (2h)
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     since: Option<Timestamp>,
+    /// Only lines until this time
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    until: Option<Timestamp>,
     /// The maximum number of lines, at most 5000 [default: 500]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=5000))]
     limit: Option<u32>,
@@ -49,6 +61,29 @@ enum LevelArg {
     Info,
     Warn,
     Error,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum KindArg {
+    /// Drawbridge, about itself or about a server
+    Hub,
+    /// Log messages and progress that a server sends to its client
+    Message,
+    /// What a server writes to its stderr
+    Stderr,
+    /// What a server writes to its stdout and is not JSON-RPC
+    Stdout,
+}
+
+impl From<KindArg> for LogKind {
+    fn from(kind: KindArg) -> Self {
+        match kind {
+            KindArg::Hub => Self::Hub,
+            KindArg::Message => Self::Message,
+            KindArg::Stderr => Self::Stderr,
+            KindArg::Stdout => Self::Stdout,
+        }
+    }
 }
 
 impl From<LevelArg> for Level {
@@ -67,16 +102,21 @@ impl Logs {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let filter = ListLogs {
             server: self.server.map(ServerId::new),
+            call: self.call.map(CallId::new),
+            kind: self.kind.map(LogKind::from),
+            except: self.except.map(LogKind::from),
             level: self.level.map(Level::from),
             text: self.text,
             since: self.since,
+            until: self.until,
             limit: self.limit,
+            ..ListLogs::default()
         };
         if self.follow {
             return follow(context, filter).await;
         }
         let lines = match find_hub(context)? {
-            Some(hub) => hub.call(filter).await?,
+            Some(hub) => read_lines(&hub, filter).await?,
             // Opening a hub would add lines of its own.
             None => read_folder(&context.data_dir.join("logs"), &filter.into_filter()),
         };
@@ -93,6 +133,10 @@ fn find_hub(context: &Context) -> Result<Option<ApiClient>, Failure> {
     })
 }
 
+async fn read_lines(hub: &ApiClient, filter: ListLogs) -> Result<Vec<LogLine>, Failure> {
+    Ok(filter.collect_pages(|filter| hub.call(filter)).await?)
+}
+
 async fn follow(context: &Context, filter: ListLogs) -> Result<(), Failure> {
     let hub = context.running_hub()?;
     // Subscribe before listing, so that no line is missed in between.
@@ -105,34 +149,24 @@ async fn follow(context: &Context, filter: ListLogs) -> Result<(), Failure> {
         last_seq = Some(line.seq);
         output::print_answer(context.json, line, format_line)
     };
-    hub.call(filter.clone())
+    read_lines(&hub, filter.clone())
         .await?
         .iter()
         .try_for_each(&mut print)?;
+    let matches = filter.clone().into_filter();
     while let Some(event) = events.next().await {
         if let Event::LogAdded { line } = &event {
-            if matches_filter(&filter, line) {
+            if matches.matches(line) {
                 print(line)?;
             }
         } else if event == Event::Lagged {
-            hub.call(filter.clone())
+            read_lines(&hub, filter.clone())
                 .await?
                 .iter()
                 .try_for_each(&mut print)?;
         }
     }
     Err(Failure::HubStopped)
-}
-
-fn matches_filter(filter: &ListLogs, line: &LogLine) -> bool {
-    let has = |text: &String| line.text.to_lowercase().contains(&text.to_lowercase());
-    filter
-        .server
-        .as_ref()
-        .is_none_or(|server| line.server.as_ref() == Some(server))
-        && filter.level.is_none_or(|level| line.level >= level)
-        && filter.since.is_none_or(|since| line.at >= since)
-        && filter.text.as_ref().is_none_or(has)
 }
 
 fn format_lines(lines: &[LogLine]) -> String {

@@ -24,9 +24,10 @@ pub(crate) enum Settings {
     Set {
         /// The setting's name
         setting: Setting,
-        /// The value. Times are durations such as 50s, 5m or 90d, and audit-retention may also be
-        /// `forever`. port is a number. records-limit is a number of MiB, or `none`.
-        /// result-limit is a number of KiB. keep-results, elicitation-forms and otlp-content are `on` or `off`. oauth-client-metadata-url,
+        /// The value. Times are durations such as 50s, 5m or 90d, and audit-retention and
+        /// log-retention may also be `forever`. port is a number. records-limit and log-limit are
+        /// numbers of MiB, or `none`. result-limit is a number of KiB. keep-results,
+        /// elicitation-forms and otlp-content are `on` or `off`. oauth-client-metadata-url,
         /// otlp-endpoint and official-registry are URLs; official-registry may also be `off`. allowed-hosts are names such as hub.example:443, and
         /// otlp-headers are NAME=VALUE pairs, each separated by commas. An empty text removes the
         /// URL, the hosts or the headers.
@@ -54,6 +55,10 @@ pub(crate) enum Setting {
     ResultLimit,
     /// How many days results are kept
     ResultRetention,
+    /// How many days log files are kept
+    LogRetention,
+    /// How many MiB log files may take on the disk
+    LogLimit,
     /// The https URL of a document that describes Drawbridge to authorization servers
     OauthClientMetadataUrl,
     /// The host names under which clients and browsers reach the hub, besides this computer's own
@@ -136,13 +141,13 @@ impl Setting {
             Self::ApprovalTimeout => format!("{}s", view.approval_timeout_s),
             Self::CacheTime => format!("{}s", view.cache_ttl_s),
             Self::Port => view.port.to_string(),
-            Self::AuditRetention if view.audit_retention_days == 0 => FOREVER.to_owned(),
-            Self::AuditRetention => format!("{}d", view.audit_retention_days),
-            Self::RecordsLimit if view.records_max_mib == 0 => NO_LIMIT.to_owned(),
-            Self::RecordsLimit => view.records_max_mib.to_string(),
+            Self::AuditRetention => format_days(view.audit_retention_days),
+            Self::RecordsLimit => format_mib(view.records_max_mib),
             Self::KeepResults => if view.keep_results { "on" } else { "off" }.to_owned(),
             Self::ResultLimit => view.kept_result_kib.to_string(),
             Self::ResultRetention => format!("{}d", view.kept_results_days),
+            Self::LogRetention => format_days(view.log_retention_days),
+            Self::LogLimit => format_mib(view.logs_max_mib),
             Self::OauthClientMetadataUrl => view.oauth_client_metadata_url.clone(),
             Self::AllowedHosts => {
                 let hosts: Vec<_> = view.allowed_hosts.iter().map(ToString::to_string).collect();
@@ -181,21 +186,8 @@ impl Setting {
                     .map_err(|_| self.wrong_value("expected a port from 1 to 65535"))?;
                 change.port = Some(port);
             }
-            Self::AuditRetention if value == FOREVER => change.audit_retention_days = Some(0),
-            Self::AuditRetention => {
-                let retention = self.parse(value)?;
-                if retention.as_secs() % DAY_S != 0 {
-                    return Err(self.wrong_value("expected whole days, such as 90d, or `forever`"));
-                }
-                change.audit_retention_days = Some(whole_units(retention, DAY_S));
-            }
-            Self::RecordsLimit if value == NO_LIMIT => change.records_max_mib = Some(0),
-            Self::RecordsLimit => {
-                let mib = value.parse().map_err(|_| {
-                    self.wrong_value("expected a number of MiB, such as 2048, or `none`")
-                })?;
-                change.records_max_mib = Some(mib);
-            }
+            Self::AuditRetention => change.audit_retention_days = Some(self.parse_days(value)?),
+            Self::RecordsLimit => change.records_max_mib = Some(self.parse_mib(value)?),
             Self::KeepResults => {
                 change.keep_results = Some(match value {
                     "on" => true,
@@ -216,6 +208,8 @@ impl Setting {
                 }
                 change.kept_results_days = Some(whole_units(retention, DAY_S));
             }
+            Self::LogRetention => change.log_retention_days = Some(self.parse_days(value)?),
+            Self::LogLimit => change.logs_max_mib = Some(self.parse_mib(value)?),
             Self::OauthClientMetadataUrl => {
                 change.oauth_client_metadata_url = Some(value.to_owned());
             }
@@ -263,6 +257,26 @@ impl Setting {
         parse_duration(value).map_err(|error| self.wrong_value(&error.to_string()))
     }
 
+    fn parse_days(self, value: &str) -> Result<u32, Failure> {
+        if value == FOREVER {
+            return Ok(0);
+        }
+        let retention = self.parse(value)?;
+        if retention.as_secs() % DAY_S != 0 {
+            return Err(self.wrong_value("expected whole days, such as 90d, or `forever`"));
+        }
+        Ok(whole_units(retention, DAY_S))
+    }
+
+    fn parse_mib(self, value: &str) -> Result<u32, Failure> {
+        if value == NO_LIMIT {
+            return Ok(0);
+        }
+        value
+            .parse()
+            .map_err(|_| self.wrong_value("expected a number of MiB, such as 2048, or `none`"))
+    }
+
     fn wrong_value(self, why: &str) -> Failure {
         Failure::SettingValue {
             setting: self.name(),
@@ -273,6 +287,22 @@ impl Setting {
 
 fn whole_units(duration: Duration, unit_s: u64) -> u32 {
     u32::try_from(duration.as_secs() / unit_s).unwrap_or(u32::MAX)
+}
+
+fn format_days(days: u32) -> String {
+    if days == 0 {
+        FOREVER.to_owned()
+    } else {
+        format!("{days}d")
+    }
+}
+
+fn format_mib(mib: u32) -> String {
+    if mib == 0 {
+        NO_LIMIT.to_owned()
+    } else {
+        mib.to_string()
+    }
 }
 
 fn format_value(value: &str) -> String {

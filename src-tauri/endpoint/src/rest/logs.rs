@@ -1,7 +1,7 @@
 //! `GET /api/logs`: lines of the log, for scripts. The query has the fields of the verb
-//! `logs.list`.
+//! `logs.list`. The answer has the lines of as many pages as are needed.
 
-use axum::extract::State;
+use axum::{Json, extract::State};
 use drawbridge_hub::api::logs::ListLogs;
 use drawbridge_model::log::LogLine;
 
@@ -11,5 +11,9 @@ pub(crate) async fn list(
     State(state): SharedState,
     query: QueryResult<ListLogs>,
 ) -> JsonResult<Vec<LogLine>> {
-    run_verb(state, read_query(query)?).await
+    let read_page = |filter| {
+        let page = run_verb(state.clone(), filter);
+        async { page.await.map(|page| page.0) }
+    };
+    Ok(Json(read_query(query)?.collect_pages(read_page).await?))
 }

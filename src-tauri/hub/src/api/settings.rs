@@ -52,6 +52,10 @@ pub struct SettingsView {
     pub kept_result_kib: u32,
     /// How many days results are kept.
     pub kept_results_days: u32,
+    /// How many days log files are kept; 0 means forever.
+    pub log_retention_days: u32,
+    /// How many MiB all log files may take on the disk; 0 means no limit.
+    pub logs_max_mib: u32,
     /// The URL of the collector that gets traces (OTLP over HTTP); empty if traces are off.
     pub otlp_endpoint: String,
     /// The headers of requests to the collector. Secrets are references, `${keyring:otlp.NAME}`.
@@ -110,6 +114,10 @@ pub struct ChangeSettings {
     pub kept_result_kib: Option<u32>,
     /// 1 to 365 days.
     pub kept_results_days: Option<u32>,
+    /// 1 to 3,650 days; 0 means forever.
+    pub log_retention_days: Option<u32>,
+    /// 10 to 1,000,000 MiB; 0 means no limit.
+    pub logs_max_mib: Option<u32>,
     /// An http or https URL; empty to turn traces off. Traces are sent to this URL with
     /// `/v1/traces` at its end, which is added if it is missing.
     pub otlp_endpoint: Option<String>,
@@ -152,8 +160,8 @@ impl Verb for ChangeSettings {
                 .oauth_client_metadata_url
                 .map(check_metadata_url)
                 .transpose()?,
-            audit_retention_days: self.audit_retention_days.map(check_days).transpose()?,
-            records_max_mib: self.records_max_mib.map(check_records_size).transpose()?,
+            audit_retention_days: check_days("audit_retention_days", self.audit_retention_days)?,
+            records_max_mib: check_mib("records_max_mib", self.records_max_mib, RECORDS_MIB)?,
             keep_results: self.keep_results,
             kept_result_kib: check_range("kept_result_kib", self.kept_result_kib, KEPT_RESULT_KIB)?,
             kept_results_days: check_range(
@@ -161,6 +169,8 @@ impl Verb for ChangeSettings {
                 self.kept_results_days,
                 KEPT_RESULTS_DAYS,
             )?,
+            log_retention_days: check_days("log_retention_days", self.log_retention_days)?,
+            logs_max_mib: check_mib("logs_max_mib", self.logs_max_mib, LOGS_MIB)?,
             otlp_endpoint: self.otlp_endpoint.map(check_collector).transpose()?,
             otlp_headers: self.otlp_headers.map(check_headers).transpose()?,
             otlp_content: self.otlp_content,
@@ -191,12 +201,14 @@ impl Verb for ChangeSettings {
     }
 }
 
-/// The longest retention of the audit log, in days, if the retention is limited.
+/// The longest retention of the audit log and of log files, in days, if the retention is limited.
 const MAX_DAYS: u32 = 3_650;
 /// The limits of `records_max_mib`, if the size of the records is limited.
 const RECORDS_MIB: RangeInclusive<u32> = 64..=1_000_000;
 const KEPT_RESULT_KIB: RangeInclusive<u32> = 1..=1_024;
 const KEPT_RESULTS_DAYS: RangeInclusive<u32> = 1..=365;
+/// The limits of `logs_max_mib`, if the size of the log files is limited.
+const LOGS_MIB: RangeInclusive<u32> = 10..=1_000_000;
 
 /// Returns the URL of a client id metadata document without the spaces around it.
 ///
@@ -300,24 +312,28 @@ fn check_headers(headers: BTreeMap<String, String>) -> Result<BTreeMap<String, S
     Ok(headers)
 }
 
-fn check_days(days: u32) -> Result<u32, ApiError> {
-    if days <= MAX_DAYS {
-        return Ok(days);
+fn check_days(name: &str, days: Option<u32>) -> Result<Option<u32>, ApiError> {
+    match days {
+        Some(days) if days > MAX_DAYS => Err(ApiError::invalid(format!(
+            "'{name}' must be 1 to {MAX_DAYS}, or 0 to keep everything, not {days}"
+        ))),
+        _ => Ok(days),
     }
-    Err(ApiError::invalid(format!(
-        "'audit_retention_days' must be 1 to {MAX_DAYS}, or 0 to keep everything, not {days}"
-    )))
 }
 
-fn check_records_size(mib: u32) -> Result<u32, ApiError> {
-    if mib == 0 || RECORDS_MIB.contains(&mib) {
-        return Ok(mib);
+fn check_mib(
+    name: &str,
+    mib: Option<u32>,
+    range: RangeInclusive<u32>,
+) -> Result<Option<u32>, ApiError> {
+    match mib {
+        Some(mib) if mib != 0 && !range.contains(&mib) => Err(ApiError::invalid(format!(
+            "'{name}' must be {} to {}, or 0 for no limit, not {mib}",
+            range.start(),
+            range.end()
+        ))),
+        _ => Ok(mib),
     }
-    Err(ApiError::invalid(format!(
-        "'records_max_mib' must be {} to {}, or 0 for no limit, not {mib}",
-        RECORDS_MIB.start(),
-        RECORDS_MIB.end()
-    )))
 }
 
 fn check_range(
@@ -415,6 +431,8 @@ async fn settings_view(hub: &Hub) -> SettingsView {
         keep_results: values.keep_results,
         kept_result_kib: values.kept_result_kib,
         kept_results_days: values.kept_results_days,
+        log_retention_days: values.log_retention_days,
+        logs_max_mib: values.logs_max_mib,
         otlp_endpoint: values.otlp_endpoint,
         otlp_headers: values.otlp_headers,
         otlp_content: values.otlp_content,

@@ -11,7 +11,11 @@
 use std::time::Duration;
 
 use drawbridge_model::{clock, ids::Timestamp};
-use drawbridge_store::{Journal, JournalError, Store, StoreError, settings::Settings};
+use drawbridge_store::{
+    Journal, JournalError, Store, StoreError,
+    logs::{LogRetention, Logs},
+    settings::Settings,
+};
 use serde::{Deserialize, Serialize};
 use tokio::time::{sleep, timeout};
 
@@ -93,6 +97,25 @@ pub(super) async fn limit_records(store: Store, settings: Settings) {
             while settings.get().records_max_mib == max_mib && changes.changed().await.is_ok() {}
         };
         let _ = timeout(SIZE_INTERVAL, changed).await;
+    }
+}
+
+/// Has the log files deleted that are older than the settings allow, or that take more space: at the
+/// start, every hour, and when the user changes these settings. Runs until the hub aborts it.
+pub(super) async fn limit_logs(logs: Logs, settings: Settings) {
+    let mut changes = settings.changes();
+    let current = || {
+        let values = settings.get();
+        LogRetention {
+            days: values.log_retention_days,
+            max_mib: values.logs_max_mib,
+        }
+    };
+    loop {
+        let retention = current();
+        logs.set_retention(retention);
+        let changed = async { while current() == retention && changes.changed().await.is_ok() {} };
+        let _ = timeout(INTERVAL, changed).await;
     }
 }
 

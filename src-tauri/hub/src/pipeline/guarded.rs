@@ -12,6 +12,7 @@ use drawbridge_model::{
     trace::TraceContext,
 };
 use drawbridge_sessions::{ClientHandle, ClientRequest};
+use drawbridge_store::logs::within_call;
 
 use super::{PAUSED_REASON, Pipeline, error_outcome, scan_reply};
 use crate::{
@@ -213,7 +214,7 @@ impl Pipeline {
         tokio::select! {
             biased;
             () = self.gate.wait_until_paused() => None,
-            sent = send(permitted) => Some(sent),
+            sent = within_call(permitted.record().id.clone(), send(permitted)) => Some(sent),
         }
     }
 }

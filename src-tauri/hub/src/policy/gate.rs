@@ -653,6 +653,9 @@ impl Gate {
             Err(unanswered) => unanswered.why.to_decision().0,
         };
         metrics.count_decision(call, decision, elapsed_ms(asked_at));
+        let why = answer.as_ref().err().map(|one| one.why.to_string());
+        self.recorder
+            .log_result_decision(call, decision, why.as_deref().unwrap_or_default());
         end_span(span, decision);
         match answer {
             Ok(Verdict::Deny { reason }) => Err(withheld(WithheldReason::Denied(reason))),

@@ -10,6 +10,7 @@ use drawbridge_model::{
     digest,
     event::{Event, Events},
     ids::CallId,
+    log::Level,
     policy::Rule,
     random,
 };
@@ -58,6 +59,77 @@ impl Recorder {
         }
         if call.decision != Decision::Allowed {
             self.metrics.count_end(call, call.outcome, None);
+        }
+    }
+
+    /// Logs how a request was decided, without its arguments. A reason of Drawbridge itself is left
+    /// out if it may quote them.
+    fn log_decision(&self, call: &Call) {
+        let by = match call.decided_by {
+            DecidedBy::Person => "a person".to_owned(),
+            DecidedBy::Rule => match &call.rule {
+                Some(rule) => format!("the rule {rule}"),
+                None => "a rule".to_owned(),
+            },
+            DecidedBy::Default => "the default".to_owned(),
+            DecidedBy::Hub => "Drawbridge".to_owned(),
+        };
+        let reason = match (call.decision, call.decided_by) {
+            (_, DecidedBy::Default) | (Decision::Denied, DecidedBy::Hub) => String::new(),
+            _ if call.reason.is_empty() => String::new(),
+            _ => format!(" ({})", call.reason),
+        };
+        let (level, how) = match (call.decision, call.decided_by) {
+            (Decision::Allowed, DecidedBy::Person) => {
+                (Level::Info, format!("approved by {by}{reason}"))
+            }
+            (Decision::Allowed, _) => (Level::Info, format!("allowed by {by}{reason}")),
+            (Decision::Denied, DecidedBy::Hub) => (Level::Warn, format!("denied by {by}")),
+            (Decision::Denied, _) => (Level::Info, format!("denied by {by}{reason}")),
+            (Decision::TimedOut, _) => (
+                Level::Warn,
+                "missed, because nobody decided it in time".to_owned(),
+            ),
+            (Decision::NoScreen, _) => (
+                Level::Warn,
+                "missed, because no screen was open to show it".to_owned(),
+            ),
+            (Decision::Paused, _) => (
+                Level::Warn,
+                "refused, because all calls are paused".to_owned(),
+            ),
+            (Decision::QueueFull, _) => (
+                Level::Warn,
+                format!("refused, because too many requests wait or were missed{reason}"),
+            ),
+            (Decision::Abandoned, _) => (
+                Level::Info,
+                "abandoned by the client before it was decided".to_owned(),
+            ),
+        };
+        let text = format!("{} was {how}", describe(call));
+        self.logs.add_call_line(&call.id, level, &text);
+    }
+
+    /// Logs what was decided on a result that was held.
+    pub(super) fn log_result_decision(&self, call: &Call, decision: Decision, why: &str) {
+        let (level, how) = match decision {
+            Decision::Allowed => (Level::Info, "released by a person".to_owned()),
+            Decision::Denied => (Level::Info, "withheld by a person".to_owned()),
+            _ => (Level::Warn, format!("withheld: {why}")),
+        };
+        let text = format!("the result of {} was {how}", describe(call));
+        self.logs.add_call_line(&call.id, level, &text);
+    }
+
+    /// Logs that a permitted request got no answer.
+    fn log_missing_answer(&self, call: &Call, outcome: Outcome, error: &str) {
+        if matches!(
+            outcome,
+            Outcome::TimedOut | Outcome::Unknown | Outcome::Unreachable
+        ) {
+            let text = format!("{} got no answer: {error}", describe(call));
+            self.logs.add_call_line(&call.id, Level::Warn, &text);
         }
     }
 
@@ -242,6 +314,7 @@ impl PendingRecord {
             tracing::error!("a new rule is stored, but not in force before a restart: {error}");
         }
         self.recorder.count(&row.call, self.was_asked);
+        self.recorder.log_decision(&row.call);
         self.recorder.publish(&row.call);
         Ok((row, record))
     }
@@ -262,6 +335,7 @@ impl Drop for PendingRecord {
             runtime.spawn(async move {
                 let row = Arc::new(row);
                 if recorder.journal.record_decision(row.clone()).await.is_ok() {
+                    recorder.log_decision(&row.call);
                     recorder.publish(&row.call);
                 }
             });
@@ -322,6 +396,7 @@ impl OpenRecord {
         } else {
             self.recorder.logs.mask_text(&error)
         };
+        self.recorder.log_missing_answer(&row.call, outcome, &error);
         let was_sent = !matches!(outcome, Outcome::NotSent | Outcome::Unreachable);
         let duration_ms = was_sent.then(|| elapsed_ms(self.started));
         let result_hooks = std::mem::take(&mut self.result_hooks);
@@ -368,6 +443,21 @@ fn shorten_result(masked: &str, bytes: usize, limit: usize) -> KeptResult {
         text: text.to_owned(),
         is_cut: text.len() < masked.len() || bytes > MAX_MASKED_RESULT,
         bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
+    }
+}
+
+/// Returns the words for a request in the log: its kind, and whose it is. Only the method says what
+/// a request is that names nothing.
+fn describe(call: &Call) -> String {
+    let method = call.method.name();
+    let name = if call.exposed_name.is_empty() {
+        method.to_owned()
+    } else {
+        format!("{method} '{}'", call.exposed_name)
+    };
+    match call.server.as_str() {
+        "" => format!("{name} of client '{}'", call.client),
+        server => format!("{name} of client '{}' to server '{server}'", call.client),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The log files, which only this user can read. The hub writes one file for each day on which it
-//! logs, or more if a file is full, and keeps the newest [`HUB_FILES_KEPT`]. Each server has up to
-//! two files. Each line is a [`LogLine`] as JSON, so that it can be read back exactly.
+//! logs, or more if a file is full. Each server has up to two files. Each line is a [`LogLine`] as
+//! JSON, so that it can be read back exactly.
 
 use std::{
     collections::HashMap,
@@ -8,17 +8,15 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
-    time::{Duration, UNIX_EPOCH},
+    time::UNIX_EPOCH,
 };
 
 use drawbridge_model::{
     clock,
     ids::{ServerId, Timestamp},
-    log::LogLine,
+    log::{LogKind, LogLine},
 };
 
-/// How many files of the hub are kept.
-const HUB_FILES_KEPT: usize = 7;
 /// The largest file of the hub. Further lines of the day go to another file.
 const MAX_HUB_BYTES: u64 = 10 * 1024 * 1024;
 /// The largest file of a server. A full file is kept as `.1.log` until the next one is full.
@@ -39,6 +37,17 @@ pub(super) struct LogFiles {
     folder: PathBuf,
     hub: Option<HubFile>,
     servers: HashMap<ServerId, OpenFile>,
+    /// `None` until the settings are read. No file is deleted before.
+    retention: Option<LogRetention>,
+}
+
+/// How long log files are kept. The newest file of the hub and of each server is always kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogRetention {
+    /// The days after the last line of a file, or 0 to keep it for ever.
+    pub days: u32,
+    /// The space of all files together in MiB, or 0 for no limit.
+    pub max_mib: u32,
 }
 
 /// The open file of the hub.
@@ -65,7 +74,20 @@ impl LogFiles {
             folder: folder.to_owned(),
             hub: None,
             servers: HashMap::new(),
+            retention: None,
         })
+    }
+
+    /// Deletes files as `retention` demands, now and whenever a new file begins.
+    pub(super) fn set_retention(&mut self, retention: LogRetention) {
+        self.retention = Some(retention);
+        self.remove_old();
+    }
+
+    fn remove_old(&self) {
+        if let Some(retention) = self.retention {
+            remove_old(&self.folder, retention);
+        }
     }
 
     /// Appends a line to the file of its source.
@@ -95,7 +117,7 @@ impl LogFiles {
         if !fits {
             let file = self.open_hub_file(&day, text)?;
             self.hub = Some(HubFile { day, file });
-            remove_oldest(&self.folder);
+            self.remove_old();
         }
         match &mut self.hub {
             Some(hub) => hub.file.append(text),
@@ -138,6 +160,7 @@ impl LogFiles {
             if !file.has_room(text, MAX_SERVER_BYTES) {
                 fs::rename(&path, server_file(&self.folder, server, OLD_EXTENSION))?;
                 file = OpenFile::open(&path)?;
+                self.remove_old();
             }
             self.servers.insert(server.clone(), file);
         }
@@ -207,8 +230,24 @@ pub(super) fn list_servers(folder: &Path) -> Vec<ServerId> {
 
 /// Reads the lines in the last `max_bytes` of a server's files.
 pub(super) fn read_server_lines(folder: &Path, server: &ServerId, max_bytes: u64) -> Tail {
-    let files = [EXTENSION, OLD_EXTENSION].map(|end| server_file(folder, server, end));
-    read_tail(&files, max_bytes)
+    read_tail(&list_server_files(folder, server), max_bytes)
+}
+
+/// Returns the files that a server may have, the newest first.
+pub(super) fn list_server_files(folder: &Path, server: &ServerId) -> [PathBuf; 2] {
+    [EXTENSION, OLD_EXTENSION].map(|end| server_file(folder, server, end))
+}
+
+/// Reads a line of a file. Returns `None` if the line was cut, or if it has another format.
+pub(super) fn parse_line(text: &[u8]) -> Option<LogLine> {
+    let mut line: LogLine = serde_json::from_slice(text).ok()?;
+    // Earlier versions wrote no kind. Only servers have lines in these areas.
+    if line.kind == LogKind::Hub {
+        let kinds = [LogKind::Message, LogKind::Stderr, LogKind::Stdout];
+        let of_server = kinds.into_iter().find(|kind| kind.as_str() == line.area);
+        line.kind = of_server.unwrap_or_default();
+    }
+    Some(line)
 }
 
 /// Deletes the files of servers that no longer have a spec, if nothing was written to them lately.
@@ -241,7 +280,7 @@ fn read_tail(newest_first: &[PathBuf], max_bytes: u64) -> Tail {
         .iter()
         .rev()
         .flat_map(|text| text.split(|c| *c == b'\n'))
-        .filter_map(|line| serde_json::from_slice(line).ok())
+        .filter_map(parse_line)
         .collect();
     Tail { lines, is_cut }
 }
@@ -264,7 +303,7 @@ fn modified_at(file: &Path) -> Option<Timestamp> {
 
 /// Returns the files of the hub, ordered by the days in their names: `drawbridge.<day>.<part>.log`
 /// comes before `drawbridge.<day>.log`, which is newer.
-fn list_hub_files(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn list_hub_files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
     };
@@ -281,19 +320,44 @@ fn list_hub_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Removes the surplus files that were modified least recently. Sorts by modification time, not by
-/// name: if the clock was ahead for a while, some names have dates in the future. A file that was
-/// modified more than a day in the future counts as the oldest.
-fn remove_oldest(folder: &Path) {
-    let mut files = list_hub_files(folder);
-    let tomorrow = UNIX_EPOCH + Duration::from_millis((clock::now().0 + DAY_MS).unsigned_abs());
-    files.sort_by_cached_key(|file| {
-        let modified = fs::metadata(file).and_then(|metadata| metadata.modified());
-        modified.ok().filter(|at| *at < tomorrow)
-    });
-    let surplus = files.len().saturating_sub(HUB_FILES_KEPT);
-    for file in &files[..surplus] {
-        let _ = fs::remove_file(file);
+/// Deletes the files that are older than `retention` allows, and then the oldest ones until the
+/// rest takes at most as much space as it allows. Goes by modification time, not by name: if the
+/// clock was ahead for a while, some names have dates in the future. A file that was modified more
+/// than a day in the future counts as the oldest, but not as too old.
+fn remove_old(folder: &Path, retention: LogRetention) {
+    let now = clock::now().0;
+    let is_plausible = |at: &Timestamp| at.0 < now + DAY_MS;
+    let newest_plausible = |file: &PathBuf| modified_at(file).filter(is_plausible);
+    let mut old = list_hub_files(folder);
+    old.sort_by_cached_key(newest_plausible);
+    let mut kept: Vec<PathBuf> = old.pop().into_iter().collect();
+    for server in list_servers(folder) {
+        let [current, older] = list_server_files(folder, &server);
+        kept.push(current);
+        old.push(older);
+    }
+    if retention.days > 0 {
+        let oldest = now - i64::from(retention.days) * DAY_MS;
+        old.retain(|file| {
+            let is_too_old = newest_plausible(file).is_some_and(|at| at.0 < oldest);
+            if is_too_old {
+                let _ = fs::remove_file(file);
+            }
+            !is_too_old
+        });
+    }
+    if retention.max_mib == 0 {
+        return;
+    }
+    let size = |file: &PathBuf| fs::metadata(file).map_or(0, |metadata| metadata.len());
+    let mut bytes: u64 = kept.iter().chain(&old).map(size).sum();
+    old.sort_by_cached_key(newest_plausible);
+    for file in old {
+        if bytes <= u64::from(retention.max_mib) << 20 {
+            return;
+        }
+        bytes -= size(&file);
+        let _ = fs::remove_file(&file);
     }
 }
 

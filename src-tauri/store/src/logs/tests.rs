@@ -252,7 +252,10 @@ fn a_server_that_writes_much_pushes_out_its_own_lines_only() {
     logs.add_hub_line(Level::Info, "hub", "mine");
     let long = "x".repeat(MAX_CHARS);
     for _ in 0..10_000 {
-        logs.add(Level::Info, Some(&server("loud")), "stderr", &long);
+        logs.add(&NewLine {
+            server: Some(&server("loud")),
+            ..NewLine::of_hub(Level::Info, "hub", &long)
+        });
     }
     assert_eq!(texts(&list(&logs, &lines_of("quiet"))), ["here"]);
     assert!(
@@ -301,16 +304,12 @@ async fn lines_that_are_only_in_the_files_are_found() {
 fn a_server_has_at_most_two_files_of_bounded_size() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut log_files = files::LogFiles::new(folder.path()).expect("files");
-    let line = |seq| LogLine {
-        seq,
-        at: Timestamp(1_790_000_000_000),
-        level: Level::Info,
-        server: Some(server("loud")),
-        area: "stderr".into(),
-        text: "x".repeat(MAX_CHARS),
-    };
     for seq in 0..3_000 {
-        log_files.append(&line(seq)).expect("written");
+        let line = LogLine {
+            server: Some(server("loud")),
+            ..line(seq, 0, &"x".repeat(MAX_CHARS))
+        };
+        log_files.append(&line).expect("written");
     }
     let sizes: Vec<_> = std::fs::read_dir(folder.path().join("servers"))
         .expect("the folder")
@@ -331,24 +330,110 @@ fn a_server_has_at_most_two_files_of_bounded_size() {
     assert_eq!(newest[0].seq, 2_999);
 }
 
-#[test]
-fn seven_files_of_the_hub_are_kept() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut log_files = files::LogFiles::new(folder.path()).expect("files");
+/// Writes a file of the hub for each day, and the file of a server with one older file. Sets when
+/// each was modified: as many days ago as it is listed here.
+fn write_old_files(folder: &Path) -> files::LogFiles {
+    let mut log_files = files::LogFiles::new(folder).expect("files");
     for day in 0..10 {
-        let line = LogLine {
-            seq: day,
-            at: Timestamp(1_790_000_000_000 + i64::from(day) * 86_400_000),
-            level: Level::Info,
-            server: None,
-            area: "hub".into(),
-            text: format!("day {day}"),
-        };
+        let line = line(day, i64::from(day), &format!("day {day}"));
         log_files.append(&line).expect("written");
     }
+    let server_file = |name: &str| folder.join("servers").join(name);
+    std::fs::write(server_file("one.log"), "x").expect("written");
+    std::fs::write(server_file("one.1.log"), "x").expect("written");
+    let days = (0..10).map(|day| (folder.join(hub_file(day)), 9 - day));
+    let servers = [("one.log", 20), ("one.1.log", 20)].map(|(name, age)| (server_file(name), age));
+    for (file, age) in days.chain(servers) {
+        set_age(&file, age);
+    }
+    log_files
+}
+
+/// The name of the hub's file of a day after the first one.
+fn hub_file(day: i64) -> String {
+    let at = jiff::Timestamp::from_millisecond(FIRST_DAY_MS + day * 86_400_000).expect("a day");
+    format!("drawbridge.{}.log", at.strftime("%Y-%m-%d"))
+}
+
+fn set_age(file: &Path, days: i64) {
+    let at = clock::now().0 - days * 86_400_000 - 60_000;
+    let at = std::time::UNIX_EPOCH + Duration::from_millis(at.unsigned_abs());
+    let file = std::fs::File::options().append(true).open(file);
+    file.expect("the file").set_modified(at).expect("a time");
+}
+
+const FIRST_DAY_MS: i64 = 1_790_000_000_000;
+
+/// Returns a line of the hub.
+fn line(seq: u32, day: i64, text: &str) -> LogLine {
+    LogLine {
+        seq,
+        at: Timestamp(FIRST_DAY_MS + day * 86_400_000),
+        level: Level::Info,
+        server: None,
+        kind: LogKind::Hub,
+        area: "hub".into(),
+        call: None,
+        text: text.into(),
+    }
+}
+
+#[test]
+fn files_are_kept_as_many_days_as_the_retention_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut log_files = write_old_files(folder.path());
+    log_files.set_retention(LogRetention {
+        days: 7,
+        max_mib: 0,
+    });
     let lines = read_folder(folder.path(), &all());
     assert_eq!(lines.first().map(|line| line.seq), Some(3));
     assert_eq!(lines.len(), 7);
+    let servers = folder.path().join("servers");
+    assert!(servers.join("one.log").exists(), "the newest file is kept");
+    assert!(!servers.join("one.1.log").exists());
+}
+
+#[test]
+fn nothing_is_deleted_before_the_retention_is_known_or_if_it_has_no_limit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut log_files = write_old_files(folder.path());
+    log_files.append(&line(10, 10, "day 10")).expect("written");
+    assert_eq!(read_folder(folder.path(), &all()).len(), 11);
+    log_files.set_retention(LogRetention {
+        days: 0,
+        max_mib: 0,
+    });
+    assert_eq!(read_folder(folder.path(), &all()).len(), 11);
+}
+
+#[test]
+fn the_oldest_files_are_deleted_if_all_take_too_much_space() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut log_files = write_old_files(folder.path());
+    log_files.set_retention(LogRetention {
+        days: 0,
+        max_mib: 1,
+    });
+    let text = "x".repeat(MAX_CHARS);
+    for seq in 10..200 {
+        log_files.append(&line(seq, 9, &text)).expect("written");
+    }
+    assert_eq!(
+        read_folder(folder.path(), &all()).len(),
+        200,
+        "1 MiB is enough"
+    );
+    for seq in 200..400 {
+        log_files.append(&line(seq, 9, &text)).expect("written");
+    }
+    log_files.append(&line(400, 10, "day 10")).expect("written");
+    let lines = read_folder(folder.path(), &all());
+    assert_eq!(
+        texts(&lines),
+        ["day 10"],
+        "a new file begins with room for it"
+    );
 }
 
 #[test]
@@ -356,19 +441,247 @@ fn a_clock_that_was_ahead_does_not_delete_the_log_of_today() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut log_files = files::LogFiles::new(folder.path()).expect("files");
     for (seq, day) in (0..).zip([0, 30, 31, 32, 33, 34, 35, 36, 1]) {
-        let line = LogLine {
-            seq,
-            at: Timestamp(1_790_000_000_000 + day * 86_400_000),
-            level: Level::Info,
-            server: None,
-            area: "hub".into(),
-            text: format!("day {day}"),
-        };
+        let line = line(seq, day, &format!("day {day}"));
         log_files.append(&line).expect("written");
+        if day >= 30 {
+            set_age(&folder.path().join(hub_file(day)), -day);
+        }
     }
+    log_files.set_retention(LogRetention {
+        days: 7,
+        max_mib: 1,
+    });
     let lines = read_folder(folder.path(), &all());
-    assert!(lines.iter().any(|line| line.text == "day 1"), "{lines:?}");
-    assert_eq!(lines.len(), 7);
+    assert_eq!(lines.last().map(|line| line.text.as_str()), Some("day 1"));
+    assert_eq!(lines.len(), 9);
+}
+
+/// Opens a log after a hub wrote so many lines of itself and of a server that most of them are in
+/// the files only.
+async fn logs_with_a_past() -> (Logs, tempfile::TempDir, Vec<String>) {
+    let (logs, folder) = logs();
+    let mut written = Vec::new();
+    for n in 0..20_000 {
+        let text = format!("line {n} {}", "x".repeat(n % 200));
+        if n % 3 == 0 {
+            logs.add(&NewLine {
+                server: Some(&server("one")),
+                call: Some(CallId::new(format!("call-{}", n / 6_000))),
+                ..NewLine::of_hub(Level::Info, "session", &text)
+            });
+        } else {
+            logs.add_hub_line(Level::Info, "hub", &text);
+        }
+        written.push(text);
+        if n % 5_000 == 0 {
+            // Only so many lines may wait for the disk.
+            wait_for_writer(folder.path(), n).await;
+        }
+    }
+    logs.close().await;
+    let logs = Logs::open(folder.path(), Events::new()).expect("logs");
+    (logs, folder, written)
+}
+
+/// Waits until the line with this text is in the files.
+async fn wait_for_writer(folder: &Path, n: usize) {
+    let filter = LogFilter {
+        text: Some(format!("line {n} ")),
+        limit: 1,
+        ..LogFilter::default()
+    };
+    while read_folder(folder, &filter).is_empty() {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Reads all pages, and returns the texts, oldest first.
+async fn read_all_pages(logs: &Logs, filter: &LogFilter) -> Vec<String> {
+    let mut filter = filter.clone();
+    let mut newest_first = Vec::new();
+    loop {
+        let page = logs.read_page(filter.clone()).await;
+        assert!(page.lines.len() <= filter.limit);
+        newest_first.extend(page.lines.into_iter().rev().map(|line| line.text));
+        let Some(older) = page.older else { break };
+        assert!(filter.before.is_none_or(|before| older < before), "no end");
+        filter.before = Some(older);
+    }
+    newest_first.reverse();
+    newest_first
+}
+
+#[tokio::test]
+async fn older_pages_have_every_line_of_an_earlier_run_once() {
+    let (logs, _folder, written) = logs_with_a_past().await;
+    assert!(
+        list(
+            &logs,
+            &LogFilter {
+                limit: 50_000,
+                ..all()
+            }
+        )
+        .len()
+            < written.len() / 2
+    );
+    let pages = read_all_pages(
+        &logs,
+        &LogFilter {
+            limit: 700,
+            ..all()
+        },
+    )
+    .await;
+    assert!(
+        pages == written,
+        "{} of {} lines",
+        pages.len(),
+        written.len()
+    );
+    let of_server = read_all_pages(&logs, &lines_of("one")).await;
+    assert_eq!(of_server.len(), written.len().div_ceil(3));
+    let of_hub = LogFilter {
+        hub_only: true,
+        ..all()
+    };
+    assert_eq!(
+        read_all_pages(&logs, &of_hub).await.len(),
+        written.len() - of_server.len()
+    );
+}
+
+#[tokio::test]
+async fn the_lines_of_a_call_and_old_texts_are_found_in_the_files() {
+    let (logs, _folder, _) = logs_with_a_past().await;
+    let of_call = LogFilter {
+        call: Some(CallId::new("call-1".to_owned())),
+        limit: 5_000,
+        ..LogFilter::default()
+    };
+    let found = logs.read(of_call).await;
+    assert_eq!(found.len(), 2_000);
+    assert!(found.iter().all(|line| line.text.starts_with("line ")));
+    let text = LogFilter {
+        text: Some("LINE 123 ".into()),
+        ..all()
+    };
+    assert_eq!(read_all_pages(&logs, &text).await.len(), 1);
+}
+
+#[test]
+fn a_request_searches_a_bounded_part_of_the_files_and_says_where_it_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut log_files = files::LogFiles::new(folder.path()).expect("files");
+    for seq in 0..2_000 {
+        let text = if seq == 0 { "needle" } else { "hay" };
+        log_files.append(&line(seq, 0, text)).expect("written");
+    }
+    let mut filter = LogFilter {
+        text: Some("needle".into()),
+        ..all()
+    };
+    let first = history::scan(folder.path(), &filter, 0);
+    assert!(first.newest_first.is_empty());
+    let mut requests = 1;
+    let mut older = first.older;
+    while older.is_some() {
+        filter.before = older;
+        let scan = history::scan(folder.path(), &filter, 0);
+        (older, requests) = (scan.older, requests + 1);
+        if older.is_none() {
+            assert_eq!(texts(&scan.newest_first), ["needle"]);
+        }
+    }
+    assert!((2..2_000).contains(&requests), "{requests} requests");
+}
+
+#[test]
+fn a_line_of_an_earlier_version_gets_its_kind_from_its_area() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("servers")).expect("a folder");
+    let lines: String = (1..)
+        .zip(["stderr", "stdout", "message", "session"])
+        .map(|(seq, area)| {
+            format!(
+                r#"{{"seq":{seq},"at":1,"level":"info","server":"one","area":"{area}","text":""}}"#
+            ) + "\n"
+        })
+        .collect();
+    std::fs::write(folder.path().join("servers/one.log"), lines).expect("written");
+    let kinds: Vec<_> = read_folder(folder.path(), &all())
+        .iter()
+        .map(|line| line.kind)
+        .collect();
+    let expected = [
+        LogKind::Stderr,
+        LogKind::Stdout,
+        LogKind::Message,
+        LogKind::Hub,
+    ];
+    assert_eq!(kinds, expected);
+}
+
+#[test]
+fn kinds_can_be_selected_and_excluded() {
+    let (logs, _folder) = logs();
+    let one = server("one");
+    for kind in [LogKind::Stderr, LogKind::Stdout, LogKind::Message] {
+        logs.add_server_output(&one, kind, Level::Info, None, kind.as_str());
+    }
+    logs.add_server_line(&one, Level::Info, "session", "hub");
+    let only = LogFilter {
+        kind: Some(LogKind::Stderr),
+        ..all()
+    };
+    assert_eq!(texts(&list(&logs, &only)), ["stderr"]);
+    let without = LogFilter {
+        except: Some(LogKind::Stdout),
+        ..lines_of("one")
+    };
+    assert_eq!(texts(&list(&logs, &without)), ["stderr", "message", "hub"]);
+}
+
+#[tokio::test]
+async fn a_line_that_is_logged_within_a_call_belongs_to_it() {
+    let (logs, _folder) = logs();
+    let call = CallId::new("call-1".to_owned());
+    within_call(call.clone(), async {
+        logs.add_hub_line(Level::Info, "hub", "within");
+    })
+    .await;
+    logs.add_hub_line(Level::Info, "hub", "after");
+    let filter = LogFilter {
+        call: Some(call),
+        ..all()
+    };
+    assert_eq!(texts(&list(&logs, &filter)), ["within"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropped_lines_are_told_without_another_line() {
+    let (logs, _folder) = logs();
+    let mut events = logs.events.subscribe();
+    let reporting = tokio::spawn(logs.clone().report_drops());
+    let call = CallId::new("call-1".to_owned());
+    for _ in 0..MAX_LINES_PER_SECOND + 7 {
+        logs.add_server_line(&server("loud"), Level::Info, "hub", "line");
+    }
+    for _ in 0..MAX_LINES_PER_SECOND + 8 {
+        logs.add_call_line(&call, Level::Info, "decided");
+    }
+    let mut told = Vec::new();
+    while told.len() < 2 {
+        if let Event::LogAdded { line } = events.recv().await.expect("an event")
+            && line.text.starts_with("dropped")
+        {
+            told.push((line.server, line.text));
+        }
+    }
+    reporting.abort();
+    let why = "because there were too many lines or bytes per second";
+    assert!(told.contains(&(Some(server("loud")), format!("dropped 7 lines {why}"))));
+    assert!(told.contains(&(None, format!("dropped 8 lines about calls {why}"))));
 }
 
 #[cfg(unix)]

@@ -9,7 +9,7 @@ use std::{
 
 use drawbridge_model::{ids::ServerId, log::LogLine};
 
-use super::files::LogFiles;
+use super::files::{LogFiles, LogRetention};
 
 /// How many lines may wait for the disk. Further lines are only in memory.
 const MAX_WAITING: usize = 16_384;
@@ -24,6 +24,7 @@ pub(super) struct LogWriter {
 enum Message {
     Line(LogLine),
     RemoveServer(ServerId),
+    SetRetention(LogRetention),
 }
 
 impl LogWriter {
@@ -48,6 +49,12 @@ impl LogWriter {
         let _ = self.messages.try_send(Message::RemoveServer(server));
     }
 
+    /// Deletes files that are too old or take too much space, now and later. Does nothing if too
+    /// many messages wait.
+    pub(super) fn set_retention(&self, retention: LogRetention) {
+        let _ = self.messages.try_send(Message::SetRetention(retention));
+    }
+
     /// Blocks until all lines are written.
     pub(super) fn finish(self) {
         drop(self.messages);
@@ -62,6 +69,7 @@ fn run(mut files: LogFiles, waiting: &Receiver<Message>) {
             // the disk.
             Message::Line(line) => drop(files.append(&line)),
             Message::RemoveServer(server) => files.remove_server(&server),
+            Message::SetRetention(retention) => files.set_retention(retention),
         }
     }
 }

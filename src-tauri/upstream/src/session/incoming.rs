@@ -13,7 +13,7 @@ use drawbridge_jsonrpc::{
     server_message::Incoming,
 };
 use drawbridge_model::{
-    log::Level,
+    log::{Level, LogKind},
     protocol::{input::InputRequest, meta},
 };
 use drawbridge_sessions::ClientHandle;
@@ -221,7 +221,17 @@ impl ServerSession {
                 .session_events
                 .list_changes
                 .insert(self.server.id.clone()),
-            ("notifications/progress", Some(params)) => self.in_flight.forward_progress(params),
+            ("notifications/progress", Some(params)) => {
+                if let Some((call, text)) = self.in_flight.forward_progress(params) {
+                    self.connector.logs().add_server_output(
+                        &self.server.id,
+                        LogKind::Message,
+                        Level::Debug,
+                        Some(call),
+                        &text,
+                    );
+                }
+            }
             (
                 "notifications/resources/updated"
                 | "notifications/tasks/status"
@@ -239,10 +249,11 @@ impl ServerSession {
             }
             ("notifications/message", params) => {
                 let text = params.map_or("", RawValue::get);
-                self.connector.logs().add_server_line(
+                self.connector.logs().add_server_output(
                     &self.server.id,
+                    LogKind::Message,
                     Level::Info,
-                    "message",
+                    self.in_flight.call(during),
                     text,
                 );
                 if let Some(recipient) = self.in_flight.recipient(during) {

@@ -15,7 +15,10 @@ use drawbridge_jsonrpc::{
     json::Json,
     server_message::{self, MalformedAnswer, ServerMessage},
 };
-use drawbridge_model::{ids::ServerId, log::Level};
+use drawbridge_model::{
+    ids::ServerId,
+    log::{Level, LogKind},
+};
 use drawbridge_store::logs::Logs;
 use serde_json::value::RawValue;
 use tokio::{
@@ -197,7 +200,7 @@ impl Inbound {
             self.logs.add_server_line(
                 &self.server,
                 Level::Debug,
-                "stdout",
+                "transport",
                 "Dropped an answer to a request that is unknown or was cancelled",
             );
         }
@@ -211,7 +214,7 @@ impl Inbound {
                     self.logs.add_server_line(
                         &self.server,
                         Level::Info,
-                        "stdout",
+                        "transport",
                         &format!("Dropped an answer: {rule}"),
                     );
                 }
@@ -229,10 +232,11 @@ impl Inbound {
 
     fn log_non_jsonrpc_line(&self, line: &[u8]) {
         self.non_jsonrpc_lines.fetch_add(1, Ordering::Relaxed);
-        self.logs.add_server_line(
+        self.logs.add_server_output(
             &self.server,
+            LogKind::Stdout,
             Level::Info,
-            "stdout",
+            None,
             &String::from_utf8_lossy(line),
         );
     }

@@ -8,7 +8,10 @@ use std::{
 };
 
 use drawbridge_model::{
-    display_url::DisplayUrl, ids::ServerId, log::Level, sandbox::EnforcedSandbox,
+    display_url::DisplayUrl,
+    ids::ServerId,
+    log::{Level, LogKind},
+    sandbox::EnforcedSandbox,
 };
 use drawbridge_store::logs::Logs;
 use tokio::{
@@ -97,8 +100,18 @@ impl LocalHttpServer {
                 stderr,
             },
         ) = Process::spawn(launch, guard).await?;
-        process::spawn_on_log_thread(log_output(stdout, "stdout", server.clone(), logs.clone()));
-        process::spawn_on_log_thread(log_output(stderr, "stderr", server.clone(), logs.clone()));
+        process::spawn_on_log_thread(log_output(
+            stdout,
+            LogKind::Stdout,
+            server.clone(),
+            logs.clone(),
+        ));
+        process::spawn_on_log_thread(log_output(
+            stderr,
+            LogKind::Stderr,
+            server.clone(),
+            logs.clone(),
+        ));
         let started = Self {
             process: Arc::new(process),
             _address: address,
@@ -226,12 +239,7 @@ async fn wait_until_listening(url: &str, time_limit: Duration) -> bool {
     timeout(time_limit, connected).await.is_ok()
 }
 
-async fn log_output(
-    from: impl AsyncRead + Unpin,
-    area: &'static str,
-    server: ServerId,
-    logs: Logs,
-) {
+async fn log_output(from: impl AsyncRead + Unpin, kind: LogKind, server: ServerId, logs: Logs) {
     let mut reader = BufReader::new(from);
     let mut rate_limit = RateLimit::for_log_lines();
     while let Ok(Some(Line::Whole(line) | Line::TooLong(line))) =
@@ -240,7 +248,7 @@ async fn log_output(
         rate_limit.spend(line.len()).await;
         let text = String::from_utf8_lossy(&line);
         if !text.trim().is_empty() {
-            logs.add_server_line(&server, Level::Info, area, &text);
+            logs.add_server_output(&server, kind, Level::Info, None, &text);
         }
     }
 }

@@ -8,7 +8,11 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_model::{ids::ServerId, log::Level, sandbox::EnforcedSandbox};
+use drawbridge_model::{
+    ids::ServerId,
+    log::{Level, LogKind},
+    sandbox::EnforcedSandbox,
+};
 use drawbridge_store::logs::Logs;
 use tokio::{
     io::BufReader,
@@ -202,10 +206,11 @@ async fn drain_stderr(stderr: ChildStderr, shared: Arc<Shared>) {
         rate_limit.spend(line.len()).await;
         let text = String::from_utf8_lossy(&line);
         if !text.trim().is_empty() {
-            shared.inbound.logs.add_server_line(
+            shared.inbound.logs.add_server_output(
                 &shared.inbound.server,
+                LogKind::Stderr,
                 Level::Info,
-                "stderr",
+                None,
                 &text,
             );
             text.trim().clone_into(&mut shared.last_stderr_line());

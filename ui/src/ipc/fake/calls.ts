@@ -10,6 +10,7 @@ import type {
   StatsPeriod,
 } from "../bindings";
 import type { FakeHub } from ".";
+import { describeDecision } from "./logs";
 
 const MINUTE_MS = 60_000;
 /** The most groups with a series. */
@@ -30,6 +31,7 @@ export function startCall(hub: FakeHub, part: Partial<RunningCallView> & { call:
   hub.running = [...hub.running, running];
   hub.calls = [running.call, ...hub.calls];
   hub.emit({ kind: "call_changed", call: running.call });
+  hub.log({ area: "call", call: running.call.id, ...describeDecision(running.call) });
 }
 
 /** Lets the running calls run for another second, and reports their progress. */

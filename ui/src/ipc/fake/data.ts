@@ -703,6 +703,7 @@ export function logs(): LogLine[] {
     at: Date.now() - (rows.length - index) * 9000,
     level,
     server,
+    kind: area === "stderr" || area === "stdout" ? area : "hub",
     area,
     text,
   }));

@@ -59,6 +59,7 @@ import { FakeFolders } from "./folders";
 import { FakeSecrets } from "./secrets";
 import * as data from "./data";
 import { listInstructionsVersions, listVersions } from "./definitions";
+import { describeDecision, listLogs } from "./logs";
 import { addMemory, editMemory, listMemory, listMemoryCategories, memoryEntries } from "./memory";
 import { FakeDesktop } from "./desktop";
 import { diagnosticsBundle, doctorReport } from "./doctor";
@@ -147,6 +148,8 @@ export class FakeHub implements Ipc {
     keep_results: false,
     kept_result_kib: 64,
     kept_results_days: 7,
+    log_retention_days: 7,
+    logs_max_mib: 100,
     port: 8765,
     allowed_hosts: [],
     started_with_hosts: [],
@@ -263,6 +266,7 @@ export class FakeHub implements Ipc {
       at: Date.now(),
       level: "info",
       server: null,
+      kind: "hub",
       area: "hub",
       text: "",
       ...part,
@@ -593,18 +597,7 @@ export class FakeHub implements Ipc {
         },
       ],
     }),
-    "logs.list": ({ server, level, text, since, limit }) => {
-      const levels = ["trace", "debug", "info", "warn", "error"];
-      return this.logs
-        .filter(
-          (l) =>
-            (server === null || l.server === server) &&
-            (since === null || l.at >= since) &&
-            (level === null || levels.indexOf(l.level) >= levels.indexOf(level)),
-        )
-        .filter((l) => text === null || l.text.toLowerCase().includes(text.toLowerCase()))
-        .slice(-(limit ?? 500));
-    },
+    "logs.list": (params) => listLogs(this.logs, params),
     "memory.list": (filter) => listMemory(this.memory, filter),
     "memory.categories": () => listMemoryCategories(this.memory),
     "memory.show": ({ id }) => this.findMemory(id),
@@ -952,6 +945,8 @@ export class FakeHub implements Ipc {
       keep_results,
       kept_result_kib,
       kept_results_days,
+      log_retention_days,
+      logs_max_mib,
       otlp_endpoint,
       otlp_headers,
       otlp_content,
@@ -999,6 +994,12 @@ export class FakeHub implements Ipc {
       this.settings.keep_results = keep_results ?? this.settings.keep_results;
       this.settings.kept_result_kib = kept_result_kib ?? this.settings.kept_result_kib;
       this.settings.kept_results_days = kept_results_days ?? this.settings.kept_results_days;
+      if (log_retention_days !== null && log_retention_days > 3650)
+        throw new IpcError("invalid", "Log files are kept for 1 to 3,650 days, or 0 for ever.");
+      this.settings.log_retention_days = log_retention_days ?? this.settings.log_retention_days;
+      if (logs_max_mib && (logs_max_mib < 10 || logs_max_mib > 1_000_000))
+        throw new IpcError("invalid", "The limit is 10 to 1,000,000 MiB, or 0 for none.");
+      this.settings.logs_max_mib = logs_max_mib ?? this.settings.logs_max_mib;
       if (port !== null) {
         this.settings.port = port;
         this.settings.url = `http://127.0.0.1:${port}/mcp`;
@@ -1316,6 +1317,7 @@ export class FakeHub implements Ipc {
     // A person is present, so the counts of missed calls start again.
     if (call.decided_by === "person")
       for (const client of this.missedStreaks.keys()) this.unmute(client);
+    this.log({ area: "call", call: call.id, ...describeDecision(call) });
     return call;
   }
 

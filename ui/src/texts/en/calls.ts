@@ -8,6 +8,12 @@ export const calls = {
   emptyTitle: "No calls yet.",
   emptyHint: "Ask one of your clients to use a tool. Each call appears here once it is decided.",
 
+  log: {
+    title: "Log",
+    loading: "Searching the log…",
+    empty: "No line of the log belongs to this call.",
+    open: "Open in Logs",
+  },
   tabs: { label: "Views of calls", list: "List", charts: "Charts" },
 
   running: {

@@ -91,6 +91,20 @@ export const settings = {
     days: "Days for which results are kept",
     daysUnit: "days",
   },
+  logRetention: {
+    label: "Log files",
+    hint: "How long Drawbridge keeps log files after their last line. The newest file of Drawbridge and of each server is always kept.",
+    unit: "days",
+    unlimited: "Forever",
+    limited: "For",
+  },
+  logLimit: {
+    label: "Size of the log files",
+    hint: "How much of the disk all log files together may take. Drawbridge deletes the oldest ones beyond that, whatever their age.",
+    unit: "MiB",
+    unlimited: "No limit",
+    limited: "At most",
+  },
   lowSpace: "The disk is almost full:",
   clientMetadata: {
     label: "OAuth client metadata document",

@@ -250,24 +250,13 @@ pub(super) async fn bundle_hub(hub: &Hub) -> Result<DiagnosticsBundle, ApiError>
 }
 
 async fn read_log(hub: &Hub, server: Option<ServerId>) -> Vec<LogLine> {
-    let is_hub = server.is_none();
     let filter = LogFilter {
+        hub_only: server.is_none(),
         server,
-        // The filter cannot exclude the lines of servers. They are removed below, so more lines are
-        // read than are wanted.
-        limit: if is_hub {
-            5 * MAX_LOG_LINES
-        } else {
-            MAX_LOG_LINES
-        },
+        limit: MAX_LOG_LINES,
         ..LogFilter::default()
     };
-    let mut lines = hub.logs.read(filter).await;
-    if is_hub {
-        lines.retain(|line| line.server.is_none());
-        lines.drain(..lines.len().saturating_sub(MAX_LOG_LINES));
-    }
-    lines
+    hub.logs.read(filter).await
 }
 
 /// Returns the secrets to which something refers, and the key of the sampling provider, as far as

@@ -2,7 +2,7 @@
 
 use drawbridge_model::{
     ids::Timestamp,
-    log::{Level, LogLine},
+    log::{LogKind, LogLine},
     spec::RegisteredServer,
 };
 use drawbridge_store::logs::LogFilter;
@@ -51,10 +51,9 @@ pub(super) async fn explain(
 ) -> ApiError {
     let filter = LogFilter {
         server: Some(server.id.clone()),
-        level: Some(Level::Trace),
-        text: None,
         since: Some(started_at),
         limit: READ_LINES,
+        ..LogFilter::default()
     };
     let lines: Vec<String> = hub
         .logs
@@ -74,7 +73,7 @@ pub(super) async fn explain(
 
 /// Returns whether the server itself has printed the line.
 fn is_output(line: &LogLine) -> bool {
-    matches!(line.area.as_str(), "stderr" | "stdout")
+    matches!(line.kind, LogKind::Stderr | LogKind::Stdout)
 }
 
 fn format_message(message: &str, lines: &[String]) -> String {
