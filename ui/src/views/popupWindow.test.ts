@@ -15,6 +15,14 @@ function mockHeight(height: number): void {
   );
 }
 
+/** Puts the pointer over the window, or elsewhere. The page gets no event when it leaves. */
+async function movePointer(isOver: boolean): Promise<void> {
+  vi.spyOn(document.documentElement, "matches").mockImplementation(
+    (selector) => selector === ":hover" && isOver,
+  );
+  if (isOver) await fireEvent.mouseMove(document.body);
+}
+
 function mockVisibility(state: DocumentVisibilityState): void {
   vi.spyOn(document, "visibilityState", "get").mockReturnValue(state);
 }
@@ -61,22 +69,37 @@ describe("the window of the popup", () => {
   it("does not change while the pointer is over it, and does when the pointer leaves", async () => {
     mockHeight(412);
     const { hub, desktop } = await openOnDesktop((hub) => hub.addApproval());
-    await fireEvent.mouseEnter(document.documentElement);
+    await movePointer(true);
     hub.addApproval({ tool: "another" });
-    await advanceTime(1);
+    await advanceTime(5000);
     expect(screen.getByTestId("popup-position").textContent).toBe("1 of 2");
     expect(desktop.fitPopup).not.toHaveBeenCalled();
-    await fireEvent.mouseLeave(document.documentElement);
+    await movePointer(false);
+    await advanceTime(250);
     expect(desktop.fitPopup).toHaveBeenCalledExactlyOnceWith(412);
   });
 
   it("forgets the pointer when it is hidden", async () => {
     mockHeight(412);
     const { hub, desktop } = await openOnDesktop((hub) => hub.addApproval());
-    await fireEvent.mouseEnter(document.documentElement);
+    await movePointer(true);
     mockVisibility("hidden");
     await fireEvent(document, new Event("visibilitychange"));
     mockVisibility("visible");
+    hub.addApproval({ tool: "another" });
+    await advanceTime(1);
+    expect(desktop.fitPopup).toHaveBeenCalledExactlyOnceWith(412);
+    await movePointer(true);
+    hub.addApproval({ tool: "a third" });
+    await advanceTime(1);
+    expect(desktop.fitPopup).toHaveBeenCalledOnce();
+  });
+
+  it("may change under the pointer while it is hidden", async () => {
+    mockHeight(412);
+    const { hub, desktop } = await openOnDesktop((hub) => hub.addApproval());
+    await movePointer(true);
+    mockVisibility("hidden");
     hub.addApproval({ tool: "another" });
     await advanceTime(1);
     expect(desktop.fitPopup).toHaveBeenLastCalledWith(412);
@@ -96,7 +119,7 @@ describe("the window of the popup", () => {
       hub.addApproval({ id: "first", tool: "one", remaining_ms: 2000 });
       hub.addApproval({ id: "second", tool: "two", remaining_ms: 60_000 });
     });
-    await fireEvent.mouseEnter(document.documentElement);
+    await movePointer(true);
     expect(screen.getByTestId("approval-card").dataset["id"]).toBe("first");
     await advanceTime(2000 - CLICK_GUARD_MS);
     expect(hub.waiting).toHaveLength(1);

@@ -5,6 +5,9 @@ import type { DesktopShell } from "../../ipc";
 /** The width for which the content is measured in a window that was never shown, in CSS pixels. */
 const FIRST_WIDTH = 460;
 
+/** How often a deferred change looks whether the pointer has left. */
+const POLL_MS = 250;
+
 /**
  * Asks the app for a window of the content's height, whenever the content changes, but not while
  * the pointer is over the window: nothing may move under the pointer. Must be attached to the
@@ -12,26 +15,27 @@ const FIRST_WIDTH = 460;
  */
 export function fitWindow(desktop: DesktopShell): (content: HTMLElement) => () => void {
   return (content) => {
-    const page = document.documentElement;
-    let isPointerOver = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    // `:hover` keeps its value when the window is hidden. If the window appears under the pointer,
+    // the pointer is reported as moving.
+    let isHoverKnown = false;
+    const recordPointer = () => (isHoverKnown = true);
+    const forgetPointer = () => {
+      if (document.visibilityState === "hidden") isHoverKnown = false;
+    };
 
     function fit() {
+      clearTimeout(timer);
       const isHidden = document.visibilityState === "hidden";
-      if (isPointerOver && !isHidden) return;
+      // WebKitGTK reports no event when the pointer leaves the window.
+      if (!isHidden && isHoverKnown && document.documentElement.matches(":hover")) {
+        timer = setTimeout(fit, POLL_MS);
+        return;
+      }
       const height = measure(content);
       // A hidden popup waits for the height before it appears.
       if (isHidden || height !== window.innerHeight)
         void desktop.fitPopup(height).catch(() => undefined);
-    }
-    function enter() {
-      isPointerOver = true;
-    }
-    function leave() {
-      isPointerOver = false;
-      fit();
-    }
-    function leaveIfHidden() {
-      if (document.visibilityState === "hidden") isPointerOver = false;
     }
 
     // The countdown changes only texts and styles, which do not count.
@@ -42,15 +46,14 @@ export function fitWindow(desktop: DesktopShell): (content: HTMLElement) => () =
       attributes: true,
       attributeFilter: ["open", "class", "hidden"],
     });
-    page.addEventListener("mouseenter", enter);
-    page.addEventListener("mouseleave", leave);
-    document.addEventListener("visibilitychange", leaveIfHidden);
+    document.addEventListener("mousemove", recordPointer);
+    document.addEventListener("visibilitychange", forgetPointer);
     fit();
     return () => {
+      document.removeEventListener("mousemove", recordPointer);
+      document.removeEventListener("visibilitychange", forgetPointer);
       observer.disconnect();
-      page.removeEventListener("mouseenter", enter);
-      page.removeEventListener("mouseleave", leave);
-      document.removeEventListener("visibilitychange", leaveIfHidden);
+      clearTimeout(timer);
     };
   };
 }
