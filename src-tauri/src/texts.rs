@@ -124,10 +124,8 @@ pub(crate) fn servers_changed(count: usize) -> String {
 /// Says how many definitions of a server wait for acceptance.
 pub(crate) fn definitions_wait(count: usize) -> String {
     match count {
-        1 => "1 new or changed definition is hidden from clients until you accept it.".to_owned(),
-        count => format!(
-            "{count} new or changed definitions are hidden from clients until you accept them."
-        ),
+        1 => "1 new or changed definition waits for your acceptance.".to_owned(),
+        count => format!("{count} new or changed definitions wait for your acceptance."),
     }
 }
 

@@ -334,7 +334,7 @@ fn a_failed_server_and_changed_tools_leave_notifications_that_open_the_server() 
         .wait_for_summary("shop changed what it offers");
     assert_eq!(
         notification.body,
-        "1 new or changed definition is hidden from clients until you accept it."
+        "1 new or changed definition waits for your acceptance."
     );
     desktop.notifications.click(notification.id, "show");
     app.switch_to_main();

@@ -263,7 +263,7 @@ fn several_servers_share_a_notification_that_opens_their_list() {
         (changed.title.as_str(), changed.body.as_str()),
         (
             "files changed what it offers",
-            "2 new or changed definitions are hidden from clients until you accept them."
+            "2 new or changed definitions wait for your acceptance."
         )
     );
     assert_eq!(Notice::for_failed(&[]), None);
