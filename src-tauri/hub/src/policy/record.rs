@@ -100,7 +100,11 @@ impl Recorder {
             ),
             (Decision::QueueFull, _) => (
                 Level::Warn,
-                format!("refused, because too many requests wait or were missed{reason}"),
+                format!("refused, because too many requests wait{reason}"),
+            ),
+            (Decision::Muted, _) => (
+                Level::Warn,
+                format!("refused, because its client is muted{reason}"),
             ),
             (Decision::Abandoned, _) => (
                 Level::Info,
