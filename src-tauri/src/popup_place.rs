@@ -22,7 +22,7 @@ struct Rect {
 
 /// A monitor.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Screen {
+pub(crate) struct MonitorArea {
     bounds: Rect,
     /// The area without panels.
     work_area: Rect,
@@ -30,7 +30,7 @@ pub(crate) struct Screen {
     scale: f64,
 }
 
-impl From<&Monitor> for Screen {
+impl From<&Monitor> for MonitorArea {
     fn from(monitor: &Monitor) -> Self {
         let work_area = monitor.work_area();
         Self {
@@ -47,7 +47,7 @@ impl From<&Monitor> for Screen {
     }
 }
 
-impl Screen {
+impl MonitorArea {
     fn contains(&self, point: PhysicalPosition<f64>) -> bool {
         let (x, y) = (
             f64::from(self.bounds.position.x),
@@ -113,23 +113,23 @@ impl Screen {
     }
 }
 
-/// Returns the screen for the popup: that of the pointer, or else that of the main window, or else
+/// Returns the monitor for the popup: that of the pointer, or else that of the main window, or else
 /// the primary one. The points are in physical pixels.
-pub(crate) fn choose_screen(
-    screens: &[Screen],
+pub(crate) fn choose_monitor(
+    monitors: &[MonitorArea],
     pointer: Option<PhysicalPosition<f64>>,
     main_window: Option<PhysicalPosition<f64>>,
-    primary: Option<Screen>,
-) -> Option<Screen> {
-    let screen_of = |point: PhysicalPosition<f64>| {
-        let mut found = screens.iter().filter(|screen| screen.contains(point));
+    primary: Option<MonitorArea>,
+) -> Option<MonitorArea> {
+    let monitor_of = |point: PhysicalPosition<f64>| {
+        let mut found = monitors.iter().filter(|monitor| monitor.contains(point));
         found.next().copied()
     };
     pointer
-        .and_then(screen_of)
-        .or_else(|| main_window.and_then(screen_of))
+        .and_then(monitor_of)
+        .or_else(|| main_window.and_then(monitor_of))
         .or(primary)
-        .or(screens.first().copied())
+        .or(monitors.first().copied())
 }
 
 #[cfg(test)]
@@ -144,8 +144,8 @@ mod tests {
     }
 
     /// A monitor with a panel of 30 pixels at its top.
-    fn screen(x: i32, y: i32, width: u32, height: u32, scale: f64) -> Screen {
-        Screen {
+    fn monitor(x: i32, y: i32, width: u32, height: u32, scale: f64) -> MonitorArea {
+        MonitorArea {
             bounds: rect(x, y, width, height),
             work_area: rect(x, y + 30, width, height - 30),
             scale,
@@ -156,17 +156,17 @@ mod tests {
 
     #[test]
     fn the_popup_is_as_high_as_its_content_within_bounds() {
-        let large = screen(0, 0, 2560, 1440, 1.0);
+        let large = monitor(0, 0, 2560, 1440, 1.0);
         for (content, height) in [(10.0, 220), (413.2, 413), (700.0, 700), (5000.0, 700)] {
             assert_eq!(large.size(content), PhysicalSize::new(460, height));
         }
-        let double = screen(0, 0, 5120, 2880, 2.0);
+        let double = monitor(0, 0, 5120, 2880, 2.0);
         assert_eq!(double.size(413.2), PhysicalSize::new(920, 826));
     }
 
     #[test]
     fn the_popup_fits_a_small_work_area_with_its_title_bar() {
-        let laptop = screen(0, 0, LAPTOP.0, LAPTOP.1, 1.0);
+        let laptop = monitor(0, 0, LAPTOP.0, LAPTOP.1, 1.0);
         let size = laptop.size(5000.0);
         assert_eq!(size.height, 768 - 30 - 2 * 16 - 40);
         let framed = PhysicalSize::new(size.width + 2, size.height + 40);
@@ -178,7 +178,7 @@ mod tests {
             "the first place is within the area"
         );
         assert_eq!(
-            screen(0, 0, 800, 200, 1.0).size(5000.0).height,
+            monitor(0, 0, 800, 200, 1.0).size(5000.0).height,
             200 - 30 - 2 * 16 - 40,
             "even below the smallest height"
         );
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_popup_that_grows_stays_where_it_is_unless_it_would_leave_the_area() {
-        let left = screen(-1920, 0, 1920, 1080, 1.0);
+        let left = monitor(-1920, 0, 1920, 1080, 1.0);
         let size = PhysicalSize::new(460, 500);
         let inside = PhysicalPosition::new(-1000, 100);
         assert_eq!(left.place_within(inside, size), inside);
@@ -203,21 +203,21 @@ mod tests {
     #[test]
     fn the_popup_appears_on_the_monitor_of_the_pointer_or_of_the_main_window() {
         let (left, right) = (
-            screen(0, 0, 1920, 1080, 1.0),
-            screen(1920, 200, 1920, 1080, 1.0),
+            monitor(0, 0, 1920, 1080, 1.0),
+            monitor(1920, 200, 1920, 1080, 1.0),
         );
-        let screens = [left, right];
+        let monitors = [left, right];
         let on_left = Some(PhysicalPosition::new(1919.5, 10.0));
         let on_right = Some(PhysicalPosition::new(1920.0, 210.0));
         let nowhere = Some(PhysicalPosition::new(1920.0, 10.0));
-        let choose = |pointer, main| choose_screen(&screens, pointer, main, Some(left));
+        let choose = |pointer, main| choose_monitor(&monitors, pointer, main, Some(left));
         assert_eq!(choose(on_right, on_left), Some(right));
         assert_eq!(choose(on_left, on_right), Some(left));
         assert_eq!(choose(nowhere, on_right), Some(right));
         assert_eq!(choose(None, on_right), Some(right));
         assert_eq!(choose(None, nowhere), Some(left), "the primary one");
-        assert_eq!(choose_screen(&screens, None, None, None), Some(left));
-        assert_eq!(choose_screen(&[], None, None, None), None);
+        assert_eq!(choose_monitor(&monitors, None, None, None), Some(left));
+        assert_eq!(choose_monitor(&[], None, None, None), None);
         assert_eq!(
             right.first_place(462),
             PhysicalPosition::new(1920 + 1920 - 16 - 462, 246)

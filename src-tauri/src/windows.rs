@@ -16,7 +16,7 @@ use tauri::{
 
 use crate::{
     display,
-    popup_place::{self, Screen, choose_screen},
+    popup_place::{self, MonitorArea, choose_monitor},
     texts,
     window_state::{self, MIN_SIZE},
 };
@@ -251,10 +251,10 @@ fn appear(popup: &WebviewWindow) -> tauri::Result<()> {
     } else {
         app.cursor_position().ok()
     };
-    if let Some(screen) = find_screen(app, pointer, main_window)? {
-        let size = screen.size(Popup::of(app).content);
+    if let Some(monitor) = find_monitor(app, pointer, main_window)? {
+        let size = monitor.size(Popup::of(app).content);
         let width = popup.outer_size()?.width.max(size.width);
-        popup.set_position(screen.first_place(width))?;
+        popup.set_position(monitor.first_place(width))?;
         popup.set_size(size)?;
     }
     popup.show()
@@ -271,11 +271,11 @@ pub(crate) fn fit_popup(app: &AppHandle, content: f64) -> tauri::Result<()> {
     if !popup.is_visible()? {
         return Ok(());
     }
-    let Some(screen) = find_screen(app, Some(center(&popup)?), None)? else {
+    let Some(monitor) = find_monitor(app, Some(center(&popup)?), None)? else {
         return Ok(());
     };
     let (size, inner, outer) = (
-        screen.size(content),
+        monitor.size(content),
         popup.inner_size()?,
         popup.outer_size()?,
     );
@@ -289,21 +289,25 @@ pub(crate) fn fit_popup(app: &AppHandle, content: f64) -> tauri::Result<()> {
         size.height + outer.height.saturating_sub(inner.height),
     );
     let place = popup.outer_position()?;
-    let within = screen.place_within(place, framed);
+    let within = monitor.place_within(place, framed);
     if within != place {
         popup.set_position(within)?;
     }
     Ok(())
 }
 
-fn find_screen(
+fn find_monitor(
     app: &AppHandle,
     first: Option<PhysicalPosition<f64>>,
     second: Option<PhysicalPosition<f64>>,
-) -> tauri::Result<Option<Screen>> {
-    let screens: Vec<Screen> = app.available_monitors()?.iter().map(Screen::from).collect();
-    let primary = app.primary_monitor()?.as_ref().map(Screen::from);
-    Ok(choose_screen(&screens, first, second, primary))
+) -> tauri::Result<Option<MonitorArea>> {
+    let monitors: Vec<MonitorArea> = app
+        .available_monitors()?
+        .iter()
+        .map(MonitorArea::from)
+        .collect();
+    let primary = app.primary_monitor()?.as_ref().map(MonitorArea::from);
+    Ok(choose_monitor(&monitors, first, second, primary))
 }
 
 /// Returns the center of a window.
