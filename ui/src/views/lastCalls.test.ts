@@ -39,6 +39,10 @@ describe("the last calls of a session", () => {
     expect(rows[0]?.textContent).toMatch(/tool_1\s*OK\s*1 min ago/i);
     expect(rows[1]?.textContent).toMatch(/tool_2\s*Denied/);
     expect(rows[0]?.querySelector("a")?.hash).toBe("#/calls/c1");
+    const deny = screen.getByTestId<HTMLButtonElement>("deny");
+    expect(deny.disabled, "the buttons moved under the pointer").toBe(true);
+    await advanceTime(500);
+    expect(deny.disabled).toBe(false);
   });
 
   it("have no links in the popup, which has no Calls screen", async () => {

@@ -68,6 +68,7 @@ export function runningCall(id: string, tool: string, server: string): Call {
     at: Date.now(),
     method: "tools/call",
     client: "claude-code",
+    session: "session-1",
     server,
     tool,
     exposed_name: `${server}__${tool}`,
