@@ -100,8 +100,9 @@ struct Source<'a> {
     current: Option<Part>,
     /// The lines of the last block, the newest last.
     lines: Vec<LogLine>,
-    /// The number of the oldest line so far. Lines with other numbers were read twice, because a
-    /// file was renamed meanwhile.
+    /// The number of the oldest line so far, or at first the `before` of the filter. Lines with
+    /// higher numbers are skipped: they are too new, or were read twice, because a file was renamed
+    /// meanwhile.
     oldest: u32,
     bytes_read: u64,
 }
@@ -122,7 +123,7 @@ impl<'a> Source<'a> {
             files: newest_first.into_iter(),
             current: None,
             lines: Vec::new(),
-            oldest: u32::MAX,
+            oldest: filter.before.unwrap_or(u32::MAX),
             bytes_read: 0,
         }
     }

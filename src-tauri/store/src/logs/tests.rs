@@ -462,7 +462,7 @@ async fn logs_with_a_past() -> (Logs, tempfile::TempDir, Vec<String>) {
     let (logs, folder) = logs();
     let mut written = Vec::new();
     for n in 0..20_000 {
-        let text = format!("line {n} {}", "x".repeat(n % 200));
+        let text = format!("line {n}; {}", "x".repeat(1 + n % 200));
         if n % 3 == 0 {
             logs.add(&NewLine {
                 server: Some(&server("one")),
@@ -486,7 +486,7 @@ async fn logs_with_a_past() -> (Logs, tempfile::TempDir, Vec<String>) {
 /// Waits until the line with this text is in the files.
 async fn wait_for_writer(folder: &Path, n: usize) {
     let filter = LogFilter {
-        text: Some(format!("line {n} ")),
+        text: Some(format!("line {n};")),
         limit: 1,
         ..LogFilter::default()
     };
@@ -563,7 +563,7 @@ async fn the_lines_of_a_call_and_old_texts_are_found_in_the_files() {
     assert_eq!(found.len(), 2_000);
     assert!(found.iter().all(|line| line.text.starts_with("line ")));
     let text = LogFilter {
-        text: Some("LINE 123 ".into()),
+        text: Some("LINE 123;".into()),
         ..all()
     };
     assert_eq!(read_all_pages(&logs, &text).await.len(), 1);

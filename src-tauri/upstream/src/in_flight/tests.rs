@@ -33,3 +33,37 @@ async fn a_read_of_a_list_takes_no_message_from_the_call_of_another_client() {
     drop((running_call, running_other));
     assert_eq!(recipient(), Some(ClientName::new("reader")));
 }
+
+#[tokio::test]
+async fn a_message_belongs_to_the_call_that_the_server_names_or_to_the_only_one() {
+    let tracker = RequestTracker::default();
+    let request = ServerRequest::without_timeout("tools/call", None);
+    let register = async |id: u64, call: &str| {
+        let call = CallId::new(call.to_owned());
+        logs::within_call(call, async { tracker.register(id, &request) }).await
+    };
+    let named = |call: &str| Some(CallId::new(call.to_owned()));
+    let _own = tracker.register(1, &request);
+    assert_eq!(
+        tracker.call(None),
+        None,
+        "Drawbridge's own request is no call"
+    );
+    let one = register(2, "one").await;
+    assert_eq!(tracker.call(None), named("one"));
+    let _two = register(3, "two").await;
+    assert_eq!(tracker.call(None), None, "it may belong to either");
+    assert_eq!(tracker.call(Some(2)), named("one"));
+    assert_eq!(tracker.call(Some(1)), None);
+    drop(one);
+    assert_eq!(tracker.call(None), named("two"));
+    let sent = drawbridge_jsonrpc::json::raw(r#"{"progress":1,"message":"half"}"#.into());
+    let mut progress = RawObject::parse(&sent).expect("an object");
+    ProgressToken::for_request(3).put_into(&mut progress);
+    let progress = progress.to_raw();
+    let told = tracker.forward_progress(&progress);
+    assert_eq!(
+        told,
+        named("two").map(|call| (call, "progress: half".to_owned()))
+    );
+}

@@ -9,11 +9,13 @@ use drawbridge_model::{
     capability::CapabilityKind,
     event::Event,
     ids::{RuleId, ServerId},
+    log::Level,
     policy::{Rule, RuleSpec},
     spec::RegisteredServer,
 };
 use drawbridge_store::{
     Store,
+    logs::LogFilter,
     secrets::{InMemory, Secret, Secrets},
     settings::SettingsChange,
     table::call::CallFilter,
@@ -590,4 +592,64 @@ async fn results_are_kept_masked_and_cut_if_the_settings_say_so() {
     assert!(result.text.len() <= 1_024, "{} bytes", result.text.len());
     assert!(!result.text.contains("tig"), "{}", result.text);
     assert!(result.is_cut);
+}
+
+#[tokio::test]
+async fn each_decision_is_one_line_of_the_log_without_the_arguments() {
+    let fixture = fixture().await;
+    let admit = || fixture.gate.admit(call("desk", r#"{"a":"private"}"#), None);
+    fixture.set_default(Effect::Allow).await;
+    drop(admit().await);
+    fixture.set_default(Effect::Deny).await;
+    drop(admit().await);
+    fixture.set_default(Effect::Ask).await;
+    let denied = fixture.spawn_call();
+    let waiting = fixture.waiting_request().await;
+    let verdict = Verdict::Deny {
+        reason: "not today".into(),
+    };
+    fixture
+        .gate
+        .decide(&waiting.id, &waiting.digest, verdict)
+        .await
+        .expect("decided");
+    drop(denied.await.expect("an answer"));
+    fixture
+        .change_settings(SettingsChange {
+            approval_timeout: Some(Duration::from_millis(20)),
+            ..SettingsChange::default()
+        })
+        .await;
+    let _screen = fixture.gate.recorder.events.subscribe();
+    drop(admit().await);
+
+    let filter = LogFilter {
+        limit: 100,
+        ..LogFilter::default()
+    };
+    let lines = fixture.gate.recorder.logs.read(filter).await;
+    let lines: Vec<_> = lines
+        .iter()
+        .filter(|line| line.area == "call")
+        .map(|line| (line.level, line.text.as_str()))
+        .collect();
+    let desk = "tools/call 's__t' of client 'desk' to server 's'";
+    let client = "tools/call 's__t' of client 'client' to server 's'";
+    let expected = [
+        (Level::Info, format!("{desk} was allowed by the default")),
+        (Level::Info, format!("{desk} was denied by the default")),
+        (
+            Level::Info,
+            format!("{client} was denied by a person (not today)"),
+        ),
+        (
+            Level::Warn,
+            format!("{desk} was missed, because nobody decided it in time"),
+        ),
+    ];
+    let expected: Vec<_> = expected
+        .iter()
+        .map(|(level, text)| (*level, text.as_str()))
+        .collect();
+    assert_eq!(lines, expected);
 }
