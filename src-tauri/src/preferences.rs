@@ -31,9 +31,9 @@ pub(crate) struct Notifications {
     /// Calls that nobody decided in time, and clients that are muted because of them.
     pub(crate) missed: bool,
     /// Servers that failed for good.
-    pub(crate) servers: bool,
+    pub(crate) failed_servers: bool,
     /// New or changed tools that wait for acceptance.
-    pub(crate) definitions: bool,
+    pub(crate) changed_tools: bool,
 }
 
 impl Notifications {
@@ -42,8 +42,8 @@ impl Notifications {
         match kind {
             NoticeKind::Approvals | NoticeKind::Pairings => self.approvals,
             NoticeKind::MissedCalls | NoticeKind::MutedClient => self.missed,
-            NoticeKind::FailedServers => self.servers,
-            NoticeKind::WaitingDefinitions => self.definitions,
+            NoticeKind::FailedServers => self.failed_servers,
+            NoticeKind::WaitingDefinitions => self.changed_tools,
             // A person who turned the search for updates on wants to know. The way back is shown
             // once.
             NoticeKind::Update | NoticeKind::WayBack => true,
@@ -65,8 +65,8 @@ impl Default for Notifications {
         Self {
             approvals: true,
             missed: true,
-            servers: true,
-            definitions: true,
+            failed_servers: true,
+            changed_tools: true,
         }
     }
 }
@@ -144,8 +144,8 @@ mod tests {
         let off = Notifications {
             approvals: false,
             missed: false,
-            servers: false,
-            definitions: false,
+            failed_servers: false,
+            changed_tools: false,
         };
         let shown: Vec<_> = NoticeKind::BY_URGENCY
             .into_iter()

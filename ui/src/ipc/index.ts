@@ -86,9 +86,9 @@ export interface NotificationOptions {
   approvals: boolean;
   missed: boolean;
   /** Servers that failed for good. */
-  servers: boolean;
+  failed_servers: boolean;
   /** New or changed tools that wait for acceptance. */
-  definitions: boolean;
+  changed_tools: boolean;
 }
 
 export interface ChangedOptions {

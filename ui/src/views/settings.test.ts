@@ -92,17 +92,20 @@ describe("the options of the app", () => {
     const desktop = await openInApp();
     await user.click(screen.getByTestId("setting-notify-missed"));
     await advanceTime(1);
-    expect(desktop.options.notifications).toMatchObject({
+    expect(desktop.options.notifications).toEqual({
       approvals: true,
       missed: false,
-      servers: true,
+      failed_servers: true,
+      changed_tools: true,
     });
   });
 
-  it("says in a browser where these options are", async () => {
+  it("shows the options disabled in a browser, and says where they can be changed", async () => {
     await open("#/settings");
     expect(screen.getByTestId("app-options-none").textContent).toContain("Drawbridge app");
-    expect(screen.queryByTestId("setting-autostart")).toBeNull();
+    for (const testid of ["setting-autostart", "setting-notify-changed_tools"])
+      expect(screen.getByTestId<HTMLInputElement>(testid).disabled).toBe(true);
+    expect(screen.getByTestId("shortcut-record").getAttribute("aria-disabled")).toBe("true");
   });
 });
 
@@ -118,5 +121,68 @@ describe("a limit", () => {
     await advanceTime(1);
     expect(hub.settings.audit_retention_days).toBe(90);
     expect(screen.getByTestId<HTMLInputElement>("setting-retention").value).toBe("90");
+  });
+
+  it("shows what is stored after a failed choice", async () => {
+    const hub = await open("#/settings");
+    hub.failures.set("settings.change", new IpcError("internal", "The store cannot be written."));
+    const kind = () => screen.getByTestId<HTMLSelectElement>("setting-retention-kind");
+    await user.selectOptions(kind(), "unlimited");
+    await advanceTime(1);
+    expect(kind().value).toBe("limited");
+    expect(screen.getByText("The store cannot be written.")).toBeTruthy();
+  });
+
+  it("keeps what is wrong at its field until the next change", async () => {
+    const hub = await open("#/settings");
+    const field = screen.getByTestId<HTMLInputElement>("setting-retention");
+    await user.clear(field);
+    await user.type(field, "1.5");
+    await user.tab();
+    await user.click(screen.getByTestId("theme-dark"));
+    await advanceTime(5000);
+    expect(screen.getByText(/whole number from 1 to 3,650/)).toBeTruthy();
+    expect(hub.settings.audit_retention_days).toBe(90);
+    await user.clear(field);
+    await user.type(field, "30");
+    await user.tab();
+    await advanceTime(1);
+    expect(screen.queryByText(/whole number from 1 to 3,650/)).toBeNull();
+    expect(hub.settings.audit_retention_days).toBe(30);
+  });
+});
+
+describe("the search", () => {
+  const titles = () =>
+    screen
+      .getAllByRole("heading", { level: 2 })
+      .map((one) => one.textContent)
+      .filter((title) => !title.includes("No setting"));
+
+  it("shows the settings with all words, and their sections only", async () => {
+    await open("#/settings");
+    const all = titles().length;
+    await user.type(screen.getByTestId("settings-search"), "denied timeout");
+    expect(titles()).toEqual(["Approvals"]);
+    expect(screen.getByTestId("setting-timeout")).toBeTruthy();
+    expect(screen.queryByTestId("setting-forms")).toBeNull();
+    await user.clear(screen.getByTestId("settings-search"));
+    expect(titles()).toHaveLength(all);
+  });
+
+  it("finds panels and options of the app, and can be cleared", async () => {
+    await open("#/settings");
+    const field = screen.getByTestId<HTMLInputElement>("settings-search");
+    await user.type(field, "before-restore");
+    expect(titles()).toEqual(["Backup and reset"]);
+    await user.clear(field);
+    await user.type(field, "log in");
+    expect(screen.getByTestId("setting-autostart")).toBeTruthy();
+    await user.clear(field);
+    await user.type(field, "zzz");
+    expect(screen.getByTestId("settings-search-none").textContent).toContain("zzz");
+    await user.click(screen.getByTestId("settings-search-clear"));
+    expect(field.value).toBe("");
+    expect(screen.getByTestId("setting-timeout")).toBeTruthy();
   });
 });

@@ -21,6 +21,12 @@ export const settings = {
     backups: "Backup and reset",
     about: "About this Drawbridge",
   },
+  search: {
+    label: "Search settings",
+    none: (query: string) => `No setting matches “${query}”.`,
+    tryOther: "Try fewer or other words.",
+    clear: "Clear the search",
+  },
   saved: "Saved.",
 
   browsers: {
@@ -132,7 +138,7 @@ export const settings = {
   },
   app: {
     inBrowser:
-      "These options belong to the Drawbridge app. Open its window on the computer on which it runs.",
+      "A browser cannot change these options of the Drawbridge app. Open its window on the computer on which it runs.",
     error: "The options cannot be read:",
   },
   autostart: {
@@ -145,6 +151,7 @@ export const settings = {
     label: "Shortcut",
     hint: "These keys show the calls that wait for you, from any program. Press the button, and then the keys. Escape keeps the present ones.",
     change: (keys: string) => `Change the shortcut, now ${keys || "off"}`,
+    changeKeys: "Change the keys",
     press: "Press the keys…",
     off: "Off",
     turnOff: "Turn off",
@@ -155,8 +162,8 @@ export const settings = {
     hint: "What your desktop tells you about while the window is closed.",
     approvals: "Calls that wait for a decision, and new clients",
     missed: "Calls that nobody decided in time, and muted clients",
-    servers: "Servers that failed",
-    definitions: "New or changed tools that wait for you",
+    failed_servers: "Servers that failed",
+    changed_tools: "New or changed tools that wait for you",
   },
   guide: {
     label: "Guide",
@@ -164,14 +171,14 @@ export const settings = {
   },
   theme: {
     label: "Theme",
-    hint: "Stored on this device only.",
+    hint: "The colours of these screens. Stored on this device only.",
     system: "System",
     light: "Light",
     dark: "Dark",
   },
   textSize: {
     label: "Text size",
-    hint: "Stored on this device only.",
+    hint: "Makes all texts smaller or larger. Stored on this device only.",
     sizes: { small: "Small", normal: "Normal", large: "Large", very_large: "Very large" },
   },
 
@@ -195,6 +202,7 @@ export const settings = {
   },
 
   about: {
+    lead: "Where this Drawbridge listens, where it keeps its files, and what to type in a terminal.",
     endpoint: "Endpoint",
     copyEndpoint: "Copy the endpoint",
     notListening: "Not listening: clients cannot connect",
@@ -202,6 +210,13 @@ export const settings = {
     secretStore: { keyring: "Keyring", file: "Secrets file" },
     keyringStatus: { ready: "Ready", locked: "Locked", absent: "Absent", unusable: "Unusable" },
     dataFolder: "Data folder",
+    command: "Command",
+    copyCommand: "Copy the path of the command",
+    commandInPath: "In the PATH: type “drawbridge” in a terminal.",
+    commandNotInPath:
+      "Not in the PATH: type the whole path in a terminal, or add its folder to the PATH.",
+    noCommand:
+      "The “drawbridge” command is not in the folder of this program. Install it from the same package.",
     version: "Version",
   },
 };
