@@ -5,7 +5,12 @@ pub mod configs;
 pub mod tool_names;
 mod vault;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    env,
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
 
 use drawbridge_client_config::{Connection, Machine, Transport};
 use drawbridge_model::ids::ClientName;
@@ -42,18 +47,54 @@ pub fn machine(environment: &BTreeMap<String, String>) -> Option<Machine> {
     Some(machine)
 }
 
+/// The file name of the `drawbridge` command.
+const COMMAND: &str = if cfg!(windows) {
+    "drawbridge.exe"
+} else {
+    "drawbridge"
+};
+
+/// Returns the path of the `drawbridge` command in this program's folder, or `None` if it is not
+/// there.
+pub fn command_file() -> Option<PathBuf> {
+    let file = env::current_exe().ok()?.parent()?.join(COMMAND);
+    file.is_file().then_some(file)
+}
+
+/// Returns whether a terminal with this `PATH` starts this file if a person types its name.
+pub fn is_found_in(path: Option<&OsStr>, file: &Path) -> bool {
+    let (Some(path), Some(name), Ok(file)) = (path, file.file_name(), file.canonicalize()) else {
+        return false;
+    };
+    env::split_paths(path)
+        .map(|folder| folder.join(name))
+        .find(|candidate| candidate.is_file())
+        .is_some_and(|found| found.canonicalize().is_ok_and(|found| found == file))
+}
+
 /// Returns the path of the `drawbridge` command in this program's folder, or the command's bare
 /// name if it is not there.
 fn bridge_command() -> String {
-    let name = if cfg!(windows) {
-        "drawbridge.exe"
-    } else {
-        "drawbridge"
-    };
-    let sibling = std::env::current_exe()
-        .ok()
-        .and_then(|me| Some(me.parent()?.join(name)));
-    sibling
-        .filter(|file| file.is_file())
-        .map_or_else(|| name.to_owned(), |file| file.display().to_string())
+    command_file().map_or_else(|| COMMAND.to_owned(), |file| file.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_command_is_found_unless_another_folder_has_one_of_its_name_first() {
+        let (own, other) = (tempfile::tempdir(), tempfile::tempdir());
+        let (own, other) = (own.expect("a folder"), other.expect("a folder"));
+        let file = own.path().join(COMMAND);
+        fs::write(&file, "").expect("write a file");
+        let both = env::join_paths([other.path(), own.path()]).expect("a path");
+        assert!(is_found_in(Some(&both), &file));
+        assert!(!is_found_in(Some(other.path().as_os_str()), &file));
+        assert!(!is_found_in(None, &file));
+        fs::write(other.path().join(COMMAND), "").expect("write a file");
+        assert!(!is_found_in(Some(&both), &file));
+    }
 }

@@ -4045,7 +4045,16 @@ keyring_remedy: string,
 /**
  * The place and the state of the secret store. Its `status` is the same as `keyring`.
  */
-secret_store: SecretStoreView, };
+secret_store: SecretStoreView, 
+/**
+ * The path of the `drawbridge` command on the computer of the hub; none if it is not in the
+ * folder of the program that runs the hub.
+ */
+command: string | null, 
+/**
+ * Whether a terminal with the `PATH` of the hub finds that command by its name.
+ */
+command_in_path: boolean, };
 
 /**
  * `servers.access_report`: what a local server used in its latest recorded run, and a sandbox in

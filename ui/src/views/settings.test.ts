@@ -186,3 +186,17 @@ describe("the search", () => {
     expect(screen.getByTestId("setting-timeout")).toBeTruthy();
   });
 });
+
+describe("the command", () => {
+  it("is shown with its path, and whether the PATH has it", async () => {
+    await open("#/settings", (hub) => (hub.settings = { ...hub.settings, command_in_path: false }));
+    const command = screen.getByTestId("setting-command");
+    expect(command.textContent).toContain("/usr/bin/drawbridge");
+    expect(command.textContent).toContain("Not in the PATH");
+  });
+
+  it("says if it is missing", async () => {
+    await open("#/settings", (hub) => (hub.settings = { ...hub.settings, command: null }));
+    expect(screen.getByTestId("setting-command").textContent).toContain("same package");
+  });
+});

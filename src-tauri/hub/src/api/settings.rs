@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    env,
     net::{Ipv4Addr, TcpListener},
     ops::RangeInclusive,
     time::Duration,
@@ -27,7 +28,7 @@ use super::{
     ApiError, Verb,
     secrets::store::{SecretStoreView, show_store},
 };
-use crate::{hub::Hub, roots, traces};
+use crate::{clients, hub::Hub, roots, traces};
 
 /// The settings, and general facts about this hub.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,6 +87,11 @@ pub struct SettingsView {
     pub keyring_remedy: String,
     /// The place and the state of the secret store. Its `status` is the same as `keyring`.
     pub secret_store: SecretStoreView,
+    /// The path of the `drawbridge` command on the computer of the hub; none if it is not in the
+    /// folder of the program that runs the hub.
+    pub command: Option<String>,
+    /// Whether a terminal with the `PATH` of the hub finds that command by its name.
+    pub command_in_path: bool,
 }
 
 /// `settings.show`: the settings, and general facts about this hub.
@@ -421,6 +427,7 @@ pub(super) fn check_seconds(
 async fn settings_view(hub: &Hub) -> SettingsView {
     let values = hub.settings.get();
     let store = show_store(hub).await;
+    let command = clients::command_file();
     SettingsView {
         default_policy: values.default_tools,
         approval_timeout_s: u32::try_from(values.approval_timeout.as_secs()).unwrap_or(u32::MAX),
@@ -448,5 +455,9 @@ async fn settings_view(hub: &Hub) -> SettingsView {
         keyring: store.status,
         keyring_remedy: store.remedy.clone(),
         secret_store: store,
+        command_in_path: command
+            .as_deref()
+            .is_some_and(|file| clients::is_found_in(env::var_os("PATH").as_deref(), file)),
+        command: command.map(|file| file.display().to_string()),
     }
 }

@@ -166,6 +166,8 @@ export class FakeHub implements Ipc {
     keyring: "ready",
     keyring_remedy: "",
     secret_store: this.secrets.store,
+    command: "/usr/bin/drawbridge",
+    command_in_path: true,
   };
   sampling = samplingView();
   /** All calls of verbs, for tests. */
