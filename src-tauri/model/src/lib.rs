@@ -37,6 +37,7 @@ pub mod protocol;
 pub mod published;
 pub mod random;
 pub mod reference;
+pub mod reset;
 pub mod runtime;
 pub mod sandbox;
 pub mod secret;

@@ -3,15 +3,17 @@
 //!
 //! Secrets stay in the keyring. Logs, models and the folders of sandboxed servers are not included.
 
+mod reset;
+
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::{self, Read, Seek, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use drawbridge_model::{audit::AuditKind, clock, ids::Timestamp};
+use drawbridge_model::{audit::AuditKind, clock, ids::Timestamp, reset::ResetPart};
 use rusqlite::{Connection, OpenFlags};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -79,6 +81,8 @@ pub enum BackupError {
         "the data folder has too many servers and copies of clients' files: the list of {0} files is too long for a backup"
     )]
     TooManyFiles(usize),
+    #[error("what a reset keeps cannot be separated from the rest: {0}")]
+    DeleteParts(#[source] rusqlite::Error),
     #[error("the database cannot be copied: {0}")]
     CopyDatabase(#[source] rusqlite::Error),
     #[error("cannot read or write {}: {source}", path.display())]
@@ -362,16 +366,31 @@ pub async fn prepare_restore(
     Ok(manifest)
 }
 
-/// Prepares a reset, which the next start of a hub completes: it begins with an empty data folder,
-/// and the contents of today move to a folder `before-restore-…`. The hub that runs now is not
-/// affected.
+/// Prepares a reset, which the next start of a hub completes: the data folder is then without the
+/// given parts, and its contents of today move to a folder `before-restore-…`. The hub that runs
+/// now is not affected. Parts that are not in the data folder are ignored.
 ///
 /// # Errors
-/// Returns an error if a folder cannot be created, or if a restore or a reset is prepared already.
-pub fn prepare_reset(data_dir: &Path) -> Result<(), BackupError> {
+/// Returns an error if a restore or a reset is prepared already, or if the parts that stay cannot be
+/// copied. Nothing is prepared then.
+pub async fn prepare_reset(
+    data_dir: &Path,
+    parts: &BTreeSet<ResetPart>,
+) -> Result<(), BackupError> {
     check_nothing_is_prepared(data_dir)?;
-    data_dir::create_staging_dir(data_dir).map_err(io_error(data_dir))?;
-    Ok(data_dir::replace_at_next_start(data_dir)?)
+    let staging = data_dir::create_staging_dir(data_dir).map_err(io_error(data_dir))?;
+    let is_all = ResetPart::ALL
+        .iter()
+        .all(|part| parts.contains(part) || !part.is_in_data_folder());
+    let staged = async {
+        if !is_all {
+            reset::stage_other_parts(data_dir, &staging, parts).await?;
+        }
+        Ok(data_dir::replace_at_next_start(data_dir)?)
+    };
+    staged
+        .await
+        .inspect_err(|_: &BackupError| data_dir::discard_staged(data_dir))
 }
 
 /// Returns whether the next start of a hub completes a restore or a reset.
@@ -471,7 +490,18 @@ async fn open_restored(
         Ok(fault) => return Err(BackupError::Damaged(format!("{DATABASE}: {fault}"))),
         Err(error) => return Err(BackupError::Damaged(format!("{DATABASE}: {error}"))),
     }
-    let (store, moved) = Store::open(&database).await?;
+    let note = serde_json::json!({"created_at": manifest.created_at, "version": manifest.version});
+    record_in_staged(&database, AuditKind::BackupRestored, &note).await
+}
+
+/// Opens a staged database, which migrates it, and appends an entry to its audit log. Returns the
+/// fault of the audit log, or `None` if the log is intact.
+async fn record_in_staged(
+    database: &Path,
+    kind: AuditKind,
+    note: &serde_json::Value,
+) -> Result<Option<String>, BackupError> {
+    let (store, moved) = Store::open(database).await?;
     if moved.is_some() {
         store.close().await;
         return Err(BackupError::Damaged(format!("{DATABASE} cannot be read")));
@@ -479,10 +509,7 @@ async fn open_restored(
     let journal = store.journal();
     journal.recover().await?;
     let report = journal.verify().await?;
-    store.append_audit(
-        AuditKind::BackupRestored,
-        &serde_json::json!({"created_at": manifest.created_at, "version": manifest.version}),
-    );
+    store.append_audit(kind, note);
     journal.close().await;
     store.close().await;
     Ok(report

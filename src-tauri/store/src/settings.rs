@@ -105,6 +105,9 @@ macro_rules! settings {
         }
 
         impl SettingsValues {
+            /// The names under which the settings are stored.
+            pub(crate) const STORED_NAMES: &[&str] = &[$($name),+];
+
             async fn load(store: &Store) -> Result<Self, StoreError> {
                 let mut values = Self::default();
                 $(if let Some(stored) = store.json_setting($name).await? {

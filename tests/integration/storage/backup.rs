@@ -87,7 +87,7 @@ fn the_screens_prepare_a_restore_and_a_reset_for_the_next_start() {
     hub.run_verb("backup.restore", &json!({"file": file}));
     let listed = hub.run_verb("backup.list", &json!({}));
     assert_eq!(listed["is_replacement_prepared"], true);
-    let (status, error) = hub.try_verb("backup.reset", &json!({}));
+    let (status, error) = hub.try_verb("backup.reset", &json!({"parts": ["rules"]}));
     assert!(
         status == 409 && error.contains("is prepared"),
         "{status} {error}"
@@ -106,9 +106,12 @@ fn the_screens_prepare_a_restore_and_a_reset_for_the_next_start() {
     let hub = Hub::serve(&home);
     McpClient::connect(&hub.url, &token);
     home.cli(&["audit", "verify"]).expect_success();
-    hub.run_verb("backup.reset", &json!({}));
+    let everything = json!({
+        "parts": ["records", "settings", "rules", "clients", "servers", "memory"],
+    });
+    hub.run_verb("backup.reset", &everything);
     hub.run_verb("backup.cancel", &json!({}));
-    hub.run_verb("backup.reset", &json!({}));
+    hub.run_verb("backup.reset", &everything);
     hub.stop(Signal::SIGTERM);
 
     let hub = Hub::serve(&home);
@@ -120,6 +123,50 @@ fn the_screens_prepare_a_restore_and_a_reset_for_the_next_start() {
         listed["backups"][0]["file"], file,
         "backups outlive a reset"
     );
+}
+
+#[test]
+fn a_reset_deletes_the_named_parts_at_the_next_start() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let token = hub.add_client("desk");
+    hub.run_verb("settings.change", &json!({"approval_timeout_s": 7}));
+    hub.run_verb(
+        "servers.add",
+        &json!({"spec": {"name": "Files", "command": "true"}, "pending": true}),
+    );
+    let unasked = home.cli(&["backup", "reset", "settings", "servers"]);
+    assert!(unasked.stderr().contains("--yes"), "there is no terminal");
+    home.cli(&["backup", "reset", "settings", "servers", "--yes"])
+        .expect_success();
+    let settings = hub.run_verb("settings.show", &json!({}));
+    assert_eq!(
+        settings["approval_timeout_s"], 7,
+        "nothing changes before the next start"
+    );
+    hub.stop(Signal::SIGTERM);
+
+    let hub = Hub::serve(&home);
+    let settings = hub.run_verb("settings.show", &json!({}));
+    assert_eq!(settings["approval_timeout_s"], 50, "the default");
+    assert!(!home.data_dir().join("servers/files.json").exists());
+    McpClient::connect(&hub.url, &token);
+    home.cli(&["audit", "verify"]).expect_success();
+    let entries = home
+        .cli(&["audit", "list", "--kind", "replacement_prepared", "--json"])
+        .expect_json();
+    assert!(entries.to_string().contains("servers"), "{entries}");
+
+    home.cli(&["backup", "reset", "records", "--yes"])
+        .expect_success();
+    home.cli(&["backup", "cancel"]).expect_success();
+    home.cli(&["backup", "reset", "records", "--yes"])
+        .expect_success();
+    hub.stop(Signal::SIGTERM);
+    let hub = Hub::serve(&home);
+    home.cli(&["audit", "verify"]).expect_success();
+    McpClient::connect(&hub.url, &token);
+    drop(hub);
 }
 
 #[test]

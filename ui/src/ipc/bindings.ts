@@ -415,7 +415,7 @@ body: unknown, };
 /**
  * The kind of an entry of the audit log.
  */
-export type AuditKind = "began" | "broken" | "decided" | "ended" | "policy_changed" | "server_added" | "server_changed" | "server_removed" | "server_accepted" | "definition_changed" | "definition_accepted" | "spec_verified" | "retry_allowed" | "paused" | "resumed" | "client_added" | "client_revoked" | "client_changed" | "pairing_requested" | "pairing_approved" | "pairing_denied" | "client_files_changed" | "profile_changed" | "hook_changed" | "settings_changed" | "secret_set" | "secret_removed" | "secret_store_changed" | "signed_in" | "signed_out" | "browser_signed_in" | "browser_signed_out" | "browser_refused" | "token_refused" | "backup_restored" | "pruned";
+export type AuditKind = "began" | "broken" | "decided" | "ended" | "policy_changed" | "server_added" | "server_changed" | "server_removed" | "server_accepted" | "definition_changed" | "definition_accepted" | "spec_verified" | "retry_allowed" | "paused" | "resumed" | "client_added" | "client_revoked" | "client_changed" | "pairing_requested" | "pairing_approved" | "pairing_denied" | "client_files_changed" | "profile_changed" | "hook_changed" | "settings_changed" | "secret_set" | "secret_removed" | "secret_store_changed" | "signed_in" | "signed_out" | "browser_signed_in" | "browser_signed_out" | "browser_refused" | "token_refused" | "replacement_prepared" | "backup_restored" | "pruned";
 
 /**
  * A page of an export.
@@ -550,6 +550,41 @@ flags?: Array<ContentFlag>, };
  * returns the attempt's state.
  */
 export type AwaitSignIn = { id: ServerId, };
+
+/**
+ * A backup in the data folder.
+ */
+export type BackupFile = { file: string, 
+/**
+ * The size of the archive.
+ */
+bytes: number, };
+
+/**
+ * What an archive contains.
+ */
+export type BackupView = { file: string, 
+/**
+ * The version of Drawbridge that made the backup.
+ */
+version: string, created_at: Timestamp, 
+/**
+ * How many files the backup has.
+ */
+files: number, };
+
+/**
+ * The backups in the data folder, and whether a replacement is prepared.
+ */
+export type BackupsView = { 
+/**
+ * The latest first.
+ */
+backups: Array<BackupFile>, 
+/**
+ * Whether the next start restores a backup, or begins with an empty data folder.
+ */
+is_replacement_prepared: boolean, };
 
 /**
  * A spec file that cannot be used, with the position of its fault. Other servers are not affected.
@@ -833,6 +868,11 @@ format?: ResultFormat, };
 export type CancelCall = { id: CallId, };
 
 /**
+ * `backup.cancel`: gives up a prepared restore or reset.
+ */
+export type CancelReplacement = Record<symbol, never>;
+
+/**
  * `servers.cancel_sign_in`: cancels the attempt to sign in to a server if it is in progress, and
  * removes the record of the attempt.
  */
@@ -942,14 +982,6 @@ audit_retention_days: number | null,
  */
 records_max_mib: number | null, 
 /**
- * 1 to 3,650 days; 0 means forever.
- */
-log_retention_days: number | null, 
-/**
- * 10 to 1,000,000 MiB; 0 means no limit.
- */
-logs_max_mib: number | null, 
-/**
  * An http or https URL; empty to turn traces off. Traces are sent to this URL with
  * `/v1/traces` at its end, which is added if it is missing.
  */
@@ -976,6 +1008,15 @@ roots: Array<string> | null, elicitation_forms: boolean | null,
  * on this machine; empty to turn it off.
  */
 official_registry_url: string | null, };
+
+/**
+ * `backup.check`: reads what an archive contains. Nothing is changed.
+ */
+export type CheckBackup = { 
+/**
+ * The path of the archive on the computer of the hub.
+ */
+file: string, };
 
 /**
  * `screens.check_code`: whether a browser has signed in with a code, and which browser it is.
@@ -1324,6 +1365,11 @@ place: string,
  * The part of the text, of at most 120 characters; hidden characters are written as `U+200B`.
  */
 excerpt: string, };
+
+/**
+ * `backup.create`: saves the data folder, without secrets, in an archive in its folder `backups`.
+ */
+export type CreateBackup = Record<symbol, never>;
 
 /**
  * The stats of one day in UTC.
@@ -2234,6 +2280,11 @@ before: number | null,
 limit: number | null, };
 
 /**
+ * `backup.list`: the backups in the data folder, and whether a replacement is prepared.
+ */
+export type ListBackups = Record<symbol, never>;
+
+/**
  * `browsers.list`: the browsers that are signed in, the latest sign-in first.
  */
 export type ListBrowsers = Record<symbol, never>;
@@ -2310,30 +2361,13 @@ export type ListHookSamples = Record<symbol, never>;
 export type ListHooks = Record<symbol, never>;
 
 /**
- * `logs.list`: the newest lines that match, oldest first, and where the next older page begins.
- * Searches the lines in memory and the log files, but only a part of the files at once.
+ * `logs.list`: the newest lines that match, oldest first.
  */
 export type ListLogs = { 
 /**
  * Only lines of this server; the lines of the hub and of all servers if absent.
  */
 server: ServerId | null, 
-/**
- * Only lines of the hub's own log.
- */
-hub_only: boolean, 
-/**
- * Only lines that belong to this call.
- */
-call: CallId | null, 
-/**
- * Only lines of this kind.
- */
-kind: LogKind | null, 
-/**
- * No lines of this kind.
- */
-except: LogKind | null, 
 /**
  * Only lines of this level or a more serious one.
  */
@@ -2346,14 +2380,6 @@ text: string | null,
  * Only lines at or after this moment.
  */
 since: Timestamp | null, 
-/**
- * Only lines at or before this moment.
- */
-until: Timestamp | null, 
-/**
- * Only lines with a lower number: `older` of the page before.
- */
-before: number | null, 
 /**
  * The most lines to return: 500 by default, and 5,000 at most.
  */
@@ -2473,11 +2499,6 @@ error: string, };
 export type Literal = unknown;
 
 /**
- * Who wrote a line of the log, and how.
- */
-export type LogKind = "hub" | "message" | "stderr" | "stdout";
-
-/**
  * A line of the log.
  */
 export type LogLine = { 
@@ -2486,35 +2507,17 @@ export type LogLine = {
  */
 seq: number, at: Timestamp, level: Level, 
 /**
- * The server that wrote the line or that it is about, or `None` for the log of the hub.
+ * The server that wrote the line, or `None` for the hub itself.
  */
-server: ServerId | null, kind: LogKind, 
+server: ServerId | null, 
 /**
- * The part of the hub that wrote the line, or the name of the kind if the server wrote it.
+ * The part of the hub that wrote the line, or `stderr` or `stdout` of the server.
  */
 area: string, 
-/**
- * The call to which the line belongs, if that is known.
- */
-call?: CallId, 
 /**
  * The text without line breaks. Secrets are masked, and control characters are escaped.
  */
 text: string, };
-
-/**
- * A part of the log.
- */
-export type LogPage = { 
-/**
- * The newest lines that match, oldest first. There may be fewer than were asked for, or none,
- * because one request searches only a part of the files.
- */
-lines: Array<LogLine>, 
-/**
- * The `before` of the next older page, or `None` if no older line matches.
- */
-older: number | null, };
 
 /**
  * An entry that Drawbridge keeps up to date.
@@ -3217,9 +3220,33 @@ position: number, };
 export type RequestKind = "tools" | "prompts" | "resources" | "sampling" | "elicitation" | "roots";
 
 /**
+ * `backup.reset`: deletes secrets at once, and prepares the deletion of the other parts for the next
+ * start, which keeps the contents of today in a folder `before-restore-…`.
+ */
+export type ResetDataFolder = { 
+/**
+ * What is deleted: at least one part.
+ */
+parts: Array<ResetPart>, };
+
+/**
+ * A part of what Drawbridge stores, which a reset can delete.
+ */
+export type ResetPart = "records" | "settings" | "rules" | "clients" | "servers" | "memory" | "secrets";
+
+/**
  * `servers.restart`: ends the server's session and starts a new one.
  */
 export type RestartServer = { id: ServerId, };
+
+/**
+ * `backup.restore`: checks a whole archive, and prepares its restore, which the next start makes.
+ */
+export type RestoreBackup = { 
+/**
+ * The path of the archive on the computer of the hub.
+ */
+file: string, };
 
 /**
  * The effect of the policy on the result of a call.
@@ -3985,14 +4012,6 @@ audit_retention_days: number,
  */
 records_max_mib: number, 
 /**
- * How many days log files are kept; 0 means forever.
- */
-log_retention_days: number, 
-/**
- * How many MiB all log files may take on the disk; 0 means no limit.
- */
-logs_max_mib: number, 
-/**
  * The URL of the collector that gets traces (OTLP over HTTP); empty if traces are off.
  */
 otlp_endpoint: string, 
@@ -4644,6 +4663,12 @@ export interface Verbs {
   "audit.export": { params: ExportAudit; answer: AuditPage };
   "audit.list": { params: ListAudit; answer: AuditEntries };
   "audit.verify": { params: VerifyAudit; answer: AuditReport };
+  "backup.cancel": { params: CancelReplacement; answer: Done };
+  "backup.check": { params: CheckBackup; answer: BackupView };
+  "backup.create": { params: CreateBackup; answer: BackupView };
+  "backup.list": { params: ListBackups; answer: BackupsView };
+  "backup.reset": { params: ResetDataFolder; answer: Done };
+  "backup.restore": { params: RestoreBackup; answer: BackupView };
   "browsers.list": { params: ListBrowsers; answer: Array<BrowserView> };
   "browsers.sign_out": { params: SignOutBrowser; answer: Done };
   "browsers.sign_out_all": { params: SignOutAllBrowsers; answer: Done };
@@ -4688,7 +4713,7 @@ export interface Verbs {
   "hooks.reorder": { params: ReorderHook; answer: Done };
   "hooks.samples": { params: ListHookSamples; answer: Array<HookSample> };
   "hooks.try": { params: TryHook; answer: HookTrial };
-  "logs.list": { params: ListLogs; answer: LogPage };
+  "logs.list": { params: ListLogs; answer: Array<LogLine> };
   "memory.add": { params: AddMemory; answer: MemoryEntry };
   "memory.categories": { params: ListMemoryCategories; answer: Array<MemoryCategory> };
   "memory.delete": { params: DeleteMemory; answer: MemoryDeleted };

@@ -1,6 +1,6 @@
 /** Backups of the hub's data folder. Nothing is kept, because other programs make backups too. */
 
-import type { BackupsView, BackupView, Ipc } from "../ipc";
+import type { BackupsView, BackupView, Ipc, ResetPart } from "../ipc";
 
 export class Backups {
   constructor(private readonly ipc: Ipc) {}
@@ -23,9 +23,9 @@ export class Backups {
     await this.ipc.call("backup.restore", { file });
   }
 
-  /** Prepares a reset, which the next start of the hub makes. */
-  async reset(): Promise<void> {
-    await this.ipc.call("backup.reset", {});
+  /** Deletes secrets at once, and prepares the deletion of other parts for the next start. */
+  async reset(parts: ResetPart[]): Promise<void> {
+    await this.ipc.call("backup.reset", { parts });
   }
 
   async cancel(): Promise<void> {

@@ -38,14 +38,37 @@ describe("backups", () => {
 });
 
 describe("a reset", () => {
-  it("needs a typed word", async () => {
+  it("needs a choice and a typed word", async () => {
     const hub = await open("#/settings");
     await click("backup-reset");
+    await user.type(screen.getByTestId("reset-word"), "reset");
     await click("confirm");
-    expect(screen.getByTestId("dialog-error").textContent).toContain("reset");
+    expect(screen.getByTestId("dialog-error").textContent).toContain("what to delete");
+    await click("reset-part-rules");
+    await click("reset-part-records");
+    await user.clear(screen.getByTestId("reset-word"));
+    await click("confirm");
+    expect(screen.getByTestId("dialog-error").textContent).toContain("“reset”");
     expect(hub.backups.prepared).toBe("");
     await user.type(screen.getByTestId("reset-word"), "reset");
     await click("confirm");
     expect(hub.backups.prepared).toBe("reset");
+    expect(hub.backups.resetParts.toSorted()).toEqual(["records", "rules"]);
+    expect(screen.getByTestId("replacement-prepared")).toBeTruthy();
+  });
+
+  it("deletes everything, or only the secrets at once", async () => {
+    const hub = await open("#/settings");
+    await click("backup-reset");
+    await click("reset-part-secrets");
+    await user.type(screen.getByTestId("reset-word"), "reset");
+    await click("confirm");
+    expect(hub.backups.prepared).toBe("");
+    expect(hub.secrets.list().every((secret) => secret.present === false)).toBe(true);
+    await click("backup-reset");
+    await click("reset-everything");
+    await user.type(screen.getByTestId("reset-word"), "reset");
+    await click("confirm");
+    expect(hub.backups.resetParts).toHaveLength(7);
   });
 });

@@ -1,14 +1,19 @@
-//! `drawbridge backup`: makes backups of the data folder and restores them.
+//! `drawbridge backup`: makes backups of the data folder, restores them, and resets the folder.
 
 use std::{
     fs::File,
     path::{Path, PathBuf},
 };
 
-use clap::Subcommand;
-use drawbridge_hub::api::ApiError;
+use clap::{Subcommand, ValueEnum};
+use drawbridge_endpoint::HubHandle;
+use drawbridge_hub::api::{
+    ApiError, Done,
+    backup::{CancelReplacement, ResetDataFolder},
+};
+use drawbridge_model::reset::ResetPart;
 use drawbridge_store::{
-    backup::{BackupManifest, create_backup, read_manifest, restore_backup},
+    backup::{BackupManifest, cancel_prepared, create_backup, read_manifest, restore_backup},
     data_dir::DataDir,
 };
 use serde::Serialize;
@@ -45,6 +50,53 @@ pub(crate) enum Backup {
         #[arg(long, short)]
         yes: bool,
     },
+    /// Delete what Drawbridge stores: everything, or the named parts
+    ///
+    /// Secrets are deleted at once, and the other parts at the next start of Drawbridge. What was
+    /// there stays in the data folder, in a folder `before-restore-…`.
+    Reset {
+        /// What to delete; everything if it is left out
+        #[arg(value_enum, value_name = "PART")]
+        parts: Vec<Part>,
+        /// Do not ask for confirmation
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Give up a reset or a restore that the next start would make
+    Cancel,
+}
+
+/// A part of what Drawbridge stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Part {
+    /// Calls and the audit log
+    Records,
+    /// Settings and hooks
+    Settings,
+    /// Rules and the defaults of the policy
+    Rules,
+    /// Clients and profiles
+    Clients,
+    /// Servers, and which of their definitions are accepted
+    Servers,
+    /// What clients stored in the built-in memory
+    Memory,
+    /// Secrets, and the sign-ins to servers
+    Secrets,
+}
+
+impl From<Part> for ResetPart {
+    fn from(part: Part) -> Self {
+        match part {
+            Part::Records => Self::Records,
+            Part::Settings => Self::Settings,
+            Part::Rules => Self::Rules,
+            Part::Clients => Self::Clients,
+            Part::Servers => Self::Servers,
+            Part::Memory => Self::Memory,
+            Part::Secrets => Self::Secrets,
+        }
+    }
 }
 
 /// A backup, as `--json` prints it.
@@ -75,6 +127,8 @@ impl Backup {
         match self {
             Self::Create { file } => create(context, &file),
             Self::Restore { file, yes } => restore(context, &file, yes).await,
+            Self::Reset { parts, yes } => reset(context, &parts, yes).await,
+            Self::Cancel => cancel(context).await,
         }
     }
 }
@@ -111,6 +165,54 @@ fn create(context: &Context, file: &Path) -> Result<(), Failure> {
             format_count(count, "file", "files"),
             escape(&answer.file),
         )
+    })
+}
+
+async fn reset(context: &Context, parts: &[Part], yes: bool) -> Result<(), Failure> {
+    let parts = if parts.is_empty() {
+        Part::value_variants()
+    } else {
+        parts
+    };
+    if !yes {
+        let lines: Vec<_> = parts
+            .iter()
+            .filter_map(|part| part.to_possible_value())
+            .filter_map(|part| Some(format!("  {}", part.get_help()?)))
+            .collect();
+        confirm(
+            &format!(
+                "This deletes from {}:\n{}",
+                escape(&context.data_dir.display().to_string()),
+                lines.join("\n")
+            ),
+            "Delete it?",
+        )?;
+    }
+    let waits = parts.iter().any(|part| *part != Part::Secrets);
+    let parts = parts.iter().copied().map(ResetPart::from).collect();
+    context
+        .run_and_print(ResetDataFolder { parts }, |_| {
+            if waits {
+                "The reset is prepared. Start Drawbridge, or quit it and start it again, to make it; \
+                 `drawbridge backup cancel` gives it up. Secrets, if you named them, are deleted."
+                    .to_owned()
+            } else {
+                "The secrets are deleted.".to_owned()
+            }
+        })
+        .await
+}
+
+/// Gives up a reset or a restore. Opens no hub in this process, because that would make it.
+async fn cancel(context: &Context) -> Result<(), Failure> {
+    if let Ok(client) = context.running_hub() {
+        HubHandle::Remote(client).run(CancelReplacement {}).await?;
+    } else if !cancel_prepared(&context.data_dir)? {
+        return Err(ApiError::conflict("no restore and no reset is prepared").into());
+    }
+    print_answer(context.json, &Done {}, |_| {
+        "The next start of Drawbridge changes nothing.".to_owned()
     })
 }
 

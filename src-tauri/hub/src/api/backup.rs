@@ -2,12 +2,13 @@
 //! replacement is only prepared here; the next start of Drawbridge makes it.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     io,
     path::{Path, PathBuf},
 };
 
-use drawbridge_model::{audit::AuditKind, ids::Timestamp};
+use drawbridge_model::{audit::AuditKind, ids::Timestamp, reset::ResetPart};
 use drawbridge_store::backup::{
     BackupError, cancel_prepared, create_backup, is_replacement_prepared, prepare_reset,
     prepare_restore, read_manifest,
@@ -15,7 +16,7 @@ use drawbridge_store::backup::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{ApiError, Done, Verb};
+use super::{ApiError, Done, Verb, secrets::store::remove_all_secrets};
 use crate::hub::Hub;
 
 /// The folder in the data folder for the backups that this module makes.
@@ -79,11 +80,14 @@ pub struct RestoreBackup {
     pub file: String,
 }
 
-/// `backup.reset`: prepares a reset. The next start begins with an empty data folder, and keeps the
-/// contents of today in a folder `before-restore-…`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// `backup.reset`: deletes secrets at once, and prepares the deletion of the other parts for the next
+/// start, which keeps the contents of today in a folder `before-restore-…`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct ResetDataFolder {}
+pub struct ResetDataFolder {
+    /// What is deleted: at least one part.
+    pub parts: Vec<ResetPart>,
+}
 
 /// `backup.cancel`: gives up a prepared restore or reset.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,10 +184,25 @@ impl Verb for ResetDataFolder {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        let parts: BTreeSet<ResetPart> = self.parts.into_iter().collect();
+        if parts.is_empty() {
+            return Err(ApiError::invalid("'parts' must name what to delete"));
+        }
         let data_dir = hub.data_dir().to_owned();
-        on_blocking_thread(move || Ok(prepare_reset(&data_dir)?)).await?;
-        hub.store
-            .append_audit(AuditKind::ReplacementPrepared, &json!({"resets": true}));
+        if is_replacement_prepared(&data_dir) {
+            return Err(BackupError::RestoreIncomplete.into());
+        }
+        if parts.contains(&ResetPart::Secrets) {
+            remove_all_secrets(hub).await?;
+        }
+        let note = json!({ "resets": parts });
+        if parts.iter().any(|part| part.is_in_data_folder()) {
+            let runtime = tokio::runtime::Handle::current();
+            on_blocking_thread(move || Ok(runtime.block_on(prepare_reset(&data_dir, &parts))?))
+                .await?;
+            hub.store
+                .append_audit(AuditKind::ReplacementPrepared, &note);
+        }
         Ok(Done {})
     }
 }

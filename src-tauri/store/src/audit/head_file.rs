@@ -15,7 +15,7 @@ pub(crate) const FILE_NAME: &str = "audit.head";
 
 /// The setting that records that the head file has been written. If a database has this setting but
 /// no head file, its audit log counts as broken.
-const WRITTEN: &str = "audit_head_file";
+pub(crate) const WRITTEN: &str = "audit_head_file";
 
 /// The content of the head file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -255,7 +255,7 @@ async fn a_backup_is_not_made_while_a_restore_is_incomplete() {
         panic!("a backup was made");
     };
     assert!(
-        error.to_string().contains("start Drawbridge once"),
+        error.to_string().contains("start Drawbridge again"),
         "{error}"
     );
 }
@@ -353,7 +353,9 @@ async fn a_damaged_backup_prepares_nothing() {
 #[tokio::test]
 async fn a_reset_begins_anew_and_keeps_the_old_contents() {
     let folder = make_data_dir().await;
-    prepare_reset(folder.path()).expect("prepare the reset");
+    prepare_reset(folder.path(), &ResetPart::ALL.into())
+        .await
+        .expect("prepare the reset");
     drop(DataDir::open(folder.path().to_owned()).expect("start again"));
     assert_eq!(marker(folder.path()).await, None);
     assert!(!folder.path().join("servers/files.json").exists());
@@ -363,4 +365,59 @@ async fn a_reset_begins_anew_and_keeps_the_old_contents() {
         .find(|path| path.to_string_lossy().contains("before-restore-"))
         .expect("the old contents are kept");
     assert!(kept.join("servers/files.json").exists() && kept.join(DATABASE).exists());
+}
+
+#[tokio::test]
+async fn a_reset_of_some_parts_keeps_the_others() {
+    let folder = make_data_dir().await;
+    let (hub, _) = Store::open(&folder.path().join(DATABASE))
+        .await
+        .expect("open");
+    for (name, value) in [
+        ("approval_timeout_s", "7"),
+        ("default_policy", "\"deny\""),
+        ("paused", "true"),
+    ] {
+        hub.set_setting(name, value).await.expect("write");
+    }
+    let parts = BTreeSet::from([ResetPart::Settings, ResetPart::Servers]);
+    prepare_reset(folder.path(), &parts)
+        .await
+        .expect("prepare the reset");
+    hub.close().await;
+    drop(DataDir::open(folder.path().to_owned()).expect("start again"));
+
+    assert_eq!(marker(folder.path()).await.as_deref(), Some("original"));
+    assert!(!folder.path().join("servers/files.json").exists());
+    let kinds = audit_kinds(folder.path()).await;
+    assert!(kinds.iter().any(|kind| kind == "paused"), "{kinds:?}");
+    assert!(
+        kinds.iter().any(|kind| kind == "replacement_prepared"),
+        "the new audit log says what was reset: {kinds:?}"
+    );
+    let (store, _) = Store::open(&folder.path().join(DATABASE))
+        .await
+        .expect("open");
+    let stored = async |name| store.setting(name).await.expect("read");
+    assert_eq!(stored("approval_timeout_s").await, None);
+    assert_eq!(stored("default_policy").await.as_deref(), Some("\"deny\""));
+    assert_eq!(stored("paused").await.as_deref(), Some("true"));
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_reset_of_the_records_begins_an_audit_log_that_is_intact() {
+    let folder = make_data_dir().await;
+    let old_key = fs::read(folder.path().join(audit::KEY_FILE)).expect("a key");
+    prepare_reset(folder.path(), &BTreeSet::from([ResetPart::Records]))
+        .await
+        .expect("prepare the reset");
+    drop(DataDir::open(folder.path().to_owned()).expect("start again"));
+
+    assert_eq!(marker(folder.path()).await.as_deref(), Some("original"));
+    assert!(folder.path().join("servers/files.json").exists());
+    let kinds = audit_kinds(folder.path()).await;
+    assert!(!kinds.iter().any(|kind| kind == "paused"), "{kinds:?}");
+    let new_key = fs::read(folder.path().join(audit::KEY_FILE)).expect("a key");
+    assert_ne!(old_key, new_key);
 }

@@ -1,13 +1,15 @@
 /** Backups of the fake hub. */
 
 import { IpcError } from "..";
-import type { BackupsView, BackupView, Done } from "../bindings";
+import type { BackupsView, BackupView, Done, ResetPart } from "../bindings";
 
 const FOLDER = "/home/me/.local/share/drawbridge/backups";
 
 export class FakeBackups {
   /** What the next start makes. */
   prepared: "" | "restore" | "reset" = "";
+  /** What a prepared reset deletes. */
+  resetParts: ResetPart[] = [];
   private files: string[] = [];
 
   list(): BackupsView {
@@ -36,9 +38,15 @@ export class FakeBackups {
     return view;
   }
 
-  reset(): Done {
+  /** Calls `removeSecrets` if secrets are among the parts. */
+  reset(parts: ResetPart[], removeSecrets: () => void): Done {
+    if (parts.length === 0) throw new IpcError("invalid", "'parts' must name what to delete");
     this.checkNothingIsPrepared();
-    this.prepared = "reset";
+    if (parts.includes("secrets")) removeSecrets();
+    if (parts.some((part) => part !== "secrets")) {
+      this.prepared = "reset";
+      this.resetParts = [...parts];
+    }
     return {};
   }
 

@@ -756,7 +756,7 @@ export class FakeHub implements Ipc {
     "backup.create": () => this.backups.create(),
     "backup.check": ({ file }) => this.backups.check(file),
     "backup.restore": ({ file }) => this.backups.restore(file),
-    "backup.reset": () => this.backups.reset(),
+    "backup.reset": ({ parts }) => this.backups.reset(parts, () => this.secrets.removeValues()),
     "backup.cancel": () => this.backups.cancel(),
     "browsers.list": () => this.browsers,
     "browsers.sign_out": ({ id }) => this.signOutBrowsers((browser) => browser.id === id),

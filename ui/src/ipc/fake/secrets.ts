@@ -46,6 +46,11 @@ export class FakeSecrets {
     this.views = [];
   }
 
+  /** Removes all values. What refers to them stays. */
+  removeValues(): void {
+    this.views = this.views.map((view) => ({ ...view, present: false }));
+  }
+
   list(): SecretView[] {
     return this.views;
   }

@@ -19,18 +19,31 @@ export const backups = {
     action: "Restore…",
     confirmTitle: "Restore this backup?",
     confirm: "Restore at the next start",
-    made: (time: string, version: string) =>
-      `The backup was made ${time} by Drawbridge ${version}.`,
+    made: (time: string, version: string, files: number) =>
+      `The backup was made ${time} by Drawbridge ${version}. It has ${files} files: the database, the audit log, the servers and the copies of clients’ files.`,
     consequences:
       "Clients that were revoked after the backup have access again, and rules that were deleted apply again.",
   },
   reset: {
-    title: "Reset everything",
-    hint: "Drawbridge begins anew at its next start, without servers, clients, rules, records and settings. What was there stays in a folder “before-restore-…” until you delete it. Secrets stay in the secret store, and the entries in the files of clients stay too: disconnect the clients first.",
+    title: "Reset",
+    hint: "Deletes what you choose, or everything: at the next start, Drawbridge begins without it. What was there stays in a folder “before-restore-…” until you delete it. The entries in the files of clients stay: disconnect the clients first.",
     action: "Reset…",
     confirmTitle: "Reset Drawbridge?",
     confirm: "Reset at the next start",
-    consequences: "No client can use your servers until you set up Drawbridge again.",
+    choose: "Delete",
+    everything: "Everything",
+    parts: {
+      records: "Calls and the audit log",
+      settings: "Settings and hooks",
+      rules: "Rules and the defaults of the policy",
+      clients: "Clients and profiles",
+      servers: "Servers, and which of their definitions you accepted",
+      memory: "The memory of clients",
+      secrets: "Secrets and sign-ins to servers, at once and for good",
+    },
+    chooseFirst: "Choose first what to delete.",
+    consequences:
+      "Secrets are deleted at once and cannot be brought back. All else is deleted at the next start, and can be cancelled until then.",
     word: "reset",
     typeWord: "Type “reset” to confirm.",
   },

@@ -8,13 +8,17 @@ use drawbridge_model::{
     event::Event,
     secret::{KeyringStatus, SecretStoreKind},
 };
-use drawbridge_store::secrets::{
-    self, BACKUP_KEY, KeySource, MoveError, MovedSecrets, NewKey, Secret, SecretError, StoredName,
+use drawbridge_store::{
+    secrets::{
+        self, BACKUP_KEY, KeySource, MoveError, MovedSecrets, NewKey, Secret, SecretError,
+        StoredName,
+    },
+    settings::SettingsChange,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::list_uses;
+use super::{list_uses, remove_secret};
 use crate::{
     api::{ApiError, ErrorCode, Verb},
     hub::Hub,
@@ -200,6 +204,31 @@ fn stored_names(hub: &Hub) -> Vec<StoredName> {
     }
     names.extend(hub.authorizer.stored_names());
     names
+}
+
+/// Removes all secrets that this hub may have stored, with the sign-ins to servers. The key of the
+/// copies of clients' files stays, because the copies stay.
+///
+/// # Errors
+/// Returns an error if the secret store cannot be used. Some secrets may be removed then.
+pub(in crate::api) async fn remove_all_secrets(hub: &Hub) -> Result<(), ApiError> {
+    for stored in stored_names(hub) {
+        if stored.name == BACKUP_KEY {
+            continue;
+        }
+        if stored.is_long {
+            hub.secrets.remove_long(&stored.name).await?;
+        } else {
+            remove_secret(hub, &stored.name).await?;
+        }
+    }
+    let change = SettingsChange {
+        sampling_has_key: Some(false),
+        ..SettingsChange::default()
+    };
+    hub.settings.change(change).await?;
+    hub.events.publish(Event::SettingsChanged);
+    Ok(())
 }
 
 /// Returns whether there are encrypted copies of clients' files.

@@ -589,7 +589,7 @@ async fn each_verb_leaves_the_entries_of_its_row() {
         ("clients.rotate", json!({ "name": "desk" })),
         ("clients.revoke", json!({ "name": "desk" })),
         ("profiles.remove", json!({ "name": "p" })),
-        ("backup.reset", json!({})),
+        ("backup.reset", json!({ "parts": ["rules"] })),
         ("backup.cancel", json!({})),
         ("drawbridge.pause", json!({})),
         ("drawbridge.resume", json!({})),

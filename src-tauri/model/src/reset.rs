@@ -1,0 +1,41 @@
+//! What a reset of the data folder deletes.
+
+use serde::{Deserialize, Serialize};
+
+/// A part of what Drawbridge stores, which a reset can delete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum ResetPart {
+    /// Calls and the audit log, which begins anew with another key.
+    Records,
+    /// All settings except the defaults of the policy and whether calls are paused; and the hooks.
+    Settings,
+    /// The rules and the defaults of the policy.
+    Rules,
+    /// The clients with their tokens, and the profiles.
+    Clients,
+    /// The servers, which of their definitions are accepted, and what their runs used.
+    Servers,
+    /// What clients stored in the built-in memory.
+    Memory,
+    /// The values in the secret store, and the sign-ins to servers.
+    Secrets,
+}
+
+impl ResetPart {
+    pub const ALL: [Self; 7] = [
+        Self::Records,
+        Self::Settings,
+        Self::Rules,
+        Self::Clients,
+        Self::Servers,
+        Self::Memory,
+        Self::Secrets,
+    ];
+
+    /// Returns whether the part is in the data folder. The others are in the secret store.
+    pub fn is_in_data_folder(self) -> bool {
+        self != Self::Secrets
+    }
+}
