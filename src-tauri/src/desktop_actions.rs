@@ -16,7 +16,10 @@ use tokio::sync::watch;
 use crate::{
     clipboard,
     ipc::{CLOSE_EVENT, HUB_EVENT},
-    notifications::notice::{Notice, NoticeKind},
+    notifications::{
+        WantedNotice,
+        notice::{Notice, NoticeKind},
+    },
     preferences::StoredPreferences,
     shortcut,
     summary::CallRef,
@@ -77,7 +80,7 @@ pub(crate) struct Desktop {
     /// The generation of the latest request for an overview.
     pub(crate) refreshes: watch::Sender<u64>,
     /// The notification that has to be open.
-    pub(crate) notices: watch::Sender<Option<Notice>>,
+    pub(crate) notices: watch::Sender<WantedNotice>,
 }
 
 impl Desktop {
@@ -194,7 +197,7 @@ impl DesktopActions for Desktop {
     }
 
     fn notify(&self, notice: Option<&Notice>) {
-        self.notices.send_replace(notice.cloned());
+        self.notices.send_modify(|wanted| wanted.set(notice));
     }
 
     fn decide(&self, call: &CallRef, verdict: Verdict) {

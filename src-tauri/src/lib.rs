@@ -51,6 +51,7 @@ use backend::Backend;
 use controller::Controller;
 use desktop_actions::Desktop;
 use input::Input;
+use notifications::WantedNotice;
 use overview::Overview;
 use preferences::StoredPreferences;
 use updates::Updates;
@@ -239,7 +240,7 @@ fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
         tracing::error!(%error, "a window cannot be created");
     }
     let (refreshes, refresh_requests) = watch::channel(0);
-    let (notices, notice) = watch::channel(None);
+    let (notices, notice) = watch::channel(WantedNotice::default());
     notifications::register_actions(app, start.inputs.clone());
     let preferences = app.state::<StoredPreferences>().get();
     shortcut::register(app, start.inputs.clone(), &preferences.shortcut);

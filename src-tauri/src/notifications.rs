@@ -24,6 +24,22 @@ const DIGEST_KEY: &str = "digest";
 const CLIENT_KEY: &str = "client";
 const SERVER_KEY: &str = "server";
 
+/// The notification that has to be open.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct WantedNotice {
+    notice: Option<Notice>,
+    /// How often a notification was withdrawn. After a click the desktop has closed it, so the same
+    /// notice has to be shown again, even if the withdrawal itself was not seen in the meantime.
+    withdrawals: u64,
+}
+
+impl WantedNotice {
+    pub(crate) fn set(&mut self, notice: Option<&Notice>) {
+        self.withdrawals += u64::from(notice.is_none());
+        self.notice = notice.cloned();
+    }
+}
+
 /// Registers the buttons of notifications and a handler for clicks. Must be called before the first
 /// notification is shown.
 pub(crate) fn register_actions(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
@@ -57,20 +73,20 @@ pub(crate) fn register_actions(app: &AppHandle, inputs: mpsc::UnboundedSender<In
 }
 
 /// Keeps the open notification equal to the latest notice until the sender is dropped.
-pub(crate) async fn show_latest(app: AppHandle, mut notices: watch::Receiver<Option<Notice>>) {
+pub(crate) async fn show_latest(app: AppHandle, mut notices: watch::Receiver<WantedNotice>) {
     let mut latest_id = 0;
-    let mut shown_notice = None;
+    let mut shown = WantedNotice::default();
     while notices.changed().await.is_ok() {
-        let notice = notices.borrow_and_update().clone();
-        if notice == shown_notice {
+        let wanted = notices.borrow_and_update().clone();
+        if wanted == shown {
             continue;
         }
         close(&app, latest_id).await;
-        if let Some(notice) = &notice {
+        if let Some(notice) = &wanted.notice {
             latest_id += 1;
             show(&app, latest_id, notice);
         }
-        shown_notice = notice;
+        shown = wanted;
         tokio::time::sleep(PAUSE).await;
     }
     close(&app, latest_id).await;
