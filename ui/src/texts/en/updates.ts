@@ -1,7 +1,5 @@
 /** Updates of the app. */
-import type { UpdatesDisabled } from "../../ipc";
-
-const disabled: Record<UpdatesDisabled, string> = {
+const disabled = {
   package_manager: "A package manager installed this Drawbridge. It also updates it.",
   not_configured:
     "This build does not say where its updates come from. Get a newer version where you got this one.",
