@@ -23,7 +23,7 @@ use super::{Controller, Input};
 use crate::{
     desktop_actions::DesktopActions,
     input::{Choice, Screen},
-    notifications::notice::Notice,
+    notifications::notice::{Notice, NoticeKind},
     overview::{Overview, Trouble, tests::server_line},
     summary,
     tray::menu::{TrayState, TrayView},

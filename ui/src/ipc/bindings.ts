@@ -473,6 +473,11 @@ hash: string | null, id: CallId, at: Timestamp, method: GuardedMethod,
  */
 client: ClientName, 
 /**
+ * The client's session, as in "approve for this session". `None` if the request belongs to no
+ * session, and for calls that an earlier version recorded.
+ */
+session?: SessionId, 
+/**
  * The server, or an empty id if no server has the tool.
  */
 server: ServerId, 
@@ -543,7 +548,12 @@ result_hooks?: Array<string>,
 /**
  * What is suspicious in the result.
  */
-flags?: Array<ContentFlag>, };
+flags?: Array<ContentFlag>, 
+/**
+ * The result, if the settings say that results are kept. It is set only in exports and in the
+ * view of a single call.
+ */
+result?: KeptResult, };
 
 /**
  * `servers.await_sign_in`: waits for the end of the attempt to sign in, at most two minutes, and
@@ -657,6 +667,11 @@ export type Call = { id: CallId, at: Timestamp, method: GuardedMethod,
  */
 client: ClientName, 
 /**
+ * The client's session, as in "approve for this session". `None` if the request belongs to no
+ * session, and for calls that an earlier version recorded.
+ */
+session?: SessionId, 
+/**
  * The server, or an empty id if no server has the tool.
  */
 server: ServerId, 
@@ -727,7 +742,30 @@ result_hooks?: Array<string>,
 /**
  * What is suspicious in the result.
  */
-flags?: Array<ContentFlag>, };
+flags?: Array<ContentFlag>, 
+/**
+ * The result, if the settings say that results are kept. It is set only in exports and in the
+ * view of a single call.
+ */
+result?: KeptResult, };
+
+/**
+ * An entry of the audit log about a call, and whether it is intact.
+ */
+export type CallAuditEntry = { 
+/**
+ * The number of the entry in the chain.
+ */
+seq: number, at: Timestamp, kind: AuditKind, 
+/**
+ * The hash of the entry, in hex.
+ */
+hash: string, 
+/**
+ * Why the entry, the record of the call or the entry before it is not as it was written.
+ * `None` if the hash matches all three. The rest of the chain is not checked.
+ */
+fault: string | null, };
 
 /**
  * The stats of the calls of a client, a server or a tool.
@@ -982,6 +1020,26 @@ audit_retention_days: number | null,
  */
 records_max_mib: number | null, 
 /**
+ * If this is turned off, the results that were kept are deleted with their age.
+ */
+keep_results: boolean | null, 
+/**
+ * 1 to 1,024 KiB.
+ */
+kept_result_kib: number | null, 
+/**
+ * 1 to 365 days.
+ */
+kept_results_days: number | null, 
+/**
+ * 1 to 3,650 days; 0 means forever.
+ */
+log_retention_days: number | null, 
+/**
+ * 10 to 1,000,000 MiB; 0 means no limit.
+ */
+logs_max_mib: number | null, 
+/**
  * An http or https URL; empty to turn traces off. Traces are sent to this URL with
  * `/v1/traces` at its end, which is added if it is missing.
  */
@@ -1179,6 +1237,19 @@ install_link: string | null,
 max_tool_name: number, files: Array<ClientFileView>, };
 
 /**
+ * A mute of a client: its calls are refused, because nobody decided its last calls.
+ */
+export type ClientMute = { 
+/**
+ * When the mute ends by itself.
+ */
+until: Timestamp, 
+/**
+ * The time that remained when this value was made, in milliseconds, at least 1.
+ */
+remaining_ms: number, };
+
+/**
  * The name that the user gave a client.
  */
 export type ClientName = string;
@@ -1208,6 +1279,15 @@ failed_files: Array<FailedFile>, };
  * How a client reaches Drawbridge.
  */
 export type ClientTransport = "bridge" | "http";
+
+/**
+ * The answer to `clients.unmute`.
+ */
+export type ClientUnmuted = { 
+/**
+ * Whether the client was muted until now.
+ */
+was_muted: boolean, };
 
 /**
  * A client that a person added, or that connected over the stdio bridge.
@@ -1269,7 +1349,12 @@ longest_wait_ms: number,
  * Whether a session of the client was notified of changed tools more than a minute ago, and
  * has not read the list of tools since.
  */
-ignores_tool_changes: boolean, };
+ignores_tool_changes: boolean, 
+/**
+ * The client's mute; none if the client is not muted. A client is muted for a minute if nobody
+ * decides three of its calls in a row.
+ */
+mute: ClientMute | null, };
 
 /**
  * Whether a browser has signed in with a code.
@@ -1402,7 +1487,7 @@ export type DecidedBy = "person" | "rule" | "default" | "hub";
 /**
  * Whether a call may be sent, or why not.
  */
-export type Decision = "allowed" | "denied" | "timed_out" | "no_screen" | "paused" | "queue_full" | "abandoned";
+export type Decision = "allowed" | "denied" | "timed_out" | "no_screen" | "paused" | "queue_full" | "muted" | "abandoned";
 
 /**
  * The effect on requests that no rule matches, for each kind.
@@ -1609,7 +1694,7 @@ export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "un
 /**
  * An event. A front end that missed events (`lagged`) reads everything again.
  */
-export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "call_progressed", id: CallId, progress: CallProgress, } | { "kind": "clients_changed" } | { "kind": "memory_changed" } | { "kind": "pairing_requested", request: PairingRequest, } | { "kind": "pairing_ended", id: PairingId, } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, 
+export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "call_progressed", id: CallId, progress: CallProgress, } | { "kind": "clients_changed" } | { "kind": "client_muted", client: ClientName, mute: ClientMute, } | { "kind": "client_unmuted", client: ClientName, } | { "kind": "memory_changed" } | { "kind": "pairing_requested", request: PairingRequest, } | { "kind": "pairing_ended", id: PairingId, } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, 
 /**
  * When paused calls resume by themselves; absent if a person has to resume them.
  */
@@ -2225,6 +2310,21 @@ export type Isolation = "shared" | "per_client";
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 /**
+ * The result of a call as it is stored.
+ */
+export type KeptResult = { 
+/**
+ * The result that the client got, as JSON text with secrets replaced by `•••`. If the result
+ * was cut, the beginning of this text; empty if the result was so long that none of it was
+ * kept.
+ */
+text: string, is_cut: boolean, 
+/**
+ * The length of the whole result in bytes.
+ */
+bytes: number, };
+
+/**
  * The state of the place that stores the secrets.
  */
 export type KeyringStatus = "ready" | "locked" | "absent" | "unusable";
@@ -2292,7 +2392,16 @@ export type ListBrowsers = Record<symbol, never>;
 /**
  * `calls.list`: calls and other guarded requests, newest first.
  */
-export type ListCalls = { client: ClientName | null, server: ServerId | null, 
+export type ListCalls = { client: ClientName | null, 
+/**
+ * Only calls of this client session.
+ */
+session: SessionId | null, server: ServerId | null, 
+/**
+ * Only calls of tools that their server lists under this name. Also matches the name of a
+ * prompt and the URI of a resource.
+ */
+tool: string | null, 
 /**
  * Only calls about which a person was to decide, including those that nobody decided: the
  * history of approvals.
@@ -2361,13 +2470,36 @@ export type ListHookSamples = Record<symbol, never>;
 export type ListHooks = Record<symbol, never>;
 
 /**
- * `logs.list`: the newest lines that match, oldest first.
+ * `approvals.last_calls`: the last five recorded requests of the client session to which a request
+ * in the queue belongs, newest first. Empty if the request belongs to no session.
+ */
+export type ListLastCalls = { id: CallId, };
+
+/**
+ * `logs.list`: the newest lines that match, oldest first, and where the next older page begins.
+ * Searches the lines in memory and the log files, but only a part of the files at once.
  */
 export type ListLogs = { 
 /**
  * Only lines of this server; the lines of the hub and of all servers if absent.
  */
 server: ServerId | null, 
+/**
+ * Only lines of the hub's own log.
+ */
+hub_only: boolean, 
+/**
+ * Only lines that belong to this call.
+ */
+call: CallId | null, 
+/**
+ * Only lines of this kind.
+ */
+kind: LogKind | null, 
+/**
+ * No lines of this kind.
+ */
+except: LogKind | null, 
 /**
  * Only lines of this level or a more serious one.
  */
@@ -2380,6 +2512,14 @@ text: string | null,
  * Only lines at or after this moment.
  */
 since: Timestamp | null, 
+/**
+ * Only lines at or before this moment.
+ */
+until: Timestamp | null, 
+/**
+ * Only lines with a lower number: `older` of the page before.
+ */
+before: number | null, 
 /**
  * The most lines to return: 500 by default, and 5,000 at most.
  */
@@ -2499,6 +2639,11 @@ error: string, };
 export type Literal = unknown;
 
 /**
+ * Who wrote a line of the log, and how.
+ */
+export type LogKind = "hub" | "message" | "stderr" | "stdout";
+
+/**
  * A line of the log.
  */
 export type LogLine = { 
@@ -2507,17 +2652,35 @@ export type LogLine = {
  */
 seq: number, at: Timestamp, level: Level, 
 /**
- * The server that wrote the line, or `None` for the hub itself.
+ * The server that wrote the line or that it is about, or `None` for the log of the hub.
  */
-server: ServerId | null, 
+server: ServerId | null, kind: LogKind, 
 /**
- * The part of the hub that wrote the line, or `stderr` or `stdout` of the server.
+ * The part of the hub that wrote the line, or the name of the kind if the server wrote it.
  */
 area: string, 
+/**
+ * The call to which the line belongs, if that is known.
+ */
+call?: CallId, 
 /**
  * The text without line breaks. Secrets are masked, and control characters are escaped.
  */
 text: string, };
+
+/**
+ * A part of the log.
+ */
+export type LogPage = { 
+/**
+ * The newest lines that match, oldest first. There may be fewer than were asked for, or none,
+ * because one request searches only a part of the files.
+ */
+lines: Array<LogLine>, 
+/**
+ * The `before` of the next older page, or `None` if no older line matches.
+ */
+older: number | null, };
 
 /**
  * An entry that Drawbridge keeps up to date.
@@ -4012,6 +4175,26 @@ audit_retention_days: number,
  */
 records_max_mib: number, 
 /**
+ * Whether the results of calls are kept.
+ */
+keep_results: boolean, 
+/**
+ * How many KiB of a result are kept.
+ */
+kept_result_kib: number, 
+/**
+ * How many days results are kept.
+ */
+kept_results_days: number, 
+/**
+ * How many days log files are kept; 0 means forever.
+ */
+log_retention_days: number, 
+/**
+ * How many MiB all log files may take on the disk; 0 means no limit.
+ */
+logs_max_mib: number, 
+/**
  * The URL of the collector that gets traces (OTLP over HTTP); empty if traces are off.
  */
 otlp_endpoint: string, 
@@ -4536,6 +4719,11 @@ export type UndoneView = { change: ClientChangeView, files: Array<UndoneFileView
 export type UnlockSecrets = { passphrase: string, };
 
 /**
+ * `clients.unmute`: lets a muted client ask again at once.
+ */
+export type UnmuteClient = { name: ClientName, };
+
+/**
  * A file that could not be read.
  */
 export type UnreadableFileView = { file: string, reason: string, };
@@ -4626,6 +4814,12 @@ duration_ms: number, };
 export type VerifyAudit = Record<symbol, never>;
 
 /**
+ * `audit.of_call`: verifies the entries about one call: its decision and its end. Empty if the call
+ * is older than the audit log.
+ */
+export type VerifyCall = { id: CallId, };
+
+/**
  * `servers.verify`: connects to a saved server in a separate session, lists its tools, and ends
  * the connection.
  */
@@ -4655,6 +4849,7 @@ export type Visibility = "visible" | "deferred";
 export interface Verbs {
   "approvals.allow_retry": { params: AllowRetry; answer: RetryAllowed };
   "approvals.decide": { params: DecideApproval; answer: Call };
+  "approvals.last_calls": { params: ListLastCalls; answer: Array<Call> };
   "approvals.list": { params: ListApprovals; answer: Array<ApprovalRequest> };
   "approvals.missed": { params: ListMissed; answer: Array<ApprovalRequest> };
   "approvals.open_url": { params: OpenApprovalUrl; answer: ApprovalUrl };
@@ -4662,6 +4857,7 @@ export interface Verbs {
   "approvals.show": { params: ShowApproval; answer: ApprovalRequest };
   "audit.export": { params: ExportAudit; answer: AuditPage };
   "audit.list": { params: ListAudit; answer: AuditEntries };
+  "audit.of_call": { params: VerifyCall; answer: Array<CallAuditEntry> };
   "audit.verify": { params: VerifyAudit; answer: AuditReport };
   "backup.cancel": { params: CancelReplacement; answer: Done };
   "backup.check": { params: CheckBackup; answer: BackupView };
@@ -4683,6 +4879,7 @@ export interface Verbs {
   "clients.revoke": { params: RevokeClient; answer: Done };
   "clients.rotate": { params: RotateClient; answer: ClientRotated };
   "clients.set_user": { params: SetClientUser; answer: Done };
+  "clients.unmute": { params: UnmuteClient; answer: ClientUnmuted };
   "config.apply": { params: ApplyConfig; answer: ClientChangeView };
   "config.find_servers": { params: FindServers; answer: FoundServersView };
   "config.import": { params: ImportServers; answer: ImportedView };
@@ -4713,7 +4910,7 @@ export interface Verbs {
   "hooks.reorder": { params: ReorderHook; answer: Done };
   "hooks.samples": { params: ListHookSamples; answer: Array<HookSample> };
   "hooks.try": { params: TryHook; answer: HookTrial };
-  "logs.list": { params: ListLogs; answer: Array<LogLine> };
+  "logs.list": { params: ListLogs; answer: LogPage };
   "memory.add": { params: AddMemory; answer: MemoryEntry };
   "memory.categories": { params: ListMemoryCategories; answer: Array<MemoryCategory> };
   "memory.delete": { params: DeleteMemory; answer: MemoryDeleted };
@@ -4820,6 +5017,7 @@ export const DECISION_LABELS: Record<Decision, string> = {
   no_screen: "No screen",
   paused: "Paused",
   queue_full: "Queue full",
+  muted: "Muted",
   abandoned: "Abandoned",
 };
 

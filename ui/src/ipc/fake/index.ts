@@ -61,7 +61,6 @@ import * as data from "./data";
 import { listInstructionsVersions, listVersions } from "./definitions";
 import { describeDecision, listLogs } from "./logs";
 import { addMemory, editMemory, listMemory, listMemoryCategories, memoryEntries } from "./memory";
-import { FakeDesktop } from "./desktop";
 import { diagnosticsBundle, doctorReport } from "./doctor";
 import { fillManifest, PRESETS, RUNTIMES } from "./manifests";
 import { pairing, pairingRequest } from "./pairing";
