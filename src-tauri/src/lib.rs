@@ -193,16 +193,21 @@ fn run_event_loop(app: App, backend: Backend, start: Startup, runtime: &Runtime)
                 let _ = inputs.send(Input::PopupFocused(focused));
             }
         }
-        RunEvent::WindowEvent { label, event, .. } if label == windows::MAIN => match event {
-            WindowEvent::Focused(focused) => {
-                let _ = inputs.send(Input::MainFocused(focused));
-            }
-            WindowEvent::Destroyed => {
-                let _ = inputs.send(Input::MainFocused(false));
-                let _ = inputs.send(Input::ApprovalsShown(false));
-            }
-            _ => {}
-        },
+        RunEvent::WindowEvent {
+            label,
+            event: WindowEvent::Focused(focused),
+            ..
+        } if label == windows::MAIN => {
+            let _ = inputs.send(Input::MainFocused(focused));
+        }
+        RunEvent::WindowEvent {
+            label,
+            event: WindowEvent::Destroyed,
+            ..
+        } if label == windows::MAIN => {
+            let _ = inputs.send(Input::MainFocused(false));
+            let _ = inputs.send(Input::ApprovalsShown(false));
+        }
         // The app keeps running without a window, and ends with the exit code that `on_ready`
         // passes.
         RunEvent::ExitRequested {

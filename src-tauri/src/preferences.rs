@@ -9,9 +9,16 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{notifications::notice::NoticeKind, shortcut};
+use crate::notifications::notice::NoticeKind;
 
 const FILE: &str = "desktop.json";
+
+/// The keys of the global shortcut at first.
+pub(crate) const DEFAULT_KEYS: &str = if cfg!(target_os = "macos") {
+    "Cmd+Alt+D"
+} else {
+    "Ctrl+Alt+D"
+};
 
 /// The choices of a person. A choice that is missing in the file has its default.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +61,7 @@ impl Notifications {
 impl Default for Preferences {
     fn default() -> Self {
         Self {
-            shortcut: shortcut::DEFAULT_KEYS.to_owned(),
+            shortcut: DEFAULT_KEYS.to_owned(),
             notifications: Notifications::default(),
         }
     }
@@ -129,7 +136,7 @@ mod tests {
         .expect("write the file");
         let stored = StoredPreferences::load(folder.path().to_owned());
         let mut preferences = stored.get();
-        assert_eq!(preferences.shortcut, shortcut::DEFAULT_KEYS);
+        assert_eq!(preferences.shortcut, DEFAULT_KEYS);
         assert!(preferences.notifications.approvals && !preferences.notifications.missed);
         preferences.shortcut = String::new();
         stored.set(preferences.clone()).expect("store");

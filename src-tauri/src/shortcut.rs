@@ -19,13 +19,6 @@ use tokio::sync::mpsc;
 use crate::{display, texts};
 use crate::{input::Input, preferences::StoredPreferences};
 
-/// The keys at first.
-pub(crate) const DEFAULT_KEYS: &str = if cfg!(target_os = "macos") {
-    "Cmd+Alt+D"
-} else {
-    "Ctrl+Alt+D"
-};
-
 /// Whether the shortcut works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -233,7 +226,13 @@ mod tests {
 
     #[test]
     fn keys_that_would_take_a_letter_from_every_program_are_refused() {
-        for keys in [DEFAULT_KEYS, "Ctrl+Shift+F2", "Alt+Space", "Super+1", "F9"] {
+        for keys in [
+            crate::preferences::DEFAULT_KEYS,
+            "Ctrl+Shift+F2",
+            "Alt+Space",
+            "Super+1",
+            "F9",
+        ] {
             assert!(parse(keys).is_ok(), "{keys}");
         }
         for keys in ["D", "Shift+D", "Shift+F"] {

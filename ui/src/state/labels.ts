@@ -49,7 +49,7 @@ export const DECISION: Record<Decision, Label> = {
   abandoned: { label: t.decisions.abandoned, tone: "quiet" },
 };
 
-const MISSED: Decision[] = ["timed_out", "no_screen", "queue_full"];
+const MISSED: Decision[] = ["timed_out", "no_screen", "queue_full", "muted"];
 
 /** Returns whether a request was denied because nobody decided it. */
 export function wasMissed({ decision }: Call): boolean {

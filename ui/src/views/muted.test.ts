@@ -2,7 +2,7 @@ import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
 import type { FakeHub } from "../ipc/fake";
-import { advanceTime, listParams, open, user, withFakeTime } from "../test/app";
+import { advanceTime, follow, listParams, open, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
@@ -29,11 +29,10 @@ describe("a client of which three calls in a row were missed", () => {
     hub.addApproval({ client: "cursor" });
     expect(hub.waiting).toEqual([]);
     await advanceTime(1);
+    await follow("#/approvals/missed");
     expect(screen.getAllByText("Muted")).toHaveLength(1);
 
-    location.hash = "#/clients";
-    window.dispatchEvent(new HashChangeEvent("hashchange"));
-    await advanceTime(1);
+    await follow("#/clients");
     const row = screen
       .getAllByTestId("client-row")
       .find((each) => each.dataset["client"] === "cursor") as HTMLElement;

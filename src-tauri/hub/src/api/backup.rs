@@ -291,7 +291,15 @@ impl From<BackupError> for ApiError {
                 Self::invalid(text)
             }
             BackupError::RestoreIncomplete => Self::conflict(text),
-            _ => Self::unavailable(text),
+            BackupError::NoDatabase(_)
+            | BackupError::TooManyFiles(_)
+            | BackupError::DeleteParts(_)
+            | BackupError::CopyDatabase(_)
+            | BackupError::Io { .. }
+            | BackupError::WriteArchive(_)
+            | BackupError::Replace(_)
+            | BackupError::Store(_)
+            | BackupError::Journal(_) => Self::unavailable(text),
         }
     }
 }

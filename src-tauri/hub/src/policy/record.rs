@@ -120,7 +120,12 @@ impl Recorder {
         let (level, how) = match decision {
             Decision::Allowed => (Level::Info, "released by a person".to_owned()),
             Decision::Denied => (Level::Info, "withheld by a person".to_owned()),
-            _ => (Level::Warn, format!("withheld: {why}")),
+            Decision::TimedOut
+            | Decision::NoScreen
+            | Decision::Paused
+            | Decision::QueueFull
+            | Decision::Muted
+            | Decision::Abandoned => (Level::Warn, format!("withheld: {why}")),
         };
         let text = format!("the result of {} was {how}", describe(call));
         self.logs.add_call_line(&call.id, level, &text);

@@ -15,7 +15,6 @@ use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use sqlx::{QueryBuilder, Row, Sqlite, sqlite::SqliteRow};
 
 use super::{
-    call_stats::first_number,
     from_enum_text,
     rule::{self, NewRule},
     to_enum_text,
@@ -171,6 +170,18 @@ pub struct AbandonedCalls {
 /// The SQL condition for calls about which a person was to be asked, including those that nobody
 /// decided. Rules, defaults and Drawbridge itself decide the others.
 pub(super) const WAS_ASKED: &str = "(decided_by = 'person' OR decision IN ('timed_out', 'no_screen', 'queue_full', 'muted', 'abandoned'))";
+
+/// The number of bits of a call's number, which consists of the lowest bits of the microseconds
+/// since 1970.
+const NUMBER_BITS: u32 = 50;
+
+/// Returns the smallest number of a call that began at or after `since`. The numbers begin again at
+/// 0 every 35 years. Returns 0 if they did so between `since` and `now`.
+pub(super) fn first_number(since: Timestamp, now: Timestamp) -> i64 {
+    let number = |at: Timestamp| at.0.saturating_mul(1_000) & ((1 << NUMBER_BITS) - 1);
+    let first = number(since);
+    if first <= number(now) { first } else { 0 }
+}
 
 /// The columns in which the filter for a text searches.
 const SEARCHED_COLUMNS: [&str; 8] = [

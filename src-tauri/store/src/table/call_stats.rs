@@ -12,7 +12,7 @@ use drawbridge_model::{
 use futures_util::TryStreamExt;
 use sqlx::{Row, sqlite::SqliteRow};
 
-use super::call::WAS_ASKED;
+use super::call::{WAS_ASKED, first_number};
 use crate::{Store, StoreContext, StoreError};
 
 /// The most calls that are counted, the newest first. They are limited because their durations have
@@ -20,10 +20,6 @@ use crate::{Store, StoreContext, StoreError};
 pub const MAX_COUNTED_CALLS: u32 = 200_000;
 /// The most groups with a series of their own: those with the most calls.
 pub const MAX_SERIES: usize = 6;
-/// The number of bits of a call's number, which consists of the lowest bits of the microseconds
-/// since 1970.
-const NUMBER_BITS: u32 = 50;
-
 /// Which calls to count.
 #[derive(Debug, Clone)]
 pub struct CallStatsFilter {
@@ -282,14 +278,6 @@ fn report(cells: Cells, steps: u32) -> CallStatsReport {
             })
             .collect(),
     }
-}
-
-/// Returns the smallest number of a call that began at or after `since`. The numbers begin again at
-/// 0 every 35 years. Returns 0 if they did so between `since` and `now`.
-pub(super) fn first_number(since: Timestamp, now: Timestamp) -> i64 {
-    let number = |at: Timestamp| at.0.saturating_mul(1_000) & ((1 << NUMBER_BITS) - 1);
-    let first = number(since);
-    if first <= number(now) { first } else { 0 }
 }
 
 fn count(row: &SqliteRow, column: &str) -> Result<u64, sqlx::Error> {

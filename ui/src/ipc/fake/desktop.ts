@@ -38,13 +38,8 @@ export class FakeDesktop implements DesktopShell {
     return Promise.resolve();
   }
 
-  showsApprovals(_shown: boolean): Promise<void> {
-    return Promise.resolve();
-  }
-
-  fitPopup(_height: number): Promise<void> {
-    return Promise.resolve();
-  }
+  showsApprovals: DesktopShell["showsApprovals"] = () => Promise.resolve();
+  fitPopup: DesktopShell["fitPopup"] = () => Promise.resolve();
 
   wayBack(): Promise<WayBack | null> {
     return Promise.resolve(null);

@@ -480,12 +480,14 @@ async fn miss(queue: &Queue, client: &str, count: u32) {
 /// Returns the events about mutes, with the remaining seconds of those that begin.
 fn mutes(events: &mut Receiver<Event>) -> Vec<(String, Option<u32>)> {
     std::iter::from_fn(|| events.try_recv().ok())
-        .filter_map(|event| match event {
-            Event::ClientMuted { client, mute } => {
+        .filter_map(|event| {
+            if let Event::ClientMuted { client, mute } = event {
                 Some((client.to_string(), Some(mute.remaining_ms.div_ceil(1000))))
+            } else if let Event::ClientUnmuted { client } = event {
+                Some((client.to_string(), None))
+            } else {
+                None
             }
-            Event::ClientUnmuted { client } => Some((client.to_string(), None)),
-            _ => None,
         })
         .collect()
 }
