@@ -8,4 +8,4 @@ CREATE INDEX call_tool ON call (tool);
 CREATE INDEX call_decision ON call (decision) WHERE decision <> 'allowed';
 CREATE INDEX call_outcome ON call (outcome) WHERE outcome NOT IN ('ok', 'running');
 CREATE INDEX call_asked ON call (id)
-    WHERE decided_by = 'person' OR decision IN ('timed_out', 'no_screen', 'queue_full', 'abandoned');
+    WHERE decided_by = 'person' OR decision IN ('timed_out', 'no_screen', 'queue_full', 'muted', 'abandoned');

@@ -135,7 +135,7 @@ const MIGRATION_DIGESTS: &[(i64, &str)] = &[
     ),
     (
         33,
-        "4c9f38e9b69dc50700abdec7d60ee7999e818494d0b4fd19cc5fc7ed3e237767",
+        "d1a414daa3127dd9a12c412177760619a3f30a2858aa1cbf5807d69b1a3d255c",
     ),
     (
         34,
