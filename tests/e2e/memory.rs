@@ -39,12 +39,16 @@ fn entries_are_found_edited_and_deleted_in_a_browser() {
         wait_until_gone("memory-dialog"),
         wait_for_text("memory-row[data-id=1]", "Likes black tea"),
         click("memory-row[data-id=1] memory-delete"),
-        wait_for("confirm-dialog"),
+        wait_for("removal-undo"),
+        wait_until_gone("memory-row[data-id=1]"),
     ]);
     steps.extend(check_screen("memory-delete"));
     steps.extend([
-        click("confirm"),
-        wait_until_gone("memory-row[data-id=1]"),
+        click("removal-undo"),
+        wait_for("memory-row[data-id=1]"),
+        click("memory-row[data-id=1] memory-delete"),
+        click("removal-now"),
+        wait_until_gone("removal-pending"),
         json!({"do": "fill", "part": "memory-query", "text": ""}),
         wait_for_text("memory-row[data-id=2]", "Meets on Tuesdays"),
     ]);

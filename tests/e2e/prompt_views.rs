@@ -647,6 +647,7 @@ fn assert_focus_order(report: &BrowserReport) {
         "group The server's description",
         "button arguments-raw",
         "group arguments",
+        "button last-calls",
         "button deny",
         "button edit",
         "button approve-more",

@@ -13,15 +13,18 @@ pub(crate) fn bench(arguments: &[&str]) -> Outcome {
         [] => measure_catalog()
             .and_then(|()| measure_neighbours())
             .and_then(|()| measure_in_the_app("bench-prompt"))
-            .and_then(|()| measure_in_the_app("bench-screens")),
+            .and_then(|()| measure_in_the_app("bench-screens"))
+            .and_then(|()| measure_in_the_app("bench-idle")),
         ["catalog"] => measure_catalog(),
         ["neighbours"] => measure_neighbours(),
         // How soon a call is visible to a person, and how soon it continues after the person's click.
         ["prompt"] => measure_in_the_app("bench-prompt"),
         // How soon the screens can be used if there is much to show.
         ["screens"] => measure_in_the_app("bench-screens"),
+        // What the app costs while nobody uses it, and how soon its window is back.
+        ["idle"] => measure_in_the_app("bench-idle"),
         other => Err(format!(
-            "there is no benchmark '{}'; the benchmarks are catalog, neighbours, prompt and screens",
+            "there is no benchmark '{}'; the benchmarks are catalog, neighbours, prompt, screens and idle",
             other.join(" ")
         )),
     }

@@ -1,0 +1,148 @@
+//! What the app costs while nobody uses it, and how soon its window is back: `cargo xtask bench
+//! idle`. Prints measurements; asserts nothing. Uses the real app on a real screen (X11 without a
+//! graphics card).
+//!
+//! The memory is the proportional set size of the app and of the processes of its web views: memory
+//! that several processes share is divided among them. A window counts as reopened when its page
+//! shows the navigation.
+
+#![expect(clippy::print_stdout, reason = "the bench prints a table")]
+
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
+
+use drawbridge_tests::{
+    DesktopSession, WebDriver, paths, process::Process, wait::some_if, wait_until,
+    web_driver::find_free_port,
+};
+
+/// The time after which the app has finished its start.
+const SETTLE: Duration = Duration::from_secs(20);
+/// How long the processor time is measured.
+const IDLE: Duration = Duration::from_secs(60);
+const ROUNDS: usize = 10;
+const OPEN: &str = "ctrl+alt+d";
+/// The title of the main window, after the name of its page.
+const MAIN: &str = "Drawbridge$";
+
+fn main() {
+    let desktop = DesktopSession::new();
+    let data_dir = paths::path_text(desktop.data_dir());
+    let program = paths::built_binary("drawbridge-desktop");
+    println!("| state | memory, MiB | processor, % of a core |");
+    println!("|---|---|---|");
+    let arguments = [
+        "--data-dir",
+        &data_dir,
+        "--port",
+        "0",
+        "--skip-config-gen",
+        "--hidden",
+    ];
+    let mut command = desktop.command(&program);
+    command.args(arguments);
+    let app = Process::start(&desktop, "drawbridge-desktop", &mut command);
+    print_state(&desktop, "started in the tray");
+    desktop.press(OPEN);
+    wait_until("the window is open", || {
+        some_if(desktop.count_visible_windows(MAIN) > 0)
+    });
+    print_state(&desktop, "with its window");
+    desktop.close_window(".*Drawbridge");
+    wait_until("the window is closed", || {
+        some_if(desktop.count_visible_windows(MAIN) == 0)
+    });
+    print_state(&desktop, "after its window was closed");
+    println!("| target | ≤ 160 without a window | ≤ 0.1 |");
+    drop(app);
+    measure_reopening();
+}
+
+fn print_state(desktop: &DesktopSession, state: &str) {
+    thread::sleep(SETTLE);
+    let before = processor_time(desktop);
+    thread::sleep(IDLE);
+    let used = processor_time(desktop).saturating_sub(before);
+    let percent = used.as_secs_f64() / IDLE.as_secs_f64() * 100.0;
+    println!("| {state} | {} | {percent:.2} |", memory_mib(desktop));
+}
+
+/// Returns the ids of the processes of the app, including those of its web views.
+fn app_processes(desktop: &DesktopSession) -> Vec<u32> {
+    let processes = desktop.processes();
+    let of_app = processes.iter().filter(|process| {
+        process.command.contains("drawbridge-desktop") || process.command.contains("WebKit")
+    });
+    of_app.map(|process| process.pid).collect()
+}
+
+fn memory_mib(desktop: &DesktopSession) -> u64 {
+    let kib: u64 = app_processes(desktop)
+        .into_iter()
+        .filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok())
+        .filter_map(|text| {
+            let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+            line.trim().strip_suffix(" kB")?.parse::<u64>().ok()
+        })
+        .sum();
+    kib / 1024
+}
+
+/// Returns the processor time that the app has used so far.
+fn processor_time(desktop: &DesktopSession) -> Duration {
+    const TICKS_PER_SECOND: u64 = 100;
+    let ticks: u64 = app_processes(desktop)
+        .into_iter()
+        .filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/stat")).ok())
+        .filter_map(|stat| {
+            // The name of the program may contain spaces, and ends with the last parenthesis. The
+            // times in user and kernel mode are the 14th and the 15th field.
+            let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+            let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+            Some(field(14)? + field(15)?)
+        })
+        .sum();
+    Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND)
+}
+
+fn measure_reopening() {
+    let desktop = DesktopSession::new();
+    let data_dir = paths::path_text(desktop.data_dir());
+    let port = find_free_port().to_string();
+    let arguments = [
+        "--data-dir",
+        &data_dir,
+        "--port",
+        &port,
+        "--skip-config-gen",
+        "--hidden",
+    ];
+    let driver = WebDriver::open(
+        &desktop,
+        &paths::built_binary("drawbridge-desktop"),
+        &arguments.map(str::to_owned),
+    );
+    driver.switch_to_window("the popup", |url| url.contains("#/popup"));
+    let mut times: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let begin = Instant::now();
+            desktop.press(OPEN);
+            driver.switch_to_window("the main window", |url| !url.contains("#/popup"));
+            driver.wait_for("nav-servers");
+            let time = begin.elapsed().as_secs_f64() * 1_000.0;
+            desktop.close_window(".*Drawbridge");
+            wait_until("the window is closed", || {
+                some_if(driver.windows().len() == 1)
+            });
+            time
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    println!(
+        "\n| in ms | p50 | maximum | target |\n|---|---|---|---|\n| from the shortcut to the window | {:.0} | {:.0} | ≤ 500 |",
+        times[ROUNDS / 2],
+        times[ROUNDS - 1]
+    );
+}
