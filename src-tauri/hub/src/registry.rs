@@ -4,6 +4,7 @@
 //! starts a server only after the user has accepted its spec.
 
 mod accepted;
+pub mod bundle;
 pub mod docling_spec;
 mod import;
 mod look_alike;
