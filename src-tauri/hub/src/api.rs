@@ -13,6 +13,7 @@ pub mod backup;
 #[cfg(test)]
 mod bindings;
 pub mod browsers;
+pub mod bundles;
 pub mod calls;
 pub mod clients;
 pub mod config;
@@ -119,6 +120,8 @@ verbs! {
     "browsers.list" => browsers::ListBrowsers,
     "browsers.sign_out" => browsers::SignOutBrowser,
     "browsers.sign_out_all" => browsers::SignOutAllBrowsers,
+    "bundles.open" => bundles::OpenBundle,
+    "bundles.add" => bundles::AddBundle,
     "calls.list" => calls::ListCalls,
     "calls.show" => calls::ShowCall,
     "calls.running" => calls::ListRunningCalls,
@@ -250,6 +253,15 @@ fn parse<V: Verb>(params: &[u8]) -> Result<V, ApiError> {
 
 fn answer<A: Serialize>(answer: A) -> Result<Box<RawValue>, ApiError> {
     serde_json::value::to_raw_value(&answer).map_err(|e| ApiError::internal(e.to_string()))
+}
+
+/// Runs work that waits for the disk on a blocking thread.
+async fn on_blocking_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| ApiError::internal(error.to_string()))?
 }
 
 #[cfg(test)]

@@ -105,6 +105,26 @@ unreadable: number,
 uses_io_uring: boolean, };
 
 /**
+ * `bundles.add`: unpacks a bundle into the data folder, and adds its server, which waits for
+ * acceptance. If a value is missing or invalid, the error names it, and nothing is added.
+ */
+export type AddBundle = { source: BundleSource, 
+/**
+ * The name for the server. If it is absent, the bundle's name is used.
+ */
+name: string | null, 
+/**
+ * Maps each input's name to its value, including secrets. An input with several values has one
+ * per line. A missing entry uses the default; an empty entry leaves the input unset.
+ */
+values: { [key in string]: string }, 
+/**
+ * Like `values`, for values that go to the keyring even if the bundle does not mark them as
+ * sensitive.
+ */
+secrets: { [key in string]: string }, };
+
+/**
  * `clients.add`: adds a client and creates its token. The name may be that of a revoked client, or
  * of a client that has no token because it connects over the stdio bridge.
  */
@@ -657,6 +677,46 @@ export type BundleFile = { name: string,
  * A description of the file's content.
  */
 content: string, bytes: number, };
+
+/**
+ * The kind of a bundle's server.
+ */
+export type BundleServerType = "node" | "python" | "binary" | "uv";
+
+/**
+ * The source of a bundle.
+ */
+export type BundleSource = { "path": string } | { "base64": string };
+
+/**
+ * A tool that a bundle announces.
+ */
+export type BundleTool = { name: string, description: string, };
+
+/**
+ * A bundle as its author describes it.
+ */
+export type BundleView = { name: string, 
+/**
+ * The default name of the server in Drawbridge.
+ */
+title: string, version: string, description: string, author: string, server_type: BundleServerType, tools: Array<BundleTool>, 
+/**
+ * Whether the server may have more tools than `tools`.
+ */
+tools_generated: boolean, 
+/**
+ * The command that starts the server, and the values that it needs.
+ */
+choice: ManifestChoice, 
+/**
+ * The status of the server's runtime on this machine; null if it needs no known runtime.
+ */
+runtime: RuntimeStatus | null, 
+/**
+ * Which versions of the runtime the server needs; empty if its author does not say.
+ */
+runtime_version: string, };
 
 /**
  * A call, or another guarded request, with its decision and its outcome.
@@ -2904,6 +2964,11 @@ export type OpenApprovalUrl = { id: CallId,
 digest: string, };
 
 /**
+ * `bundles.open`: reads and checks a bundle. Saves nothing and starts nothing.
+ */
+export type OpenBundle = { source: BundleSource, };
+
+/**
  * `screens.open`: a link with a one-time code that signs a browser in to the screens. The code is
  * valid for one use within five minutes.
  */
@@ -4868,6 +4933,8 @@ export interface Verbs {
   "browsers.list": { params: ListBrowsers; answer: Array<BrowserView> };
   "browsers.sign_out": { params: SignOutBrowser; answer: Done };
   "browsers.sign_out_all": { params: SignOutAllBrowsers; answer: Done };
+  "bundles.add": { params: AddBundle; answer: ServerView };
+  "bundles.open": { params: OpenBundle; answer: BundleView };
   "calls.cancel": { params: CancelCall; answer: Call };
   "calls.list": { params: ListCalls; answer: Array<Call> };
   "calls.running": { params: ListRunningCalls; answer: Array<RunningCallView> };

@@ -141,7 +141,7 @@ describe("a manifest", () => {
     await user.click(screen.getByTestId("manifest-read"));
     await advanceTime(1);
     await user.click(screen.getAllByTestId("manifest-choice")[1] as HTMLElement);
-    expect(screen.getByTestId("manifest-problem").textContent).toContain("it is a bundle (MCPB)");
+    expect(screen.getByTestId("manifest-problem").textContent).toContain("it is an MCP bundle (.mcpb)");
     await user.click(screen.getByTestId("preset-add"));
     expect(listParams(hub, "servers.fill_manifest")).toEqual([]);
   });

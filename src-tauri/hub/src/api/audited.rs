@@ -43,6 +43,8 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ("browsers.list", READS),
     ("browsers.sign_out", Entries(&[BrowserSignedOut])),
     ("browsers.sign_out_all", Entries(&[BrowserSignedOut])),
+    ("bundles.open", READS),
+    ("bundles.add", Entries(&[ServerAdded, SecretSet])),
     ("calls.list", READS),
     ("calls.show", READS),
     ("calls.running", READS),

@@ -16,7 +16,7 @@ use drawbridge_store::backup::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{ApiError, Done, Verb, secrets::store::remove_all_secrets};
+use super::{ApiError, Done, Verb, on_blocking_thread, secrets::store::remove_all_secrets};
 use crate::hub::Hub;
 
 /// The folder in the data folder for the backups that this module makes.
@@ -219,14 +219,6 @@ impl Verb for CancelReplacement {
             .append_audit(AuditKind::ReplacementPrepared, &json!({"cancelled": true}));
         Ok(Done {})
     }
-}
-
-async fn on_blocking_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
-) -> Result<T, ApiError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| ApiError::internal(error.to_string()))?
 }
 
 fn describe(file: &Path, version: String, created_at: Timestamp, files: usize) -> BackupView {

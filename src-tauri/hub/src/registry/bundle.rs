@@ -16,7 +16,9 @@ use std::{fs, io::Read as _, path::Path};
 use drawbridge_model::{digest, spec::SpecError};
 
 pub use folder::{bundle_folder, remove_folders, unpack};
-pub use manifest::{BundleManifest, BundleServerType, UserConfig, UserConfigType, UserConfigValue};
+pub use manifest::{
+    BundleManifest, BundleServerType, Tool, UserConfig, UserConfigType, UserConfigValue,
+};
 pub use spec::BundleValues;
 
 use archive::Archive;
@@ -80,6 +82,13 @@ pub enum BundleError {
         "cannot unpack the bundle to {path}: {source}. Check the free space and the permissions of that folder"
     )]
     Unpack {
+        path: String,
+        source: std::io::Error,
+    },
+    #[error(
+        "cannot remove the unpacked bundle in {path}: {source}. Check the permissions of that folder, then remove it"
+    )]
+    Remove {
         path: String,
         source: std::io::Error,
     },

@@ -54,6 +54,7 @@ import {
   resourceResult,
 } from "./capabilities";
 import { FakeBackups } from "./backups";
+import { fillBundle, openBundle } from "./bundles";
 import { FakeDesktop } from "./desktop";
 import { FakeFolders } from "./folders";
 import { FakeSecrets } from "./secrets";
@@ -760,6 +761,14 @@ export class FakeHub implements Ipc {
     "browsers.list": () => this.browsers,
     "browsers.sign_out": ({ id }) => this.signOutBrowsers((browser) => browser.id === id),
     "browsers.sign_out_all": () => this.signOutBrowsers(() => true),
+    "bundles.open": ({ source }) => openBundle(source),
+    "bundles.add": (bundle) =>
+      this.update(this.addServer(fillBundle(bundle)).id, {
+        acceptance: "new",
+        state: "needs_acceptance",
+        reason: "You have not accepted it yet.",
+        remedy: "Read what it would start, and accept it if you meant that.",
+      }),
     "secrets.list": () => this.secrets.list(),
     "secrets.remove": ({ name }) => this.secrets.set(name, false),
     "secrets.rename": ({ name, new_name }) => this.secrets.rename(name, new_name),
@@ -801,25 +810,7 @@ export class FakeHub implements Ipc {
         tokens: view.tools.reduce((sum, t) => sum + (t.hidden ? 0 : t.tokens), 0),
       });
     },
-    "servers.add": ({ spec, secrets }) => {
-      const id = (spec.name ?? "").toLowerCase().replace(/[^a-z0-9_-]+/g, "-");
-      if (!id) throw new IpcError("invalid", "A server needs a name.");
-      if (this.servers.some((s) => s.id === id))
-        throw new IpcError(
-          "conflict",
-          `There is a server named ${id} already. Choose another name.`,
-        );
-      this.servers = [
-        ...this.servers,
-        data.server(id, {
-          name: spec.name ?? id,
-          spec: sealSecrets(id, spec, secrets),
-          sync_status: "NEVER_SYNCED",
-          last_synced_at: null,
-        }),
-      ].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-      return this.start(this.server(id), {});
-    },
+    "servers.add": (server) => this.start(this.addServer(server), {}),
     "servers.sign_in": ({ id }) => {
       const running = this.server(id).signing_in;
       if (running && running.state.kind !== "failed" && running.state.kind !== "done")
@@ -1093,6 +1084,23 @@ export class FakeHub implements Ipc {
     const view = Object.assign(this.server(id), part);
     this.emit({ kind: "server_changed", id });
     return view;
+  }
+
+  private addServer({ spec, secrets }: { spec: ServerSpec; secrets: SecretValues }): ServerView {
+    const id = (spec.name ?? "").toLowerCase().replace(/[^a-z0-9_-]+/g, "-");
+    if (!id) throw new IpcError("invalid", "A server needs a name.");
+    if (this.servers.some((s) => s.id === id))
+      throw new IpcError("conflict", `There is a server named ${id} already. Choose another name.`);
+    this.servers = [
+      ...this.servers,
+      data.server(id, {
+        name: spec.name ?? id,
+        spec: sealSecrets(id, spec, secrets),
+        sync_status: "NEVER_SYNCED",
+        last_synced_at: null,
+      }),
+    ].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    return this.server(id);
   }
 
   private start(view: ServerView, part: Partial<ServerView>): ServerView {

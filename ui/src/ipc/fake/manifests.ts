@@ -151,7 +151,8 @@ const SHOP: ManifestView = {
     }),
     choice("mcpb shop.mcpb", {
       runtime: null,
-      problem: "it is a bundle (MCPB), which Drawbridge does not start yet.",
+      problem:
+        "it is an MCP bundle (.mcpb), which Drawbridge does not download; download it, then run `drawbridge servers add --bundle FILE`",
     }),
   ],
 };

@@ -34,13 +34,13 @@ use tokio::task::JoinHandle;
 use super::{SecretValues, VerifiedView, failed_start};
 use crate::{
     api::{
-        ApiError,
+        ApiError, on_blocking_thread,
         secrets::{list_names_used_elsewhere, remove_secret, store_secret},
         tools,
     },
     catalog::{MAX_CATALOG_BYTES, read_list},
     hub::Hub,
-    registry::{self, Grant, Registry, RegistryError},
+    registry::{self, Grant, Registry, RegistryError, bundle},
 };
 
 const VERIFY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -243,7 +243,8 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     }
     hub.access_reports.remove(id).await?;
     hub.logs.remove_server(id);
-    Ok(())
+    let (data_dir, id) = (hub.data_dir().to_owned(), id.clone());
+    on_blocking_thread(move || Ok(bundle::remove_folders(&data_dir, &id)?)).await
 }
 
 /// Deletes the tokens of a spec that was removed or replaced, unless another server shares them.

@@ -510,7 +510,7 @@ async fn the_pairing_of_a_client_is_recorded() {
 
 /// The verbs that this test does not run, because they need a server, its package, a client or
 /// another peer. Other tests run them.
-const NEED_A_PEER: [&str; 24] = [
+const NEED_A_PEER: [&str; 25] = [
     "approvals.decide",
     "approvals.allow_retry",
     "approvals.open_url",
@@ -531,6 +531,8 @@ const NEED_A_PEER: [&str; 24] = [
     // These need a browser: tests/integration/signing_in.rs.
     "browsers.sign_out",
     "browsers.sign_out_all",
+    // This needs a bundle: tests/integration/bundles.rs.
+    "bundles.add",
     // This needs a store that can be changed: tests/integration/secret_stores.rs.
     "secrets.use_store",
     // These need files of clients: tests/integration/client_files.rs.

@@ -68,8 +68,12 @@ fn write_files(bundle: &mut Bundle, target: &Path, executable: &[String]) -> io:
 ///
 /// # Errors
 /// Returns an error if a file cannot be removed.
-pub fn remove_folders(data_dir: &Path, id: &ServerId) -> io::Result<()> {
-    remove_if_present(&server_folder(data_dir, id))
+pub fn remove_folders(data_dir: &Path, id: &ServerId) -> Result<(), BundleError> {
+    let folder = server_folder(data_dir, id);
+    remove_if_present(&folder).map_err(|source| BundleError::Remove {
+        path: folder.display().to_string(),
+        source,
+    })
 }
 
 fn remove_if_present(folder: &Path) -> io::Result<()> {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use drawbridge_model::manifest::InputFormat;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -221,6 +222,17 @@ impl UserConfigValue {
     }
 }
 
+impl From<UserConfigType> for InputFormat {
+    fn from(kind: UserConfigType) -> Self {
+        match kind {
+            UserConfigType::String => Self::Text,
+            UserConfigType::Number => Self::Number,
+            UserConfigType::Boolean => Self::Boolean,
+            UserConfigType::Directory | UserConfigType::File => Self::Path,
+        }
+    }
+}
+
 impl BundleManifest {
     /// Reads the text of a manifest.
     ///
@@ -341,6 +353,17 @@ fn clean(path: &str) -> String {
 }
 
 impl UserConfig {
+    /// Returns the title and the description, which may be the same.
+    pub(super) fn purpose(&self) -> String {
+        match (self.title.trim(), self.description.trim()) {
+            (title, "") => title.to_owned(),
+            (title, description) if title.is_empty() || title == description => {
+                description.to_owned()
+            }
+            (title, description) => format!("{title}: {description}"),
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
         let is_path = matches!(self.kind, UserConfigType::Directory | UserConfigType::File);
         if self.multiple && !is_path {

@@ -6,7 +6,12 @@ use std::{
 };
 
 use directories::UserDirs;
-use drawbridge_model::{reference::begins_reference, runtime::Runtime, spec::ServerSpec};
+use drawbridge_model::{
+    manifest::{InputKind, ManifestInput},
+    reference::begins_reference,
+    runtime::Runtime,
+    spec::ServerSpec,
+};
 
 use super::{
     Bundle, BundleError, BundleManifest, BundleServerType, UserConfig, UserConfigType,
@@ -90,6 +95,43 @@ impl BundleManifest {
             })
             .collect::<Vec<_>>()
             .join(" ")
+    }
+
+    /// Returns the values that a person is asked for.
+    ///
+    /// # Errors
+    /// Returns an error if a default has an unknown placeholder.
+    pub fn inputs(&self) -> Result<Vec<ManifestInput>, BundleError> {
+        let launch = self.launch();
+        // No default is entered yet, and the folder of the bundle is not known.
+        let placeholders = Placeholders {
+            manifest: self,
+            folder: Path::new("${__dirname}"),
+            dirs: UserDirs::new(),
+            values: BTreeMap::new(),
+        };
+        let input = |(name, declared): (&String, &UserConfig)| {
+            let defaults = placeholders.default_values(name, declared)?;
+            let placeholder = format!("${{user_config.{name}}}");
+            let is_argument = launch.args.iter().any(|arg| arg.contains(&placeholder));
+            Ok(ManifestInput {
+                name: name.clone(),
+                kind: if is_argument {
+                    InputKind::Argument
+                } else {
+                    InputKind::Env
+                },
+                description: declared.purpose(),
+                required: declared.required,
+                secret: declared.sensitive,
+                repeated: declared.multiple,
+                default: (!defaults.is_empty()).then(|| defaults.join("\n")),
+                choices: Vec::new(),
+                placeholder: String::new(),
+                format: declared.kind.into(),
+            })
+        };
+        self.user_config.iter().map(input).collect()
     }
 
     /// Returns the program that starts the server, if it is a known one.

@@ -71,7 +71,8 @@ pub enum Problem {
     #[error("its runtime '{0}' is unknown")]
     UnknownRuntime(String),
     #[error(
-        "it is an MCP bundle (.mcpb), which Drawbridge cannot unpack; unpack it, then add the command that it names"
+        "it is an MCP bundle (.mcpb), which Drawbridge does not download; download it, then run `drawbridge servers \
+         add --bundle FILE`"
     )]
     Bundle,
     #[error("Drawbridge cannot start packages of '{0}'; install it, then add its command")]
