@@ -33,7 +33,7 @@ pub(crate) enum Servers {
         /// The server's id, as shown by `servers list`
         id: String,
     },
-    /// Add a server from a command, a URL, a preset or a manifest
+    /// Add a server from a command, a URL, a preset, a manifest or an MCP bundle
     Add(Box<add::AddArgs>),
     /// List the presets for `add --preset`, and whether their runtimes are installed
     Presets,

@@ -1,5 +1,7 @@
-//! `drawbridge servers add`: adds a server from a command, a URL, a preset, a manifest or the
-//! official registry.
+//! `drawbridge servers add`: adds a server from a command, a URL, a preset, a manifest, the official
+//! registry or an MCP bundle.
+
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use drawbridge_client_config::find_literals;
@@ -16,30 +18,32 @@ use crate::{
     text::escape,
 };
 
+mod bundle;
 pub(super) mod manifest;
 mod sandbox;
 #[cfg(test)]
 mod tests;
 
 #[derive(clap::Args)]
-#[command(group = clap::ArgGroup::new("source").required(true).args(["command", "url", "preset", "manifest", "registry"]))]
+#[command(group = clap::ArgGroup::new("source").required(true).args(["command", "url", "preset", "manifest", "registry", "bundle"]))]
 #[command(
     override_usage = "drawbridge servers add NAME [OPTIONS] -- COMMAND [ARGS]...
        drawbridge servers add NAME [OPTIONS] --url URL
        drawbridge servers add [NAME] [OPTIONS] --preset ID
        drawbridge servers add [NAME] [OPTIONS] --manifest PATH
-       drawbridge servers add [NAME] [OPTIONS] --registry SERVER"
+       drawbridge servers add [NAME] [OPTIONS] --registry SERVER
+       drawbridge servers add [NAME] [OPTIONS] --bundle FILE"
 )]
 pub(crate) struct AddArgs {
-    /// The server's name, which also determines its id [default: the name in the preset, manifest
-    /// or registry]
-    #[arg(required_unless_present_any = ["preset", "manifest", "registry"])]
+    /// The server's name, which also determines its id [default: the name in the preset, manifest,
+    /// registry or bundle]
+    #[arg(required_unless_present_any = ["preset", "manifest", "registry", "bundle"])]
     name: Option<String>,
     /// An environment variable of the command. May be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, conflicts_with_all = ["url", "preset", "manifest", "registry"])]
     env: Vec<(String, String)>,
-    /// An environment variable, or an input of a preset or manifest, whose value is stored in the
-    /// keyring. May be repeated.
+    /// An environment variable, or an input of a preset, manifest or bundle, whose value is stored
+    /// in the keyring. May be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, allow_hyphen_values = true, conflicts_with = "url")]
     secret: Vec<(String, String)>,
     /// The working folder of the command
@@ -71,6 +75,15 @@ pub(crate) struct AddArgs {
     oauth_callback_port: Option<u16>,
     #[command(flatten)]
     from: manifest::ManifestArgs,
+    /// An MCP bundle (.mcpb). Its files are unpacked into the data folder, and the server does not
+    /// start until you accept it.
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "env", "cwd", "transport", "header", "secret_header", "protocol_version", "oauth_client_id",
+        "package", "sandbox", "sandbox_read", "sandbox_write", "sandbox_connect", "sandbox_bind",
+        "sandbox_local_sockets", "keep_literals", "per_client", "validate", "content_defence",
+        "pending", "grant_secret",
+    ])]
+    bundle: Option<PathBuf>,
     #[command(flatten)]
     confinement: sandbox::SandboxArgs,
     /// Leave values that look like secrets in the spec file, in plain text, instead of moving them
@@ -160,7 +173,10 @@ impl Transport {
 }
 
 impl AddArgs {
-    pub(super) async fn run(self, context: &Context) -> Result<(), Failure> {
+    pub(super) async fn run(mut self, context: &Context) -> Result<(), Failure> {
+        if let Some(path) = self.bundle.take() {
+            return self.add_bundle(path, context).await;
+        }
         match self.manifest_source()? {
             Some(source) => self.add_from_manifest(source, context).await,
             None => {

@@ -32,10 +32,10 @@ pub(super) struct ManifestArgs {
     /// one]
     #[arg(long, value_name = "N", conflicts_with_all = ["preset", "command", "url"], value_parser = clap::value_parser!(u32).range(1..))]
     package: Option<u32>,
-    /// The value of an input of the preset or manifest. May be repeated for an input that takes
+    /// The value of an input of the preset, manifest or bundle. May be repeated for an input that takes
     /// several values.
     #[arg(long, value_name = "NAME=VALUE", value_parser = super::parse_pair, allow_hyphen_values = true, conflicts_with_all = ["command", "url"])]
-    set: Vec<(String, String)>,
+    pub(super) set: Vec<(String, String)>,
 }
 
 impl AddArgs {
@@ -129,7 +129,7 @@ fn find_first_usable(view: &ManifestView) -> u32 {
 }
 
 /// Collects the values by name. If a name is given several times, its values are joined as lines.
-fn join_values(pairs: Vec<(String, String)>) -> BTreeMap<String, String> {
+pub(super) fn join_values(pairs: Vec<(String, String)>) -> BTreeMap<String, String> {
     let mut values = BTreeMap::<String, String>::new();
     for (name, value) in pairs {
         values
@@ -142,7 +142,7 @@ fn join_values(pairs: Vec<(String, String)>) -> BTreeMap<String, String> {
 
 /// Makes paths absolute. A relative path refers to the working folder of this process, which may
 /// differ from the one in which the server starts.
-fn make_paths_absolute(
+pub(super) fn make_paths_absolute(
     choice: &ManifestChoice,
     values: &mut BTreeMap<String, String>,
 ) -> Result<(), Failure> {
@@ -170,7 +170,7 @@ fn make_paths_absolute(
 /// # Errors
 /// Returns an error if a required input without a default is missing, unless the choice has a
 /// `problem`.
-fn check_missing_inputs(
+pub(super) fn check_missing_inputs(
     choice: &ManifestChoice,
     values: &BTreeMap<String, String>,
     secrets: &BTreeMap<String, String>,

@@ -226,3 +226,23 @@ fn options_of_a_sandbox_that_contradict_each_other_are_refused() {
     }
     assert!(parse("a --url http://x --sandbox own-folder").is_err());
 }
+
+#[test]
+fn a_bundle_has_no_options_that_it_would_ignore() {
+    assert!(parse("--bundle files.mcpb --set folder=/x --secret KEY=v").is_ok());
+    for option in [
+        "--pending",
+        "--per-client",
+        "--validate off",
+        "--sandbox own-folder",
+        "--package 1",
+        "--url https://x.example",
+    ] {
+        let line = format!("--bundle files.mcpb {option}");
+        assert_eq!(
+            parse(&line).err(),
+            Some(clap::error::ErrorKind::ArgumentConflict),
+            "{line}"
+        );
+    }
+}
