@@ -2,7 +2,10 @@
 
 import type {
   AccessReportView,
+  AddBundle,
   BrokenSpec,
+  BundleSource,
+  BundleView,
   CapabilityView,
   CheckedSpec,
   DefinitionId,
@@ -75,6 +78,15 @@ export class Servers {
 
   fillManifest(params: FillManifest): Promise<FilledManifest> {
     return this.ipc.call("servers.fill_manifest", params);
+  }
+
+  openBundle(source: BundleSource): Promise<BundleView> {
+    return this.ipc.call("bundles.open", { source });
+  }
+
+  /** Unpacks a bundle and adds its server, which a person then accepts on its page. */
+  async addBundle(bundle: AddBundle): Promise<ServerView> {
+    return this.replace(await this.ipc.call("bundles.add", bundle));
   }
 
   /** Verifies a spec that is not saved. `id` is the server that is edited; null for a new one. */

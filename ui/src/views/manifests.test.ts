@@ -141,7 +141,9 @@ describe("a manifest", () => {
     await user.click(screen.getByTestId("manifest-read"));
     await advanceTime(1);
     await user.click(screen.getAllByTestId("manifest-choice")[1] as HTMLElement);
-    expect(screen.getByTestId("manifest-problem").textContent).toContain("it is an MCP bundle (.mcpb)");
+    expect(screen.getByTestId("manifest-problem").textContent).toContain(
+      "it is an MCP bundle (.mcpb)",
+    );
     await user.click(screen.getByTestId("preset-add"));
     expect(listParams(hub, "servers.fill_manifest")).toEqual([]);
   });
@@ -167,5 +169,53 @@ describe("a manifest", () => {
     expect(screen.getByTestId<HTMLTextAreaElement>("manifest-text").value).toBe(
       "/home/ada/server.json",
     );
+  });
+});
+
+describe("an MCP bundle", () => {
+  const zip = (name: string) => new File(["PK\x03\x04"], name);
+
+  async function choose(file: File) {
+    const hub = await openTab("server-bundle-tab");
+    await user.upload(screen.getByTestId("bundle-file"), file);
+    await advanceTime(1);
+    return hub;
+  }
+
+  it("shows what it is, asks for its values, and waits for acceptance", async () => {
+    const hub = await choose(zip("notes.mcpb"));
+    const shown = await screen.findByTestId("bundle");
+    expect(shown.textContent).toMatch(/Notes\s+1\.2\.0\s+By\s+Ada/);
+    expect(shown.textContent).toContain("search_notes");
+    expect(shown.textContent).toMatch(/Needs Node\.js\s+>=20/);
+    expect(screen.queryByTestId("server-verify"), "nothing is unpacked yet").toBeNull();
+    await user.click(screen.getByTestId("preset-add"));
+    expect(document.activeElement).toBe(input("folder"));
+    expect(listParams(hub, "bundles.add")).toEqual([]);
+
+    await user.type(input("folder"), "/home/ada/notes");
+    await user.type(input("key"), "hunter2");
+    await user.click(screen.getByTestId("preset-add"));
+    await advanceTime(1);
+    expect(listParams(hub, "bundles.add")).toEqual([
+      {
+        source: { base64: btoa("PK\x03\x04") },
+        name: "Notes",
+        values: { folder: "/home/ada/notes", key: "hunter2" },
+        secrets: {},
+      },
+    ]);
+    expect(hub.servers.find(({ id }) => id === "notes")).toMatchObject({
+      acceptance: "new",
+      spec: { env: { key: "${keyring:notes/key}" } },
+    });
+  });
+
+  it("says why a file is refused, and adds nothing", async () => {
+    await choose(new File(["no archive"], "notes.mcpb"));
+    expect((await screen.findByTestId("bundle-error")).textContent).toContain(
+      "this is not an MCP bundle",
+    );
+    expect(screen.getByTestId("preset-add").getAttribute("aria-disabled")).toBe("true");
   });
 });

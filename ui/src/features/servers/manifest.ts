@@ -1,6 +1,9 @@
-/** One choice of a manifest as a form: its inputs, the entered values, and the errors. */
+/** One choice of a manifest or a bundle as a form: its inputs, the entered values, and the errors. */
 
 import type {
+  AddBundle,
+  BundleSource,
+  BundleView,
   FillManifest,
   ManifestChoice,
   ManifestInput,
@@ -11,8 +14,7 @@ import type {
 } from "../../ipc";
 import { texts } from "../../texts";
 
-export interface ManifestForm {
-  source: ManifestSource;
+export interface ChoiceForm {
   /** The index of the choice in the manifest. */
   index: number;
   choice: ManifestChoice;
@@ -21,6 +23,16 @@ export interface ManifestForm {
   values: Record<string, string>;
   /** Inputs that a person marked as secret although the manifest does not. */
   markedSecret: Record<string, boolean>;
+}
+
+export interface ManifestForm extends ChoiceForm {
+  source: ManifestSource;
+}
+
+/** The form of an MCP bundle. */
+export interface BundleForm extends ChoiceForm {
+  source: BundleSource;
+  bundle: BundleView;
 }
 
 /** A manifest as a person entered it, and as the hub read it. Survives a change of the tab. */
@@ -56,14 +68,21 @@ export function createPresetForm(preset: PresetView): PresetForm {
   return { ...createManifestForm({ preset: preset.id }, preset.title, 0, preset.choice), preset };
 }
 
+export function createBundleForm(source: BundleSource, bundle: BundleView): BundleForm {
+  return { ...createChoiceForm(bundle.title, 0, bundle.choice), source, bundle };
+}
+
 export function createManifestForm(
   source: ManifestSource,
   name: string,
   index: number,
   choice: ManifestChoice,
 ): ManifestForm {
+  return { ...createChoiceForm(name, index, choice), source };
+}
+
+function createChoiceForm(name: string, index: number, choice: ManifestChoice): ChoiceForm {
   return {
-    source,
     index,
     choice,
     name,
@@ -98,7 +117,7 @@ export function uncheckedValue(input: ManifestInput): string {
 }
 
 /** Returns one sentence for each invalid input, by its name. */
-export function validateInputs(form: ManifestForm): Record<string, string> {
+export function validateInputs(form: ChoiceForm): Record<string, string> {
   const errors = form.choice.inputs.map(
     (input) => [input.name, validateInput(input, form.values[input.name] ?? "")] as const,
   );
@@ -120,12 +139,22 @@ function validateInput(input: ManifestInput, value: string): string {
   return unknown === undefined ? "" : t.notAllowed(unknown, input.choices.join(", "));
 }
 
-/**
- * Returns the request of `servers.fill_manifest`. Inputs that the manifest marks as secret stay
- * among the values, because the hub knows them.
- */
+/** Returns the request of `servers.fill_manifest`. */
 export function toFillRequest(form: ManifestForm): FillManifest {
-  const { source, index, choice, name, values, markedSecret } = form;
+  return { source: form.source, choice: form.index, ...toValues(form) };
+}
+
+/** Returns the request of `bundles.add`. */
+export function toAddBundle(form: BundleForm): AddBundle {
+  return { source: form.source, ...toValues(form) };
+}
+
+/**
+ * Returns the name and the values. Inputs that the manifest marks as secret stay among the values,
+ * because the hub knows them.
+ */
+function toValues(form: ChoiceForm): Pick<FillManifest, "name" | "values" | "secrets"> {
+  const { choice, name, values, markedSecret } = form;
   const inputs = choice.inputs.map((input) => {
     const value = values[input.name] ?? "";
     return {
@@ -139,8 +168,6 @@ export function toFillRequest(form: ManifestForm): FillManifest {
       inputs.filter((input) => input.secret === secret).map((input) => [input.name, input.value]),
     );
   return {
-    source,
-    choice: index,
     name: name.trim() || null,
     values: selectValues(false),
     secrets: selectValues(true),

@@ -6,7 +6,7 @@ export const serverForm = {
   addTitle: "Add server",
   editTitle: (name: string) => `Edit ${name}`,
   tabsLabel: "How to add the server",
-  tabs: { preset: "Find", paste: "Paste", manifest: "Manifest", form: "Form" },
+  tabs: { preset: "Find", paste: "Paste", manifest: "Manifest", bundle: "Bundle", form: "Form" },
   verify: "Verify",
   verifying: "Connecting to the server and listing its tools…",
   waitForSaving: "Wait until the server is saved.",
@@ -18,6 +18,7 @@ export const serverForm = {
   readTextFirst: "Paste a text and read it first.",
   chooseServerFirst: "Choose a server first.",
   readManifestFirst: "Read a manifest first.",
+  chooseBundleFirst: "Choose a bundle first.",
   choiceUnusable: "This choice cannot be used. The form says why.",
 
   kind: {
@@ -163,6 +164,20 @@ export const serverForm = {
     notNumber: "Enter a number.",
     notAllowed: (value: string, allowed: string) =>
       `“${value}” is not allowed. Use one of: ${allowed}.`,
+  },
+
+  bundle: {
+    label: "MCP bundle",
+    hint: "A .mcpb file. It is checked, and nothing is unpacked or started yet. In a browser, a file may have 11 MiB; add a larger one in the desktop app or on the command line.",
+    opening: "Checking the bundle…",
+    cannotRead: (name: string) =>
+      `${name} cannot be read. Check that the file still exists, then choose it again.`,
+    by: "By",
+    tools: "Tools that it announces",
+    moreTools: "It may have further tools.",
+    needs: { node: "Needs Node.js", python: "Needs Python", uv: "Needs Python", binary: "Needs" },
+    waits:
+      "Nobody has checked who made this bundle. The server waits until you accept it on its page.",
   },
 
   advanced: {
