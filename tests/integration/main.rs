@@ -5,6 +5,7 @@ mod approvals;
 mod arguments;
 mod audit;
 mod bridge;
+mod bundles;
 mod by_hand;
 mod cache;
 mod call_limits;
