@@ -148,6 +148,26 @@ fn a_bundle_is_added_accepted_used_and_removed_with_its_files() {
 }
 
 #[test]
+fn a_missing_secret_is_asked_for_at_a_terminal() {
+    let desktop = DesktopSession::new();
+    let hub = Hub::serve(&desktop);
+    let bundle = write_bundle(&desktop, &[]);
+    let typed = format!("{SECRET}\n");
+    let added = desktop.cli_at_terminal(&["servers", "add", "--bundle", &bundle], &typed);
+    let shown = added.expect_success().stdout();
+    assert!(
+        shown.contains("Value of key") && shown.contains("Server 'desk-probe' added."),
+        "{shown}"
+    );
+    let server = hub.show_server("desk-probe");
+    assert_eq!(server["state"], "needs_acceptance");
+    assert_eq!(
+        server["spec"]["env"]["PROBE_KEY"],
+        "${keyring:desk-probe.PROBE_KEY}"
+    );
+}
+
+#[test]
 fn a_bundle_that_would_leave_its_folder_changes_nothing() {
     let home = Home::new();
     let _hub = Hub::serve(&home);
@@ -175,7 +195,10 @@ fn a_bundle_whose_secret_cannot_be_stored_leaves_no_files() {
         "bundles.add",
         &json!({"source": {"path": bundle}, "values": {"key": SECRET}}),
     );
-    assert_ne!(status, 200, "{refused}");
+    assert!(
+        status == 503 && refused.contains("keyring"),
+        "{status} {refused}"
+    );
     assert!(!refused.contains(SECRET), "{refused}");
     assert_nothing_added(&home);
 }
