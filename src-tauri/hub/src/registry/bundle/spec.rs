@@ -426,7 +426,10 @@ fn check_values(name: &str, declared: &UserConfig, values: &[String]) -> Result<
             UserConfigType::Directory | UserConfigType::File if !Path::new(value).is_absolute() => {
                 return refuse("an absolute path".into());
             }
-            _ => {}
+            UserConfigType::String
+            | UserConfigType::Boolean
+            | UserConfigType::Directory
+            | UserConfigType::File => {}
         }
     }
     Ok(())
