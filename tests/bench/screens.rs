@@ -8,13 +8,13 @@
 
 mod session;
 
-use std::{fs, thread};
+use std::{fs, thread, time::Duration};
 
 use drawbridge_tests::{
     DesktopSession, FaultyServer, Hub, WebDriver, paths,
     screen_times::{self, ScreenTimes},
     wait::{some_if, unix_micros},
-    wait_until,
+    wait_until_within,
     web_driver::find_free_port,
 };
 use nix::sys::signal::Signal;
@@ -30,6 +30,8 @@ const LOG_LINES: usize = 100_000;
 /// The lines of one file of the hub's log, which holds at most 10 MiB.
 const LINES_PER_FILE: usize = 25_000;
 const MEMORY_ENTRIES: usize = 1_000;
+/// How long all servers may take to start.
+const SYNC_TIMEOUT: Duration = Duration::from_secs(180);
 
 fn main() {
     let desktop = DesktopSession::new();
@@ -137,9 +139,9 @@ fn write_log_lines(desktop: &DesktopSession) {
 }
 
 fn wait_until_synced(desktop: &DesktopSession) {
-    wait_until("all servers are synced", || {
-        let servers = desktop.cli(&["servers", "list", "--json"]).expect_json();
-        let synced = servers
+    wait_until_within(SYNC_TIMEOUT, "all servers are synced", || {
+        let view = desktop.cli(&["servers", "list", "--json"]).expect_json();
+        let synced = view["servers"]
             .as_array()?
             .iter()
             .filter(|server| server["sync_status"] == "SYNCED");
