@@ -15,10 +15,10 @@ use drawbridge_tests::{
     clients::{Client, Endpoint, Sdk},
     http::{Request, Url},
     paths,
+    ports::find_free_port,
     process::Process,
     wait::some_if,
     wait_until, wait_until_within,
-    web_driver::find_free_port,
 };
 use serde_json::json;
 

@@ -14,8 +14,8 @@ use std::{
 };
 
 use drawbridge_tests::{
-    DesktopSession, WebDriver, paths, process::Process, wait::some_if, wait_until,
-    web_driver::find_free_port,
+    DesktopSession, WebDriver, paths, ports::find_free_port, process::Process, wait::some_if,
+    wait_until,
 };
 
 /// The time after which the app has finished its start.

@@ -11,8 +11,8 @@
 use std::{thread, time::Duration};
 
 use drawbridge_tests::{
-    DesktopSession, Hub, McpClient, WebDriver, paths, wait::unix_micros, wait_until,
-    web_driver::find_free_port,
+    DesktopSession, Hub, McpClient, WebDriver, paths, ports::find_free_port, wait::unix_micros,
+    wait_until,
 };
 use nix::sys::signal::Signal;
 

@@ -12,10 +12,10 @@ use std::{fs, thread, time::Duration};
 
 use drawbridge_tests::{
     DesktopSession, FaultyServer, Hub, WebDriver, paths,
+    ports::find_free_port,
     screen_times::{self, ScreenTimes},
     wait::{some_if, unix_micros},
     wait_until_within,
-    web_driver::find_free_port,
 };
 use nix::sys::signal::Signal;
 use serde_json::json;

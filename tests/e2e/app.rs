@@ -6,10 +6,10 @@ use drawbridge_tests::{
     DesktopSession, WebDriver,
     clients::{Client, Endpoint, Sdk, ToolResult},
     paths,
+    ports::find_free_port,
     process::RunningProcess,
     wait::some_if,
     wait_until,
-    web_driver::find_free_port,
 };
 use serde_json::{Value, json};
 

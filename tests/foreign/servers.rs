@@ -3,7 +3,7 @@
 use std::{fs, net::TcpStream, process::Command};
 
 use drawbridge_tests::{
-    Home, Hub, paths, process::Process, wait::some_if, wait_until, web_driver::find_free_port,
+    Home, Hub, paths, ports::find_free_port, process::Process, wait::some_if, wait_until,
 };
 
 use crate::peer::Era;

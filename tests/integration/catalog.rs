@@ -439,7 +439,7 @@ fn a_call_waits_for_a_slow_first_start_and_reports_progress() {
 fn a_server_program_with_a_url_is_started_reached_and_stopped() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let port = drawbridge_tests::web_driver::find_free_port();
+    let port = drawbridge_tests::ports::find_free_port();
     let entry = paths::path_text(paths::npm_file(
         "@modelcontextprotocol/server-everything/dist/index.js",
     ));

@@ -3,7 +3,8 @@
 use std::net::{TcpListener, TcpStream};
 
 use drawbridge_tests::{
-    Home, McpClient, hub::ADMIN_TOKEN, paths, process::Process, wait::some_if, wait_until,
+    Home, McpClient, hub::ADMIN_TOKEN, paths, ports::find_free_port, process::Process,
+    wait::some_if, wait_until,
 };
 use serde_json::Value;
 
@@ -21,10 +22,6 @@ fn bind_any_port() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = listener.local_addr().expect("an address").port();
     (listener, port.to_string())
-}
-
-fn find_free_port() -> String {
-    bind_any_port().1
 }
 
 fn set_port(home: &Home, port: &str) {
@@ -74,7 +71,7 @@ fn nobody_gets_a_token_while_another_program_has_the_port() {
 #[test]
 fn a_changed_port_applies_at_once_and_after_a_restart() {
     let home = Home::new();
-    let (first, second) = (find_free_port(), find_free_port());
+    let (first, second) = (find_free_port().to_string(), find_free_port().to_string());
     set_port(&home, &first);
     let mut hub = spawn_hub(&home);
     assert_eq!(

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, fs, net::TcpStream};
 
 use drawbridge_tests::{
-    Home, Hub, McpClient, MemoryGrowth, paths, process::Process, wait::some_if, wait_until,
-    web_driver::find_free_port,
+    Home, Hub, McpClient, MemoryGrowth, paths, ports::find_free_port, process::Process,
+    wait::some_if, wait_until,
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};

@@ -7,9 +7,9 @@ use drawbridge_tests::{
     http::{Request, Url},
     hub::{ADMIN_TOKEN, spec_file, write_spec},
     paths,
+    ports::find_free_port,
     wait::some_if,
     wait_until,
-    web_driver::find_free_port,
 };
 use serde_json::{Value, json};
 

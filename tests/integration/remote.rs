@@ -3,8 +3,7 @@
 use std::net::TcpStream;
 
 use drawbridge_tests::{
-    Home, Hub, McpClient, paths, process::Process, wait::some_if, wait_until,
-    web_driver::find_free_port,
+    Home, Hub, McpClient, paths, ports::find_free_port, process::Process, wait::some_if, wait_until,
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};

@@ -28,6 +28,7 @@ pub mod notifications;
 pub mod official_registry;
 pub mod paths;
 pub mod portal;
+pub mod ports;
 pub mod process;
 pub mod protected_server;
 pub mod provider;

@@ -14,7 +14,7 @@ use zbus::{
     zvariant::{OwnedObjectPath, OwnedValue, Value},
 };
 
-use crate::wait::wait_until;
+use crate::wait::{DEFAULT_TIMEOUT, try_until_within, wait_until};
 
 const WATCHER: &str = "org.kde.StatusNotifierWatcher";
 const ITEM: &str = "org.kde.StatusNotifierItem";
@@ -78,20 +78,23 @@ impl Tray {
     /// Returns all labels of the menu and of its submenus.
     #[track_caller]
     pub fn all_labels(&self) -> Vec<String> {
-        flatten(&self.wait_for_menu())
-            .into_iter()
-            .map(|item| item.label)
-            .filter(|label| !label.is_empty())
-            .collect()
+        labels_of(&self.wait_for_menu())
     }
 
-    /// Waits until an item of the menu contains `text`.
+    /// Waits until an item of the menu contains `text`. Fails with the items that the menu has.
     #[track_caller]
     pub fn wait_for_item(&self, text: &str) -> MenuItem {
-        wait_until(format!("the tray menu shows '{text}'"), || {
+        try_until_within(DEFAULT_TIMEOUT, || {
             flatten(&self.read_menu()?)
                 .into_iter()
                 .find(|item| item.label.contains(text))
+        })
+        .unwrap_or_else(|| {
+            let icons = lock(&self.icons).len();
+            let labels = self.read_menu().map(|menu| labels_of(&menu));
+            panic!(
+                "no item of the tray menu contains '{text}' after {DEFAULT_TIMEOUT:?}: {icons} icons, menu: {labels:?}"
+            )
         })
     }
 
@@ -191,6 +194,14 @@ fn without_mnemonics(label: &str) -> String {
         .map(|part| part.replace('_', ""))
         .collect::<Vec<_>>()
         .join("_")
+}
+
+fn labels_of(menu: &[MenuItem]) -> Vec<String> {
+    flatten(menu)
+        .into_iter()
+        .map(|item| item.label)
+        .filter(|label| !label.is_empty())
+        .collect()
 }
 
 fn flatten(items: &[MenuItem]) -> Vec<MenuItem> {

@@ -3,14 +3,15 @@
 //! A part is an element of the page, named by its `data-testid`:
 //! `"server-row[data-server=files] server-sync"` is the sync button in the row of a server.
 
-use std::{fmt, fs, net::TcpListener, path::Path, time::Duration};
+use std::{fmt, fs, path::Path};
 
 use serde_json::{Value, json};
 
 use crate::{
     DesktopSession, canary, http, paths,
+    ports::find_free_port,
     process::Process,
-    wait::{DEFAULT_TIMEOUT, some_if, try_until_within, wait_until, wait_until_within},
+    wait::{DEFAULT_TIMEOUT, some_if, try_until_within, wait_until},
 };
 
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
@@ -418,25 +419,6 @@ impl Drop for WebDriver {
             &Value::Null,
         );
     }
-}
-
-/// Returns a port that was free a moment ago.
-pub fn find_free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener
-        .local_addr()
-        .expect("the address of the listener")
-        .port()
-}
-
-/// Waits until nothing listens on a port.
-#[track_caller]
-pub fn wait_until_free(port: u16) {
-    wait_until_within(
-        Duration::from_secs(5),
-        format!("port {port} is free"),
-        || TcpListener::bind(("127.0.0.1", port)).ok(),
-    );
 }
 
 /// Returns the selector of an enabled control.
