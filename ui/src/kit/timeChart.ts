@@ -18,7 +18,7 @@ export interface ChartLook {
   text: string;
   grid: string;
   /** Separates the parts of a stacked bar. */
-  ground: string;
+  background: string;
   font: string;
 }
 
@@ -94,7 +94,7 @@ export class ChartCanvas {
       if (!isStacked) return { stroke: colour, width: 2, points: { size: 5, fill: colour } };
       return {
         fill: colour,
-        stroke: () => this.readLook().ground,
+        stroke: () => this.readLook().background,
         width: 1,
         points: { show: false },
         ...(bars ? { paths: bars } : {}),
