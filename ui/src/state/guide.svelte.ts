@@ -38,22 +38,21 @@ export class Guide {
     clients:
       this.clients.current.length > 0 ||
       this.clientFiles.kinds.some((kind) => kind.files.some((file) => file.entry !== null)),
-    call: this.calls.list.some((call) => call.decision === "allowed"),
+    call: this.askedCalls.list.some((call) => call.decision === "allowed"),
   }));
   readonly next = $derived(
     STEPS.find((step) => !this.done[step] && !this.skippedSteps.has(step)) ?? null,
   );
   private readonly loaded = $derived.by(
-    () => this.servers.loaded && this.clients.loaded && this.calls.loaded,
+    () => this.servers.loaded && this.clients.loaded && this.askedCalls.loaded,
   );
   readonly visible = $derived(this.loaded && !this.closed && (!this.done.call || this.wasNeeded));
 
-  /** `calls` are those that a person was asked about. */
   constructor(
     private readonly servers: Servers,
     private readonly clients: Clients,
     private readonly clientFiles: ClientFiles,
-    private readonly calls: Calls,
+    private readonly askedCalls: Calls,
   ) {
     const saved = readSaved();
     this.closed = saved.closed;

@@ -48,7 +48,7 @@ export class Stores {
   readonly missed: Missed;
   readonly drawbridge: Drawbridge;
   /** The calls that a person was asked about. */
-  readonly history: Calls;
+  readonly askedCalls: Calls;
   readonly calls: Calls;
   readonly runningCalls: RunningCalls;
   readonly policy: Policy;
@@ -78,7 +78,7 @@ export class Stores {
     this.approvals = new Approvals(ipc);
     this.missed = new Missed(ipc);
     this.drawbridge = new Drawbridge(ipc);
-    this.history = new Calls(ipc, true);
+    this.askedCalls = new Calls(ipc, true);
     this.calls = new Calls(ipc);
     this.runningCalls = new RunningCalls(ipc);
     this.policy = new Policy(ipc);
@@ -97,7 +97,7 @@ export class Stores {
     this.audit = new Audit(ipc);
     this.memory = new Memory(ipc);
     this.overview = new Overview(ipc);
-    this.guide = new Guide(this.servers, this.clients, this.clientFiles, this.history);
+    this.guide = new Guide(this.servers, this.clients, this.clientFiles, this.askedCalls);
   }
 
   start(): () => void {
@@ -109,7 +109,7 @@ export class Stores {
       this.approvals,
       this.missed,
       this.drawbridge,
-      this.history,
+      this.askedCalls,
       this.calls,
       this.runningCalls,
       this.policy,

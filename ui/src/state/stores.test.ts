@@ -99,7 +99,7 @@ describe("approval requests", () => {
       verdict: { kind: "approve_once", arguments: null },
     });
     expect(stores.approvals.waiting.map((w) => w.request.id)).toEqual([second.id]);
-    expect(stores.history.list[0]).toMatchObject({
+    expect(stores.askedCalls.list[0]).toMatchObject({
       id: first.id,
       decision: "allowed",
       decided_by: "person",
@@ -112,7 +112,7 @@ describe("approval requests", () => {
     expect(stores.approvals.waiting).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1);
     expect(stores.approvals.waiting).toHaveLength(0);
-    expect(stores.history.list[0]?.decision).toBe("timed_out");
+    expect(stores.askedCalls.list[0]?.decision).toBe("timed_out");
   });
 
   it("disappear after their deadline even if the event of their end was lost", async () => {
