@@ -1,5 +1,4 @@
 export const docling = {
   hint: "Clients can have PDFs and other documents converted into text with Docling. The first start installs its package, which takes several GB. The policy and profiles apply to the server “docling-tools”.",
   enabled: "Convert documents",
-  whatToDo: "What to do:",
 };

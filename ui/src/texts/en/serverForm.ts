@@ -146,7 +146,6 @@ export const serverForm = {
     connectsTo: "Connects to",
     starts: "Starts",
     cannotBeAdded: "This server cannot be added:",
-    whatToDo: "What to do:",
     name: "Name",
     required: (name: string) => `${name} (required)`,
     kinds: {

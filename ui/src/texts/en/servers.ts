@@ -359,7 +359,6 @@ export const servers = {
   },
 
   status: {
-    whatToDo: "What to do:",
     starting: "The server is starting…",
     waitsUntil: (time: string, left: string) =>
       `No new attempt until ${time} (${left} left). “Restart” tries now.`,

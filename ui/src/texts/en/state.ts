@@ -15,6 +15,8 @@ import { plural } from "../plural";
 type Noun = "call" | "request";
 
 export const state = {
+  /** Stands before the remedy of a problem. */
+  whatToDo: "What to do:",
   lines: (count: number) => plural(count, "line"),
   sessions: (count: number) => plural(count, "session"),
 
