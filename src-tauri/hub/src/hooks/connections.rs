@@ -7,7 +7,7 @@ use drawbridge_model::{hook::HookEvent, ids::ServerId};
 use drawbridge_upstream::{ConnectionChange, ConnectionChangeKind};
 use tokio::task::JoinSet;
 
-use super::{Hooks, payload, runner::Occasion};
+use super::{Hooks, payload, runner::HookTrigger};
 use crate::catalog::{Catalog, ServerCopy};
 
 impl Hooks {
@@ -85,14 +85,14 @@ impl Hooks {
         change: &ConnectionChange,
         payload: &serde_json::value::RawValue,
     ) {
-        let occasion = Occasion {
+        let trigger = HookTrigger {
             event,
             server: change.server.clone(),
             tool: String::new(),
             is_trial: false,
         };
         for hook in self.matching(event, &change.server, None) {
-            hook.observe(&occasion, change.at, payload);
+            hook.observe(&trigger, change.at, payload);
         }
     }
 }

@@ -15,7 +15,7 @@ use tokio::{
 
 use super::{
     payload::Envelope,
-    runner::{Occasion, PreparedHook, Runner},
+    runner::{HookTrigger, PreparedHook, Runner},
 };
 
 /// The most events in the queue of one hook.
@@ -36,7 +36,7 @@ pub(super) struct LoadedHook {
 
 enum Queued {
     Run {
-        occasion: Occasion,
+        trigger: HookTrigger,
         input: String,
         _bytes: OwnedSemaphorePermit,
     },
@@ -61,13 +61,13 @@ impl LoadedHook {
     }
 
     /// Queues an event for the hook. If the queue is full, the event is dropped and counted.
-    pub(super) fn observe(&self, occasion: &Occasion, at: Timestamp, payload: &RawValue) {
-        let input = Envelope::write(&self.prepared.hook, occasion.event, at, payload);
+    pub(super) fn observe(&self, trigger: &HookTrigger, at: Timestamp, payload: &RawValue) {
+        let input = Envelope::write(&self.prepared.hook, trigger.event, at, payload);
         let bytes = u32::try_from(input.len()).unwrap_or(u32::MAX);
         let permit = self.budget.clone().try_acquire_many_owned(bytes);
         let is_queued = permit.is_ok_and(|permit| {
             let run = Queued::Run {
-                occasion: occasion.clone(),
+                trigger: trigger.clone(),
                 input,
                 _bytes: permit,
             };
@@ -102,13 +102,11 @@ async fn run_queued(
 ) {
     while let Some(next) = queued.recv().await {
         match next {
-            Queued::Run {
-                occasion, input, ..
-            } => {
+            Queued::Run { trigger, input, .. } => {
                 let ignore = |_: &[u8]| Ok(());
                 let observed = |(): &()| (HookEffect::Continued, String::new());
                 // The runner logs and counts a failure.
-                let _ = runner.run(&hook, &occasion, &input, ignore, observed).await;
+                let _ = runner.run(&hook, &trigger, &input, ignore, observed).await;
             }
             Queued::Flush(flushed) => {
                 let _ = flushed.send(());

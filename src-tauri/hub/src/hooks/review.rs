@@ -24,7 +24,7 @@ use super::{
     },
     observe::LoadedHook,
     payload::{self, Envelope, Executed},
-    runner::Occasion,
+    runner::HookTrigger,
 };
 use crate::policy::{GuardedRequest, Permitted, PermittedRequest, Refusal};
 
@@ -71,17 +71,17 @@ impl Hooks {
     /// calls are denied in this case.
     pub async fn review_request(&self, request: &mut GuardedRequest) -> Result<(), Denial> {
         let hooks = self.matching_request(HookEvent::ToolRequested, request);
-        let occasion = Occasion::of_call(HookEvent::ToolRequested, request);
+        let trigger = HookTrigger::of_call(HookEvent::ToolRequested, request);
         let mut denial = None;
         for hook in blocking(&hooks) {
-            if let Err(denied) = self.ask_about_request(hook, &occasion, request).await {
+            if let Err(denied) = self.ask_about_request(hook, &trigger, request).await {
                 denial = Some(denied);
                 break;
             }
         }
         let payload = payload::tool_requested(request);
         for hook in observing(&hooks) {
-            hook.observe(&occasion, clock::now(), &payload);
+            hook.observe(&trigger, clock::now(), &payload);
         }
         denial.map_or(Ok(()), Err)
     }
@@ -89,13 +89,13 @@ impl Hooks {
     async fn ask_about_request(
         &self,
         hook: &LoadedHook,
-        occasion: &Occasion,
+        trigger: &HookTrigger,
         request: &mut GuardedRequest,
     ) -> Result<(), Denial> {
         let prepared = &hook.prepared;
         let name = prepared.hook.name.clone();
         let payload = payload::tool_requested(request);
-        let input = Envelope::write(&prepared.hook, occasion.event, clock::now(), &payload);
+        let input = Envelope::write(&prepared.hook, trigger.event, clock::now(), &payload);
         let before = request.arguments.get().to_owned();
         let describe = |answer: &RequestAnswer| match answer {
             RequestAnswer::Deny { reason } => (HookEffect::Denied, reason.clone()),
@@ -107,7 +107,7 @@ impl Hooks {
             }
         };
         let runner = &self.shared.runner;
-        let answer = runner.run(prepared, occasion, &input, parse_request_answer, describe);
+        let answer = runner.run(prepared, trigger, &input, parse_request_answer, describe);
         match answer.await {
             Ok(RequestAnswer::Continue) => Ok(()),
             Ok(RequestAnswer::Change { arguments }) => {
@@ -183,7 +183,7 @@ impl WatchedCall {
         let hooks = self
             .hooks
             .matching_request(HookEvent::ToolExecuted, request);
-        let occasion = Occasion::of_call(HookEvent::ToolExecuted, request);
+        let trigger = HookTrigger::of_call(HookEvent::ToolExecuted, request);
         let original = match &reply {
             Reply::Result(result) => Some(result.clone()),
             Reply::Error(_) => None,
@@ -197,7 +197,7 @@ impl WatchedCall {
         for hook in blocking(&hooks) {
             let payload = self.payload(&reply, outcome, duration_ms, &changed_by, true);
             let name = &hook.prepared.hook.name;
-            match self.ask_about_result(hook, &occasion, &payload).await {
+            match self.ask_about_result(hook, &trigger, &payload).await {
                 Ok(ResultAnswer::Continue) => {}
                 Ok(ResultAnswer::Change { result }) => {
                     let result = match &original {
@@ -225,7 +225,7 @@ impl WatchedCall {
             }
             let payload = self.payload(&reply, outcome, duration_ms, &changed_by, with_result);
             for hook in observers {
-                hook.observe(&occasion, clock::now(), &payload);
+                hook.observe(&trigger, clock::now(), &payload);
             }
         }
         Ok(Reviewed {
@@ -250,7 +250,7 @@ impl WatchedCall {
         }
         let duration_ms = self.elapsed_ms();
         let PermittedRequest { request, call } = &self.permitted;
-        let occasion = Occasion::of_call(HookEvent::ToolExecuted, request);
+        let trigger = HookTrigger::of_call(HookEvent::ToolExecuted, request);
         let executed = Executed {
             request,
             call,
@@ -271,25 +271,25 @@ impl WatchedCall {
             outcome != Outcome::Withheld || hook.prepared.hook.mode == HookMode::Observe
         };
         for hook in hooks.iter().filter(must_notify) {
-            hook.observe(&occasion, clock::now(), &payload);
+            hook.observe(&trigger, clock::now(), &payload);
         }
     }
 
     async fn ask_about_result(
         &self,
         hook: &LoadedHook,
-        occasion: &Occasion,
+        trigger: &HookTrigger,
         payload: &RawValue,
     ) -> Result<ResultAnswer, String> {
         let prepared = &hook.prepared;
-        let input = Envelope::write(&prepared.hook, occasion.event, clock::now(), payload);
+        let input = Envelope::write(&prepared.hook, trigger.event, clock::now(), payload);
         let describe = |answer: &ResultAnswer| match answer {
             ResultAnswer::Continue => (HookEffect::Continued, String::new()),
             ResultAnswer::Change { .. } => (HookEffect::ReplacedResult, String::new()),
         };
         let runner = &self.hooks.shared.runner;
         runner
-            .run(prepared, occasion, &input, parse_result_answer, describe)
+            .run(prepared, trigger, &input, parse_result_answer, describe)
             .await
     }
 
@@ -330,7 +330,7 @@ impl Drop for WatchedCall {
     }
 }
 
-impl Occasion {
+impl HookTrigger {
     fn of_call(event: HookEvent, request: &GuardedRequest) -> Self {
         Self {
             event,

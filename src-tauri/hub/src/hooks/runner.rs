@@ -64,9 +64,9 @@ pub(super) enum HookFailure {
     Answer(#[from] AnswerError),
 }
 
-/// The event for which a hook runs.
+/// The event that starts a run of a hook.
 #[derive(Debug, Clone)]
-pub(super) struct Occasion {
+pub(super) struct HookTrigger {
     pub(super) event: HookEvent,
     pub(super) server: ServerId,
     /// Empty for an event of a server.
@@ -131,7 +131,7 @@ impl Runner {
     pub(super) async fn run<T>(
         &self,
         hook: &PreparedHook,
-        occasion: &Occasion,
+        trigger: &HookTrigger,
         input: &str,
         read: impl FnOnce(&[u8]) -> Result<T, AnswerError>,
         describe: impl FnOnce(&T) -> (HookEffect, String),
@@ -148,7 +148,7 @@ impl Runner {
                 tracing::warn!(
                     "hook {}: it failed on {}: {failure}",
                     hook.hook.name,
-                    occasion.event.as_str()
+                    trigger.event.as_str()
                 );
                 (HookEffect::Failed, failure.clone())
             }
@@ -156,13 +156,13 @@ impl Runner {
         self.record(HookRun {
             at: clock::now(),
             hook: hook.hook.name.clone(),
-            event: occasion.event,
-            server: occasion.server.clone(),
-            tool: occasion.tool.clone(),
+            event: trigger.event,
+            server: trigger.server.clone(),
+            tool: trigger.tool.clone(),
             effect,
             reason: self.logs.mask_text(&reason),
             duration_ms: u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX),
-            is_trial: occasion.is_trial,
+            is_trial: trigger.is_trial,
         });
         outcome
     }

@@ -15,7 +15,7 @@ use super::{
     answer::{RequestAnswer, ResultAnswer, parse_request_answer, parse_result_answer},
     check,
     payload::Envelope,
-    runner::{Occasion, PreparedHook},
+    runner::{HookTrigger, PreparedHook},
 };
 
 /// The longest output that is shown, in bytes. The rest of a longer output is cut off.
@@ -50,7 +50,7 @@ impl Hooks {
     ) -> Result<Trial, HookError> {
         check(&hook)?;
         let payload = payload.unwrap_or_else(|| sample_payload(event));
-        let occasion = Occasion {
+        let trigger = HookTrigger {
             event,
             server: ServerId::new(string_member(&payload, "server_name")),
             tool: string_member(&payload, "tool_name"),
@@ -75,7 +75,7 @@ impl Hooks {
         };
         let runner = &self.shared.runner;
         let started = tokio::time::Instant::now();
-        let answer = runner.run(&prepared, &occasion, &input, read, Clone::clone);
+        let answer = runner.run(&prepared, &trigger, &input, read, Clone::clone);
         let (effect, reason) = match answer.await {
             Ok(answer) => answer,
             Err(reason) => (HookEffect::Failed, reason),
