@@ -36,8 +36,8 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// The pause between the end of one hub and the search for the next.
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 
-/// Access to a hub. If the hub is local, it does not end for lack of use meanwhile.
-pub struct HubPresence {
+/// A connection to a hub. It keeps a local hub from ending for lack of use.
+pub struct HubConnection {
     api: ApiClient,
     /// The open response that keeps a local hub running.
     presence: Option<reqwest::Response>,
@@ -47,15 +47,15 @@ pub struct HubPresence {
 ///
 /// # Errors
 /// Returns `unavailable` if no hub runs there, or if the hub is ending.
-pub async fn connect(data_dir: &Path) -> Result<HubPresence, ApiError> {
+pub async fn connect(data_dir: &Path) -> Result<HubConnection, ApiError> {
     let api = ApiClient::local(data_dir)?;
     match api.keep_hub_running().await {
-        Ok(presence) => Ok(HubPresence {
+        Ok(presence) => Ok(HubConnection {
             api,
             presence: Some(presence),
         }),
         // An older hub, which never ends for lack of use.
-        Err(error) if error.code == ErrorCode::NotFound => Ok(HubPresence {
+        Err(error) if error.code == ErrorCode::NotFound => Ok(HubConnection {
             api,
             presence: None,
         }),
@@ -63,19 +63,19 @@ pub async fn connect(data_dir: &Path) -> Result<HubPresence, ApiError> {
     }
 }
 
-/// Returns access to the hub at `url`, as the client with this token, without connecting yet.
-/// Nothing has to keep this hub running.
+/// Returns a connection to the hub at `url`, as the client with this token. The first request opens
+/// the connection. Nothing has to keep this hub running.
 ///
 /// # Errors
 /// Returns `invalid` if `url` is not an HTTP URL.
-pub fn connect_remote(url: &str, token: String) -> Result<HubPresence, ApiError> {
-    Ok(HubPresence {
+pub fn connect_remote(url: &str, token: String) -> Result<HubConnection, ApiError> {
+    Ok(HubConnection {
         api: ApiClient::remote(url, Some(token))?,
         presence: None,
     })
 }
 
-impl HubPresence {
+impl HubConnection {
     /// Keeps a local hub running while the future is polled. If the hub ends, connects to the next
     /// hub of the data folder and keeps that one running.
     async fn keep_alive(self) {
@@ -100,7 +100,7 @@ impl HubPresence {
 /// # Errors
 /// Returns an error if `output` cannot be written.
 pub async fn run(
-    hub: HubPresence,
+    hub: HubConnection,
     client: &str,
     project: Option<&str>,
     input: impl AsyncRead + Send + Unpin + 'static,

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_endpoint::bridge::{self, HubPresence};
+use drawbridge_endpoint::bridge::{self, HubConnection};
 use drawbridge_hub::api::ErrorCode;
 use tokio::time::{Instant, sleep};
 
@@ -54,7 +54,7 @@ impl Stdio {
     }
 
     /// Connects to the hub, and starts one if none runs.
-    async fn connect(&self, context: &Context) -> Result<HubPresence, Failure> {
+    async fn connect(&self, context: &Context) -> Result<HubConnection, Failure> {
         if let Some(url) = &context.hub_url {
             let token = env::var(CLIENT_TOKEN)
                 .ok()
@@ -73,7 +73,7 @@ impl Stdio {
     }
 
     /// Starts a hub that outlives this bridge, and waits until the hub answers.
-    async fn start_hub(&self, context: &Context) -> Result<HubPresence, Failure> {
+    async fn start_hub(&self, context: &Context) -> Result<HubConnection, Failure> {
         let child = spawn_hub(context, self.exit_when_idle);
         let mut hub_process = child.map_err(|source| Failure::StartHub { source })?;
         let mut deadline = Instant::now() + START_TIMEOUT;
