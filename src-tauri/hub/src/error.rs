@@ -197,7 +197,7 @@ impl From<DecideError> for ApiError {
     fn from(error: DecideError) -> Self {
         let code = match &error {
             DecideError::Queue(_)
-            | DecideError::Verdict(VerdictError::Denied { .. } | VerdictError::ToolChanged) => {
+            | DecideError::Verdict(VerdictError::DeniedByRule { .. } | VerdictError::ToolChanged) => {
                 ErrorCode::Conflict
             }
             DecideError::Verdict(_) => ErrorCode::Invalid,

@@ -31,25 +31,25 @@ const MAX_ALLOWED_CALLS: u32 = 10_000;
 #[derive(Debug, thiserror::Error)]
 pub enum VerdictError {
     #[error("'seconds' must be 1 to {MAX_ALLOW_S} (30 days), not {0}")]
-    Seconds(u32),
+    SecondsOutOfRange(u32),
     #[error("'count' must be 1 to {MAX_ALLOWED_CALLS}, not {0}")]
-    Count(u32),
+    CountOutOfRange(u32),
     #[error("a result can only be approved once or denied")]
-    Result,
+    IsResult,
     #[error("this request asks for input: fill it in, decline it or dismiss it")]
-    Form,
+    IsInputRequest,
     #[error("only a request for input can be filled in or dismissed")]
-    NoForm,
+    NotInputRequest,
     #[error("the request for input cannot be shown: {0}")]
     Elicitation(#[from] ElicitationError),
     #[error(transparent)]
     Content(#[from] ContentError),
     #[error("the arguments are not valid JSON: {0}")]
-    Arguments(#[source] serde_json::Error),
+    InvalidArguments(#[source] serde_json::Error),
     #[error(transparent)]
     Edit(#[from] EditError),
     #[error("the call is denied by the {reason}; remove that rule first, or deny the call")]
-    Denied {
+    DeniedByRule {
         /// The rule that denies the call, in words.
         reason: String,
     },
@@ -60,7 +60,7 @@ pub enum VerdictError {
     #[error(transparent)]
     Condition(#[from] ConditionError),
     #[error("the rule must match the call that it approves")]
-    NoMatch,
+    RuleDoesNotMatch,
 }
 
 /// Checks whether a verdict can be applied to a pending request.
@@ -76,14 +76,14 @@ pub(super) fn check(
     let request = &pending.request;
     match verdict {
         Verdict::ApproveFor { seconds, .. } if !(1..=MAX_ALLOW_S).contains(seconds) => {
-            return Err(VerdictError::Seconds(*seconds));
+            return Err(VerdictError::SecondsOutOfRange(*seconds));
         }
         Verdict::ApproveCalls { count, .. } if !(1..=MAX_ALLOWED_CALLS).contains(count) => {
-            return Err(VerdictError::Count(*count));
+            return Err(VerdictError::CountOutOfRange(*count));
         }
         Verdict::Deny { .. } => return Ok(()),
         Verdict::Dismiss | Verdict::FillIn { .. } if !request.is_form => {
-            return Err(VerdictError::NoForm);
+            return Err(VerdictError::NotInputRequest);
         }
         Verdict::Dismiss => return Ok(()),
         Verdict::FillIn { .. } => {}
@@ -94,7 +94,7 @@ pub(super) fn check(
         | Verdict::ApproveAlways { .. }
             if request.is_form =>
         {
-            return Err(VerdictError::Form);
+            return Err(VerdictError::IsInputRequest);
         }
         Verdict::ApproveOnce { arguments: None } if request.result.is_some() => return Ok(()),
         Verdict::ApproveOnce { .. }
@@ -104,10 +104,10 @@ pub(super) fn check(
         | Verdict::ApproveAlways { .. } => {}
     }
     if request.result.is_some() {
-        return Err(VerdictError::Result);
+        return Err(VerdictError::IsResult);
     }
     let parse = |text: &str| RawValue::from_string(text.to_owned());
-    let arguments = parse(&request.arguments).map_err(VerdictError::Arguments)?;
+    let arguments = parse(&request.arguments).map_err(VerdictError::InvalidArguments)?;
     if let Verdict::FillIn { content } = verdict {
         let content = content.as_ref().map(FormContent::expose);
         Elicitation::read(&arguments)?.check(content)?;
@@ -131,7 +131,7 @@ pub(super) fn check(
         arguments: Some(edited),
     } = verdict
     {
-        let edited = parse(edited).map_err(VerdictError::Arguments)?;
+        let edited = parse(edited).map_err(VerdictError::InvalidArguments)?;
         return Ok(check_edited_arguments(
             rules,
             &input,
@@ -140,7 +140,7 @@ pub(super) fn check(
         )?);
     }
     if let Some(ruling) = rules.find_denial(&input) {
-        return Err(VerdictError::Denied {
+        return Err(VerdictError::DeniedByRule {
             reason: ruling.reason,
         });
     }
@@ -158,7 +158,7 @@ pub(super) fn check(
     ) {
         return Ok(());
     }
-    Err(VerdictError::NoMatch)
+    Err(VerdictError::RuleDoesNotMatch)
 }
 
 /// Returns the rule that a verdict adds, or `None` if the verdict concerns this request only.
