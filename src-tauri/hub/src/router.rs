@@ -324,7 +324,7 @@ impl Router {
             .server_view(&request.server.id)
             .and_then(|view| view.find(kind, &permitted.definition.name));
         current.is_some_and(|current| {
-            current.definition.decision_digest() == permitted.definition.decision_digest()
+            current.definition.offered_digest() == permitted.definition.offered_digest()
         })
     }
 }

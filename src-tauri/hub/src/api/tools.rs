@@ -246,7 +246,7 @@ pub(super) fn server_tools(
         let (acceptance, plain) = (copy.tool_acceptance(tool), tool_view(hub, server, tool));
         match exposed
             .get(tool.name.as_str())
-            .filter(|entry| entry.definition.decision_digest() == tool.digest)
+            .filter(|entry| entry.definition.offered_digest() == tool.digest)
         {
             Some(entry) => ToolView {
                 exposed_name: entry.exposed_name.clone(),

@@ -76,7 +76,7 @@ pub struct Definition {
     /// SHA-256 of `raw`, in hex.
     pub digest: String,
     /// The definition that the server offers now, if `raw` is an accepted, earlier one. A call runs
-    /// the offered definition, so decisions bind to [`Definition::decision_digest`].
+    /// the offered definition, so decisions bind to [`Definition::offered_digest`].
     pub offered: Option<ChangedDefinition>,
     /// The server's own name. For a resource, it is the URI; for a template, the URI template.
     pub name: String,
@@ -275,7 +275,7 @@ impl Definition {
 
     /// Returns the digest that decisions bind to: the digest of the definition that the server
     /// offers, because a call runs that one.
-    pub fn decision_digest(&self) -> &str {
+    pub fn offered_digest(&self) -> &str {
         self.offered
             .as_ref()
             .map_or(&self.digest, |offered| &offered.digest)

@@ -249,7 +249,7 @@ mod acceptance {
             "clients see the accepted definition"
         );
         assert_eq!(
-            retained.decision_digest(),
+            retained.offered_digest(),
             copy.tools()[0].digest,
             "decisions refer to the offered definition"
         );

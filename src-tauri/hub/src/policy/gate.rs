@@ -857,7 +857,7 @@ fn approval_request(request: &GuardedRequest, id: CallId, timeout: Duration) -> 
         }),
         session: request.session.clone(),
         identity: request.server.identity.clone(),
-        definition: request.decision_digest().to_owned(),
+        definition: request.definition_digest().to_owned(),
         digest: request.digest(),
         asked_at,
         expires_at: Timestamp(asked_at.0 + i64::from(timeout_ms)),

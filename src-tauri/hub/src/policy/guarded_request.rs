@@ -109,8 +109,8 @@ impl GuardedRequest {
 
     /// Returns the digest of the definition that a decision is bound to, or an empty text if there
     /// is no definition.
-    pub(super) fn decision_digest(&self) -> &str {
-        self.definition().map_or("", Definition::decision_digest)
+    pub(super) fn definition_digest(&self) -> &str {
+        self.definition().map_or("", Definition::offered_digest)
     }
 
     /// Returns the digest to which a person's decision is bound.
@@ -119,7 +119,7 @@ impl GuardedRequest {
             self.method.name().as_bytes(),
             self.client.as_str().as_bytes(),
             self.server.identity.as_bytes(),
-            self.decision_digest().as_bytes(),
+            self.definition_digest().as_bytes(),
             self.params.get().as_bytes(),
         ];
         parts.extend(self.answered_by().map(str::as_bytes));
@@ -147,7 +147,7 @@ impl GuardedRequest {
             project: self.project.as_deref(),
             server: &self.server,
             tool: self.tool_name(),
-            definition: self.decision_digest(),
+            definition: self.definition_digest(),
             annotations: self
                 .definition()
                 .map_or(&Annotations::NONE, |definition| &definition.annotations),

@@ -199,7 +199,7 @@ impl PendingRecord {
                 result: None,
             },
             is_counted: false,
-            definition_digest: request.decision_digest().to_owned(),
+            definition_digest: request.definition_digest().to_owned(),
             arguments_digest: digest::sha256(request.arguments.get().as_bytes()),
             arguments: recorder.stored(&request.arguments),
             extra: request

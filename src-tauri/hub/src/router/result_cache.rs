@@ -97,7 +97,7 @@ impl CacheKey {
         let parts = [
             client.as_str(),
             &entry.server.identity,
-            entry.definition.decision_digest(),
+            entry.definition.offered_digest(),
             &entry.definition.name,
             &canonical,
         ];
