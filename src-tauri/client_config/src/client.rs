@@ -7,7 +7,7 @@ pub(crate) mod shape;
 use std::path::{Path, PathBuf};
 
 pub use install_link::LinkForm;
-pub use locate::{ConfigFile, Scope};
+pub use locate::{ConfigFile, FileScope};
 
 use drawbridge_model::names::MAX_TOOL_NAME;
 

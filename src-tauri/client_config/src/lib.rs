@@ -18,7 +18,7 @@ mod plan;
 mod secrets;
 mod state;
 
-pub use client::{AskOnce, Client, ConfigFile, LinkForm, SERVER_NAME, Scope};
+pub use client::{AskOnce, Client, ConfigFile, FileScope, LinkForm, SERVER_NAME};
 pub use clients::{CLIENTS, find_client};
 pub use connection::{Connection, Transport};
 pub use edit::{Container, Entry};

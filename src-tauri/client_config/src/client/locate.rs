@@ -13,7 +13,7 @@ use crate::machine::Machine;
 /// Where the client uses the servers of a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Scope {
+pub enum FileScope {
     /// In all projects of the user.
     Global,
     /// In all projects, if the client runs with a certain profile other than its default one.
@@ -26,7 +26,7 @@ pub enum Scope {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigFile {
     pub path: PathBuf,
-    pub scope: Scope,
+    pub scope: FileScope,
     /// Another file that the client may read instead of this one. Drawbridge writes neither while
     /// both exist.
     pub conflict: Option<PathBuf>,
@@ -68,13 +68,16 @@ impl Client {
                 })
                 .collect(),
         };
-        let mut files: Vec<ConfigFile> = self.choose(&places, Scope::Global).into_iter().collect();
+        let mut files: Vec<ConfigFile> = self
+            .choose(&places, FileScope::Global)
+            .into_iter()
+            .collect();
         for template in self.profiles {
             for path in machine.find_paths(template) {
                 if !files.iter().any(|file| file.path == path) {
                     files.push(ConfigFile {
                         path,
-                        scope: Scope::Profile,
+                        scope: FileScope::Profile,
                         conflict: None,
                     });
                 }
@@ -90,7 +93,7 @@ impl Client {
             .iter()
             .map(|place| project.join(place))
             .collect();
-        self.choose(&places, Scope::Project)
+        self.choose(&places, FileScope::Project)
     }
 
     /// Returns the project's folder if `file` is a project file of the client, such as
@@ -106,7 +109,7 @@ impl Client {
     /// Returns the first place with a file that has content, because some clients leave empty files
     /// in other places. If no file has content, returns the first one that exists, or else the
     /// first place.
-    fn choose(&self, places: &[PathBuf], scope: Scope) -> Option<ConfigFile> {
+    fn choose(&self, places: &[PathBuf], scope: FileScope) -> Option<ConfigFile> {
         let has_content = |path: &&PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
         let path = places
             .iter()

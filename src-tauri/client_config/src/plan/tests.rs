@@ -131,7 +131,7 @@ fn config_of(client: &Client, home: &Home) -> ConfigFile {
         .next()
         .unwrap_or_else(|| ConfigFile {
             path: home.folder.path().join("config"),
-            scope: crate::Scope::Global,
+            scope: crate::FileScope::Global,
             conflict: None,
         })
 }

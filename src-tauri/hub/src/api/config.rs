@@ -10,8 +10,8 @@ use std::{
 };
 
 use drawbridge_client_config::{
-    AskOnce, CLIENTS, Client, ConfigFile, Connection, FileDiff, Machine, Plan, PlanError, Scope,
-    UndoOutcome, find_client,
+    AskOnce, CLIENTS, Client, ConfigFile, Connection, FileDiff, FileScope, Machine, Plan,
+    PlanError, UndoOutcome, find_client,
 };
 use drawbridge_model::{
     audit::AuditKind,
@@ -618,9 +618,9 @@ impl InspectedHub {
             exists: file.path.exists(),
             path,
             scope: match file.scope {
-                Scope::Global => ClientFileScope::Global,
-                Scope::Profile => ClientFileScope::Profile,
-                Scope::Project => ClientFileScope::Project,
+                FileScope::Global => ClientFileScope::Global,
+                FileScope::Profile => ClientFileScope::Profile,
+                FileScope::Project => ClientFileScope::Project,
             },
             state,
             entry,

@@ -8,8 +8,8 @@ use std::{
 };
 
 use drawbridge_client_config::{
-    AskOnce, BackupError, Backups as _, Client, ConfigFile, Connection, FileState, FoundServer,
-    Plan, PlanError, Receipt, Scope, Transport, UndoneFile, find_client,
+    AskOnce, BackupError, Backups as _, Client, ConfigFile, Connection, FileScope, FileState,
+    FoundServer, Plan, PlanError, Receipt, Transport, UndoneFile, find_client,
 };
 use drawbridge_model::{
     client_file::{ClientAction, ClientFileState, ClientTransport},
@@ -462,8 +462,8 @@ impl EntryTarget {
             file: ConfigFile {
                 path: PathBuf::from(&row.path),
                 scope: match row.project {
-                    Some(_) => Scope::Project,
-                    None => Scope::Global,
+                    Some(_) => FileScope::Project,
+                    None => FileScope::Global,
                 },
                 conflict: None,
             },

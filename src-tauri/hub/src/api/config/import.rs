@@ -7,8 +7,8 @@ use std::{
 };
 
 use drawbridge_client_config::{
-    CLIENTS, ConfigFile, FoundAt, FoundServer, FoundServers, Importer, Machine, Place, Plan, Scope,
-    find_client,
+    CLIENTS, ConfigFile, FileScope, FoundAt, FoundServer, FoundServers, Importer, Machine, Place,
+    Plan, find_client,
 };
 use drawbridge_model::{
     client_file::{ClientAction, ClientTransport},
@@ -451,7 +451,7 @@ fn list_targets(
             let project = known.is_none().then(|| kind.project_of(&path)).flatten();
             let file = known.unwrap_or(ConfigFile {
                 path,
-                scope: Scope::Project,
+                scope: FileScope::Project,
                 conflict: None,
             });
             let target = EntryTarget {
