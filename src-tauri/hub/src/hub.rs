@@ -224,7 +224,7 @@ impl Hub {
         if let Some(token) = &options.admin_token {
             logs.add_secret(&Secret::new(token.clone()));
         }
-        logs.install();
+        logs.install_subscriber();
         crashes::set_destination(data_dir.path(), &logs);
         let (store, moved) = Store::open(&data_dir.database_file()).await?;
         if let Some(file) = moved {

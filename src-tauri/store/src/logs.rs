@@ -167,7 +167,7 @@ impl Logs {
     }
 
     /// Makes this the log of the whole process, unless the process has one already.
-    pub fn install(&self) {
+    pub fn install_subscriber(&self) {
         layer::install(self.clone());
     }
 
