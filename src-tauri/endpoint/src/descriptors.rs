@@ -9,7 +9,7 @@ const USUAL_LIMIT: u64 = 1024;
 
 /// Raises the soft limit of descriptors, and returns how many of them connections over TCP may
 /// take. The others are for servers, the database, the local socket and the log.
-pub(crate) fn reserve_for_connections() -> usize {
+pub(crate) fn raise_limit() -> usize {
     let limit = rlimit::increase_nofile_limit(WANTED_LIMIT).unwrap_or_else(|error| {
         tracing::warn!(%error, "cannot raise the limit of open files");
         USUAL_LIMIT

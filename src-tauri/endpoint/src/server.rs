@@ -105,7 +105,7 @@ pub async fn serve(hub: Arc<Hub>, options: ServeOptions) -> Result<RunningEndpoi
         hub: Arc::clone(&running.hub),
         host: options.host,
         activity: running.activity.clone(),
-        limits: ConnectionLimits::new(descriptors::reserve_for_connections()),
+        limits: ConnectionLimits::new(descriptors::raise_limit()),
         stopping: running.stopping.clone(),
     };
     let port = options.port.unwrap_or_else(|| running.hub.port());
