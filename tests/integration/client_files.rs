@@ -1,4 +1,4 @@
-//! The configuration files of clients: connecting, moving in, undoing, and staying connected.
+//! The configuration files of clients: connecting, importing, undoing, and staying connected.
 
 use std::{
     collections::BTreeMap,
