@@ -30,8 +30,8 @@ pub(crate) enum Turn {
 }
 
 impl Protocol {
-    /// Returns the protocol of a request with this path, or `None` if it asks for something else
-    /// than an answer.
+    /// Returns the protocol of a request with this path, or `None` if the request asks for anything
+    /// but an answer.
     pub(crate) fn of_path(path: &str) -> Option<Self> {
         if path.ends_with("/chat/completions") {
             Some(Self::ChatCompletions)

@@ -328,7 +328,7 @@ fn a_person_decides_on_the_arguments_that_a_hook_has_changed() {
     let id = request["id"].as_str().expect("an id");
     let shown = home.cli(&["approvals", "show", id]).stdout();
     assert!(shown.contains("changed by the hook redirect"), "{shown}");
-    // A decision about anything else than what was shown is refused.
+    // A decision about anything other than what was shown is refused.
     let (status, text) = hub.try_verb(
         "approvals.decide",
         &json!({"id": id, "digest": "0".repeat(64), "verdict": {"kind": "approve_once"}}),

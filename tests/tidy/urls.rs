@@ -13,6 +13,9 @@ const MAY_SHOW: &[&str] = &[
     "src-tauri/hub/src/registry/manifest/",
 ];
 
+/// How many lines after its message an error can declare its fields.
+const MAX_FIELD_LINES: u32 = 12;
+
 /// Returns whether a line of an error declares a field with a URL of another type.
 fn declares_raw_url(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches("pub ");
@@ -30,18 +33,18 @@ fn errors_and_log_lines_show_a_url_only_as_a_display_url() {
             continue;
         }
         let text = without_tests(&file.text);
-        let mut follows_message = 0_u32;
+        let mut lines_to_check = 0_u32;
         for line in text.lines() {
             if line.contains("#[error(") {
-                follows_message = 12;
+                lines_to_check = MAX_FIELD_LINES;
             }
             let shows = line.contains("%url") || line.contains("?url");
-            if shows || (follows_message > 0 && declares_raw_url(line)) {
+            if shows || (lines_to_check > 0 && declares_raw_url(line)) {
                 found.push(format!("{}: {}", file.path, line.trim()));
             }
-            follows_message = match line.trim_end() {
+            lines_to_check = match line.trim_end() {
                 "}" => 0,
-                _ => follows_message.saturating_sub(1),
+                _ => lines_to_check.saturating_sub(1),
             };
         }
     }

@@ -1,5 +1,5 @@
-//! Pairing: a client on this computer that is unknown asks a person to add it, with `POST /pair` or
-//! by sending a token that nobody knows to an MCP route.
+//! Pairing: an unknown client on this computer asks a person to add it, with `POST /pair` or by
+//! sending an unknown token to an MCP route.
 
 mod peer;
 mod program;

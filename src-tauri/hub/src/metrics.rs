@@ -93,9 +93,10 @@ struct Series {
     received_tokens: Tokens,
 }
 
-/// Counts model tokens. `stored` of them were taken to be stored.
+/// Counts model tokens.
 struct Tokens {
     counter: IntCounter,
+    /// How many of them [`Metrics::take_tokens`] has handed out to be stored.
     stored: AtomicU64,
 }
 
@@ -188,7 +189,7 @@ impl Metrics {
         let spans = counters(
             &registry,
             "drawbridge_spans_total",
-            "Spans that were exported, or dropped because the collector was too slow or not there",
+            "Spans that were exported, or dropped because the collector was too slow or not reachable",
             &["result"],
         );
         let approval_seconds = Histogram::with_opts(

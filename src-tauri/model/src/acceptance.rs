@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::capability::CapabilityKind;
 
-/// Whether a person has accepted the current version of a definition or of a server: its spec, and
-/// what the server starts or connects to.
+/// Whether a person has accepted the current version of a definition or of a server. The version of
+/// a server is its spec, together with what it starts or connects to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]

@@ -133,14 +133,13 @@ pub struct CallStats {
     /// Calls that nobody decided in time, or that no screen showed.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
     pub timed_out: u64,
-    /// The time that half of the answered calls took at most, in milliseconds. `None` if no call
-    /// was answered.
+    /// The median duration of the answered calls, in milliseconds. `None` if no call was answered.
     pub p50_ms: Option<u32>,
-    /// The time that 95 % of the answered calls took at most, in milliseconds. `None` if no call
-    /// was answered.
+    /// The 95th percentile of the durations of the answered calls, in milliseconds. `None` if no
+    /// call was answered.
     pub p95_ms: Option<u32>,
-    /// The time that half of the calls about which a person was asked waited at most, in
-    /// milliseconds. `None` if nobody was asked.
+    /// The median time that the calls about which a person was asked waited, in milliseconds.
+    /// `None` if nobody was asked.
     pub wait_p50_ms: Option<u32>,
     /// About how many tokens the arguments had: a quarter of their bytes.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]

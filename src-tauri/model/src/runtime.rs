@@ -14,7 +14,7 @@ pub enum Runtime {
     Docker,
     Node,
     Python,
-    /// Runs packages of `NuGet`; comes with the .NET SDK from version 10.
+    /// Runs packages of `NuGet`; comes with .NET SDK 10 and later.
     Dnx,
 }
 

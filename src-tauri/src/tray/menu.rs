@@ -209,8 +209,8 @@ fn detail_lines(request: &ApprovalRequest) -> Vec<String> {
     iter::once(arguments).chain(notes).collect()
 }
 
-/// Returns the items of the servers that were used last, which open their pages. Their order is
-/// that of all servers, so that a call seldom changes the menu, which may be open.
+/// Returns the items of the servers that were used last. Each opens the server's page. The items
+/// have the order of all servers, so that a call seldom changes the menu, which may be open.
 fn server_items(overview: &Overview) -> impl Iterator<Item = Item> {
     let servers = &overview.servers;
     let first = (!servers.is_empty()).then_some(Item::Separator);
@@ -229,8 +229,8 @@ fn server_items(overview: &Overview) -> impl Iterator<Item = Item> {
     first.into_iter().chain(lines).chain(more)
 }
 
-/// Returns at most [`MAX_SERVERS`] servers in their order: first those of `recent`, and then the
-/// others.
+/// Selects at most [`MAX_SERVERS`] servers, preferably those of `recent`, and returns them in the
+/// order of `servers`.
 fn select_recent<'a>(
     servers: &'a [ServerLine],
     recent: &[ServerId],

@@ -367,7 +367,7 @@ pub async fn prepare_restore(
 }
 
 /// Prepares a reset, which the next start of a hub completes: the data folder is then without the
-/// given parts, and its contents of today move to a folder `before-restore-…`. The hub that runs
+/// given parts, and the replaced contents move to a folder `before-restore-…`. The hub that runs
 /// now is not affected. Parts that are not in the data folder are ignored.
 ///
 /// # Errors

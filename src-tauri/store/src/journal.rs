@@ -288,10 +288,10 @@ impl Journal {
                 None => self.commit_on_thread(rows).await,
             };
             for (allowed, committed) in senders {
-                let has_left = committed.send(result.clone()).is_err();
+                let is_dropped = committed.send(result.clone()).is_err();
                 // The caller has dropped the call. If the outcome was written before this row
                 // existed, it was lost. Record it again; the first outcome wins.
-                if let (true, Ok(()), Some(id)) = (has_left, &result, allowed) {
+                if let (true, Ok(()), Some(id)) = (is_dropped, &result, allowed) {
                     self.record_outcome(id, Outcome::Cancelled, CANCELLED_BY_CLIENT.into(), None);
                 }
             }
@@ -687,11 +687,11 @@ fn checkpoint_if_due(writer: &Mutex<Writer>) {
     };
     let copied = open_connection(&file).and_then(|connection| {
         connection.pragma_update(None, "wal_checkpoint", "PASSIVE")?;
-        let _nobody_commits = lock(writer);
+        let _no_commits = lock(writer);
         connection.pragma_update(None, "wal_checkpoint", "PASSIVE")
     });
-    if let Err(why) = copied {
-        tracing::warn!("cannot write a checkpoint of the database: {why}");
+    if let Err(error) = copied {
+        tracing::warn!("cannot write a checkpoint of the database: {error}");
     }
 }
 

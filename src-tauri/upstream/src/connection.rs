@@ -74,7 +74,7 @@ pub struct Connection {
     transport: Transport,
     pub hello: ServerHello,
     ids: RequestIds,
-    /// The level from which on the server was asked to log, or `None` if it was not asked.
+    /// The lowest level that the server was asked to log, or `None` if it was not asked.
     log_level: Mutex<Option<LogLevel>>,
     /// Whether a server of the modern era has answered a call, or a request for a prompt or a
     /// resource, with a result.

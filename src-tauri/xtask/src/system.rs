@@ -14,7 +14,7 @@ const RUN_PACKAGES: &[&str] = &[
     "ca-certificates",
 ];
 
-/// The package in which Tauri looks up the library that the deb depends on.
+/// The package from which Tauri reads which library the deb depends on.
 const BUNDLE_PACKAGES: &[&str] = &["libayatana-appindicator3-dev"];
 
 /// The packages to test the app on its own display, session bus and keyring, and in a browser.

@@ -21,8 +21,8 @@ identity: string,
 grant_secrets: Array<string>, };
 
 /**
- * Whether a person has accepted the current version of a definition or of a server: its spec, and
- * what the server starts or connects to.
+ * Whether a person has accepted the current version of a definition or of a server. The version of
+ * a server is its spec, together with what it starts or connects to.
  */
 export type AcceptanceState = "accepted" | "new" | "changed";
 
@@ -612,7 +612,7 @@ export type BackupsView = {
  */
 backups: Array<BackupFile>, 
 /**
- * Whether the next start restores a backup, or begins with an empty data folder.
+ * Whether the next start restores a backup, or deletes parts of the data folder.
  */
 is_replacement_prepared: boolean, };
 
@@ -893,18 +893,17 @@ asked: number, approved: number, denied: number,
  */
 timed_out: number, 
 /**
- * The time that half of the answered calls took at most, in milliseconds. `None` if no call
- * was answered.
+ * The median duration of the answered calls, in milliseconds. `None` if no call was answered.
  */
 p50_ms: number | null, 
 /**
- * The time that 95 % of the answered calls took at most, in milliseconds. `None` if no call
- * was answered.
+ * The 95th percentile of the durations of the answered calls, in milliseconds. `None` if no
+ * call was answered.
  */
 p95_ms: number | null, 
 /**
- * The time that half of the calls about which a person was asked waited at most, in
- * milliseconds. `None` if nobody was asked.
+ * The median time that the calls about which a person was asked waited, in milliseconds.
+ * `None` if nobody was asked.
  */
 wait_p50_ms: number | null, 
 /**
@@ -966,7 +965,7 @@ format?: ResultFormat, };
 export type CancelCall = { id: CallId, };
 
 /**
- * `backup.cancel`: gives up a prepared restore or reset.
+ * `backup.cancel`: cancels a prepared restore or reset.
  */
 export type CancelReplacement = Record<symbol, never>;
 
@@ -3449,7 +3448,7 @@ export type RequestKind = "tools" | "prompts" | "resources" | "sampling" | "elic
 
 /**
  * `backup.reset`: deletes secrets at once, and prepares the deletion of the other parts for the next
- * start, which keeps the contents of today in a folder `before-restore-…`.
+ * start, which keeps the replaced contents in a folder `before-restore-…`.
  */
 export type ResetDataFolder = { 
 /**
@@ -3468,7 +3467,7 @@ export type ResetPart = "records" | "settings" | "rules" | "clients" | "servers"
 export type RestartServer = { id: ServerId, };
 
 /**
- * `backup.restore`: checks a whole archive, and prepares its restore, which the next start makes.
+ * `backup.restore`: checks a whole archive, and prepares its restore, which the next start performs.
  */
 export type RestoreBackup = { 
 /**

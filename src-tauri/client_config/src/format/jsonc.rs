@@ -97,8 +97,8 @@ pub(super) fn edit(text: &str, edit: &Edit) -> Result<String, EditError> {
         } => set_entry(&object, container, name, entry)?,
         Edit::RemoveEntry { container, name } => remove_entry(&object, container, name)?,
         Edit::AddText { list, text } => {
-            let (folders, last) = split_path(list);
-            let array = array_at(&descend(&object, folders)?, last)?;
+            let (parents, last) = split_path(list);
+            let array = array_at(&descend(&object, parents)?, last)?;
             if !array
                 .elements()
                 .iter()
@@ -108,8 +108,8 @@ pub(super) fn edit(text: &str, edit: &Edit) -> Result<String, EditError> {
             }
         }
         Edit::RemoveText { list, text } => {
-            let (folders, last) = split_path(list);
-            let array = array_at(&descend(&object, folders)?, last)?;
+            let (parents, last) = split_path(list);
+            let array = array_at(&descend(&object, parents)?, last)?;
             for element in array.elements() {
                 if is_text(&element, text) {
                     element.remove();
@@ -128,8 +128,8 @@ fn set_entry(
 ) -> Result<(), EditError> {
     let value = to_input(entry);
     if container.is_list {
-        let (folders, last) = split_path(&container.path);
-        let array = array_at(&descend(root, folders)?, last)?;
+        let (parents, last) = split_path(&container.path);
+        let array = array_at(&descend(root, parents)?, last)?;
         match find_element(&array, name) {
             Some(element) => {
                 let index = element.element_index().unwrap_or_default();
@@ -150,8 +150,8 @@ fn set_entry(
 
 fn remove_entry(root: &CstObject, container: &Container, name: &str) -> Result<(), EditError> {
     if container.is_list {
-        let (folders, last) = split_path(&container.path);
-        let array = array_at(&descend(root, folders)?, last)?;
+        let (parents, last) = split_path(&container.path);
+        let array = array_at(&descend(root, parents)?, last)?;
         if let Some(element) = find_element(&array, name) {
             element.remove();
         }
@@ -223,8 +223,8 @@ fn is_text(element: &CstNode, text: &str) -> bool {
 }
 
 fn split_path(path: &[String]) -> (&[String], &str) {
-    let (last, folders) = path.split_last().expect("a path has at least one key");
-    (folders, last)
+    let (last, parents) = path.split_last().expect("a path has at least one key");
+    (parents, last)
 }
 
 fn to_input(entry: &Entry) -> CstInputValue {

@@ -1,5 +1,5 @@
-//! Backups of the data folder, and replacing its contents: by those of a backup, or by none. A
-//! replacement is only prepared here; the next start of Drawbridge makes it.
+//! Makes backups of the data folder, restores them, and resets the folder. A restore or a reset is
+//! only prepared here; the next start of Drawbridge performs it.
 
 use std::{
     collections::BTreeSet,
@@ -28,7 +28,7 @@ const FOLDER: &str = "backups";
 pub struct BackupsView {
     /// The latest first.
     pub backups: Vec<BackupFile>,
-    /// Whether the next start restores a backup, or begins with an empty data folder.
+    /// Whether the next start restores a backup, or deletes parts of the data folder.
     pub is_replacement_prepared: bool,
 }
 
@@ -72,7 +72,7 @@ pub struct CheckBackup {
     pub file: String,
 }
 
-/// `backup.restore`: checks a whole archive, and prepares its restore, which the next start makes.
+/// `backup.restore`: checks a whole archive, and prepares its restore, which the next start performs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RestoreBackup {
@@ -81,7 +81,7 @@ pub struct RestoreBackup {
 }
 
 /// `backup.reset`: deletes secrets at once, and prepares the deletion of the other parts for the next
-/// start, which keeps the contents of today in a folder `before-restore-…`.
+/// start, which keeps the replaced contents in a folder `before-restore-…`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ResetDataFolder {
@@ -89,7 +89,7 @@ pub struct ResetDataFolder {
     pub parts: Vec<ResetPart>,
 }
 
-/// `backup.cancel`: gives up a prepared restore or reset.
+/// `backup.cancel`: cancels a prepared restore or reset.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CancelReplacement {}

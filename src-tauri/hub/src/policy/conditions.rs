@@ -385,6 +385,8 @@ fn holds_for_text(value: &RawValue, mode: MatchMode, holds: impl Fn(&str) -> boo
 }
 
 impl ExpectedValue {
+    /// Parses a literal.
+    ///
     /// # Errors
     /// Returns an error if the literal is not valid JSON, or has a duplicate key.
     fn new(literal: &Literal) -> Result<Self, ConditionFault> {

@@ -80,13 +80,13 @@ describe("the form of a request for input", () => {
     });
   });
 
-  it("sends a local time with its offset", () => {
+  it("sends a local time as UTC", () => {
     const form = fields({ at: { type: "string", format: "date-time" } });
     const sent = content(form, { at: "2026-12-31T13:00" }) as { at: string };
     expect(sent.at).toBe(new Date("2026-12-31T13:00").toISOString());
   });
 
-  it("reads a URL to visit, and refuses what is no request for input", () => {
+  it("reads a URL to visit, and rejects anything that is no request for input", () => {
     expect(readElicitation('{"mode":"url","message":"m","url":"https://a.example/"}')).toEqual({
       kind: "url",
       message: "m",

@@ -1,4 +1,4 @@
-/** What needs a person, the most urgent first. */
+/** Everything that needs a person, the most urgent first. */
 
 import { SERVER_STATE } from "../../state/labels";
 import { formatQuery } from "../../lib/hashQuery";

@@ -75,7 +75,8 @@ fn needs_own_acceptance(server: &ServerView, id: &DefinitionId) -> bool {
     unaccepted.any(|definition| definition.id == *id && definition.needs_own_acceptance)
 }
 
-/// Lists the new and changed definitions, to be appended to other lines. Empty if there are none.
+/// Lists the new and changed definitions, to be appended to other lines. Returns an empty text if
+/// there are none.
 pub(super) fn format_unaccepted(server: &ServerView) -> String {
     if server.unaccepted.is_empty() {
         return String::new();

@@ -150,17 +150,17 @@ fn a_single_server_view_uses_bare_names() {
         (server("one"), &self::tools(&tools)),
         (server("two"), &self::tools(&tools)),
     ]);
-    let alone = snapshot.client_view(
+    let server_view = snapshot.client_view(
         &ServerScope::One(ServerId::new("two")),
         MAX_TOOL_NAME,
         &AppliedProfiles::default(),
     );
     assert_eq!(
-        alone.list_result(CapabilityKind::Tools).get(),
+        server_view.list_result(CapabilityKind::Tools).get(),
         r#"{"tools":[{"name":"a.b","x":1.0}]}"#
     );
     assert_eq!(
-        alone
+        server_view
             .find(CapabilityKind::Tools, "a.b")
             .expect("find the entry")
             .server
@@ -287,11 +287,11 @@ fn the_tools_of_a_deferred_server_are_found_and_called_but_not_listed() {
             .to_string()
             .contains("query")
     );
-    let alone = snapshot
+    let server_view = snapshot
         .server_view(&deferred.id)
         .expect("the snapshot contains the server");
     assert!(
-        alone
+        server_view
             .list_result(CapabilityKind::Tools)
             .get()
             .contains(r#""name":"read""#),
@@ -352,7 +352,7 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
 }
 
 #[test]
-fn a_client_that_adds_a_prefix_gets_shorter_names_and_calls_by_them() {
+fn a_client_that_adds_a_prefix_gets_shorter_names_and_can_call_them() {
     let long = "search_the_issues_and_pull_requests_of_a_repository";
     let offered = tools(&[
         tool(&format!(r#"{{"name":"{long}"}}"#)),
@@ -453,7 +453,7 @@ mod resources {
     }
 
     #[test]
-    fn of_a_servers_templates_the_most_literal_one_counts() {
+    fn the_most_literal_template_of_a_server_answers() {
         let offered = offer(&["a://b/c"], &["a://{+x}", "a://b/{x}", "a://{y}"]);
         let snapshot = Snapshot::merge(&[(server("s"), &offered)]);
         for (uri, expected) in [
@@ -495,8 +495,8 @@ mod resources {
                 ("new", "a://t/{x}", same)
             ]
         );
-        let alone = snapshot.server_view(&ServerId::new("new")).expect("a view");
-        assert_eq!(alone.entries(CapabilityKind::Resources).len(), 3);
+        let server_view = snapshot.server_view(&ServerId::new("new")).expect("a view");
+        assert_eq!(server_view.entries(CapabilityKind::Resources).len(), 3);
     }
 
     #[test]
