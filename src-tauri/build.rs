@@ -21,14 +21,14 @@ const POPUP_COMMANDS: [&str; 8] = [
     "popup_measured",
 ];
 
-/// The commands of the main window that concern the app: its end, the way back to it without a tray,
+/// The commands of the main window that concern the app: its end, the hint how to reopen it,
 /// what it shows, its options and its updates.
 const WINDOW_COMMANDS: [&str; 13] = [
     "close_asked",
     "window_close",
     "app_quit",
-    "way_back",
-    "way_back_read",
+    "reopen_hint",
+    "reopen_hint_read",
     "approvals_shown",
     "options_show",
     "options_change",

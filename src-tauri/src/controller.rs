@@ -53,8 +53,8 @@ pub(crate) struct Controller<D> {
     /// mute may be over.
     muted: Option<(ClientName, Timestamp)>,
     alerts: Alerts,
-    /// The notification that names the way back to the app on a desktop without a tray.
-    way_back: Option<Notice>,
+    /// The notification that says how to reopen the app on a desktop without a tray.
+    reopen_hint: Option<Notice>,
     /// The version of a newer release that the person has not seen.
     update: Option<String>,
     /// The version of the newest release that the person was told about.
@@ -82,7 +82,7 @@ impl<D: DesktopActions> Controller<D> {
             missed: MissedCalls::default(),
             muted: None,
             alerts: Alerts::default(),
-            way_back: None,
+            reopen_hint: None,
             update: None,
             told_update: None,
             open_notice: None,
@@ -133,7 +133,7 @@ impl<D: DesktopActions> Controller<D> {
             Input::CloseRequested => self.on_close_requested(),
             Input::CloseQuestionShown => self.close_at = None,
             Input::KeepRunningChosen => {
-                self.desktop.record_way_back_read();
+                self.desktop.record_reopen_hint_read();
                 self.close_main();
             }
             Input::UpdateFound(version) if self.told_update.as_ref() == Some(&version) => {}
@@ -142,11 +142,11 @@ impl<D: DesktopActions> Controller<D> {
                 self.update = Some(version);
                 self.notify(self.notice.clone());
             }
-            Input::TrayMissing if self.desktop.is_way_back_read() => {}
-            Input::TrayMissing => self.show_way_back(texts::NO_TRAY_ICONS),
-            Input::WayBackRead => {
-                self.desktop.record_way_back_read();
-                self.way_back = None;
+            Input::TrayMissing if self.desktop.is_reopen_hint_read() => {}
+            Input::TrayMissing => self.show_reopen_hint(texts::NO_TRAY_ICONS),
+            Input::ReopenHintRead => {
+                self.desktop.record_reopen_hint_read();
+                self.reopen_hint = None;
                 self.notify(self.notice.clone());
             }
             Input::PopupFocused(popup_focused) => self.on_popup_focused(popup_focused),
@@ -211,7 +211,7 @@ impl<D: DesktopActions> Controller<D> {
         if self.desktop.has_tray() {
             self.close_at = None;
             self.desktop.close_main();
-        } else if self.desktop.is_way_back_read() {
+        } else if self.desktop.is_reopen_hint_read() {
             self.close_main();
         } else {
             // Without a tray, the person might not find the app again.
@@ -239,7 +239,7 @@ impl<D: DesktopActions> Controller<D> {
         self.muted = None;
         self.alerts.clear();
         self.update = None;
-        self.way_back = None;
+        self.reopen_hint = None;
         self.notify(self.notice.clone());
     }
 
@@ -249,16 +249,16 @@ impl<D: DesktopActions> Controller<D> {
         self.notify(self.notice.clone());
     }
 
-    /// Closes the main window on a desktop without a tray. A notification is the way back.
+    /// Closes the main window on a desktop without a tray. A notification says how to reopen it.
     fn close_main(&mut self) {
         self.close_at = None;
         self.desktop.close_main();
-        self.show_way_back(texts::KEEPS_RUNNING);
+        self.show_reopen_hint(texts::KEEPS_RUNNING);
     }
 
-    fn show_way_back(&mut self, title: &str) {
+    fn show_reopen_hint(&mut self, title: &str) {
         let shortcut = self.desktop.shortcut();
-        self.way_back = Some(Notice::for_way_back(title, shortcut.as_deref()));
+        self.reopen_hint = Some(Notice::for_reopen_hint(title, shortcut.as_deref()));
         self.notify(self.notice.clone());
     }
 
@@ -458,7 +458,7 @@ impl<D: DesktopActions> Controller<D> {
             | NoticeKind::FailedServers
             | NoticeKind::WaitingDefinitions
             | NoticeKind::Update
-            | NoticeKind::WayBack
+            | NoticeKind::ReopenHint
                 if !self.overview.waiting.is_empty() =>
             {
                 None
@@ -470,7 +470,7 @@ impl<D: DesktopActions> Controller<D> {
                 Notice::for_waiting_definitions(&alerts(AlertKind::DefinitionsWait))
             }
             NoticeKind::Update => self.update.as_deref().map(Notice::for_update),
-            NoticeKind::WayBack => self.way_back.clone(),
+            NoticeKind::ReopenHint => self.reopen_hint.clone(),
         }
     }
 

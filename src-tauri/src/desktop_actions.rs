@@ -21,10 +21,10 @@ use crate::{
         notice::{Notice, NoticeKind},
     },
     preferences::StoredPreferences,
+    reopen_hint::ReopenHintRead,
     shortcut,
     summary::CallRef,
     tray::{self, menu::TrayView},
-    way_back::WayBackRead,
     windows::{self, Focus},
 };
 
@@ -42,10 +42,10 @@ pub(crate) trait DesktopActions: Send + 'static {
     /// Shows the missed calls in the main window.
     fn show_missed(&self);
     fn close_main(&self);
-    /// Returns whether the person knows how to come back to the app without a tray.
-    fn is_way_back_read(&self) -> bool;
-    /// Records that the person knows how to come back to the app without a tray.
-    fn record_way_back_read(&self);
+    /// Returns whether the person knows how to reopen the app without a tray.
+    fn is_reopen_hint_read(&self) -> bool;
+    /// Records that the person knows how to reopen the app without a tray.
+    fn record_reopen_hint_read(&self);
     /// Returns the name of the global shortcut, if it works.
     fn shortcut(&self) -> Option<String>;
     /// Makes the main window ask the person whether to close it. The window reports
@@ -162,12 +162,12 @@ impl DesktopActions for Desktop {
         self.on_main_thread(windows::close_main);
     }
 
-    fn is_way_back_read(&self) -> bool {
-        self.app.state::<WayBackRead>().is_read()
+    fn is_reopen_hint_read(&self) -> bool {
+        self.app.state::<ReopenHintRead>().is_read()
     }
 
-    fn record_way_back_read(&self) {
-        self.app.state::<WayBackRead>().record();
+    fn record_reopen_hint_read(&self) {
+        self.app.state::<ReopenHintRead>().record();
     }
 
     fn shortcut(&self) -> Option<String> {

@@ -25,8 +25,8 @@ pub(crate) enum Input {
     UpdateFound(String),
     /// The desktop shows no tray icons.
     TrayMissing,
-    /// The person has read how to come back to the app without a tray.
-    WayBackRead,
+    /// The person has read how to reopen the app without a tray.
+    ReopenHintRead,
     /// Whether the popup has the keyboard focus from now on.
     PopupFocused(bool),
     /// The height of the popup's content from now on, in logical pixels.

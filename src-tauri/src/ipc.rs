@@ -1,6 +1,6 @@
 //! The Tauri commands: one per verb of the hub, called `noun_verb`, those about the windows and the
 //! updates, and those that show and change the [`options`] of the app. The ones about the windows
-//! concern the end of the main window and the way back to it, whether it shows the Approvals screen,
+//! concern the end of the main window and how to reopen it, whether it shows the Approvals screen,
 //! and the height of the popup's content. A command of a verb passes the window's request to the
 //! hub, which implements the verb, and returns the hub's answer. Tauri rejects a command for which
 //! the window has no permission: the build script writes the permissions from the hub's list of
@@ -27,8 +27,8 @@ use tokio::sync::mpsc;
 use crate::{
     browser,
     input::Input,
+    reopen_hint::{self, ReopenHint},
     updates::{UpdateError, Updates, UpdatesView},
-    way_back::{self, WayBack},
 };
 
 /// The Tauri event whose payload is a hub's `Event`.
@@ -68,11 +68,11 @@ pub(crate) fn handle(invoke: Invoke<Wry>) -> bool {
         invoke.resolver.resolve(());
         return true;
     }
-    if invoke.message.command() == "way_back" {
+    if invoke.message.command() == "reopen_hint" {
         let app = invoke.message.webview_ref().app_handle().clone();
         invoke
             .resolver
-            .respond_async(async move { Ok(find_way_back(app).await) });
+            .respond_async(async move { Ok(find_reopen_hint(app).await) });
         return true;
     }
     if let Some(command) = options::Command::parse(invoke.message.command()) {
@@ -121,7 +121,7 @@ fn input_of_command(command: &str, payload: &InvokeBody) -> Option<Input> {
         "popup_measured" => argument("height")?.as_f64().map(Input::PopupMeasured),
         "close_asked" => Some(Input::CloseQuestionShown),
         "window_close" => Some(Input::KeepRunningChosen),
-        "way_back_read" => Some(Input::WayBackRead),
+        "reopen_hint_read" => Some(Input::ReopenHintRead),
         "app_quit" => Some(Input::Quit),
         _ => None,
     }
@@ -164,9 +164,9 @@ impl UpdateRequest {
     }
 }
 
-/// Returns the way back to the app, which the session bus is asked for, so not on the main thread.
-async fn find_way_back(app: AppHandle) -> Option<WayBack> {
-    let found = tokio::task::spawn_blocking(move || way_back::find(&app)).await;
+/// Returns how to reopen the app. The session bus is asked for it, so not on the main thread.
+async fn find_reopen_hint(app: AppHandle) -> Option<ReopenHint> {
+    let found = tokio::task::spawn_blocking(move || reopen_hint::find(&app)).await;
     found.unwrap_or_default()
 }
 

@@ -22,13 +22,13 @@ mod notifications;
 mod overview;
 mod popup_place;
 mod preferences;
+mod reopen_hint;
 mod shortcut;
 mod summary;
 mod texts;
 mod throttle;
 mod tray;
 mod updates;
-mod way_back;
 mod window_state;
 mod windows;
 
@@ -54,8 +54,8 @@ use input::Input;
 use notifications::WantedNotice;
 use overview::Overview;
 use preferences::StoredPreferences;
+use reopen_hint::ReopenHintRead;
 use updates::Updates;
-use way_back::WayBackRead;
 use window_state::WindowState;
 
 /// The pause between two overviews, so that several servers that change together cause one
@@ -131,7 +131,7 @@ fn build(
         .manage(windows::WebviewFolder(args.data_dir().join("webview")))
         .manage(windows::Popup::new())
         .manage(updates)
-        .manage(WayBackRead::load(args.data_dir()))
+        .manage(ReopenHintRead::load(args.data_dir()))
         .manage(WindowState::load(args.data_dir()))
         .manage(StoredPreferences::load(args.data_dir()))
         .manage(Autostart::of_this_program(args.data_dir.as_deref()));
@@ -256,7 +256,7 @@ fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
     let updates = Arc::clone(&app.state::<Arc<Updates>>());
     let update_inputs = start.inputs.clone();
     tokio::spawn(async move { updates::check_regularly(&updates, update_inputs).await });
-    tokio::spawn(way_back::report_missing_tray(
+    tokio::spawn(reopen_hint::report_missing_tray(
         app.clone(),
         start.inputs.clone(),
     ));

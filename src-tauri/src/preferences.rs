@@ -51,9 +51,9 @@ impl Notifications {
             NoticeKind::MissedCalls | NoticeKind::MutedClient => self.missed,
             NoticeKind::FailedServers => self.failed_servers,
             NoticeKind::WaitingDefinitions => self.changed_tools,
-            // A person who turned the search for updates on wants to know. The way back is shown
-            // once.
-            NoticeKind::Update | NoticeKind::WayBack => true,
+            // A person who turned the search for updates on wants to know. The hint how to reopen
+            // the app is shown once.
+            NoticeKind::Update | NoticeKind::ReopenHint => true,
         }
     }
 }
@@ -158,7 +158,7 @@ mod tests {
             .into_iter()
             .filter(|kind| off.include(*kind))
             .collect();
-        assert_eq!(shown, [NoticeKind::Update, NoticeKind::WayBack]);
+        assert_eq!(shown, [NoticeKind::Update, NoticeKind::ReopenHint]);
         let on = Notifications::default();
         assert!(
             NoticeKind::BY_URGENCY

@@ -56,8 +56,8 @@ pub(crate) const ALLOW_RETRIES: &str =
 pub(crate) const NO_TRAY_ICONS: &str = "Your desktop shows no tray icons";
 pub(crate) const KEEPS_RUNNING: &str = "Drawbridge keeps running";
 
-/// Says how to come back to the app without a tray. `shortcut` is the global shortcut, if it works.
-pub(crate) fn way_back(shortcut: Option<&str>) -> String {
+/// Says how to reopen the app without a tray. `shortcut` is the global shortcut, if it works.
+pub(crate) fn reopen_hint(shortcut: Option<&str>) -> String {
     let keys = shortcut.map_or(String::new(), |shortcut| format!("press {shortcut}, "));
     format!(
         "Drawbridge also runs without a window. To open one, start Drawbridge again, {keys}or run drawbridge open in a terminal."

@@ -70,7 +70,7 @@ pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
     }
 }
 
-/// Returns whether a tray is visible now, through which a person can come back to the app.
+/// Returns whether a tray is visible now, through which a person can reopen the app.
 pub(crate) fn is_shown(app: &AppHandle) -> bool {
     app.tray_by_id(ID).is_some() && desktop::panel_is_there()
 }

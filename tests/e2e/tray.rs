@@ -557,11 +557,11 @@ fn a_link_fills_in_the_form_of_a_new_server_and_adds_nothing() {
 }
 
 #[test]
-fn without_a_tray_the_app_names_the_way_back_and_keeps_running() {
+fn without_a_tray_the_app_says_how_to_reopen_it_and_keeps_running() {
     let desktop = DesktopSession::without_tray();
     let app = App::open(&desktop);
     app.driver
-        .wait_for_text("way-back-banner", "press Ctrl+Alt+D, or run");
+        .wait_for_text("reopen-hint-banner", "press Ctrl+Alt+D, or run");
     app.driver.save_screenshot("tray-none");
     let notification = desktop
         .notifications
@@ -597,7 +597,7 @@ fn without_a_tray_the_app_names_the_way_back_and_keeps_running() {
     app.switch_to_main();
     app.driver.wait_for("nav-servers");
     assert_eq!(
-        app.driver.count_parts("way-back-banner"),
+        app.driver.count_parts("reopen-hint-banner"),
         0,
         "the person has read it"
     );

@@ -37,7 +37,7 @@ enum Effect {
     EventSent(Box<Event>),
     MainShown,
     MissedShown,
-    WayBackRecorded,
+    ReopenHintRecorded,
     MainClosed,
     AskedBeforeClose,
     PopupShown(Focus),
@@ -58,7 +58,7 @@ enum Effect {
 struct FakeDesktop {
     effects: Arc<Mutex<Vec<Effect>>>,
     has_tray: bool,
-    is_way_back_read: Arc<AtomicBool>,
+    is_reopen_hint_read: Arc<AtomicBool>,
 }
 
 impl FakeDesktop {
@@ -89,12 +89,12 @@ impl DesktopActions for FakeDesktop {
     fn close_main(&self) {
         self.record(Effect::MainClosed);
     }
-    fn is_way_back_read(&self) -> bool {
-        self.is_way_back_read.load(Ordering::Relaxed)
+    fn is_reopen_hint_read(&self) -> bool {
+        self.is_reopen_hint_read.load(Ordering::Relaxed)
     }
-    fn record_way_back_read(&self) {
-        self.is_way_back_read.store(true, Ordering::Relaxed);
-        self.record(Effect::WayBackRecorded);
+    fn record_reopen_hint_read(&self) {
+        self.is_reopen_hint_read.store(true, Ordering::Relaxed);
+        self.record(Effect::ReopenHintRecorded);
     }
     fn shortcut(&self) -> Option<String> {
         Some("Ctrl+Alt+D".into())
@@ -154,7 +154,7 @@ impl App {
         let desktop = FakeDesktop {
             effects: Arc::default(),
             has_tray,
-            is_way_back_read: Arc::default(),
+            is_reopen_hint_read: Arc::default(),
         };
         let (inputs, receive_inputs) = mpsc::unbounded_channel();
         let (events, receive_events) = mpsc::channel(8);
@@ -994,7 +994,7 @@ async fn without_a_tray_the_window_asks_before_it_closes() {
     assert_eq!(
         app.send_input(Input::KeepRunningChosen).await,
         [
-            Effect::WayBackRecorded,
+            Effect::ReopenHintRecorded,
             Effect::MainClosed,
             notified("Drawbridge keeps running")
         ]
@@ -1046,8 +1046,8 @@ async fn a_missing_tray_is_reported_until_the_person_has_read_it() {
         "a call comes first: {effects:?}"
     );
     assert_eq!(
-        app.send_input(Input::WayBackRead).await,
-        [Effect::WayBackRecorded, Effect::Notified(None)]
+        app.send_input(Input::ReopenHintRead).await,
+        [Effect::ReopenHintRecorded, Effect::Notified(None)]
     );
     assert_eq!(app.send_input(Input::TrayMissing).await, []);
 }

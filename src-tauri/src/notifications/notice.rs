@@ -1,6 +1,6 @@
 //! The content of a notification, as plain data. At most one notification is open: either one call
 //! with its arguments, or the number of waiting calls, or the clients that ask to be paired, or a
-//! muted client, or the missed calls, or servers that need the person, or the way back to the app if
+//! muted client, or the missed calls, or servers that need the person, or how to reopen the app if
 //! there is no tray.
 
 use drawbridge_model::{
@@ -35,8 +35,8 @@ pub(crate) enum NoticeKind {
     WaitingDefinitions,
     /// A newer release of the app.
     Update,
-    /// The way back to the app on a desktop without a tray.
-    WayBack,
+    /// How to reopen the app on a desktop without a tray.
+    ReopenHint,
 }
 
 impl NoticeKind {
@@ -49,7 +49,7 @@ impl NoticeKind {
         Self::FailedServers,
         Self::WaitingDefinitions,
         Self::Update,
-        Self::WayBack,
+        Self::ReopenHint,
     ];
 }
 
@@ -138,11 +138,11 @@ impl Notice {
         }
     }
 
-    /// Returns the notification that says how to come back to the app on a desktop without a tray.
-    pub(crate) fn for_way_back(title: &str, shortcut: Option<&str>) -> Self {
+    /// Returns the notification that says how to reopen the app on a desktop without a tray.
+    pub(crate) fn for_reopen_hint(title: &str, shortcut: Option<&str>) -> Self {
         Self {
             title: title.to_owned(),
-            body: texts::way_back(shortcut),
+            body: texts::reopen_hint(shortcut),
             actions: Actions::OpenOrQuit,
         }
     }
@@ -248,7 +248,7 @@ const SHOW_UNMUTE: &str = "show-unmute";
 const SHOW_SERVER: &str = "show-server";
 const SHOW_SERVERS: &str = "show-servers";
 const SHOW_SETTINGS: &str = "show-settings";
-/// The set of buttons of the notification that names the way back.
+/// The set of buttons of the notification that says how to reopen the app.
 const OPEN_OR_QUIT: &str = "open-quit";
 
 impl Actions {

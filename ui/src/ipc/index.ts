@@ -9,8 +9,8 @@ export type * from "./bindings";
 
 export type Verb = keyof Verbs;
 
-/** How to come back to the app without a tray. */
-export interface WayBack {
+/** How to reopen the app without a tray. */
+export interface ReopenHint {
   /** The global shortcut, if it works. */
   shortcut: string | null;
 }
@@ -56,10 +56,10 @@ export interface DesktopShell {
   showsApprovals(shown: boolean): Promise<void>;
   /** Makes the popup as high as its content, which has this height in CSS pixels, within bounds. */
   fitPopup(height: number): Promise<void>;
-  /** Returns the way back, or `null` if there is a tray or the person has read it. */
-  wayBack(): Promise<WayBack | null>;
-  /** Records that the person has read the way back. */
-  confirmWayBack(): Promise<void>;
+  /** Returns how to reopen the app, or `null` if there is a tray or the person has read it. */
+  reopenHint(): Promise<ReopenHint | null>;
+  /** Records that the person has read how to reopen the app. */
+  confirmReopenHint(): Promise<void>;
   showOptions(): Promise<AppOptions>;
   /** Changes the options that are present, and returns all of them. */
   changeOptions(change: Partial<ChangedOptions>): Promise<AppOptions>;

@@ -58,13 +58,13 @@ describe("the hub in the tray app", () => {
     expect(handler).toHaveBeenCalledWith("options_change", { request: { autostart: true } });
   });
 
-  it("reads the way back, and confirms that the person has read it", async () => {
+  it("reads how to reopen the app, and confirms that the person has read it", async () => {
     const handler = vi.fn<(command: string, args: unknown) => unknown>(() => ({ shortcut: null }));
     mockIPC(handler);
     const { desktop } = tauriIpc();
-    expect(await desktop?.wayBack()).toEqual({ shortcut: null });
-    expect(handler).toHaveBeenCalledWith("way_back", {});
-    await desktop?.confirmWayBack();
-    expect(handler).toHaveBeenCalledWith("way_back_read", {});
+    expect(await desktop?.reopenHint()).toEqual({ shortcut: null });
+    expect(handler).toHaveBeenCalledWith("reopen_hint", {});
+    await desktop?.confirmReopenHint();
+    expect(handler).toHaveBeenCalledWith("reopen_hint_read", {});
   });
 });

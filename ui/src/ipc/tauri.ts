@@ -10,7 +10,7 @@ import {
   type Verb,
   type Verbs,
   type UpdatesView,
-  type WayBack,
+  type ReopenHint,
 } from ".";
 
 const HUB_EVENT = "hub";
@@ -51,8 +51,8 @@ const desktop: DesktopShell = {
   quit: () => run("app_quit"),
   showsApprovals: (shown) => run("approvals_shown", { shown }),
   fitPopup: (height) => run("popup_measured", { height }),
-  wayBack: () => run<WayBack | null>("way_back"),
-  confirmWayBack: () => run("way_back_read"),
+  reopenHint: () => run<ReopenHint | null>("reopen_hint"),
+  confirmReopenHint: () => run("reopen_hint_read"),
   showOptions: () => run("options_show"),
   changeOptions: (change) => run("options_change", { request: change }),
 };

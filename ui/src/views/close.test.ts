@@ -61,35 +61,35 @@ describe("closing the window without a tray", () => {
   });
 });
 
-describe("the way back without a tray", () => {
+describe("the hint how to reopen the app without a tray", () => {
   const normalized = (element: HTMLElement) => element.textContent.replace(/\s+/g, " ");
 
   it("is shown until the person has read it", async () => {
     const desktop = await openOnDesktop();
     await advanceTime(1);
-    expect(normalized(screen.getByTestId("way-back-banner"))).toContain(
+    expect(normalized(screen.getByTestId("reopen-hint-banner"))).toContain(
       "Your desktop shows no tray icons. Drawbridge also runs without a window. To open one, start Drawbridge again, press Ctrl+Alt+D, or run drawbridge open in a terminal.",
     );
-    await user.click(screen.getByTestId("way-back-confirm"));
+    await user.click(screen.getByTestId("reopen-hint-confirm"));
     await advanceTime(1);
-    expect(desktop.confirmWayBack).toHaveBeenCalledOnce();
-    expect(screen.queryByTestId("way-back-banner")).toBeNull();
+    expect(desktop.confirmReopenHint).toHaveBeenCalledOnce();
+    expect(screen.queryByTestId("reopen-hint-banner")).toBeNull();
   });
 
   it("is not shown if there is a tray", async () => {
     const desktop = new DesktopWithoutTray();
-    desktop.wayBack.mockResolvedValue(null);
+    desktop.reopenHint.mockResolvedValue(null);
     await open("#/calls", (hub) => (hub.desktop = desktop));
     await advanceTime(1);
-    expect(screen.queryByTestId("way-back-banner")).toBeNull();
+    expect(screen.queryByTestId("reopen-hint-banner")).toBeNull();
   });
 
   it("names no shortcut that does not work", async () => {
     const desktop = new DesktopWithoutTray();
-    desktop.wayBack.mockResolvedValue({ shortcut: null });
+    desktop.reopenHint.mockResolvedValue({ shortcut: null });
     await open("#/calls", (hub) => (hub.desktop = desktop));
     await advanceTime(1);
-    const text = normalized(screen.getByTestId("way-back-banner"));
+    const text = normalized(screen.getByTestId("reopen-hint-banner"));
     expect(text).toContain("start Drawbridge again, or run drawbridge open");
   });
 

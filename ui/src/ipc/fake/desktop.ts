@@ -7,7 +7,7 @@ import {
   type DesktopShell,
   type Updates,
   type UpdatesView,
-  type WayBack,
+  type ReopenHint,
 } from "..";
 
 export class FakeDesktop implements DesktopShell {
@@ -41,11 +41,11 @@ export class FakeDesktop implements DesktopShell {
   showsApprovals: DesktopShell["showsApprovals"] = () => Promise.resolve();
   fitPopup: DesktopShell["fitPopup"] = () => Promise.resolve();
 
-  wayBack(): Promise<WayBack | null> {
+  reopenHint(): Promise<ReopenHint | null> {
     return Promise.resolve(null);
   }
 
-  confirmWayBack(): Promise<void> {
+  confirmReopenHint(): Promise<void> {
     return Promise.resolve();
   }
 

@@ -64,8 +64,8 @@ export const shell = {
     keepRunning: "Close and keep running",
     quit: "Quit Drawbridge",
   },
-  /** How to come back to the app on a desktop without a tray. */
-  wayBack: {
+  /** How to reopen the app on a desktop without a tray. */
+  reopenHint: {
     noTray: "Your desktop shows no tray icons.",
     toOpen: "Drawbridge also runs without a window. To open one, start Drawbridge again,",
     press: "press",

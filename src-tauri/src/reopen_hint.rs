@@ -1,6 +1,6 @@
-//! The way back to the app on a desktop that shows no tray icons: a notification and the main window
-//! name it, until the person has read it. The empty file `way-back-read` in the data folder says
-//! that they have.
+//! Says how to reopen the app on a desktop that shows no tray icons, in a notification and in the
+//! main window, until the person has read the hint. The empty file `reopen-hint-read` in the data
+//! folder records that.
 
 use std::{
     fs,
@@ -15,18 +15,18 @@ use tokio::sync::mpsc;
 
 use crate::{input::Input, shortcut, tray};
 
-const FILE: &str = "way-back-read";
+const FILE: &str = "reopen-hint-read";
 
 /// How long a panel may take to start after the app, if both start when the person signs in.
 const PANEL_STARTS_WITHIN: Duration = Duration::from_secs(3);
 
-/// Whether the person has read how to come back to the app. It is managed by the app.
-pub(crate) struct WayBackRead {
+/// Whether the person has read how to reopen the app. Tauri manages it as state of the app.
+pub(crate) struct ReopenHintRead {
     file: PathBuf,
     is_read: AtomicBool,
 }
 
-impl WayBackRead {
+impl ReopenHintRead {
     pub(crate) fn load(data_dir: PathBuf) -> Self {
         let file = data_dir.join(FILE);
         let is_read = AtomicBool::new(file.exists());
@@ -49,17 +49,17 @@ impl WayBackRead {
     }
 }
 
-/// What the main window says about the way back.
+/// How to reopen the app, as the main window shows it.
 #[derive(Debug, Serialize)]
-pub(crate) struct WayBack {
+pub(crate) struct ReopenHint {
     /// The global shortcut, if it works.
     shortcut: Option<String>,
 }
 
-/// Returns the way back, or `None` if the person knows it or there is a tray.
-pub(crate) fn find(app: &AppHandle) -> Option<WayBack> {
-    let is_told = app.state::<WayBackRead>().is_read() || tray::is_shown(app);
-    (!is_told).then(|| WayBack {
+/// Returns how to reopen the app, or `None` if the person has read it or there is a tray.
+pub(crate) fn find(app: &AppHandle) -> Option<ReopenHint> {
+    let is_known = app.state::<ReopenHintRead>().is_read() || tray::is_shown(app);
+    (!is_known).then(|| ReopenHint {
         shortcut: shortcut::registered(app),
     })
 }
@@ -76,12 +76,12 @@ pub(crate) async fn report_missing_tray(app: AppHandle, inputs: mpsc::UnboundedS
 
 #[cfg(test)]
 mod tests {
-    use super::WayBackRead;
+    use super::ReopenHintRead;
 
     #[test]
-    fn a_new_start_knows_that_the_way_back_was_read() {
+    fn a_new_start_knows_that_the_reopen_hint_was_read() {
         let folder = tempfile::tempdir().expect("a folder");
-        let load = || WayBackRead::load(folder.path().to_owned());
+        let load = || ReopenHintRead::load(folder.path().to_owned());
         let first = load();
         assert!(!first.is_read());
         assert!(!load().is_read(), "starting the app is not reading it");
