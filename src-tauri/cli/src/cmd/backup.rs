@@ -50,19 +50,19 @@ pub(crate) enum Backup {
         #[arg(long, short)]
         yes: bool,
     },
-    /// Delete what Drawbridge stores: everything, or the named parts
+    /// Delete everything that Drawbridge stores, or the named parts
     ///
-    /// Secrets are deleted at once, and the other parts at the next start of Drawbridge. What was
-    /// there stays in the data folder, in a folder `before-restore-…`.
+    /// Secrets are deleted at once, and the other parts at the next start of Drawbridge. The
+    /// deleted data stays in the data folder, in a folder `before-restore-…`.
     Reset {
-        /// What to delete; everything if it is left out
+        /// The parts to delete; everything if none is named
         #[arg(value_enum, value_name = "PART")]
         parts: Vec<Part>,
         /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
-    /// Give up a reset or a restore that the next start would make
+    /// Cancel a prepared reset or restore
     Cancel,
 }
 
@@ -79,7 +79,7 @@ pub(crate) enum Part {
     Clients,
     /// Servers, and which of their definitions are accepted
     Servers,
-    /// What clients stored in the built-in memory
+    /// The entries of the built-in memory
     Memory,
     /// Secrets, and the sign-ins to servers
     Secrets,

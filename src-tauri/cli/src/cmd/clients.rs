@@ -55,7 +55,7 @@ pub(crate) enum Clients {
         /// Read the new token from stdin instead of creating one (at least 32 characters)
         #[arg(long)]
         token_stdin: bool,
-        /// How long the new token is valid [default: as long as the one before]
+        /// How long the new token is valid [default: as long as the old one]
         #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
         expires: Option<Duration>,
         /// The new token does not expire

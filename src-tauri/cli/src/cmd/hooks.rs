@@ -58,7 +58,7 @@ pub(crate) enum Hooks {
         #[arg(long, conflicts_with_all = ["server", "tool"])]
         everywhere: bool,
     },
-    /// Remove a hook, and its secrets from the keyring
+    /// Remove a hook, and its secrets from the secret store
     Remove {
         /// The hook's name
         name: String,
@@ -119,7 +119,7 @@ pub(crate) struct Fields {
     /// How long a run may take, in milliseconds: 100 to 60000 [default for a new hook: 5000]
     #[arg(long, value_name = "MS")]
     timeout: Option<u32>,
-    /// What happens to a call if a blocking hook fails [default for a new hook: allow]
+    /// The effect on a call if a blocking hook fails [default for a new hook: allow]
     #[arg(long, value_enum, value_name = "EFFECT")]
     on_failure: Option<OnFailureArg>,
     /// Give the contents of results to an observing hook

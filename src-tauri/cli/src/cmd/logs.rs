@@ -69,9 +69,9 @@ enum KindArg {
     Hub,
     /// Log messages and progress that a server sends to its client
     Message,
-    /// What a server writes to its stderr
+    /// Lines that a server writes to its stderr
     Stderr,
-    /// What a server writes to its stdout and is not JSON-RPC
+    /// Lines that a server writes to its stdout and that are not JSON-RPC
     Stdout,
 }
 

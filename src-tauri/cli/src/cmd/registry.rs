@@ -83,7 +83,7 @@ impl PublishedKindArg {
     }
 }
 
-/// What a search has found, as `--json` prints it.
+/// The results of a search, as `--json` prints it.
 #[derive(Serialize)]
 struct SearchResult {
     presets: Vec<PresetView>,

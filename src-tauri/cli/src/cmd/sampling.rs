@@ -19,9 +19,9 @@ pub(crate) enum Sampling {
     Set(Box<SetArgs>),
     /// Set the provider's key, read from stdin or a hidden prompt
     SetKey,
-    /// Remove the provider's key from the keyring
+    /// Remove the provider's key from the secret store
     RemoveKey,
-    /// Send a tiny request to the provider, which counts in the budget
+    /// Send a tiny request to the provider, which counts towards the budget
     Check,
 }
 

@@ -80,7 +80,7 @@ pub(crate) enum Servers {
         /// The server's id, as shown by `servers list`
         id: String,
     },
-    /// Move the values of a server's spec that look like secrets to the keyring
+    /// Move the values of a server's spec that look like secrets to the secret store
     MoveLiterals {
         /// The server's id, as shown by `servers list`
         id: String,

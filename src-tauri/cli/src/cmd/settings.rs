@@ -28,9 +28,9 @@ pub(crate) enum Settings {
         /// log-retention may also be `forever`. port is a number. records-limit and log-limit are
         /// numbers of MiB, or `none`. result-limit is a number of KiB. keep-results,
         /// elicitation-forms and otlp-content are `on` or `off`. oauth-client-metadata-url,
-        /// otlp-endpoint and official-registry are URLs; official-registry may also be `off`. allowed-hosts are names such as hub.example:443, and
-        /// otlp-headers are NAME=VALUE pairs, each separated by commas. An empty text removes the
-        /// URL, the hosts or the headers.
+        /// otlp-endpoint and official-registry are URLs; official-registry may also be `off`.
+        /// allowed-hosts are names such as hub.example:443, and otlp-headers are NAME=VALUE pairs,
+        /// each separated by commas. An empty text removes the URL, the hosts or the headers.
         value: String,
     },
 }

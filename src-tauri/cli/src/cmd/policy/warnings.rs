@@ -1,4 +1,5 @@
-//! Questions before a rule is saved that allows everything, or that names an unknown server or tool.
+//! Questions before a rule is saved that allows everything, or that names an unknown server or
+//! tool.
 
 use std::io::{self, IsTerminal};
 

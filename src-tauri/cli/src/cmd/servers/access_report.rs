@@ -1,4 +1,4 @@
-//! What a server used in its latest recorded run.
+//! Formats the report of what a server used in its latest recorded run.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! `drawbridge servers add`: adds a server from a command, a URL, a preset, a manifest, the official
-//! registry or an MCP bundle.
+//! `drawbridge servers add`: adds a server from a command, a URL, a preset, a manifest, the
+//! official registry or an MCP bundle.
 
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, conflicts_with_all = ["url", "preset", "manifest", "registry"])]
     env: Vec<(String, String)>,
     /// An environment variable, or an input of a preset, manifest or bundle, whose value is stored
-    /// in the keyring. May be repeated.
+    /// in the secret store. May be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, allow_hyphen_values = true, conflicts_with = "url")]
     secret: Vec<(String, String)>,
     /// The working folder of the command
@@ -58,7 +58,7 @@ pub(crate) struct AddArgs {
     /// A header sent with each request to a remote server. May be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, conflicts_with_all = ["command", "preset", "manifest", "registry"])]
     header: Vec<(String, String)>,
-    /// A header whose value is stored in the keyring. May be repeated.
+    /// A header whose value is stored in the secret store. May be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, conflicts_with_all = ["command", "preset", "manifest", "registry"])]
     secret_header: Vec<(String, String)>,
     /// The protocol revision to use with the server, such as 2025-06-18 [default: negotiated]
@@ -67,7 +67,7 @@ pub(crate) struct AddArgs {
     /// The id of an OAuth client that you registered with the server's authorization server
     #[arg(long, value_name = "ID", conflicts_with_all = ["command", "preset", "manifest", "registry"])]
     oauth_client_id: Option<String>,
-    /// The secret of that OAuth client, stored in the keyring
+    /// The secret of that OAuth client, stored in the secret store
     #[arg(long, value_name = "SECRET", requires = "oauth_client_id")]
     oauth_client_secret: Option<String>,
     /// The port of that OAuth client's redirect URI, http://127.0.0.1:PORT/callback [default: any]
@@ -87,7 +87,7 @@ pub(crate) struct AddArgs {
     #[command(flatten)]
     confinement: sandbox::SandboxArgs,
     /// Leave values that look like secrets in the spec file, in plain text, instead of moving them
-    /// to the keyring
+    /// to the secret store
     #[arg(long)]
     keep_literals: bool,
     /// Give each client its own session and process
@@ -96,7 +96,7 @@ pub(crate) struct AddArgs {
     /// How strictly arguments must match a tool's schema
     #[arg(long, value_enum, value_name = "MODE", default_value_t)]
     validate: Validation,
-    /// What happens to texts of the server that contain instructions to a model or hidden
+    /// How to treat texts of the server that contain instructions to a model or hidden
     /// characters
     #[arg(long, value_enum, value_name = "MODE", default_value_t)]
     content_defence: Defence,
@@ -233,7 +233,7 @@ impl AddArgs {
     }
 }
 
-/// Says which values of the command line go to the keyring.
+/// Says which values of the command line go to the secret store.
 fn announce_moved_literals(verb: &AddServer) -> Result<(), Failure> {
     let Some(id) = names::server_id_from_name(&verb.spec.name) else {
         return Ok(());

@@ -19,8 +19,8 @@ pub(super) enum SandboxPreset {
     Off,
 }
 
-/// What the server may use. Without these options, the server has the sandbox of the server preset
-/// (`--preset`), if that has one.
+/// The limits of the server's sandbox. Without these options, the server has the sandbox of the
+/// server preset (`--preset`), if that has one.
 #[derive(clap::Args)]
 pub(super) struct SandboxArgs {
     /// Restrict what a local server may use (Linux). May be repeated.
