@@ -29,7 +29,7 @@ describe("the command palette", () => {
     expect(screen.queryByTestId("palette")).toBeNull();
   });
 
-  it("opens a server at a tool of it that was found by some of its letters", async () => {
+  it("opens a server at one of its tools, found by some of the tool's letters", async () => {
     const hub = await open("#/approvals");
     const tool = (await hub.call("servers.list", {})).servers
       .flatMap(({ tools }) => tools)
@@ -73,7 +73,7 @@ describe("the command palette", () => {
     expect(active()?.trim()).toBe(options().at(-1));
   });
 
-  it("finds calls in the hub's records, by what is not shown, too", async () => {
+  it("finds calls in the hub's records, also by text that is not shown", async () => {
     const hub = await open("#/approvals", (fake) => {
       for (const [index, call] of fake.calls.entries())
         call.reason = index === 3 ? "the zebra rule" : "";
@@ -100,7 +100,7 @@ describe("the command palette", () => {
     expect(options().length).toBeGreaterThan(0);
   });
 
-  it("lists what was used last first, once", async () => {
+  it("lists recently used options first, and each once", async () => {
     await open("#/approvals");
     for (const words of ["open audit", "light theme"]) {
       await openPalette();

@@ -59,7 +59,7 @@ describe("updates of the app", () => {
   });
 
   it.each<[UpdatesDisabled, string]>([
-    ["package_manager", "A package manager installed this Drawbridge."],
+    ["package_manager", "A package manager installed and updates this copy of Drawbridge."],
     ["not_configured", "does not say where its updates come from"],
     ["not_app_image", "Only the AppImage updates itself."],
   ])("are disabled with a reason: %s", async (disabled, reason) => {

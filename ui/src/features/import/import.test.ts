@@ -185,7 +185,7 @@ describe("a search that finds nothing", () => {
     expect(byId("import-nothing").textContent).toContain("search its folder too");
     await click("import-searched");
     expect(byId("import-searched-panel").textContent).toContain(CURSOR_FILE);
-    expect(byId("import-searched-panel").textContent).toContain("not there");
+    expect(byId("import-searched-panel").textContent).toContain("not found");
     expect(screen.getByTestId("import-project-folders")).toBeTruthy();
   });
 

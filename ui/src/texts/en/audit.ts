@@ -72,13 +72,13 @@ export const audit = {
   time: "Time",
   number: "Number",
   details: "Details",
-  /** What made a change, by the words of the entries. */
+  /** The author of a change, by the words of the entries. */
   authors: {
     person: "by you",
     file: "by another program",
     drawbridge: "by Drawbridge",
     trust: "because the spec says so",
-    first_sync: "at the first reading of the server",
+    first_sync: "at the server's first sync",
   },
   noValue: "none",
   noDetails: "This entry has no details.",

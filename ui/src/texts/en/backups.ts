@@ -2,7 +2,7 @@
 
 export const backups = {
   prepared:
-    "A restore or a reset is prepared. Quit Drawbridge and start it again to make it. What happens until then is not in the new data.",
+    "A restore or a reset is prepared. Quit Drawbridge and start it again to apply it. Changes until then are not in the new data.",
   cancel: "Cancel it",
   create: {
     title: "Export everything",
@@ -13,7 +13,7 @@ export const backups = {
   },
   restore: {
     title: "Import everything",
-    hint: "Replaces all of it by the contents of a backup, at the next start of Drawbridge. The replaced contents stay in the data folder, in a folder “before-restore-…”.",
+    hint: "Replaces all of this with the contents of a backup, at the next start of Drawbridge. The replaced contents stay in the data folder, in a folder “before-restore-…”.",
     file: "Path of the backup",
     noFile: "Enter the path of a backup first.",
     action: "Restore…",
@@ -26,7 +26,7 @@ export const backups = {
   },
   reset: {
     title: "Reset",
-    hint: "Deletes what you choose, or everything: at the next start, Drawbridge begins without it. What was there stays in a folder “before-restore-…” until you delete it. The entries in the files of clients stay: disconnect the clients first.",
+    hint: "Deletes what you choose, or everything: at the next start, Drawbridge begins without it. The deleted data stays in a folder “before-restore-…” until you delete it. The entries in the files of clients stay: disconnect the clients first.",
     action: "Reset…",
     confirmTitle: "Reset Drawbridge?",
     confirm: "Reset at the next start",
@@ -41,9 +41,9 @@ export const backups = {
       memory: "The memory of clients",
       secrets: "Secrets and sign-ins to servers, at once and for good",
     },
-    chooseFirst: "Choose first what to delete.",
+    chooseFirst: "First choose what to delete.",
     consequences:
-      "Secrets are deleted at once and cannot be brought back. All else is deleted at the next start, and can be cancelled until then.",
+      "Secrets are deleted at once and cannot be restored. Everything else is deleted at the next start, and can be cancelled until then.",
     word: "reset",
     typeWord: "Type “reset” to confirm.",
   },

@@ -21,7 +21,7 @@ export const guide = {
     title: "Add your servers",
     searching: "Looking for servers in your clients' files…",
     found: (servers: number, clients: number) =>
-      `${plural(servers, "server")} found in the files of ${plural(clients, "client")}. Drawbridge can move them in: each runs once for all clients, and its secrets move to the secret store.`,
+      `${plural(servers, "server")} found in the files of ${plural(clients, "client")}. Drawbridge can import them: each runs once for all clients, and its secrets move to the secret store.`,
     noneFound: "No servers were found in the files of your clients.",
     noneImportable:
       "No servers can be imported from the files of your clients. On the Servers screen, “Import from clients…” shows the reasons.",
@@ -35,7 +35,7 @@ export const guide = {
     added: (count: number) => `${plural(count, "server")} added.`,
     waiting: (count: number) =>
       `${plural(count, "server")} ${count === 1 ? "waits" : "wait"} for you to accept what ${count === 1 ? "it starts" : "they start"}.`,
-    look: "Open Servers",
+    openServers: "Open Servers",
   },
   clients: {
     title: "Connect a client",
@@ -53,7 +53,7 @@ export const guide = {
       "Ask your client to use a tool. The call waits here until you have read it and decided.",
     needsServer: "First, add a server that has a tool.",
     waitForTools: (server: string) => `Waiting for the tools of ${server}…`,
-    look: "Open the server",
+    openServer: "Open the server",
     needsClient: "“Try it” needs a connected client.",
     tool: "Tool",
     arguments: "Arguments (JSON)",

@@ -58,7 +58,7 @@ export const clientImport = {
     title: "No servers found",
     text: "None of the files below names a server. If your servers belong to a project, search its folder too. You can also add a server by hand or paste its JSON.",
     searched: "Files searched",
-    missing: "not there",
+    missing: "not found",
     add: "Add server",
   },
 

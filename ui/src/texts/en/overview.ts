@@ -19,7 +19,9 @@ export const overview = {
   missedHint: "You can still allow a retry.",
   showMissed: "Show missed calls",
   pairings: (count: number) =>
-    count === 1 ? "An unknown client asks to be added" : `${count} unknown clients ask to be added`,
+    count === 1
+      ? "An unknown client asks to be paired"
+      : `${count} unknown clients ask to be paired`,
   answer: "Answer",
   paused: "All calls are paused",
   pausedHint: "Every call is denied until you resume.",
@@ -63,7 +65,7 @@ export const overview = {
   emptyHint: "Choose a longer period, or ask one of your clients to use a tool.",
   errorsChart: (count: string) => `Errors: ${count}`,
   errorsSeries: "Errors",
-  latencyOfGroups: "Latency: 95 % within",
+  latencyOfGroups: "Latency (95th percentile)",
   partial: "There were too many calls to count all of them. Older ones are missing here.",
   showCalls: "Show calls",
 };

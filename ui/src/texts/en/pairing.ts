@@ -5,7 +5,7 @@ export const pairing = {
     count === 1
       ? "A program asks to use your servers."
       : `${count} programs ask to use your servers.`,
-  look: "Show the request",
+  showRequest: "Show the request",
   title: "A program asks to use your servers",
   lead: "Approve it only if you have just set up this client yourself. Until then, it sees no tools.",
   claimedName: "It calls itself",

@@ -15,5 +15,5 @@ export const removals = {
   },
   undo: "Undo",
   now: "Remove now",
-  failed: "This failed:",
+  failed: "The removal failed:",
 };

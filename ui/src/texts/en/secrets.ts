@@ -37,7 +37,7 @@ export const secrets = {
     unlockTitle: "Unlock the secrets",
     confirmUnlock: "Unlock secrets",
     dialogTitle: "Where secrets are stored",
-    hint: "All secrets move to the place that you choose. Nothing is removed before everything is written.",
+    hint: "All secrets move to the place that you choose. Nothing is removed until everything has been written.",
     options: {
       keyring: "The keyring of the operating system",
       keyFile: "An encrypted file, opened with a key file",

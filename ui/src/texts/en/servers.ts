@@ -185,7 +185,7 @@ export const servers = {
   },
 
   specEditor: {
-    lead: "The spec file of this server. What you save is accepted, unless it would use secrets of other servers.",
+    lead: "The spec file of this server. Saving also accepts the spec, unless it would use secrets of other servers.",
     label: "Spec as JSON",
     unchanged: "Nothing has changed.",
     checking: "The spec is being checked.",

@@ -1,6 +1,6 @@
 /** Updates of the app. */
 const disabled = {
-  package_manager: "A package manager installed this Drawbridge. It also updates it.",
+  package_manager: "A package manager installed and updates this copy of Drawbridge.",
   not_configured:
     "This build does not say where its updates come from. Get a newer version where you got this one.",
   not_app_image: "Only the AppImage updates itself. Get a newer version where you got this one.",
