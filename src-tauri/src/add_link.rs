@@ -1,14 +1,14 @@
-//! What a start of the app asks it to open: a link `drawbridge://add?…`, which fills in the form of
-//! a new server. It neither adds nor starts anything: a person does that in the window, which also
-//! checks what the link says.
+//! A link `drawbridge://add?…` that starts the app, or that a second start passes to the app. The
+//! link fills in the form of a new server. It neither adds nor starts anything: a person does that
+//! in the window, which also checks the values in the link.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// The longest link in bytes. The window refuses links of a quarter of this length, and says so.
 const MAX_LINK_BYTES: usize = 32 * 1024;
 
-/// A link that the app has been asked to open: it fills in the form of a new server from this query,
-/// such as `name=files&command=npx`.
+/// A link that the app has been asked to open: it fills in the form of a new server from this
+/// query, such as `name=files&command=npx`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AddLink {
     query: String,

@@ -87,7 +87,7 @@ impl Autostart {
         }
         if let Err(error) = self.set(true) {
             tracing::warn!(
-                "the autostart entry {} is outdated: {error}",
+                "cannot update the autostart entry {}: {error}",
                 self.file.display()
             );
         }

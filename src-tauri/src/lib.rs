@@ -153,7 +153,7 @@ fn input_of_second_start(argv: &[String]) -> Input {
         .map_or(Input::Reopened, Input::Open)
 }
 
-/// Reads a link. One that cannot be opened goes to the log.
+/// Reads a link. Logs a link that cannot be opened.
 fn read_link(argument: &str) -> Option<AddLink> {
     AddLink::parse(argument)
         .inspect_err(|error| tracing::warn!("nothing is opened: {error}"))

@@ -1,4 +1,4 @@
-//! What a person chose for the app on this computer: the file `desktop.json` in the data folder.
+//! The preferences of the app on this computer, in the file `desktop.json` in the data folder.
 //! The settings of a hub are elsewhere, because the app may show a hub of another computer.
 
 use std::{

@@ -8,7 +8,7 @@ pub(crate) const PRODUCT_NAME: &str = "Drawbridge";
 /// The title of the popup.
 pub(crate) const CALL_WAITS: &str = "Drawbridge: a call waits for you";
 
-/// What the global shortcut does, for the desktop that binds it.
+/// The description of the global shortcut, for the desktop that binds it.
 pub(crate) const SHORTCUT: &str = "Show the calls that wait for you in Drawbridge";
 
 pub(crate) const OPEN: &str = "Open Drawbridge";

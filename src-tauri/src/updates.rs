@@ -71,7 +71,7 @@ pub(crate) struct UpdatesView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct AvailableView {
     version: String,
-    /// What is new, as the publisher wrote it.
+    /// The release notes, as the publisher wrote them.
     notes: String,
 }
 

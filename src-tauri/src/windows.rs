@@ -58,8 +58,8 @@ impl Popup {
     }
 }
 
-/// The folder for the caches and storage of the web views. It is managed by the app, and lies in the
-/// data folder, so that nothing else remains after the app is removed.
+/// The folder for the caches and storage of the web views. The folder is in the data
+/// folder, so that nothing else remains after the app is removed.
 #[derive(Clone)]
 pub(crate) struct WebviewFolder(pub(crate) PathBuf);
 
@@ -189,8 +189,8 @@ fn leave_focus_when_shown(_: &WebviewWindow) -> tauri::Result<()> {
     Ok(())
 }
 
-/// Shows the popup. If it opens by itself, it appears when [`fit_popup`] has been called for its new
-/// content, or after a moment. Runs on the main thread.
+/// Shows the popup. If it opens by itself, it appears when [`fit_popup`] has been called for its
+/// new content, or after a moment. Runs on the main thread.
 pub(crate) fn show_popup(app: &AppHandle, focus: Focus) -> tauri::Result<()> {
     let Some(popup) = app.get_webview_window(POPUP) else {
         return Ok(());

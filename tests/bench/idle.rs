@@ -1,4 +1,4 @@
-//! What the app costs while nobody uses it, and how soon its window is back: `cargo xtask bench
+//! The cost of the app while nobody uses it, and how soon its window is back: `cargo xtask bench
 //! idle`. Prints measurements; asserts nothing. Uses the real app on a real screen (X11 without a
 //! graphics card).
 //!

@@ -26,7 +26,8 @@ const SCREENS: &[&str] = &[
 /// The smallest size of the window, and a window of 1280×800 at a zoom of 200 %, in CSS pixels.
 const SMALLER_SIZES: [(u32, u32); 2] = [(960, 600), (640, 400)];
 
-/// Returns the steps that visit every screen at three sizes, and the popup at its own size, in both themes.
+/// Returns the steps that visit every screen at three sizes, and the popup at its own size, in both
+/// themes.
 fn visit_screens(state: &str, popup_part: &str) -> Vec<Value> {
     let mut steps = vec![
         json!({"do": "log_in"}),
@@ -159,8 +160,8 @@ fn the_sign_in_screens_have_no_problems() {
     browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();
 }
 
-/// Returns the steps that open each dialog, at three sizes and in both themes. Each dialog is named by
-/// the screen, the control that opens it, and a part of it.
+/// Returns the steps that open each dialog, at three sizes and in both themes. Each dialog is named
+/// by the screen, the control that opens it, and a part of it.
 fn visit_dialogs() -> Vec<Value> {
     const DIALOGS: &[(&str, &str, &str)] = &[
         ("servers", "add-server", "server-form-tab"),

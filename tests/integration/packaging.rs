@@ -1,6 +1,6 @@
 //! The files for containers and systemd: the command lines in them are valid, and the steps of the
-//! image, done in an empty root, give a hub and a client that work. The configuration of the packages
-//! for all systems is valid.
+//! image, done in an empty root, give a hub and a client that work. The configuration of the
+//! packages for all systems is valid.
 
 use std::{
     fs,

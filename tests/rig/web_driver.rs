@@ -18,7 +18,7 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// The Enter key in WebDriver's encoding of keys.
 const ENTER: &str = "\u{e007}";
 
-/// Discards the events of the next click if they hit another element than the wanted one.
+/// Discards the events of the next click if they hit an element other than the wanted one.
 const GUARD_CLICK: &str = "\
     const wanted = arguments[0]; \
     const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click']; \

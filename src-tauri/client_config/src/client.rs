@@ -82,9 +82,9 @@ pub struct Client {
     pub notes: &'static [&'static str],
     /// The form of a link that opens the client and adds a server.
     pub link: Option<LinkForm>,
-    /// The paths of which one exists if the client is installed.
+    /// Paths: at least one of them exists if the client is installed.
     pub(crate) install_paths: &'static [&'static str],
-    /// The programs of which one is in the PATH if the client is installed.
+    /// Programs: at least one of them is in the PATH if the client is installed.
     pub(crate) programs: &'static [&'static str],
     /// Templates with a variable that, if it is set, moves the global file; in order of precedence.
     pub(crate) overrides: &'static [&'static str],

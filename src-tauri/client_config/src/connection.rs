@@ -4,7 +4,7 @@ use std::{fmt, path::Path};
 
 use serde_json::Value;
 
-/// The way by which a client reaches Drawbridge.
+/// How a client reaches Drawbridge.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Transport {
     /// The client starts `drawbridge stdio`. The entry contains no secret.

@@ -31,7 +31,8 @@ pub(crate) struct UnauthenticatedConnection {
 }
 
 impl UnauthenticatedConnections {
-    /// Counts a connection. Closes the oldest one if there are too many, and returns whether it did.
+    /// Counts a connection. Closes the oldest one if there are too many, and returns whether it
+    /// did.
     pub(crate) fn admit(&self) -> (UnauthenticatedConnection, bool) {
         let closed = CancellationToken::new();
         let mut table = self.lock();

@@ -24,7 +24,7 @@ pub enum ErrorCode {
     Invalid,
     /// Nothing has this name or id.
     NotFound,
-    /// The request collides with the present state: for example, a name is taken, or a request is
+    /// The request conflicts with the current state: for example, a name is taken, or a request is
     /// decided already.
     Conflict,
     /// The caller may not do this.

@@ -123,7 +123,7 @@ pub struct Hub {
     started_with_hosts: OnceLock<Vec<AllowedHost>>,
     spec_record: SpecRecord,
     pub(crate) docling: Arc<Docling>,
-    /// The clients of which a refusal was recorded within the last minute, and when.
+    /// The clients whose refusal was recorded within the last minute, and when.
     recently_refused: Mutex<BTreeMap<ClientName, Instant>>,
     unknown_tokens: Refusals,
     refused_codes: Refusals,
@@ -930,8 +930,8 @@ impl Hub {
         Ok(())
     }
 
-    /// Sends a request for a person, as the client `command-line`, with the same checks and the same
-    /// policy as for any client.
+    /// Sends a request for a person, as the client `command-line`, with the same checks and the
+    /// same policy as for any client.
     pub(crate) async fn request_by_hand(
         &self,
         method: &str,

@@ -134,7 +134,10 @@ impl Pairings {
     /// Returns the requests that wait, oldest first.
     pub fn list(&self) -> Vec<PairingRequest> {
         let table = self.lock();
-        let questions = table.waiting.iter().filter_map(|it| it.question.as_ref());
+        let questions = table
+            .waiting
+            .iter()
+            .filter_map(|entry| entry.question.as_ref());
         questions.map(Question::view).collect()
     }
 
@@ -261,7 +264,7 @@ impl Table {
 
     /// Checks that one more client may ask. A reserved place counts as a request.
     fn check_count(&self) -> Result<(), PairingRefusal> {
-        let reserved = self.waiting.iter().filter(|it| it.question.is_none());
+        let reserved = self.waiting.iter().filter(|entry| entry.question.is_none());
         let asked = self.asked_at.len() + reserved.count();
         if self.waiting.len() >= MAX_WAITING || asked >= MAX_ASKED {
             return Err(PairingRefusal::TooMany);
@@ -334,14 +337,18 @@ impl PairingPlace {
         let (sender, answer) = oneshot::channel();
         let mut table = self.pairings.lock();
         let table_ref = &mut *table;
-        let at = table_ref.waiting.iter().position(|it| it.id == self.id);
+        let at = table_ref
+            .waiting
+            .iter()
+            .position(|entry| entry.id == self.id);
         let at = at.expect("only this place removes itself before its request is made");
         let token = table_ref.waiting[at].token.as_ref();
         let has_token = token.is_some();
         let asker = match token {
             Some(token) => Asker::from_token(token.expose()),
             None => {
-                let asker = Asker::Program(program.as_ref().map(|it| it.executable.clone()));
+                let asker =
+                    Asker::Program(program.as_ref().map(|program| program.executable.clone()));
                 table_ref.check_asker(&asker)?;
                 asker
             }

@@ -561,7 +561,7 @@ fn parse_call(
 }
 
 /// Returns a key that differs from another one, or from a known one, only in case. A server that
-/// ignores case could read another call than the one that was decided.
+/// ignores case could read a call other than the one that was decided.
 fn find_ambiguous_key<'a>(params: &'a RawObject<'_>) -> Option<&'a str> {
     const KNOWN: [&str; 4] = ["name", "arguments", "_meta", "task"];
     let mut folded_keys = HashSet::new();

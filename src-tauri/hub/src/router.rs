@@ -120,8 +120,8 @@ impl Router {
     }
 
     /// Returns the tool or prompt that has this exposed name in the client's catalog view. If there
-    /// is none, refreshes the catalog and looks once more. If the name begins like those of a server
-    /// that is being read for the first time, also waits for that read.
+    /// is none, refreshes the catalog and looks once more. If the name begins like those of a
+    /// server that is being read for the first time, also waits for that read.
     pub async fn find(
         &self,
         session: &Arc<ClientSession>,

@@ -46,7 +46,8 @@ pub struct ApprovalRequest {
     /// The result as JSON text, if the call has run and its result waits for release. `None` if the
     /// call itself waits.
     pub result: Option<String>,
-    /// What is suspicious in the result or, if the call itself waits, in the tool's definition.
+    /// The flags of suspicious content in the result or, if the call itself waits, in the tool's
+    /// definition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "bindings", ts(as = "Option<Vec<ContentFlag>>", optional))]
     pub flags: Vec<ContentFlag>,

@@ -46,8 +46,8 @@ audit_kinds! {
     ServerChanged = "server_changed",
     ServerRemoved = "server_removed",
     ServerAccepted = "server_accepted",
-    /// A server offers a new definition, or another one than the accepted one. The definition is
-    /// hidden until it is accepted, unless the spec says otherwise.
+    /// A server offers a new definition, or one that differs from the accepted one. The definition
+    /// is hidden until it is accepted, unless the spec says otherwise.
     DefinitionChanged = "definition_changed",
     DefinitionAccepted = "definition_accepted",
     /// A spec that is not saved was started once, to verify it or to test a client's entry.

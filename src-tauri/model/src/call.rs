@@ -71,7 +71,7 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "bindings", ts(as = "Option<Vec<String>>", optional))]
     pub result_hooks: Vec<String>,
-    /// What is suspicious in the result.
+    /// The flags of suspicious content in the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "bindings", ts(as = "Option<Vec<ContentFlag>>", optional))]
     pub flags: Vec<ContentFlag>,

@@ -1,4 +1,4 @@
-//! What a reset of the data folder deletes.
+//! The parts of the data folder that a reset can delete.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub enum ResetPart {
     Clients,
     /// The servers, which of their definitions are accepted, and what their runs used.
     Servers,
-    /// What clients stored in the built-in memory.
+    /// The entries of the built-in memory.
     Memory,
     /// The values in the secret store, and the sign-ins to servers.
     Secrets,

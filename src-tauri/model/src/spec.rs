@@ -232,7 +232,7 @@ pub struct ServerSpec {
     pub definitions: DefinitionPolicy,
     #[serde(default, skip_serializing_if = "is_default")]
     pub validate: Validate,
-    /// What happens to suspicious texts of the server.
+    /// How Drawbridge treats suspicious texts of the server.
     #[serde(default, skip_serializing_if = "is_default")]
     pub content_defence: ContentDefence,
     /// The tools that clients may see and call, by the server's own names; all tools if it is

@@ -207,11 +207,11 @@ impl ClientSessions {
         self.opening_limit.count(&client)?;
         let key = stateless_key(&client, &hello, &scope);
         let mut table = self.lock();
-        let of_requests = table
+        let request_session = table
             .stateless
             .get(&key)
             .and_then(|id| table.sessions.get(id));
-        let issued = of_requests
+        let issued = request_session
             .map(|session| session.issued_uris.clone())
             .unwrap_or_default();
         Ok(table.open(client, hello, scope, Some(subscription), issued))
@@ -334,7 +334,7 @@ impl SessionTable {
         session
     }
 
-    /// Ends the idle sessions of modern clients, which do not announce their departure.
+    /// Ends the idle sessions of modern clients, which do not say when they disconnect.
     fn end_idle(&mut self) {
         self.sessions.retain(|_, session| {
             let stays = session.hello.era == Era::Legacy

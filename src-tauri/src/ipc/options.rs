@@ -17,7 +17,7 @@ pub(super) enum Command {
     Change,
 }
 
-/// What the main window shows.
+/// The app's options, as the main window shows them.
 #[derive(Debug, Serialize)]
 pub(super) struct Options {
     /// Whether the app starts at login; `None` if this system cannot do it.

@@ -83,8 +83,8 @@ fn updates_are_switched_on_only_by_a_clear_yes() {
 
 #[test]
 fn the_popup_may_only_see_and_decide_approvals() {
-    // Previewing a verdict, reading the last calls of a request's session and reading the state of the drawbridge change nothing. Opening the URL
-    // of a server's request decides that request.
+    // Previewing a verdict, reading the last calls of a request's session and reading the state of
+    // the drawbridge change nothing. Opening the URL of a server's request decides that request.
     let verbs = [
         "approvals_list",
         "approvals_show",

@@ -21,7 +21,7 @@ use crate::{
 /// The most characters of arguments in a notification.
 const MAX_BODY_CHARS: usize = 200;
 
-/// What a notification is about.
+/// The subject of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoticeKind {
     Approvals,

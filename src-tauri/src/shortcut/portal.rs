@@ -18,8 +18,8 @@ pub(super) enum PortalError {
     NotBound,
 }
 
-/// Binds the shortcut, if possible to these keys, calls `on_bound` with the name of its keys, and then calls `on_pressed` at
-/// each press. Returns when the portal has ended.
+/// Binds the shortcut, if possible to these keys, calls `on_bound` with the name of its keys, and
+/// then calls `on_pressed` at each press. Returns when the portal has ended.
 ///
 /// # Errors
 /// Returns an error if there is no such portal, or if the person or the portal refuses.

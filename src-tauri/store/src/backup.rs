@@ -371,8 +371,8 @@ pub async fn prepare_restore(
 /// now is not affected. Parts that are not in the data folder are ignored.
 ///
 /// # Errors
-/// Returns an error if a restore or a reset is prepared already, or if the parts that stay cannot be
-/// copied. Nothing is prepared then.
+/// Returns an error if a restore or a reset is prepared already, or if the parts that stay cannot
+/// be copied. Nothing is prepared then.
 pub async fn prepare_reset(
     data_dir: &Path,
     parts: &BTreeSet<ResetPart>,

@@ -83,7 +83,9 @@ pub fn list(data_dir: &Path) -> CrashReports {
 
 /// Returns the time in the name of a report, or `None` if the file is not a report.
 fn time_of(file: &Path) -> Option<Timestamp> {
-    let is_report = file.extension().is_some_and(|it| it == EXTENSION);
+    let is_report = file
+        .extension()
+        .is_some_and(|extension| extension == EXTENSION);
     let name = file.file_stem().filter(|_| is_report)?.to_str()?;
     name.split('-').next()?.parse().ok().map(Timestamp)
 }

@@ -544,8 +544,8 @@ impl Journal {
         decisions + writes.len()
     }
 
-    /// Waits until the decisions, outcomes, notes and results that were recorded so far are written,
-    /// or until writing them has failed.
+    /// Waits until the decisions, outcomes, notes and results that were recorded so far are
+    /// written, or until writing them has failed.
     pub async fn flush(&self) {
         let _ = self.add_decision(None).await;
         let (written, are_written) = oneshot::channel();

@@ -100,7 +100,7 @@ impl Store {
         }
     }
 
-    /// Checks that a transaction that writes can begin. On a full disk, it can.
+    /// Checks that a write transaction can begin, which succeeds even on a full disk.
     ///
     /// # Errors
     /// Returns an error if it cannot begin, for instance because another program holds the lock.

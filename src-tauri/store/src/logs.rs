@@ -96,7 +96,7 @@ struct ServerLog {
     rate: Rate,
 }
 
-/// What a source has written in the current second.
+/// How much a source has written in the current second.
 struct Rate {
     since: Instant,
     lines: u32,

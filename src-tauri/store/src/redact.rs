@@ -165,7 +165,7 @@ fn redact_plain_text(text: &str, replace_secrets: &dyn Fn(&str) -> Option<String
         .into_owned()
 }
 
-/// What the name of a member says of its value.
+/// The kind of value that the name of a member suggests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum NameKind {
     Harmless,

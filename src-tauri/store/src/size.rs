@@ -9,7 +9,8 @@ use crate::{Store, StoreContext, StoreError};
 const MIN_ENTRIES: i64 = 1_000;
 
 impl Store {
-    /// Returns whether the calls, their results and the audit entries take more than `max_bytes` of the database.
+    /// Returns whether the calls, their results and the audit entries take more than `max_bytes` of
+    /// the database.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

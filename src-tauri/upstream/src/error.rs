@@ -121,7 +121,7 @@ pub enum ProtocolFault {
     EndlessInput { times: u32 },
 }
 
-/// What to do if a person has to sign in.
+/// The remedy if a person has to sign in.
 pub const SIGN_IN_REMEDY: &str = "Sign in: choose Sign in at the server in Drawbridge, or run `drawbridge servers sign-in` \
     with its id. If the server accepts a token of yours instead, put the token into its Authorization header.";
 

@@ -17,11 +17,12 @@ pub(crate) fn bench(arguments: &[&str]) -> Outcome {
             .and_then(|()| measure_in_the_app("bench-idle")),
         ["catalog"] => measure_catalog(),
         ["neighbours"] => measure_neighbours(),
-        // How soon a call is visible to a person, and how soon it continues after the person's click.
+        // How soon a call is visible to a person, and how soon it continues after the person's
+        // click.
         ["prompt"] => measure_in_the_app("bench-prompt"),
         // How soon the screens can be used if there is much to show.
         ["screens"] => measure_in_the_app("bench-screens"),
-        // What the app costs while nobody uses it, and how soon its window is back.
+        // The cost of the idle app, and how soon its window is back.
         ["idle"] => measure_in_the_app("bench-idle"),
         other => Err(format!(
             "there is no benchmark '{}'; the benchmarks are catalog, neighbours, prompt, screens and idle",

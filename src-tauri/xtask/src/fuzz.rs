@@ -37,7 +37,7 @@ const INSTRUMENTATION: [&str; 7] = [
     "-Coverflow-checks=on",
 ];
 
-/// What happens to the new inputs that a run finds. Failing inputs are always stored in
+/// Whether the new inputs that a run finds are kept. Failing inputs are always stored in
 /// `fuzz/artifacts`.
 #[derive(Clone, Copy, PartialEq)]
 enum NewInputs {

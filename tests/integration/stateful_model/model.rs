@@ -32,7 +32,7 @@ pub(crate) enum Step {
         call: usize,
         verdict: Verdict,
     },
-    /// A person decides with another digest than that of the pending call.
+    /// A person decides with a digest other than that of the pending call.
     DecideWrongDigest {
         call: usize,
     },
@@ -161,8 +161,8 @@ pub(crate) enum Outcome {
     Gone,
 }
 
-/// What an approval is bound to besides the client: the original or the changed definition, and the
-/// original or the changed server.
+/// The versions to which an approval is bound, besides the client: the original or the changed
+/// definition, and the original or the changed server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Binding {
     pub(crate) is_definition_changed: bool,

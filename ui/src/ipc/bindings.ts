@@ -44,7 +44,7 @@ recorded_at: Timestamp,
 sandbox: Sandbox | null, access: RecordedAccess, };
 
 /**
- * What a local server used in its latest recorded run.
+ * The files, addresses and programs that a local server used in its latest recorded run.
  */
 export type AccessReportView = { 
 /**
@@ -324,7 +324,8 @@ extra: string | null,
  */
 result: string | null, 
 /**
- * What is suspicious in the result or, if the call itself waits, in the tool's definition.
+ * The flags of suspicious content in the result or, if the call itself waits, in the tool's
+ * definition.
  */
 flags?: Array<ContentFlag>, 
 /**
@@ -566,7 +567,7 @@ request_hooks?: Array<string>,
  */
 result_hooks?: Array<string>, 
 /**
- * What is suspicious in the result.
+ * The flags of suspicious content in the result.
  */
 flags?: Array<ContentFlag>, 
 /**
@@ -591,7 +592,7 @@ export type BackupFile = { file: string,
 bytes: number, };
 
 /**
- * What an archive contains.
+ * The contents of an archive.
  */
 export type BackupView = { file: string, 
 /**
@@ -800,7 +801,7 @@ request_hooks?: Array<string>,
  */
 result_hooks?: Array<string>, 
 /**
- * What is suspicious in the result.
+ * The flags of suspicious content in the result.
  */
 flags?: Array<ContentFlag>, 
 /**
@@ -2628,8 +2629,8 @@ limit: number | null, };
 export type ListMemoryCategories = Record<symbol, never>;
 
 /**
- * `approvals.missed`: the requests that nobody decided in time, and of which a person can still
- * allow an identical retry.
+ * `approvals.missed`: the requests that nobody decided in time, and for which a person can
+ * still allow an identical retry.
  */
 export type ListMissed = Record<symbol, never>;
 
@@ -3447,12 +3448,12 @@ position: number, };
 export type RequestKind = "tools" | "prompts" | "resources" | "sampling" | "elicitation" | "roots";
 
 /**
- * `backup.reset`: deletes secrets at once, and prepares the deletion of the other parts for the next
- * start, which keeps the replaced contents in a folder `before-restore-…`.
+ * `backup.reset`: deletes secrets at once, and prepares the deletion of the other parts for the
+ * next start, which keeps the replaced contents in a folder `before-restore-…`.
  */
 export type ResetDataFolder = { 
 /**
- * What is deleted: at least one part.
+ * The parts to delete; at least one.
  */
 parts: Array<ResetPart>, };
 
@@ -3467,7 +3468,8 @@ export type ResetPart = "records" | "settings" | "rules" | "clients" | "servers"
 export type RestartServer = { id: ServerId, };
 
 /**
- * `backup.restore`: checks a whole archive, and prepares its restore, which the next start performs.
+ * `backup.restore`: checks a whole archive, and prepares its restore, which the next start
+ * performs.
  */
 export type RestoreBackup = { 
 /**
@@ -3975,7 +3977,7 @@ sandbox?: Sandbox | null, enabled?: boolean, lifecycle?: Lifecycle, isolation?: 
  */
 retries?: number, visibility?: Visibility, definitions?: DefinitionPolicy, validate?: Validate, 
 /**
- * What happens to suspicious texts of the server.
+ * How Drawbridge treats suspicious texts of the server.
  */
 content_defence?: ContentDefence, 
 /**
@@ -4878,8 +4880,8 @@ duration_ms: number, };
 export type VerifyAudit = Record<symbol, never>;
 
 /**
- * `audit.of_call`: verifies the entries about one call: its decision and its end. Empty if the call
- * is older than the audit log.
+ * `audit.of_call`: verifies the entries about one call: its decision and its end. Empty if the
+ * call is older than the audit log.
  */
 export type VerifyCall = { id: CallId, };
 

@@ -17,7 +17,7 @@ export class ChangedFields {
   private readonly before = new Map<Field, string>();
   private readonly changed = new Set<Field>();
 
-  /** Whether a field that is still shown has another value than before a person changed it. */
+  /** Whether a field that is still shown differs from its value before a person changed it. */
   get any(): boolean {
     return [...this.changed].some(
       (field) => field.isConnected && read(field) !== this.before.get(field),

@@ -39,7 +39,7 @@ export function canDraw(): boolean {
 export class ChartCanvas {
   private plot: uPlot | undefined;
   private spec: ChartSpec | undefined;
-  /** What a drawn chart cannot change. */
+  /** The properties that a drawn chart cannot change. */
   private shape = "";
   private destroyed = false;
 

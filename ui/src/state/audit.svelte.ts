@@ -44,7 +44,7 @@ export class Audit {
       this.loaded = true;
     } catch (error) {
       if (isOutdated()) return;
-      // The entries on the screen may be of another kind than the chosen one.
+      // The entries on the screen may be of a kind other than the chosen one.
       if (before === null) this.loaded = false;
       throw error;
     }

@@ -1,4 +1,4 @@
-/** What the Overview shows beyond the other stores: today's calls. */
+/** Today's calls, which the Overview shows besides the contents of other stores. */
 
 import type { Ipc, OverviewView } from "../ipc";
 

@@ -192,7 +192,7 @@ fn edit_servers(
     let key_line = servers.key.span.start.line() - 1;
     let unsure = || EditError::Unsure(container.path.join("."));
     let places = list_entries(lines, servers, container)?;
-    // In an unusual file, the parser may count lines in another way than `str::lines`.
+    // In an unusual file, the parser may count lines differently from `str::lines`.
     let is_in_text = |place: &Place| place.first < place.end && place.end <= lines.len();
     if key_line >= lines.len() || !places.iter().all(|(_, place)| is_in_text(place)) {
         return Err(unsure());

@@ -18,8 +18,8 @@ use crate::{elicitation::Elicitation, hub::Hub, policy::QueueError};
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListApprovals {}
 
-/// `approvals.missed`: the requests that nobody decided in time, and of which a person can still
-/// allow an identical retry.
+/// `approvals.missed`: the requests that nobody decided in time, and for which a person can
+/// still allow an identical retry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListMissed {}

@@ -42,7 +42,7 @@ pub struct BackupFile {
     pub bytes: u64,
 }
 
-/// What an archive contains.
+/// The contents of an archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BackupView {
@@ -72,7 +72,8 @@ pub struct CheckBackup {
     pub file: String,
 }
 
-/// `backup.restore`: checks a whole archive, and prepares its restore, which the next start performs.
+/// `backup.restore`: checks a whole archive, and prepares its restore, which the next start
+/// performs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RestoreBackup {
@@ -80,12 +81,12 @@ pub struct RestoreBackup {
     pub file: String,
 }
 
-/// `backup.reset`: deletes secrets at once, and prepares the deletion of the other parts for the next
-/// start, which keeps the replaced contents in a folder `before-restore-…`.
+/// `backup.reset`: deletes secrets at once, and prepares the deletion of the other parts for the
+/// next start, which keeps the replaced contents in a folder `before-restore-…`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ResetDataFolder {
-    /// What is deleted: at least one part.
+    /// The parts to delete; at least one.
     pub parts: Vec<ResetPart>,
 }
 

@@ -237,8 +237,8 @@ fn check_metadata_url(url: String) -> Result<String, ApiError> {
 /// its end.
 ///
 /// # Errors
-/// Returns an error if the address is neither empty, nor an https URL or an http URL on this machine
-/// that has no query and no fragment.
+/// Returns an error if the address is neither empty, nor an https URL or an http URL on this
+/// machine that has no query and no fragment.
 fn check_official_registry(url: &str) -> Result<String, ApiError> {
     let url = url.trim().trim_end_matches('/');
     let is_allowed = |url: &Url| url.query().is_none() && url.fragment().is_none();

@@ -188,18 +188,18 @@ impl Copies {
             .filter(|(key, _)| {
                 key.client
                     .as_ref()
-                    .is_none_or(|one| client.is_none_or(|it| it == one))
+                    .is_none_or(|owner| client.is_none_or(|client| client == owner))
             })
             .filter_map(|(key, copy)| {
                 Some((key, copy.tools().iter().find(|tool| tool.name == name)?))
             })
             .partition(|(key, _)| key.client.is_none());
-        let given = if of_clients.is_empty() {
+        let found = if of_clients.is_empty() {
             own
         } else {
             of_clients
         };
-        given.into_iter().map(|(_, tool)| tool.clone()).collect()
+        found.into_iter().map(|(_, tool)| tool.clone()).collect()
     }
 
     /// Returns the definitions in all current copies of a server, each version once.

@@ -68,7 +68,7 @@ pub enum DefinitionError {
     TooComplex(#[from] TooComplex),
 }
 
-/// What a server says about a tool, prompt, resource or template, or its instructions.
+/// A server's description of a tool, prompt, resource or template, or its instructions.
 #[derive(Debug, Clone)]
 pub struct Definition {
     /// The definition that clients see, byte for byte.

@@ -62,7 +62,8 @@ pub struct Snapshot {
     shortened: Mutex<HashMap<usize, Arc<CatalogView>>>,
     /// The catalog views of clients with profiles, made at the first use.
     per_profiles: Mutex<HashMap<ProfileKey, PerProfiles>>,
-    /// What the names of all tools look like, computed at the first use.
+    /// The names of all tools in the form in which similar ones are equal, computed at the first
+    /// use.
     confusable_names: OnceLock<ConfusableNames>,
 }
 

@@ -73,7 +73,9 @@ pub(super) fn insert_notice(
             None if member == "content" && has_structure => "[]",
             None => continue,
         };
-        let inner = items.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+        let inner = items
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'));
         let Some(inner) = inner else { continue };
         let separator = if inner.trim().is_empty() { "" } else { "," };
         let items = if is_first {

@@ -264,7 +264,8 @@ impl Runner {
         dropped
     }
 
-    /// Records a run. A trial is not counted. The runs of a hook that is not saved are not recorded.
+    /// Records a run. A trial is not counted. The runs of a hook that is not saved are not
+    /// recorded.
     fn record(&self, run: HookRun) {
         let mut history = self.history();
         let Some(HookHistory { state, runs }) = history.get_mut(&run.hook) else {

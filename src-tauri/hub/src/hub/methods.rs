@@ -40,7 +40,7 @@ pub enum Required {
     Permission(GuardedMethod),
 }
 
-/// What happens with a message of a client.
+/// The function that handles a message of a client.
 enum Handler {
     Request(for<'a> fn(&'a Hub, ClientRequest<'a>) -> BoxFuture<'a, RpcResult>),
     Notification(fn(&Arc<Hub>, &ClientSession, Option<&RawValue>)),

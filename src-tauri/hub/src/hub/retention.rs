@@ -100,8 +100,8 @@ pub(super) async fn limit_records(store: Store, settings: Settings) {
     }
 }
 
-/// Has the log files deleted that are older than the settings allow, or that take more space: at the
-/// start, every hour, and when the user changes these settings. Runs until the hub aborts it.
+/// Has the log files deleted that are older than the settings allow, or that take more space: at
+/// the start, every hour, and when the user changes these settings. Runs until the hub aborts it.
 pub(super) async fn limit_logs(logs: Logs, settings: Settings) {
     let mut changes = settings.changes();
     let current = || {

@@ -3,8 +3,8 @@
 //! A call that nobody decides in time is denied and remembered for a while. If a person approves it
 //! later, an identical retry is allowed; the approval itself runs no call.
 //!
-//! A client of which several calls in a row were missed is muted: its calls are refused for a while,
-//! unless a person decides another call or unmutes the client.
+//! If several calls of a client in a row are missed, the client is muted: its calls are refused for
+//! a while, unless a person decides another call or unmutes the client.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
@@ -188,7 +188,7 @@ impl Queue {
         })
     }
 
-    /// Returns the missed calls of which an identical retry can still be allowed, oldest first.
+    /// Returns the missed calls for which an identical retry can still be allowed, oldest first.
     pub fn list_missed(&self) -> Vec<ApprovalRequest> {
         let mut inner = self.lock();
         inner.remove_expired();

@@ -32,8 +32,9 @@ use super::{
 /// The largest arguments that are stored with their call, in bytes.
 pub(super) const MAX_STORED_ARGUMENTS: usize = 16 * 1024;
 
-/// The largest result of which the beginning is kept, in bytes. A result is masked as a whole before
-/// it is cut, so that no secret at the cut escapes, and masking a longer one would take too long.
+/// The largest result whose beginning is kept, in bytes. A result is masked as a whole
+/// before it is cut, so that no secret at the cut escapes, and masking a longer one would take too
+/// long.
 const MAX_MASKED_RESULT: usize = 1 << 20;
 
 /// The invariant of both kinds of records.
@@ -360,7 +361,7 @@ pub(super) struct OpenRecord {
     row: Option<Arc<CallRow>>,
     /// The hooks that replaced the result.
     pub(super) result_hooks: Vec<String>,
-    /// What is suspicious in the result.
+    /// The flags of suspicious content in the result.
     pub(super) flags: Vec<ContentFlag>,
 }
 

@@ -1,5 +1,5 @@
-//! What a person should know before a rule is saved: it allows everything, or it names a server or
-//! a tool that does not exist.
+//! The warnings before a rule is saved: the rule allows everything, or it names a server or a tool
+//! that does not exist.
 
 use drawbridge_model::{
     acceptance::DefinitionKind,

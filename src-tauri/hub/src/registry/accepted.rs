@@ -17,7 +17,7 @@ use drawbridge_store::{
 
 use super::import;
 
-/// What a person accepts together with a new spec of a server.
+/// The rights that a person gives a server together with its new spec.
 #[derive(Debug, Clone, Default)]
 pub struct Grant {
     /// The foreign secrets that the server may use.

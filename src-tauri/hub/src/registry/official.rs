@@ -93,7 +93,7 @@ impl From<StoreError> for OfficialRegistryError {
     }
 }
 
-/// What the store knows about the copy.
+/// The stored state of the copy.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct CopyState {
@@ -379,7 +379,7 @@ impl CopyState {
     }
 }
 
-/// What the errors of one refresh say.
+/// The parts that all errors of one refresh mention.
 struct RegistryContext {
     host: String,
     kept: &'static str,

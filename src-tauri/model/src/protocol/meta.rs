@@ -78,7 +78,7 @@ pub fn named_revision(params: Option<&RawValue>) -> Option<String> {
 /// # Errors
 /// Returns an error (`-32602`) if a required member is missing or a member has the wrong type, or
 /// if the introduction is longer than 64 KiB. Returns an error (`-32022`) if the request names
-/// another revision than the modern one.
+/// a revision other than the modern one.
 pub fn take_request_meta(
     params: Option<&RawValue>,
 ) -> Result<(RequestMeta, Box<RawValue>), RpcError> {

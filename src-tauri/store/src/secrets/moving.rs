@@ -1,5 +1,5 @@
 //! Moves the secrets from the keyring to the encrypted file, back, or to a file with another key.
-//! Nothing is removed before everything is written and known to be readable.
+//! Nothing is removed until everything has been written and read back.
 
 use std::{path::PathBuf, sync::Arc};
 

@@ -294,8 +294,8 @@ impl Store {
     }
 }
 
-/// Returns the query for calls in a list. It has only the conditions of the filters that are set, so
-/// that SQLite can choose an index.
+/// Returns the query for calls in a list. It has only the conditions of the filters that are set,
+/// so that SQLite can choose an index.
 fn calls_query(filter: &CallFilter) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new(format!("SELECT {} FROM call WHERE TRUE", *LIST_COLUMNS));
     let equal = [
@@ -407,7 +407,7 @@ pub(crate) struct CallOutcome {
     pub(crate) duration_ms: Option<u32>,
     /// The hooks that replaced the result.
     pub(crate) result_hooks: Vec<String>,
-    /// What is suspicious in the result.
+    /// The flags of suspicious content in the result.
     pub(crate) flags: Vec<ContentFlag>,
 }
 

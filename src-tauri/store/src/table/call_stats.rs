@@ -1,6 +1,6 @@
-//! Counts and durations of the calls in a span of time, from `call` and `token_usage`. One pass over
-//! the rows gives the stats of the whole span, of its steps and of groups. SQLite would sort the
-//! rows once for each of these, which takes several times as long.
+//! Counts and durations of the calls in a span of time, from `call` and `token_usage`. One pass
+//! over the rows gives the stats of the whole span, of its steps and of groups. SQLite would sort
+//! the rows once for each of these, which takes several times as long.
 
 use std::collections::BTreeMap;
 

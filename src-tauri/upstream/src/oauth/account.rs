@@ -192,7 +192,7 @@ impl Account {
         }
     }
 
-    /// Returns another token than the one that the server refused: one that was refreshed
+    /// Returns a token other than the one that the server refused: one that was refreshed
     /// meanwhile, or else one that this call refreshes. Returns `None` if a person has to sign in.
     pub(super) async fn replace_token(
         &self,

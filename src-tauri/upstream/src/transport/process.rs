@@ -77,7 +77,7 @@ pub struct Launch {
     pub args: Vec<String>,
     pub env: BTreeMap<String, String>,
     pub cwd: Option<PathBuf>,
-    /// What the program may use. Without a sandbox, it may use everything that the user may.
+    /// The limits of the program. Without a sandbox, it may use everything that the user may.
     pub sandbox: Option<LaunchSandbox>,
     /// Receives what the program uses; absent if the run is not recorded.
     pub recording: Option<RecordingSink>,

@@ -40,8 +40,8 @@ use crate::http::{HttpClient, HttpError, HttpRequest, HttpResponse};
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause before a broken stream is resumed, if the server does not name one.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// The shortest and the longest pause that a server may ask for. Without a pause, a server that ends
-/// each stream at once would keep this program and itself busy.
+/// The shortest and the longest pause that a server may ask for. Without a pause, a server that
+/// ends each stream at once would keep this program and itself busy.
 const MIN_RETRY_PAUSE: Duration = Duration::from_millis(100);
 const MAX_RETRY_PAUSE: Duration = Duration::from_secs(30);
 /// After so many breaks in a row without a new event id, a stream is not resumed any more.

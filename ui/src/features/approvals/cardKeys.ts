@@ -2,7 +2,7 @@
 
 import { getContext, setContext } from "svelte";
 
-/** What the keys do. Each action checks itself whether the card lets it happen now. */
+/** The actions of the keys. Each action checks itself whether the card lets it happen now. */
 export interface CardActions {
   approve?: () => void;
   deny?: () => void;

@@ -1,4 +1,4 @@
-/** What a person can choose for the charts of the Overview, the default first. */
+/** The choices for the charts of the Overview, the default first. */
 
 export const PERIODS = ["day", "hour", "week", "month"] as const;
 export type Period = (typeof PERIODS)[number];

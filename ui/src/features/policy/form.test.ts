@@ -99,7 +99,7 @@ describe("a rule in a form", () => {
     expect(roundTrip({ ...wide, effect: "allow" }).kind).toBeNull();
   });
 
-  it("of another kind than tools has no tool", () => {
+  it("of a kind other than tools has no tool", () => {
     expect(
       toRule(
         {

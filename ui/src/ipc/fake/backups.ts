@@ -6,9 +6,9 @@ import type { BackupsView, BackupView, Done, ResetPart } from "../bindings";
 const FOLDER = "/home/me/.local/share/drawbridge/backups";
 
 export class FakeBackups {
-  /** What the next start makes. */
+  /** The replacement that the next start performs. */
   prepared: "" | "restore" | "reset" = "";
-  /** What a prepared reset deletes. */
+  /** The parts that a prepared reset deletes. */
   resetParts: ResetPart[] = [];
   private files: string[] = [];
 

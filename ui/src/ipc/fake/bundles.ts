@@ -45,7 +45,7 @@ export function openBundle(source: BundleSource): BundleView {
   return NOTES;
 }
 
-/** What `servers.add` is called with, after the bundle was unpacked. */
+/** Returns the params of `servers.add` after the bundle was unpacked. */
 export function fillBundle({
   source,
   name,

@@ -1044,7 +1044,7 @@ export function auditEntries(empty: boolean): AuditEntryView[] {
   return [...(empty ? [] : later), { ...began, body: {} }];
 }
 
-/** What a local server used in its latest recorded run; the file system server has one. */
+/** Returns the access report of a local server. Only the file system server has a recorded run. */
 export function accessReport(server: ServerView, isRecording: boolean): AccessReportView {
   const can_record = !!server.spec.command;
   if (server.id !== "filesystem")

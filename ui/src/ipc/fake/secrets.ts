@@ -46,7 +46,7 @@ export class FakeSecrets {
     this.views = [];
   }
 
-  /** Removes all values. What refers to them stays. */
+  /** Removes all values. References to them stay. */
   removeValues(): void {
     this.views = this.views.map((view) => ({ ...view, present: false }));
   }

@@ -11,7 +11,7 @@ use crate::{
     hub::Hub,
 };
 
-/// What a local server used in its latest recorded run.
+/// The files, addresses and programs that a local server used in its latest recorded run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AccessReportView {

@@ -514,7 +514,7 @@ const NEED_A_PEER: [&str; 25] = [
     "approvals.decide",
     "approvals.allow_retry",
     "approvals.open_url",
-    // This needs a client of which calls were missed: tests/integration/approvals.rs.
+    // This needs a client with missed calls: tests/integration/approvals.rs.
     "clients.unmute",
     // These need a server with lists: tests/integration/by_hand.rs.
     "prompts.get",

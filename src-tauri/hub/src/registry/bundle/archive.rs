@@ -29,7 +29,7 @@ const TYPE_BITS: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
 const FOLDER: u32 = 0o040_000;
 
-/// An archive all of whose entries are files and folders with safe, distinct paths.
+/// An archive whose entries are all files and folders with safe, distinct paths.
 pub(super) struct Archive {
     zip: ZipArchive<Cursor<Vec<u8>>>,
     /// The index of each file, by its path with `/` between the names.
@@ -83,7 +83,7 @@ impl Archive {
             }
             if !folded.insert(path.to_lowercase()) {
                 return Err(refuse(
-                    "has the same name as another entry, but for upper and lower case",
+                    "differs from another entry only in upper and lower case",
                 ));
             }
             unpacked = unpacked.saturating_add(entry.size());
@@ -160,7 +160,8 @@ impl Archive {
             let packed = self.zip.by_index(*index).map_err(io::Error::other)?;
             let size = packed.size();
             let mut file = create_file(&to, executable.contains(path))?;
-            // One byte more than declared shows that the file is too long, without writing the rest.
+            // One byte more than declared shows that the file is too long, without writing the
+            // rest.
             let written = io::copy(&mut packed.take(size.saturating_add(1)), &mut file)?;
             if written != size {
                 return Err(io::Error::other(format!(

@@ -109,7 +109,8 @@ struct Prompt {
     _text: String,
 }
 
-/// What the bundle needs. Other clients' names with their versions may stand beside these members.
+/// The platforms and runtimes that the bundle needs. Other clients' names with their versions may
+/// stand beside these members.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(super) struct Compatibility {

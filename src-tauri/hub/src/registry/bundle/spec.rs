@@ -225,8 +225,8 @@ impl Bundle {
     }
 }
 
-/// Returns the command of a compiled program as an absolute path if the manifest names a file of the
-/// bundle without `${__dirname}`.
+/// Returns the command of a compiled program as an absolute path if the manifest names a file of
+/// the bundle without `${__dirname}`.
 fn own_program(manifest: &BundleManifest, folder: &Path, command: String) -> String {
     let path = PathBuf::from(&command);
     if manifest.server_type() == BundleServerType::Binary

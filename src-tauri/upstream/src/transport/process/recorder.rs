@@ -290,7 +290,7 @@ enum Address {
     Local(String),
 }
 
-/// What a call uses.
+/// The things that a system call uses.
 enum Observed {
     Files(Vec<NamedFile>),
     Program(PathBuf),

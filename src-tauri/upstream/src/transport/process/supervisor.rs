@@ -73,7 +73,7 @@ pub(super) enum Report {
     Unconfined(SandboxFailure),
     /// The server was not started.
     Failed { errno: Option<i32>, message: String },
-    /// What is known of a recorded run so far.
+    /// The accesses of a recorded run so far.
     Recorded(RecordedAccess),
     /// The server itself has ended. The processes that it left behind are killed.
     Exited {

@@ -20,7 +20,7 @@ pub(super) struct PathArgument {
     pub(super) path: usize,
 }
 
-/// What a call does, and which of its arguments name the file or address.
+/// The effect of a system call, and which of its arguments name the file or address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     Open {

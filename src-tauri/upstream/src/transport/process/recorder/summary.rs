@@ -23,7 +23,7 @@ const PACKAGE_FOLDERS: &[&str] = &[
 ];
 /// Folders in the home folder that are listed as a whole.
 const CACHES: &[&str] = &[".npm", ".bun", ".local/share/uv"];
-/// The folder in the home folder each of whose subfolders is listed as a whole.
+/// The folder in the home folder whose subfolders are each listed as a whole.
 const CACHE_PARENT: &str = ".cache";
 
 /// A file, how it was used, and whether the use was refused. Refused and allowed uses are listed
@@ -39,7 +39,7 @@ struct Uses {
     is_folded: bool,
 }
 
-/// What the processes of a server have used so far.
+/// The files, addresses and programs that the processes of a server have used so far.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     home: Option<PathBuf>,

@@ -35,7 +35,7 @@ const SOCKET_TYPE_MASK: u64 = 0xf;
 /// The error of a refused system call.
 pub(in super::super) const REFUSAL: i32 = libc::EACCES;
 
-/// What a sandbox enforces, and the listener of its filter if the server is recorded.
+/// The limits that a sandbox enforces, and the listener of its filter if the server is recorded.
 pub(in super::super) struct Confined {
     pub(in super::super) enforced: EnforcedSandbox,
     pub(in super::super) listener: Option<io::Result<Listener>>,
@@ -57,8 +57,8 @@ pub(in super::super) fn confine_this_thread(
     }
     let filter = build_filter(rules).map_err(|error| refused(&error))?;
     drop_capabilities().map_err(|error| refused(&error))?;
-    // From here on, this thread must make no call of which the filter gives notice: nobody answers
-    // before the recorder has the listener.
+    // From here on, this thread must make no call that the filter reports: nobody answers before
+    // the recorder has the listener.
     let listener = is_recorded.then(|| install_recording_filter(rules));
     // With a listener, the same calls are refused without this filter: by the answers of the
     // recorder, or by the kernel if the listener is gone.
@@ -74,8 +74,8 @@ pub(in super::super) fn confine_this_thread(
     })
 }
 
-/// Installs a filter that gives notice of the calls that the sandbox refuses, and of those that a
-/// recorder observes. If the filter itself refused a call, there would be no notice of it, and no
+/// Installs a filter that reports the calls that the sandbox refuses, and those that a recorder
+/// observes. If the filter itself refused a call, it would not report the call, and no access
 /// report could show it.
 fn install_recording_filter(rules: &Confinement) -> io::Result<Listener> {
     let build = || {

@@ -14,7 +14,7 @@ const MARK: u16 = 0x6462;
 /// The code of the instruction that returns a constant: `BPF_RET | BPF_K`.
 const RETURN: u16 = 0x06;
 
-/// What a filter does with a call of another architecture.
+/// How a filter treats a system call of another architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum OtherArchitecture {
     /// The process is killed, because the filter could not refuse a call of that architecture.
@@ -22,7 +22,8 @@ pub(in super::super) enum OtherArchitecture {
     Allowed,
 }
 
-/// Builds a filter that gives notice of these calls, and allows all others of this architecture.
+/// Builds a filter that reports these calls to its listener, and allows all others of this
+/// architecture.
 pub(in super::super) fn build_notifying_filter(
     calls: std::collections::BTreeMap<i64, Vec<SeccompRule>>,
     other: OtherArchitecture,
@@ -46,8 +47,8 @@ pub(in super::super) fn build_notifying_filter(
     Ok(program)
 }
 
-/// Receives the notifications of one filter. If it is dropped, every call of which the filter gives
-/// notice fails.
+/// Receives the notifications of one filter. If it is dropped, every call that the filter reports
+/// fails.
 pub(in super::super) struct Listener(OwnedFd);
 
 /// A call that waits for the listener's answer.
