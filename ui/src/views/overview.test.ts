@@ -99,6 +99,33 @@ describe("the Overview", () => {
     expect(screen.getByTestId("today-error").textContent).toContain("the database is locked");
   });
 
+  it("shows the counts and the charts if each read takes longer than the time between two", async () => {
+    const hub = await open("#/overview");
+    location.hash = "#/settings";
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+    await advanceTime(1);
+    hub.delay = 12_000;
+    location.hash = "#/overview";
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+    await advanceTime(13_000);
+    expect(screen.getByTestId("today-calls").textContent).toMatch(/\d/);
+    expect(screen.getByTestId("overview-chart-calls")).toBeTruthy();
+  });
+
+  it("shows the chosen period, even if the answer for another one comes later", async () => {
+    const hub = await open("#/overview");
+    hub.delay = 3000;
+    await user.selectOptions(screen.getByTestId("overview-period"), "month");
+    await advanceTime(1);
+    hub.delay = 10;
+    await user.selectOptions(screen.getByTestId("overview-period"), "week");
+    await advanceTime(11);
+    const labels = () => screen.getByTestId("overview-chart-calls").textContent;
+    const shown = labels();
+    await advanceTime(3000);
+    expect(labels()).toBe(shown);
+  });
+
   it("draws charts of the chosen period and group, and keeps both in the URL", async () => {
     const hub = await open("#/overview?period=week");
     const rows = () =>
