@@ -313,8 +313,8 @@ fn visit_servers() -> Vec<Value> {
         steps.extend(check_plain_text(&format!("the server {server}")));
     }
     steps.push(click("server-remove"));
-    steps.extend(check_plain_text("the dialog that removes a server"));
-    steps.push(steps::press_key("Escape"));
+    steps.extend(check_plain_text("the notice of a removal"));
+    steps.push(click("removal-undo"));
     steps
 }
 

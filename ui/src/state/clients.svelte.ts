@@ -16,6 +16,7 @@ export class Clients {
   list = $state.raw<ClientView[]>([]);
   loaded = $state(false);
   readonly current = $derived(this.list.filter((client) => client.revoked_at === null));
+  readonly revoked = $derived(this.list.filter((client) => client.revoked_at !== null));
   /** The muted clients, by name. A mute that ends by itself is removed at once. */
   muted = $state.raw<MutedClient[]>([]);
   private readonly reloader = new Reloader(() => this.read());

@@ -30,7 +30,7 @@ describe("a client of which three calls in a row were missed", () => {
     expect(hub.waiting).toEqual([]);
     await advanceTime(1);
     await follow("#/approvals/missed");
-    expect(screen.getAllByText("Muted")).toHaveLength(1);
+    expect(within(screen.getByTestId("missed-earlier")).getAllByText("Muted")).toHaveLength(1);
 
     await follow("#/clients");
     const row = screen

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import App from "../App.svelte";
 import { IpcError, type Verb, type Verbs } from "../ipc";
 import { FakeHub } from "../ipc/fake";
+import { UNDO_MS } from "../state/removals.svelte";
 
 let hub: FakeHub;
 const user = userEvent.setup({ advanceTimers: (ms) => vi.advanceTimersByTime(ms) });
@@ -32,6 +33,10 @@ async function advanceTime(ms: number) {
 async function openForm(): Promise<void> {
   await open("#/servers/+add", true);
   await user.click(screen.getByTestId("server-form-tab"));
+}
+
+function isListed(server: string): boolean {
+  return screen.queryAllByTestId("server-row").some((row) => row.dataset["server"] === server);
 }
 
 function listParams<V extends Verb>(verb: V): Verbs[V]["params"][] {
@@ -227,14 +232,21 @@ describe("a server", () => {
     expect(screen.getByTestId("server-pin")).toBeTruthy();
   });
 
-  it("is removed only after a confirmation", async () => {
+  it("is removed after a delay, in which the removal can be undone", async () => {
     await open("#/servers/weather");
     await user.click(screen.getByTestId("server-remove"));
-    expect(listParams("servers.remove")).toEqual([]);
-    await user.click(screen.getByTestId("confirm"));
-    await advanceTime(1);
-    expect(listParams("servers.remove")).toEqual([{ id: "weather" }]);
     expect(location.hash).toBe("#/servers");
+    expect(isListed("weather")).toBe(false);
+    await user.click(screen.getByTestId("removal-undo"));
+    expect(isListed("weather")).toBe(true);
+    await advanceTime(UNDO_MS);
+    expect(listParams("servers.remove")).toEqual([]);
+
+    location.hash = "#/servers/weather";
+    await advanceTime(1);
+    await user.click(screen.getByTestId("server-remove"));
+    await advanceTime(UNDO_MS);
+    expect(listParams("servers.remove")).toEqual([{ id: "weather" }]);
   });
 
   it("has a policy for each tool", async () => {

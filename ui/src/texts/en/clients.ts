@@ -39,6 +39,7 @@ export const clients = {
   lastSeen: "Last seen",
   connectsVia: "Connects via",
   actions: "Actions",
+  revokedTitle: "Revoked clients",
   revoked: "Revoked",
   notConnected: "Not connected",
   noAccess: "none",
@@ -75,8 +76,9 @@ export const clients = {
     `In the last 24 hours, it gave up on ${plural(count, "call")} before you decided. Its longest wait was ${longest}. Let it wait longer, or decide sooner.`,
 
   mute: {
+    state: "Muted",
     /** `until` is a time of day, `left` is minutes and seconds. */
-    state: (until: string, left: string) => `Muted until ${until} (${left} left)`,
+    until: (until: string, left: string) => `until ${until} (${left} left)`,
     unmute: "Unmute",
     unmuteClient: (client: string) => `Unmute ${client}`,
     notice: (client: string) =>

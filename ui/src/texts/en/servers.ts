@@ -225,7 +225,7 @@ export const servers = {
     literals: (places: string) =>
       `The server's file contains values that look like secrets, in plain text: ${places}.`,
     moveLiterals: "Store as secrets",
-    remove: "Remove…",
+    remove: "Remove",
     acceptFirst: "Accept the server first.",
     floating: (packages: string) =>
       `No exact version: ${packages}. Another one may run at the next start. “Pin version” writes the version in use into the spec.`,
@@ -265,11 +265,6 @@ export const servers = {
     access: "What it uses",
     facts: "Details",
     log: "Log",
-    confirmRemove: {
-      title: (name: string) => `Remove ${name}?`,
-      action: "Remove server",
-      text: "Drawbridge ends the session and deletes the spec file, the server's secrets, its rules and its cached tools. Clients no longer see its tools.",
-    },
   },
 
   accept: {
