@@ -45,6 +45,31 @@ describe("the command palette", () => {
     expect(location.hash).toBe(`#/servers/${tool?.server}/tools/create_issue`);
   });
 
+  it("opens a section of the settings, whose heading gets the focus", async () => {
+    await open("#/approvals");
+    await openPalette();
+    await user.keyboard("backup{Enter}");
+    await advanceTime(1);
+    expect(location.hash).toBe("#/settings/backups");
+    expect(document.activeElement?.id).toBe("settings-backups-title");
+  });
+
+  it("opens the form of a new rule", async () => {
+    await open("#/approvals");
+    await openPalette();
+    await user.keyboard("add rule{Enter}");
+    await advanceTime(1);
+    expect(screen.getByTestId("rule-dialog")).toBeTruthy();
+  });
+
+  it("pauses all calls for 15 minutes", async () => {
+    const hub = await open("#/approvals");
+    await openPalette();
+    await user.keyboard("15 min{Enter}");
+    await advanceTime(1);
+    expect(listParams(hub, "drawbridge.pause")).toEqual([{ for_s: 900 }]);
+  });
+
   it("pauses all calls, and shows why that failed", async () => {
     const hub = await open("#/approvals");
     hub.failures.set("drawbridge.pause", new IpcError("internal", "The store cannot be written."));

@@ -2,7 +2,7 @@
 
 export const palette = {
   title: "Command palette",
-  placeholder: "Search pages, servers, tools, clients, rules, calls and actions",
+  placeholder: "Search pages, servers, tools, clients, rules, calls, settings and actions",
   results: "Results",
   noMatch: "Nothing matches. Try fewer letters, or the name of a server.",
   hint: "↑ ↓ to choose, Enter to open, Escape to close",
@@ -15,6 +15,7 @@ export const palette = {
     tools: "Tools",
     clients: "Clients",
     rules: "Rules",
+    settings: "Settings",
     connect: "Connect a client",
     calls: "Calls",
   },
@@ -23,7 +24,10 @@ export const palette = {
     importServers: "Import servers",
     addClient: "Add client",
     connectClient: "Connect a client",
+    addRule: "Add rule",
     pause: "Pause all calls",
+    pauseQuarterHour: "Pause all calls for 15 minutes",
+    pauseHour: "Pause all calls for an hour",
     resume: "Resume calls",
     theme: {
       system: "Use the system's theme",
