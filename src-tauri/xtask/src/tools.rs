@@ -50,6 +50,11 @@ const SCREENSHOTS: &[(&str, &str)] = &[
     ("screens/full-servers-light.png", "servers.png"),
     ("screens/full-approvals-dark.png", "approvals.png"),
     ("screens/full-calls-light.png", "calls.png"),
+    ("screens/full-overview-light.png", "overview.png"),
+    ("screens/full-clients-light.png", "clients.png"),
+    ("screens/full-policy-light.png", "policy.png"),
+    ("screens/full-logs-light.png", "logs.png"),
+    ("screens/full-settings-light.png", "settings.png"),
     (
         "window/first-run-import-1-guide.png",
         "first-run-1-guide.png",
