@@ -34,7 +34,7 @@ pub(super) async fn check_all(hub: &Hub) -> Vec<DoctorCheck> {
     let mut checks = vec![check_hub(hub)];
     let needed = needed_runtimes(hub);
     checks.extend(machine::check_machine(hub.data_dir(), &needed).await);
-    checks.push(check_keyring(hub).await);
+    checks.push(check_secret_store(hub).await);
     checks.extend(check_listeners(hub));
     checks.extend(check_clients(hub).await);
     checks.extend(check_servers(hub));
@@ -101,7 +101,7 @@ fn needed_runtimes(hub: &Hub) -> BTreeSet<Runtime> {
         .collect()
 }
 
-async fn check_keyring(hub: &Hub) -> DoctorCheck {
+async fn check_secret_store(hub: &Hub) -> DoctorCheck {
     const TOPIC: DoctorTopic = DoctorTopic::Keyring;
     let place = match hub.secrets.file() {
         Some(file) => format!("the encrypted file {}", file.display()),
