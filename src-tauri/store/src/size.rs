@@ -31,7 +31,7 @@ impl Store {
             .fetch_one(&self.pool)
             .await
             .and_then(|row| row.try_get(0))
-            .context("cannot tell its size")
+            .context("cannot report its size")
     }
 
     /// Returns the time of the first audit entry after the oldest tenth, or `None` if there are at

@@ -1366,7 +1366,7 @@ has_token: boolean,
  */
 calls_per_minute: number | null, 
 /**
- * When the token ends; never if absent.
+ * When the token expires; never if absent.
  */
 token_expires_at: Timestamp | null, 
 /**

@@ -30,7 +30,7 @@ pub struct ClientView {
     pub has_token: bool,
     /// How many calls the client may make in a minute; any number if absent.
     pub calls_per_minute: Option<NonZeroU32>,
-    /// When the token ends; never if absent.
+    /// When the token expires; never if absent.
     pub token_expires_at: Option<Timestamp>,
     /// Until when the previous token is valid after a rotation, if nobody uses the new token.
     pub old_token_until: Option<Timestamp>,

@@ -14,7 +14,7 @@ pub struct ClientRow {
     /// HMAC-SHA-256 of the client's token, or `None` for a client of the local socket.
     pub token_hmac: Option<Vec<u8>>,
     pub token_issued_at: Option<Timestamp>,
-    /// When the token ends; never if it is `None`.
+    /// When the token expires; never if it is `None`.
     pub token_expires_at: Option<Timestamp>,
     /// HMAC-SHA-256 of the token before the last rotation. That token is valid until the new one is
     /// used, and at most until `old_token_until`.
@@ -22,6 +22,7 @@ pub struct ClientRow {
     pub old_token_until: Option<Timestamp>,
     /// The `User-Agent` of the request that used the token last.
     pub user_agent: Option<String>,
+    /// The name and version that the client reported when it connected.
     pub software: Option<String>,
     /// The user to whom the client belongs.
     pub user: UserName,
@@ -63,8 +64,8 @@ impl Store {
             .context("cannot write a client")
     }
 
-    /// Writes when and by what program the client was last used, and the old token, which `row`
-    /// lacks after the new one was used. Does nothing if the client has got another token
+    /// Writes when and by which program the client was last used, and the old token: after the new
+    /// token was used, `row` has no old one. Does nothing if the client has got another token
     /// meanwhile.
     pub async fn put_client_use(&self, row: &ClientRow) -> Result<(), StoreError> {
         sqlx::query("UPDATE client SET last_seen_at = ?, software = ?, user_agent = ?, old_token_hmac = ?, old_token_until = ? WHERE name = ? AND token_hmac IS ?")

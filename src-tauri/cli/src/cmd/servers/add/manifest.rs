@@ -40,8 +40,7 @@ pub(super) struct ManifestArgs {
 }
 
 impl AddArgs {
-    /// Returns the source of the manifest, or `None` if the server comes from none of
-    /// these.
+    /// Returns the source of the manifest, or `None` if the server has no manifest.
     pub(super) fn manifest_source(&self) -> Result<Option<ManifestSource>, Failure> {
         let from = &self.from;
         Ok(match (&from.preset, &from.manifest, &from.registry) {
