@@ -68,7 +68,8 @@ impl BundleManifest {
         launch
     }
 
-    /// Returns how uv starts the entry point. It makes the environment in the folder of the bundle.
+    /// Returns how uv starts the entry point. uv creates the Python environment in the folder of the
+    /// bundle.
     fn uv_launch(&self) -> Launch {
         let args = [
             "run",
@@ -103,7 +104,7 @@ impl BundleManifest {
     /// Returns an error if a default has an unknown placeholder.
     pub fn inputs(&self) -> Result<Vec<ManifestInput>, BundleError> {
         let launch = self.launch();
-        // No default is entered yet, and the folder of the bundle is not known.
+        // No value is entered yet, and the folder of the bundle is not known.
         let placeholders = Placeholders {
             manifest: self,
             folder: Path::new("${__dirname}"),
@@ -157,7 +158,7 @@ impl BundleManifest {
 
 impl Bundle {
     /// Makes the spec of a server whose files are in `folder`. Values that the manifest marks as
-    /// sensitive are not in the spec, but beside it.
+    /// sensitive are not in the spec: they are returned apart from it, as secrets.
     ///
     /// # Errors
     /// Returns an error if the bundle is not for this system, if a value is missing or invalid, if
