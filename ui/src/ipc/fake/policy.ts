@@ -333,20 +333,11 @@ interface File {
 export function exportRules(defaults: DefaultEffects, rules: RuleView[]): string {
   const texts = rules
     .filter((rule) => rule.lifetime.kind !== "session")
-    .map(
-      ({ server, tool, client, kind, read_only, conditions, effect, result, lifetime, note }) => ({
-        server,
-        tool,
-        client,
-        kind,
-        read_only,
-        conditions,
-        effect,
-        result,
-        lifetime,
-        note,
-      }),
-    );
+    .map(({ disabled, ...rule }) => {
+      const names = Object.keys(EMPTY_RULE) as (keyof RuleSpec)[];
+      const text = Object.fromEntries(names.map((name) => [name, rule[name as keyof typeof rule]]));
+      return disabled ? { ...text, disabled } : text;
+    });
   return JSON.stringify({ defaults, rules: texts }, null, 2);
 }
 
