@@ -5,6 +5,8 @@ use tauri::ipc::InvokeBody;
 use super::{Input, UpdateRequest, input_of_command, read_params, verb_of_command};
 
 const PERMISSIONS: &str = include_str!(concat!(env!("OUT_DIR"), "/permissions/app.toml"));
+/// Names each command that the pages use, in quotes.
+const USED_BY_PAGES: &str = include_str!("../../../ui/src/ipc/tauri.ts");
 const MAIN: &str = include_str!("../../capabilities/main.json");
 const POPUP: &str = include_str!("../../capabilities/popup.json");
 
@@ -34,30 +36,25 @@ fn the_main_window_may_use_the_command_of_every_verb() {
 #[test]
 fn only_the_main_window_may_close_itself_quit_the_app_and_change_its_options() {
     let commands = allowed_by("allow-window");
-    assert_eq!(
-        commands,
-        [
-            "close_asked",
-            "window_close",
-            "app_quit",
-            "reopen_hint",
-            "reopen_hint_read",
-            "approvals_shown",
-            "options_show",
-            "options_change",
-            "updates_show",
-            "updates_check",
-            "updates_switch",
-            "updates_install",
-            "app_restart",
-        ]
-    );
+    let is_command =
+        |text: &&str| text.len() > 1 && text.chars().all(|c| c == '_' || c.is_ascii_lowercase());
+    let mut used: Vec<_> = USED_BY_PAGES
+        .split('"')
+        .skip(1)
+        .step_by(2)
+        .filter(|text| text.contains('_'))
+        .filter(is_command)
+        .collect();
+    let mut allowed = [&commands[..], &["popup_measured"]].concat();
+    used.sort_unstable();
+    allowed.sort_unstable();
+    assert_eq!(used, allowed);
     let payload = InvokeBody::Json(json!({ "shown": true }));
     for command in commands {
         let is_handled = input_of_command(command, &payload).is_some()
             || super::options::Command::parse(command).is_some()
             || UpdateRequest::parse_command(command, &payload).is_some()
-            || ["reopen_hint", "app_restart"].contains(&command);
+            || ["way_back", "app_restart"].contains(&command);
         assert!(is_handled, "{command}");
         assert!(verb_of_command(command).is_none(), "{command}");
     }
@@ -83,8 +80,8 @@ fn updates_are_switched_on_only_by_a_clear_yes() {
 
 #[test]
 fn the_popup_may_only_see_and_decide_approvals() {
-    // Previewing a verdict, reading the last calls of a request's session and reading the state of
-    // the drawbridge change nothing. Opening the URL of a server's request decides that request.
+    // Previewing a verdict, reading the last calls of a request's session and reading the state of the drawbridge change nothing. Opening the URL
+    // of a server's request decides that request.
     let verbs = [
         "approvals_list",
         "approvals_show",
