@@ -1,6 +1,7 @@
 //! The inputs that a manifest asks for when its server is added.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Number;
 
 /// An input, whose value a person enters or leaves empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,24 @@ pub struct ManifestInput {
     /// An example to show in an empty field; may be empty.
     pub placeholder: String,
     pub format: InputFormat,
+    /// The smallest number that is allowed.
+    #[serde(default)]
+    pub min: Option<Number>,
+    /// The largest number that is allowed.
+    #[serde(default)]
+    pub max: Option<Number>,
+}
+
+impl ManifestInput {
+    /// Returns which numbers are allowed, such as `from 1 to 10`; `None` if there is no limit.
+    pub fn range(&self) -> Option<String> {
+        match (&self.min, &self.max) {
+            (Some(min), Some(max)) => Some(format!("from {min} to {max}")),
+            (Some(min), None) => Some(format!("at least {min}")),
+            (None, Some(max)) => Some(format!("at most {max}")),
+            (None, None) => None,
+        }
+    }
 }
 
 /// The place that an input's value is written to.

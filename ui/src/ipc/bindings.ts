@@ -2815,7 +2815,15 @@ choices: Array<string>,
 /**
  * An example to show in an empty field; may be empty.
  */
-placeholder: string, format: InputFormat, };
+placeholder: string, format: InputFormat, 
+/**
+ * The smallest number that is allowed.
+ */
+min: number | null, 
+/**
+ * The largest number that is allowed.
+ */
+max: number | null, };
 
 /**
  * The source of a manifest.

@@ -194,6 +194,14 @@ describe("an MCP bundle", () => {
     expect(listParams(hub, "bundles.add")).toEqual([]);
 
     await user.type(input("folder"), "/home/ada/notes");
+    const limit = input("limit");
+    await user.clear(limit);
+    await user.type(limit, "101");
+    expect(screen.getByTestId("server-dialog").textContent).toContain(
+      "Enter a number: from 1 to 100.",
+    );
+    await user.clear(limit);
+    await user.type(limit, "10");
     await user.type(input("key"), "hunter2");
     await user.click(screen.getByTestId("preset-add"));
     await advanceTime(1);
@@ -201,7 +209,7 @@ describe("an MCP bundle", () => {
       {
         source: { base64: btoa("PK\x03\x04") },
         name: "Notes",
-        values: { folder: "/home/ada/notes", key: "hunter2" },
+        values: { folder: "/home/ada/notes", limit: "10", key: "hunter2" },
         secrets: {},
       },
     ]);

@@ -20,6 +20,8 @@ function input(name: string, part: Partial<ManifestInput> = {}): ManifestInput {
     choices: [],
     placeholder: "",
     format: "text",
+    min: null,
+    max: null,
     ...part,
   };
 }
@@ -87,6 +89,23 @@ describe("a manifest's form", () => {
       region: "“mars” is not allowed. Use one of: eu.",
     });
     form.values = { folder: "/a\n/b", LIMIT: "5", region: "eu" };
+    expect(validateInputs(form)).toEqual({});
+  });
+
+  it("reports numbers outside of their limits", () => {
+    const number = { format: "number" } as const;
+    const form = createForm(
+      input("both", { ...number, min: 0, max: 10.5 }),
+      input("least", { ...number, min: 1 }),
+      input("most", { ...number, max: 3 }),
+    );
+    form.values = { both: "11", least: "0", most: "4" };
+    expect(validateInputs(form)).toEqual({
+      both: "Enter a number: from 0 to 10.5.",
+      least: "Enter a number: at least 1.",
+      most: "Enter a number: at most 3.",
+    });
+    form.values = { both: "0", least: "1", most: "3" };
     expect(validateInputs(form)).toEqual({});
   });
 });

@@ -133,10 +133,23 @@ function validateInput(input: ManifestInput, value: string): string {
     return input.required && input.format !== "boolean" ? t.valueMissing : "";
   if (input.format === "number" && values.some((text) => Number.isNaN(Number(text))))
     return t.notNumber;
+  if (
+    values.some(
+      (text) =>
+        (input.min !== null && Number(text) < input.min) ||
+        (input.max !== null && Number(text) > input.max),
+    )
+  )
+    return t.outOfRange(describeRange(input));
   const unknown = input.choices.length
     ? values.find((text) => !input.choices.includes(text))
     : undefined;
   return unknown === undefined ? "" : t.notAllowed(unknown, input.choices.join(", "));
+}
+
+/** Returns which numbers are allowed; empty if there is no limit. */
+export function describeRange({ min, max }: ManifestInput): string {
+  return texts.servers.form.manifest.range(min, max);
 }
 
 /** Returns the request of `servers.fill_manifest`. */

@@ -29,6 +29,13 @@ const NOTES: BundleView = {
         repeated: true,
         format: "path",
       }),
+      input("limit", {
+        description: "Limit: notes in an answer",
+        default: "10",
+        format: "number",
+        min: 1,
+        max: 100,
+      }),
       input("key", { kind: "env", secret: true, description: "Key: of the search service" }),
     ],
   }),

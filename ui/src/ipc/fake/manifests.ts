@@ -50,6 +50,8 @@ export function input(name: string, part: Partial<ManifestInput> = {}): Manifest
     choices: [],
     placeholder: "",
     format: "text",
+    min: null,
+    max: null,
     ...part,
   };
 }

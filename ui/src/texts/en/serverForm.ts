@@ -161,6 +161,14 @@ export const serverForm = {
     storeAsSecret: "Store as a secret",
     valueMissing: "Enter a value.",
     notNumber: "Enter a number.",
+    /** Which numbers are allowed; empty if there is no limit. */
+    range: (min: number | null, max: number | null) => {
+      if (min !== null && max !== null) return `from ${min} to ${max}`;
+      if (min !== null) return `at least ${min}`;
+      return max === null ? "" : `at most ${max}`;
+    },
+    outOfRange: (range: string) => `Enter a number: ${range}.`,
+    rangeHint: (range: string) => `Allowed: ${range}.`,
     notAllowed: (value: string, allowed: string) =>
       `“${value}” is not allowed. Use one of: ${allowed}.`,
   },

@@ -138,6 +138,8 @@ mod tests {
             choices: vec!["fast".into(), "slow".into()],
             placeholder: String::new(),
             format: InputFormat::Text,
+            min: None,
+            max: None,
         };
         let choice = ManifestChoice {
             label: "uvx x".into(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use drawbridge_model::manifest::InputFormat;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::BundleError;
 
@@ -185,8 +185,8 @@ pub struct UserConfig {
     pub multiple: bool,
     #[serde(default)]
     pub sensitive: bool,
-    pub min: Option<f64>,
-    pub max: Option<f64>,
+    pub min: Option<Number>,
+    pub max: Option<Number>,
 }
 
 /// The type of a value that a person is asked for.
@@ -206,7 +206,7 @@ pub enum UserConfigType {
 #[serde(untagged)]
 pub enum UserConfigValue {
     Boolean(bool),
-    Number(serde_json::Number),
+    Number(Number),
     Text(String),
     Texts(Vec<String>),
 }
@@ -388,8 +388,10 @@ impl UserConfig {
                 return Err("its 'default' is of another type".into());
             }
         }
-        match (self.min, self.max) {
-            (Some(min), Some(max)) if min > max => Err("its 'min' is larger than its 'max'".into()),
+        match (&self.min, &self.max) {
+            (Some(min), Some(max)) if min.as_f64() > max.as_f64() => {
+                Err("its 'min' is larger than its 'max'".into())
+            }
             _ => Ok(()),
         }
     }

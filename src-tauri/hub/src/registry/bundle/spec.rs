@@ -13,6 +13,8 @@ use drawbridge_model::{
     spec::ServerSpec,
 };
 
+use serde_json::Number;
+
 use super::{
     Bundle, BundleError, BundleManifest, BundleServerType, UserConfig, UserConfigType,
     manifest::invalid,
@@ -130,6 +132,8 @@ impl BundleManifest {
                 choices: Vec::new(),
                 placeholder: String::new(),
                 format: declared.kind.into(),
+                min: declared.min.clone(),
+                max: declared.max.clone(),
             })
         };
         self.user_config.iter().map(input).collect()
@@ -270,7 +274,10 @@ impl<'a> Placeholders<'a> {
         let mut missing = Vec::new();
         for (name, declared) in known {
             let mut values = match entered.get(name) {
-                Some(values) => values.clone(),
+                Some(values) => values
+                    .iter()
+                    .map(|value| placeholders.expand_home(declared.kind, value))
+                    .collect(),
                 None => placeholders.default_values(name, declared)?,
             };
             values.retain(|value| !value.trim().is_empty());
@@ -285,6 +292,17 @@ impl<'a> Placeholders<'a> {
             Ok(placeholders)
         } else {
             Err(BundleError::Missing(missing.join(", ")))
+        }
+    }
+
+    /// Replaces a leading `~/` of an entered path by the user's home folder.
+    fn expand_home(&self, kind: UserConfigType, value: &str) -> String {
+        let home = self.dirs.as_ref().map(UserDirs::home_dir);
+        match (kind, value.trim_start().strip_prefix("~/"), home) {
+            (UserConfigType::Directory | UserConfigType::File, Some(rest), Some(home)) => {
+                home.join(rest).display().to_string()
+            }
+            _ => value.to_owned(),
         }
     }
 
@@ -414,11 +432,12 @@ fn check_values(name: &str, declared: &UserConfig, values: &[String]) -> Result<
                 let Some(number) = number else {
                     return refuse("a number".into());
                 };
-                if declared.min.is_some_and(|min| number < min) {
-                    return refuse(format!("at least {}", declared.min.unwrap_or_default()));
+                let limit = |limit: &Option<Number>| limit.as_ref().and_then(Number::as_f64);
+                if let Some(min) = limit(&declared.min).filter(|min| number < *min) {
+                    return refuse(format!("at least {min}"));
                 }
-                if declared.max.is_some_and(|max| number > max) {
-                    return refuse(format!("at most {}", declared.max.unwrap_or_default()));
+                if let Some(max) = limit(&declared.max).filter(|max| number > *max) {
+                    return refuse(format!("at most {max}"));
                 }
             }
             UserConfigType::Boolean if !matches!(value.as_str(), "true" | "false") => {

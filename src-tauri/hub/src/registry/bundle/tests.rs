@@ -230,7 +230,51 @@ fn values_are_expanded_and_unset_ones_leave_nothing() {
     let key: (&str, &[&str]) = ("key", &["k"]);
     assert!(message(&[dirs, key, ("n", &["101"])]).contains("'n' must be at most 100"));
     assert!(message(&[dirs, key, ("other", &["x"])]).contains("no value 'other'"));
+    assert!(message(&[dirs, key, ("n", &["0.5"])]).contains("'n' must be at least 1"));
     assert!(message(&[("dirs", &["a"]), key]).contains("'dirs' must be an absolute path"));
+}
+
+#[test]
+fn lists_of_paths_begin_in_the_folders_of_the_user_and_numbers_have_limits() {
+    let bundle = configured(
+        &json!(["--n", "${user_config.n}", "${user_config.dirs}"]),
+        &json!({}),
+        &json!({
+            "dirs": {
+                "type": "directory", "title": "Folders", "description": "", "multiple": true,
+                "default": ["${HOME}/notes", "${DOCUMENTS}"],
+            },
+            "n": {
+                "type": "number", "title": "N", "description": "", "default": 2.5,
+                "min": 1, "max": 10.5,
+            },
+        }),
+    );
+    let dirs = directories::UserDirs::new().expect("a home folder");
+    let notes = dirs.home_dir().join("notes").display().to_string();
+    let inputs = bundle.manifest.inputs().expect("inputs");
+    let [folders, number] = &inputs[..] else {
+        panic!("{inputs:?}")
+    };
+    let shown: Vec<_> = folders
+        .default
+        .iter()
+        .flat_map(|text| text.lines())
+        .collect();
+    assert!(folders.repeated && shown.len() == 2, "{folders:?}");
+    assert_eq!(shown[0], notes);
+    assert_eq!(number.default.as_deref(), Some("2.5"));
+    assert_eq!(number.range().as_deref(), Some("from 1 to 10.5"));
+
+    let fill = |entered: &[(&str, &[&str])]| {
+        let filled = bundle.fill("F", Path::new("/b"), &values(entered));
+        filled.expect("a spec").spec.args
+    };
+    assert_eq!(fill(&[])[..3], ["--n", "2.5", &notes]);
+    assert_eq!(
+        fill(&[("dirs", &["~/notes", "/srv"])]),
+        ["--n", "2.5", &notes, "/srv"]
+    );
 }
 
 #[test]

@@ -110,6 +110,8 @@ impl Choice {
             choices: asked.choices.clone(),
             placeholder: asked.placeholder.clone(),
             format: asked.format(),
+            min: None,
+            max: None,
         };
         if input.secret && matches!(kind, InputKind::Argument | InputKind::Url) {
             return if input.required {

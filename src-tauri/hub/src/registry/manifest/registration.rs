@@ -306,6 +306,8 @@ impl Choice {
                 choices: Vec::new(),
                 placeholder: String::new(),
                 format: InputFormat::Text,
+                min: None,
+                max: None,
             },
         };
         let input = ManifestInput {

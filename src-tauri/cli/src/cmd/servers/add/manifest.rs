@@ -191,9 +191,12 @@ pub(super) fn check_missing_inputs(
         } else {
             ": "
         };
+        let range = input.range().map(|range| format!(" ({range})"));
         print_stderr(&format!(
-            "missing input: {option}='{}=…'{separator}{}",
-            input.name, input.description
+            "missing input: {option}='{}=…'{separator}{}{}",
+            input.name,
+            input.description,
+            range.unwrap_or_default()
         ));
     }
     Err(Failure::MissingInputs {
