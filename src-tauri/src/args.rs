@@ -33,8 +33,8 @@ pub struct Args {
     /// Do not update or restore Drawbridge's entries in the files of clients
     #[arg(long)]
     pub skip_config_gen: bool,
-    /// A drawbridge:// link to open. The window shows what it would add
-    #[arg(value_name = "LINK")]
+    /// A drawbridge:// link or an MCP bundle (.mcpb) to open. The window shows what it would add
+    #[arg(value_name = "LINK|FILE")]
     pub open: Option<String>,
     /// The URL of a hub to show instead of starting one
     #[arg(long = "hub-url", value_name = "URL", env = "MCP_HUB_URL", hide = true)]

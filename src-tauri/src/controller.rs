@@ -126,7 +126,7 @@ impl<D: DesktopActions> Controller<D> {
         match input {
             Input::Chosen(choice) => return self.on_choice(choice),
             Input::Reopened => self.open_main(),
-            Input::Open(link) => self.open_page(link.hash()),
+            Input::Open(target) => self.open_page(target.hash()),
             Input::ShortcutPressed if self.overview.waiting.is_empty() => self.open_main(),
             Input::ShortcutPressed => self.open_popup(),
             Input::Quit => return ControlFlow::Break(()),

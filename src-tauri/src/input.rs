@@ -2,7 +2,7 @@
 
 use drawbridge_model::ids::{ClientName, ServerId};
 
-use crate::{add_link::AddLink, overview::Overview, summary::CallRef};
+use crate::{open_target::OpenTarget, overview::Overview, summary::CallRef};
 
 /// An input of the controller besides the hub's events.
 #[derive(Debug)]
@@ -13,8 +13,8 @@ pub(crate) enum Input {
     ShortcutPressed,
     /// The app was started a second time.
     Reopened,
-    /// A second start, or the system, asks the app to open a link.
-    Open(AddLink),
+    /// A second start, or the system, asks the app to open a link or a bundle.
+    Open(OpenTarget),
     /// The person closes the main window.
     CloseRequested,
     /// The main window asks the person whether to close it.

@@ -14,10 +14,11 @@ use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::api::{
     self, ApiError, VerbName,
     approvals::{ApprovalUrl, OpenApprovalUrl},
+    bundles::{AddBundle, BundleSource, OpenBundle},
     servers::SignInServer,
 };
 use drawbridge_model::sign_in::SignIn;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use tauri::{
     AppHandle, Manager, Wry,
     ipc::{Invoke, InvokeBody, InvokeResponseBody, Response},
@@ -179,6 +180,11 @@ fn read_params(payload: &InvokeBody) -> String {
 }
 
 async fn run(hub: &HubHandle, verb: &str, params: String) -> Result<Box<RawValue>, ApiError> {
+    let params = if hub.is_remote() && [OpenBundle::NAME, AddBundle::NAME].contains(&verb) {
+        embed_bundle(params).await?
+    } else {
+        params
+    };
     let answer = hub.run_by_name(verb, params).await?;
     // The browser opens these pages, because no web view of the app may show foreign pages.
     if verb == SignInServer::NAME
@@ -192,6 +198,21 @@ async fn run(hub: &HubHandle, verb: &str, params: String) -> Result<Box<RawValue
         browser::open(url);
     }
     Ok(answer)
+}
+
+/// Replaces the path of a bundle by its content, because the file is on this computer.
+async fn embed_bundle(params: String) -> Result<String, ApiError> {
+    let embedded = tokio::task::spawn_blocking(move || {
+        let malformed = |error: serde_json::Error| ApiError::invalid(error.to_string());
+        let mut request: Value = serde_json::from_str(&params).map_err(malformed)?;
+        let source: BundleSource =
+            serde_json::from_value(request["source"].take()).map_err(malformed)?;
+        request["source"] = serde_json::to_value(source.embed()?).map_err(malformed)?;
+        Ok(request.to_string())
+    });
+    embedded
+        .await
+        .map_err(|error| ApiError::internal(error.to_string()))?
 }
 
 #[cfg(test)]

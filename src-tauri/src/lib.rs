@@ -5,7 +5,6 @@
 //! everything: the hub's events, the tray's menu, a notification's buttons, the global shortcut, a
 //! second start, and signals.
 
-mod add_link;
 mod alerts;
 mod args;
 mod autostart;
@@ -19,6 +18,7 @@ mod input;
 mod ipc;
 mod missed;
 mod notifications;
+mod open_target;
 mod overview;
 mod popup_place;
 mod preferences;
@@ -32,7 +32,7 @@ mod updates;
 mod window_state;
 mod windows;
 
-use std::{process::ExitCode, sync::Arc, time::Duration};
+use std::{env, path::Path, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use clap::Parser;
@@ -43,7 +43,6 @@ use tokio::{
     sync::{mpsc, watch},
 };
 
-use add_link::AddLink;
 pub use args::Args;
 
 use autostart::Autostart;
@@ -52,6 +51,7 @@ use controller::Controller;
 use desktop_actions::Desktop;
 use input::Input;
 use notifications::WantedNotice;
+use open_target::OpenTarget;
 use overview::Overview;
 use preferences::StoredPreferences;
 use reopen_hint::ReopenHintRead;
@@ -98,7 +98,9 @@ fn try_run(mut args: Args) -> anyhow::Result<i32> {
         backend,
         Startup {
             hidden: args.hidden,
-            link: args.open.as_deref().and_then(read_link),
+            target: args.open.as_deref().and_then(|argument| {
+                read_target(argument, &env::current_dir().unwrap_or_default())
+            }),
             inputs,
             received,
         },
@@ -118,9 +120,10 @@ fn build(
     updates: Arc<Updates>,
 ) -> tauri::Result<App> {
     let reopened = inputs.clone();
-    let mut single = tauri_plugin_single_instance::Builder::new().callback(move |_, argv, _| {
-        let _ = reopened.send(input_of_second_start(&argv));
-    });
+    let mut single =
+        tauri_plugin_single_instance::Builder::new().callback(move |_, argv, folder| {
+            let _ = reopened.send(input_of_second_start(&argv, Path::new(&folder)));
+        });
     let instance = args.instance();
     if let Some(instance) = &instance {
         single = single.dbus_id(format!("app.drawbridge.desktop.{instance}"));
@@ -145,17 +148,18 @@ fn build(
     builder.build(tauri::generate_context!())
 }
 
-/// Returns what a second start with these arguments asks the running app to do.
-fn input_of_second_start(argv: &[String]) -> Input {
+/// Returns what a second start with these arguments, in this working folder, asks the running app
+/// to do.
+fn input_of_second_start(argv: &[String], folder: &Path) -> Input {
     Args::try_parse_from(argv)
         .ok()
-        .and_then(|args| read_link(&args.open?))
+        .and_then(|args| read_target(&args.open?, folder))
         .map_or(Input::Reopened, Input::Open)
 }
 
-/// Reads a link. Logs a link that cannot be opened.
-fn read_link(argument: &str) -> Option<AddLink> {
-    AddLink::parse(argument)
+/// Reads the link or file that a start asks the app to open. Logs one that cannot be opened.
+fn read_target(argument: &str, folder: &Path) -> Option<OpenTarget> {
+    OpenTarget::parse(argument, folder)
         .inspect_err(|error| tracing::warn!("nothing is opened: {error}"))
         .ok()
 }
@@ -163,7 +167,7 @@ fn read_link(argument: &str) -> Option<AddLink> {
 /// The values that the app takes over when the event loop is ready.
 struct Startup {
     hidden: bool,
-    link: Option<AddLink>,
+    target: Option<OpenTarget>,
     inputs: mpsc::UnboundedSender<Input>,
     received: mpsc::UnboundedReceiver<Input>,
 }
@@ -220,8 +224,8 @@ fn run_event_loop(app: App, backend: Backend, start: Startup, runtime: &Runtime)
         #[cfg(target_os = "macos")]
         RunEvent::Opened { urls } => {
             for url in urls {
-                if let Some(link) = read_link(url.as_str()) {
-                    let _ = inputs.send(Input::Open(link));
+                if let Some(target) = read_target(url.as_str(), Path::new("/")) {
+                    let _ = inputs.send(Input::Open(target));
                 }
             }
         }
@@ -236,8 +240,8 @@ fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
     app.manage(hub.clone());
     app.manage(start.inputs.clone());
     tray::create(app, start.inputs.clone());
-    let main_window = match &start.link {
-        Some(link) => windows::show_page(app, &link.hash()),
+    let main_window = match &start.target {
+        Some(target) => windows::show_page(app, &target.hash()),
         None if start.hidden => Ok(()),
         None => windows::show_main(app),
     };

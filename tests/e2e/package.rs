@@ -165,6 +165,7 @@ fn the_deb_installs_an_app_that_works_and_its_removal_leaves_only_the_data_folde
         "/usr/share/applications/Drawbridge.desktop",
         "/usr/share/icons/hicolor/128x128/apps/drawbridge-desktop.png",
         "/usr/share/metainfo/app.drawbridge.desktop.metainfo.xml",
+        "/usr/share/mime/packages/app.drawbridge.desktop.xml",
         "/usr/share/doc/drawbridge/copyright",
         "/usr/share/man/man1/drawbridge.1.gz",
         "/usr/share/man/man1/drawbridge-servers-add.1.gz",
@@ -194,6 +195,7 @@ fn the_deb_installs_an_app_that_works_and_its_removal_leaves_only_the_data_folde
         CliOutput::run(&mut root.command(AS_USER, check)).expect_success();
     }
 
+    assert_bundles_open_in_app(&root);
     use_installed_app(&root.enter());
 
     root.dpkg(&["--purge", "drawbridge"]);
@@ -212,6 +214,30 @@ fn the_deb_installs_an_app_that_works_and_its_removal_leaves_only_the_data_folde
         .filter(|file| !of_others.iter().any(|folder| file.starts_with(folder)))
         .collect();
     assert!(remaining.is_empty(), "the app left {remaining:#?}");
+}
+
+/// Asks the desktop for the type and the app of a bundle. In place of the triggers of the system,
+/// copies the installed files, and makes the caches there.
+#[track_caller]
+fn assert_bundles_open_in_app(root: &CleanRoot<'_>) {
+    const MAKE_CACHES: &str = "
+        mkdir -p \"$1/mime/packages\" \"$1/applications\"
+        cp /usr/share/mime/packages/*.xml \"$1/mime/packages\"
+        cp /usr/share/applications/Drawbridge.desktop \"$1/applications\"
+        update-mime-database \"$1/mime\"
+        update-desktop-database \"$1/applications\"
+        printf 'PK' >\"$1/notes.mcpb\"
+        export XDG_DATA_DIRS=\"$1\"
+        gio info -a standard::content-type \"$1/notes.mcpb\" | sed -n 's/.*content-type: //p'
+        xdg-mime query default application/x-mcpb
+        xdg-mime query default x-scheme-handler/drawbridge";
+    let folder = paths::path_text(root.desktop.file("registered"));
+    let ask = ["sh", "-ec", MAKE_CACHES, "sh", &folder];
+    let answers = CliOutput::run(&mut root.command(AS_USER, &ask));
+    assert_eq!(
+        answers.expect_success().stdout().trim(),
+        "application/x-mcpb\nDrawbridge.desktop\nDrawbridge.desktop"
+    );
 }
 
 /// Adds a server with a secret, and approves a call, as a user of the installed app.

@@ -1,6 +1,6 @@
 //! The tray: its content, what it opens, and what remains after the app exits.
 
-use std::{fs, path::Path, time::Duration};
+use std::{fs, io::Write as _, path::Path, time::Duration};
 
 use drawbridge_tests::{
     DesktopSession, Hub, clients::Endpoint, paths, portal::Portal, process, wait::some_if,
@@ -629,4 +629,70 @@ fn is_app_running(desktop: &DesktopSession) -> bool {
             && process.variable("DRAWBRIDGE_RUN").is_none()
     };
     desktop.processes().iter().any(app)
+}
+
+#[test]
+fn a_bundle_opens_its_form_in_the_running_app_and_adds_nothing() {
+    let desktop = DesktopSession::new();
+    let manifest = json!({
+        "manifest_version": "0.3", "name": "notes", "version": "1.2.0", "display_name": "Notes",
+        "description": "Finds notes", "author": {"name": "Ada"},
+        "server": {
+            "type": "node", "entry_point": "index.js",
+            "mcp_config": {"command": "node", "args": ["${__dirname}/index.js"]},
+        },
+    });
+    let bundle = paths::path_text(desktop.file("home/my notes.mcpb"));
+    let mut zip = zip::ZipWriter::new(fs::File::create(&bundle).expect("create the bundle"));
+    for (name, content) in [
+        ("manifest.json", manifest.to_string()),
+        ("index.js", String::new()),
+    ] {
+        zip.start_file(name, zip::write::SimpleFileOptions::default())
+            .expect("an entry");
+        zip.write_all(content.as_bytes()).expect("its content");
+    }
+    zip.finish().expect("an archive");
+    let app = App::start(&desktop, &["--hidden", &bundle]);
+    app.switch_to_main();
+    app.driver.wait_for_text("bundle", "Finds notes");
+    app.driver.save_screenshot("bundle-opened");
+
+    let text = desktop.file("home/notes.txt");
+    fs::write(&text, "no archive").expect("write a file");
+    let huge = desktop.file("home/huge.mcpb");
+    let file = fs::File::create(&huge).expect("create a file");
+    file.set_len(300 * 1024 * 1024).expect("a sparse file");
+    let text_url = format!("file://{}", text.display());
+    for (argument, reason) in [
+        (text_url.as_str(), "not an MCP bundle"),
+        ("missing.mcpb", "home/missing.mcpb"),
+        (".", "it is a folder"),
+        ("huge.mcpb", "larger than 256 MiB"),
+    ] {
+        let mut command = desktop.command(paths::built_binary("drawbridge-desktop"));
+        command.current_dir(desktop.file("home"));
+        command.arg("--data-dir").arg(desktop.data_dir());
+        command.arg(argument);
+        let mut second = process::Process::start(&desktop, "second", &mut command);
+        let (status, _) = second.wait_until_exit(Duration::from_secs(15));
+        assert!(status.success(), "{status}\n{}", second.stderr());
+        app.driver.wait_for_text("bundle-error", reason);
+    }
+    app.driver.save_screenshot("bundle-refused");
+
+    // A second start with a good bundle shows its form instead of the error.
+    let mut command = desktop.command(paths::built_binary("drawbridge-desktop"));
+    command
+        .arg("--data-dir")
+        .arg(desktop.data_dir())
+        .arg(&bundle);
+    let mut second = process::Process::start(&desktop, "second", &mut command);
+    let (status, _) = second.wait_until_exit(Duration::from_secs(15));
+    assert!(status.success(), "{status}\n{}", second.stderr());
+    app.driver.wait_for_text("bundle", "Finds notes");
+
+    let servers = desktop.cli(&["servers", "list", "--json"]).expect_json();
+    assert!(!servers.to_string().contains("Notes"), "{servers}");
+    assert!(!desktop.data_dir().join("bundles").exists());
 }

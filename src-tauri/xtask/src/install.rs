@@ -4,6 +4,7 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use crate::{
@@ -15,6 +16,8 @@ const PROGRAMS: [&str; 2] = ["drawbridge", "drawbridge-desktop"];
 const ICON_SOURCE: &str = "icons/128x128.png";
 const ICON: &str = "icons/hicolor/128x128/apps/drawbridge.png";
 const MENU_ENTRY: &str = "applications/drawbridge.desktop";
+const FILE_TYPE_SOURCE: &str = "packaging/app.drawbridge.desktop.xml";
+const FILE_TYPE: &str = "mime/packages/app.drawbridge.desktop.xml";
 
 /// The folders of this user for programs and for shared data (XDG base directories).
 struct Folders {
@@ -50,7 +53,7 @@ impl Folders {
         let programs = PROGRAMS.map(|program| self.programs.join(program));
         programs
             .into_iter()
-            .chain([self.data.join(ICON), self.data.join(MENU_ENTRY)])
+            .chain([ICON, MENU_ENTRY, FILE_TYPE].map(|file| self.data.join(file)))
             .collect()
     }
 }
@@ -62,6 +65,7 @@ pub(crate) fn install() -> Outcome {
     let built = PROGRAMS.map(|program| run::program_path(true, program));
     let [command_line, app] = built;
     install_files(&folders, [&command_line?, &app?])?;
+    update_caches(&folders);
     println!("Drawbridge is installed:");
     for file in folders.files() {
         println!("  {}", file.display());
@@ -80,14 +84,30 @@ pub(crate) fn install() -> Outcome {
 
 /// Removes the files that [`install`] has installed.
 pub(crate) fn uninstall() -> Outcome {
-    for file in Folders::of_user()?.files() {
+    let folders = Folders::of_user()?;
+    for file in folders.files() {
         match fs::remove_file(&file) {
             Ok(()) => println!("removed {}", file.display()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(format!("cannot remove {}: {error}", file.display())),
         }
     }
+    update_caches(&folders);
     Ok(())
+}
+
+/// Makes the desktop read the type of MCP bundles and the menu entry again. A desktop without one of
+/// these programs has no such cache.
+fn update_caches(folders: &Folders) {
+    for (program, folder) in [
+        ("update-mime-database", "mime"),
+        ("update-desktop-database", "applications"),
+    ] {
+        let folder = folders.data.join(folder);
+        if folder.is_dir() {
+            let _ = Command::new(program).arg(folder).status();
+        }
+    }
 }
 
 fn install_files(folders: &Folders, programs: [&Path; 2]) -> Outcome {
@@ -99,6 +119,10 @@ fn install_files(folders: &Folders, programs: [&Path; 2]) -> Outcome {
     let icon = root().join(ICON_SOURCE);
     replace(&folders.data.join(ICON), |new| {
         fs::copy(&icon, new).map(drop)
+    })?;
+    let file_type = root().join(FILE_TYPE_SOURCE);
+    replace(&folders.data.join(FILE_TYPE), |new| {
+        fs::copy(&file_type, new).map(drop)
     })?;
     let entry = menu_entry(&folders.programs.join("drawbridge-desktop"))?;
     replace(&folders.data.join(MENU_ENTRY), |new| fs::write(new, &entry))
@@ -132,7 +156,7 @@ fn menu_entry(program: &Path) -> Result<String, String> {
          Name=Drawbridge\n\
          Comment=Decide which tools your AI clients may use\n\
          Exec=\"{path}\" %u\n\
-         MimeType=x-scheme-handler/drawbridge;\n\
+         MimeType=application/x-mcpb;x-scheme-handler/drawbridge;\n\
          Icon=drawbridge\n\
          Categories=Utility;\n\
          Keywords=MCP;AI;approvals;\n\

@@ -1,5 +1,7 @@
 import { screen } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
+import type { FakeHub } from "../ipc/fake";
+import { FakeDesktop } from "../ipc/fake/desktop";
 import { advanceTime, listParams, open, user, withFakeTime } from "../test/app";
 
 withFakeTime();
@@ -55,5 +57,49 @@ describe("a link that asks to add a server", () => {
     await user.click(screen.getByTestId("link-close"));
     await advanceTime(1);
     expect(screen.queryByTestId("link-refused")).toBeNull();
+  });
+});
+
+describe("a bundle that the app was asked to open", () => {
+  const hashOfBundle = (path: string) => `#/servers?bundle=${encodeURIComponent(path)}`;
+  const inApp = (hub: FakeHub) => (hub.desktop = new FakeDesktop());
+
+  it("is shown with its form, and nothing is added", async () => {
+    const hub = await open(hashOfBundle("/home/ada/a b&c.mcpb"), inApp);
+    expect(screen.getByTestId("bundle").textContent).toContain("Reads and writes the notes");
+    expect(screen.getByTestId("bundle-path").textContent).toContain("/home/ada/a b&c.mcpb");
+    expect(listParams(hub, "bundles.open")).toEqual([{ source: { path: "/home/ada/a b&c.mcpb" } }]);
+    await advanceTime(60_000);
+    expect(listParams(hub, "bundles.add")).toEqual([]);
+    // Another tab does not open the file again, so that entered values stay.
+    await user.click(screen.getByTestId("server-paste-tab"));
+    await user.click(screen.getByTestId("server-bundle-tab"));
+    expect(listParams(hub, "bundles.open")).toHaveLength(1);
+  });
+
+  it("can open while the window shows another page", async () => {
+    await open("#/calls", inApp);
+    location.hash = hashOfBundle("/home/ada/notes.mcpb");
+    await advanceTime(1);
+    expect(screen.getByTestId("bundle-path").textContent).toContain("/home/ada/notes.mcpb");
+  });
+
+  it("says why a file cannot be opened, and opens it again on request", async () => {
+    const hub = await open(hashOfBundle("/home/ada/notes.txt"), inApp);
+    expect(screen.getByTestId("bundle-error").textContent).toContain("this is not an MCP bundle");
+    expect(screen.getByTestId("preset-add").getAttribute("aria-disabled")).toBe("true");
+    await user.click(screen.getByTestId("bundle-retry"));
+    await advanceTime(1);
+    expect(listParams(hub, "bundles.open")).toHaveLength(2);
+    await user.upload(screen.getByTestId("bundle-file"), new File(["PK\x03\x04"], "notes.mcpb"));
+    await advanceTime(1);
+    expect(await screen.findByTestId("bundle")).toBeTruthy();
+    expect(screen.queryByTestId("bundle-path")).toBeNull();
+  });
+
+  it("is ignored in a browser, which could be sent there by any page", async () => {
+    const hub = await open(hashOfBundle("/home/ada/notes.mcpb"));
+    expect(listParams(hub, "bundles.open")).toEqual([]);
+    expect(screen.queryByTestId("server-dialog")).toBeNull();
   });
 });

@@ -28,6 +28,15 @@ pub enum HubHandle {
 }
 
 impl HubHandle {
+    /// Returns whether the hub is reached by its URL, so that it may have other files than this
+    /// computer.
+    pub fn is_remote(&self) -> bool {
+        match self {
+            Self::Embedded(_) => false,
+            Self::Remote(client) => client.remote_origin().is_some(),
+        }
+    }
+
     /// Runs a verb on the hub and returns its answer.
     ///
     /// # Errors

@@ -32,6 +32,22 @@ pub enum BundleSource {
     Base64(String),
 }
 
+impl BundleSource {
+    /// Returns the source with the bytes of the file in place of its path, for a hub on another
+    /// computer.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or is larger than a bundle may be.
+    pub fn embed(self) -> Result<Self, ApiError> {
+        match self {
+            Self::Path(path) => Ok(Self::Base64(
+                BASE64_STANDARD.encode(bundle::read_file(&path)?),
+            )),
+            embedded @ Self::Base64(_) => Ok(embedded),
+        }
+    }
+}
+
 /// A tool that a bundle announces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

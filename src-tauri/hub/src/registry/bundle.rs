@@ -11,7 +11,11 @@ mod folder;
 mod manifest;
 mod spec;
 
-use std::{fs, io::Read as _, path::Path};
+use std::{
+    fs,
+    io::{self, Read as _},
+    path::Path,
+};
 
 use drawbridge_model::{digest, spec::SpecError};
 
@@ -32,10 +36,7 @@ const MANIFEST_FILE: &str = "manifest.json";
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     #[error("cannot read {file}: {source}. Check the path and its permissions")]
-    Read {
-        file: String,
-        source: std::io::Error,
-    },
+    Read { file: String, source: io::Error },
     #[error(
         "the bundle is larger than {} MiB, which is the limit; ask its author for a smaller one",
         MAX_BUNDLE_BYTES / 1024 / 1024
@@ -81,17 +82,11 @@ pub enum BundleError {
     #[error(
         "cannot unpack the bundle to {path}: {source}. Check the free space and the permissions of that folder"
     )]
-    Unpack {
-        path: String,
-        source: std::io::Error,
-    },
+    Unpack { path: String, source: io::Error },
     #[error(
         "cannot remove the unpacked bundle in {path}: {source}. Check the permissions of that folder, then remove it"
     )]
-    Remove {
-        path: String,
-        source: std::io::Error,
-    },
+    Remove { path: String, source: io::Error },
 }
 
 /// A bundle that was read and checked. Nothing of it is on the disk yet.
@@ -109,21 +104,7 @@ impl Bundle {
     /// # Errors
     /// Returns an error if the file cannot be read, or in the cases of [`Bundle::read`].
     pub fn read_path(path: &Path) -> Result<Self, BundleError> {
-        let failed = |source| BundleError::Read {
-            file: path.display().to_string(),
-            source,
-        };
-        // Opening a pipe could block for ever.
-        if !fs::metadata(path).map_err(failed)?.is_file() {
-            return Err(failed(std::io::Error::other("it is not a file")));
-        }
-        let mut bytes = Vec::new();
-        fs::File::open(path)
-            .map_err(failed)?
-            .take(MAX_BUNDLE_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(failed)?;
-        Self::read(bytes)
+        Self::read(read_file(path)?)
     }
 
     /// Reads and checks a bundle.
@@ -153,6 +134,35 @@ impl Bundle {
             archive,
         })
     }
+}
+
+/// Reads a file that may be a bundle. Its content is not checked.
+///
+/// # Errors
+/// Returns an error if the file cannot be read, or is larger than a bundle may be.
+pub fn read_file(path: &Path) -> Result<Vec<u8>, BundleError> {
+    let failed = |source| BundleError::Read {
+        file: path.display().to_string(),
+        source,
+    };
+    // Opening a pipe could block for ever.
+    let metadata = fs::metadata(path).map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(failed(io::Error::other("it is a folder")));
+    }
+    if !metadata.is_file() {
+        return Err(failed(io::Error::other("it is not a file")));
+    }
+    if metadata.len() > MAX_BUNDLE_BYTES {
+        return Err(BundleError::TooLarge);
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path)
+        .map_err(failed)?
+        .take(MAX_BUNDLE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    Ok(bytes)
 }
 
 #[cfg(test)]

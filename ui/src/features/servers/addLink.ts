@@ -15,12 +15,26 @@ const MAX_VALUE = 2000;
 const MAX_ARGS = 100;
 const MAX_VARIABLES = 50;
 const PAGE = "#/servers?add=";
+const BUNDLE_PAGE = "#/servers?bundle=";
 const SINGLE_KEYS = ["name", "command", "url"];
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** The form that a link fills in, or the reason why the link cannot be used. */
 export type AddLink =
   { form: ServerForm; target: string; problem: "" } | { form: null; target: ""; problem: string };
+
+/**
+ * Returns the path of the MCP bundle that the app was asked to open, as the page
+ * `#/servers?bundle=…`, or null if the page shows none.
+ */
+export function readBundlePath(hash: string): string | null {
+  if (!hash.startsWith(BUNDLE_PAGE)) return null;
+  try {
+    return decodeURIComponent(hash.slice(BUNDLE_PAGE.length)) || null;
+  } catch {
+    return null;
+  }
+}
 
 /** Returns the link of a page's hash, or null if the page shows none. */
 export function readAddLink(hash: string): AddLink | null {

@@ -179,6 +179,8 @@ export const serverForm = {
     opening: "Checking the bundle…",
     cannotRead: (name: string) =>
       `${name} cannot be read. Check that the file still exists, then choose it again.`,
+    file: "File:",
+    retry: "Open again",
     by: "By",
     tools: "Tools that it announces",
     moreTools: "It may have further tools.",

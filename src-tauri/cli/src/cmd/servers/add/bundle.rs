@@ -36,8 +36,11 @@ impl AddArgs {
     }
 
     async fn open_and_add(self, path: PathBuf, hub: &HubHandle) -> Result<ServerView, Failure> {
-        // The hub may have another working folder.
-        let source = BundleSource::Path(std::path::absolute(path)?);
+        // The hub may have another working folder, and a remote hub has other files.
+        let mut source = BundleSource::Path(std::path::absolute(path)?);
+        if hub.is_remote() {
+            source = source.embed()?;
+        }
         let bundle = hub
             .run(OpenBundle {
                 source: source.clone(),
