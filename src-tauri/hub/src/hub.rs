@@ -73,7 +73,10 @@ use crate::{
     pairing::Pairings,
     pipeline::{ClientRequests, Pipeline},
     policy::{Drawbridge, Gate, PolicyEditor, Queue, Rules},
-    registry::{BrokenFile, Grant, Registry, RegistryError, Watch, official::OfficialRegistry},
+    registry::{
+        BrokenFile, Grant, Registry, RegistryError, Specs, Watch, bundle,
+        official::OfficialRegistry,
+    },
     roots::Roots,
     router::{Router, is_tool_error},
     sampling::Sampling,
@@ -356,11 +359,7 @@ impl Hub {
             logs.clone(),
             secrets.clone(),
             authorizer.clone(),
-            (
-                guard.clone(),
-                data_dir.own_folders_dir(),
-                Arc::new(access_reports.clone()),
-            ),
+            (guard.clone(), &data_dir, Arc::new(access_reports.clone())),
         );
         let sampling = Sampling::new(
             settings.clone(),
@@ -469,6 +468,7 @@ impl Hub {
                 .any(|one| one == *id);
             specs.servers.contains_key(id) || has_broken
         });
+        remove_unused_bundles(&hub, &specs).await;
         // Files may have been changed while Drawbridge did not run.
         let writer = hub.spec_record.writer().await;
         writer.record_files(&hub.registry.specs()).await;
@@ -1146,6 +1146,27 @@ fn with_local_address(url: &str) -> String {
 
 /// The client name for calls that a person makes on the command line.
 const CLI_CLIENT: &str = "command-line";
+
+/// Deletes the unpacked bundles that no spec uses any more. Does nothing if a spec file is broken,
+/// because it may refer to any of them. Runs before a bundle can be added.
+async fn remove_unused_bundles(hub: &Hub, specs: &Arc<Specs>) {
+    if !specs.broken.is_empty() {
+        return;
+    }
+    let (data_dir, specs) = (hub.data_dir().to_owned(), Arc::clone(specs));
+    let removed = tokio::task::spawn_blocking(move || {
+        bundle::remove_unused(&data_dir, specs.servers.values().map(|server| &server.spec))
+    });
+    match removed.await {
+        Ok(Ok(removed)) => {
+            for folder in removed {
+                tracing::info!(folder = %folder.display(), "deleted the files of a bundle that no server uses");
+            }
+        }
+        Ok(Err(error)) => tracing::warn!(%error, "unused bundles remain"),
+        Err(error) => tracing::error!(%error, "unused bundles remain"),
+    }
+}
 
 /// Records and applies changed specs as they arrive, until the hub is dropped.
 async fn handle_spec_changes(hub: Weak<Hub>, changes: DirtySet<ServerId>) {

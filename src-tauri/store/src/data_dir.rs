@@ -12,6 +12,8 @@ pub use replacement::ReplaceError;
 
 pub(crate) const DATABASE: &str = "drawbridge.db";
 pub(crate) const SERVERS: &str = "servers";
+/// The folder with the unpacked files of MCP bundles.
+pub const BUNDLES: &str = "bundles";
 /// The folder with the encrypted copies of clients' files.
 pub const CLIENT_BACKUPS: &str = "client-backups";
 
@@ -131,6 +133,12 @@ impl DataDir {
     /// the server's id as its name.
     pub fn own_folders_dir(&self) -> PathBuf {
         self.path.join("server-folders")
+    }
+
+    /// Returns the folder that contains, for each server of a bundle, a folder with the server's id
+    /// as its name.
+    pub fn bundles_dir(&self) -> PathBuf {
+        self.path.join(BUNDLES)
     }
 
     pub fn database_file(&self) -> PathBuf {

@@ -17,6 +17,7 @@ use drawbridge_model::{
     spec::{RegisteredServer, ServerSpec},
 };
 use drawbridge_store::{
+    data_dir::DataDir,
     logs::Logs,
     secrets::{Secret, SecretScope, Secrets},
 };
@@ -108,6 +109,8 @@ pub struct Connector {
     meter: UsageMeter,
     /// Holds a folder for each server that runs in a sandbox.
     own_folders: PathBuf,
+    /// Holds a folder for each server that was added from a bundle.
+    bundles: PathBuf,
     /// `None` if no start is recorded.
     recorder: Option<Arc<dyn AccessRecorder>>,
 }
@@ -122,8 +125,8 @@ pub struct Connected {
 }
 
 impl Connector {
-    /// Creates a connector. A server that runs in a sandbox has a folder of its own in
-    /// `own_folders`.
+    /// Creates a connector. A server that runs in a sandbox has a folder of its own in the data
+    /// folder, and may read the files of its bundle there.
     pub fn new(
         acceptances: Arc<dyn Acceptances>,
         built_ins: Arc<dyn BuiltIns>,
@@ -131,11 +134,12 @@ impl Connector {
         logs: Logs,
         secrets: Secrets,
         authorizer: Authorizer,
-        (guard, own_folders, recorder): (Guard, PathBuf, Arc<dyn AccessRecorder>),
+        (guard, data_dir, recorder): (Guard, &DataDir, Arc<dyn AccessRecorder>),
     ) -> Self {
         Self {
             recorder: Some(recorder),
-            own_folders,
+            own_folders: data_dir.own_folders_dir(),
+            bundles: data_dir.bundles_dir(),
             acceptances,
             built_ins,
             events,
@@ -516,6 +520,7 @@ impl Connector {
             sandbox: spec.sandbox.clone().map(|sandbox| LaunchSandbox {
                 sandbox,
                 own_folder: self.own_folders.join(server.id.as_str()),
+                bundle_folder: self.bundles.join(server.id.as_str()),
             }),
             recording: None,
             grace: Duration::from_millis(spec.timeouts.stop_ms.into()),

@@ -5,12 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use drawbridge_model::ids::ServerId;
+use drawbridge_model::{ids::ServerId, spec::ServerSpec};
+use drawbridge_store::data_dir;
 
 use super::{Bundle, BundleError};
 
-/// The folder in the data folder.
-const BUNDLES: &str = "bundles";
 /// How many hexadecimal digits of the digest name a folder.
 const DIGEST_DIGITS: usize = 32;
 
@@ -25,7 +24,7 @@ pub fn bundle_folder(data_dir: &Path, id: &ServerId, digest: &str) -> PathBuf {
 }
 
 fn server_folder(data_dir: &Path, id: &ServerId) -> PathBuf {
-    data_dir.join(BUNDLES).join(id.as_str())
+    data_dir.join(data_dir::BUNDLES).join(id.as_str())
 }
 
 /// Unpacks a bundle to `target`. The files appear there all together or not at all: they are
@@ -64,16 +63,83 @@ fn write_files(bundle: &mut Bundle, target: &Path, executable: &[String]) -> io:
     written
 }
 
+/// Deletes the unpacked files to which none of these specs refers: those of a server whose spec is
+/// gone, and those of an interrupted addition. Must not run while a bundle is added. Returns the
+/// deleted folders.
+///
+/// # Errors
+/// Returns an error if a folder cannot be read or deleted.
+pub fn remove_unused<'a>(
+    data_dir: &Path,
+    specs: impl Iterator<Item = &'a ServerSpec>,
+) -> Result<Vec<PathBuf>, BundleError> {
+    let texts: Vec<String> = specs
+        .map(|spec| serde_json::to_string(spec).expect("a spec can be written as JSON"))
+        .collect();
+    let is_unused = |folder: &Path| {
+        let name = |path: &Path| {
+            path.file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned()
+        };
+        let (server, digest) = (folder.parent().map_or_else(String::new, name), name(folder));
+        let is_digest =
+            digest.len() == DIGEST_DIGITS && digest.bytes().all(|digit| digit.is_ascii_hexdigit());
+        // The data folder may have several paths. JSON escapes the separator of Windows.
+        let paths = ["/", r"\\"].map(|separator| format!("{server}{separator}{digest}"));
+        let is_used = texts
+            .iter()
+            .any(|text| paths.iter().any(|path| text.contains(path)));
+        is_digest && (folder.extension().is_some() || !is_used)
+    };
+    let mut removed = Vec::new();
+    for server in list_folders(&data_dir.join(data_dir::BUNDLES))? {
+        for folder in list_folders(&server)? {
+            if is_unused(&folder) {
+                remove_if_present(&folder).map_err(|source| cannot_remove(&folder, source))?;
+                removed.push(folder);
+            }
+        }
+        // Fails if the folder has other files, which then stay.
+        let _ = fs::remove_dir(server);
+    }
+    Ok(removed)
+}
+
+/// Returns the folders in a folder, which need not exist.
+fn list_folders(folder: &Path) -> Result<Vec<PathBuf>, BundleError> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries,
+    };
+    let folders = entries.and_then(|entries| {
+        let mut folders = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+        Ok(folders)
+    });
+    folders.map_err(|source| cannot_remove(folder, source))
+}
+
+fn cannot_remove(folder: &Path, source: io::Error) -> BundleError {
+    BundleError::Remove {
+        path: folder.display().to_string(),
+        source,
+    }
+}
+
 /// Removes the unpacked files of a server, if there are any.
 ///
 /// # Errors
 /// Returns an error if a file cannot be removed.
 pub fn remove_folders(data_dir: &Path, id: &ServerId) -> Result<(), BundleError> {
     let folder = server_folder(data_dir, id);
-    remove_if_present(&folder).map_err(|source| BundleError::Remove {
-        path: folder.display().to_string(),
-        source,
-    })
+    remove_if_present(&folder).map_err(|source| cannot_remove(&folder, source))
 }
 
 fn remove_if_present(folder: &Path) -> io::Result<()> {

@@ -1,6 +1,9 @@
-use std::io::{Cursor, Write as _};
+use std::{
+    io::{Cursor, Write as _},
+    path::PathBuf,
+};
 
-use drawbridge_model::ids::ServerId;
+use drawbridge_model::{ids::ServerId, spec::ServerSpec};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use zip::{ZipWriter, write::SimpleFileOptions};
@@ -346,6 +349,54 @@ fn a_bundle_is_unpacked_as_a_whole_and_removed_with_its_server() {
     remove_folders(data.path(), &id).expect("removed");
     assert!(!folder.exists());
     remove_folders(data.path(), &id).expect("nothing to remove is no error");
+}
+
+#[test]
+fn only_folders_that_no_spec_names_are_unused() {
+    let data = tempfile::tempdir().expect("a folder");
+    let make = |path: String| {
+        let folder = data.path().join("bundles").join(path);
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join("x"), "x").expect("a file");
+        folder
+    };
+    let digest = |digit: &str| digit.repeat(32);
+    let old = make(format!("files/{}", digest("a")));
+    let current = make(format!("files/{}", digest("b")));
+    let unfinished = make(format!("files/{}.part", digest("b")));
+    let copied = make(format!("notes/{}", digest("c")));
+    let gone = make(format!("gone/{}", digest("b")));
+    let other = make("mine/things".to_owned());
+    let spec = |args: &[PathBuf]| ServerSpec {
+        command: Some("node".to_owned()),
+        args: args.iter().map(|arg| arg.display().to_string()).collect(),
+        ..ServerSpec::default()
+    };
+    let specs = [
+        spec(&[current.join("index.js")]),
+        ServerSpec {
+            cwd: Some(copied.display().to_string()),
+            ..spec(&[])
+        },
+    ];
+    let mut removed = remove_unused(data.path(), specs.iter()).expect("removed");
+    removed.sort();
+    let mut expected = vec![old, unfinished, gone.clone()];
+    expected.sort();
+    assert_eq!(removed, expected);
+    assert!(removed.iter().all(|folder| !folder.exists()));
+    assert!(!gone.parent().expect("a parent").exists());
+    assert!(
+        [current, copied, other]
+            .iter()
+            .all(|folder| folder.join("x").exists())
+    );
+    let nothing = tempfile::tempdir().expect("a folder");
+    assert!(
+        remove_unused(nothing.path(), specs.iter())
+            .expect("nothing")
+            .is_empty()
+    );
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub struct LaunchSandbox {
     pub sandbox: Sandbox,
     /// The server's own folder. If the server may use only listed files, the start creates it.
     pub own_folder: PathBuf,
+    /// The unpacked files of the server's bundle, which it may read; need not exist.
+    pub bundle_folder: PathBuf,
 }
 
 impl LaunchSandbox {
@@ -127,8 +129,10 @@ pub(super) fn resolve(
             let mut write: Vec<PathBuf> = expand(&sandbox.write);
             write.push(own.clone());
             let scripts = program::list_files(program, args, own);
+            let mut system = list_folders(program, &scripts, env);
+            system.push(launch.bundle_folder.clone());
             let rules = FileRules {
-                system: list_folders(program, &scripts, env),
+                system,
                 read: expand(&sandbox.read),
                 write,
             };
