@@ -6,6 +6,7 @@ use drawbridge_hub::api::{
     ApiError,
     approvals::ListApprovals,
     calls::ListCalls,
+    clients::ListClients,
     drawbridge::ShowDrawbridge,
     health::{HealthStatus, HealthView, ShowHealth},
     pairing::ListPairings,
@@ -14,7 +15,7 @@ use drawbridge_hub::api::{
 };
 use drawbridge_model::{
     approval::ApprovalRequest,
-    ids::{ServerId, Timestamp},
+    ids::{ClientName, ServerId, Timestamp},
     pairing::PairingRequest,
     server::ServerState,
 };
@@ -37,6 +38,8 @@ pub(crate) struct Overview {
     pub(crate) waiting: Vec<ApprovalRequest>,
     /// The clients that ask to be paired, oldest first.
     pub(crate) pairings: Vec<PairingRequest>,
+    /// The muted clients, each with the end of its mute.
+    pub(crate) muted: Vec<(ClientName, Timestamp)>,
     pub(crate) servers: Vec<ServerLine>,
     /// The servers of recent calls, the latest first.
     pub(crate) recent: Vec<ServerId>,
@@ -85,6 +88,7 @@ impl Overview {
         let drawbridge = hub.run(ShowDrawbridge {}).await?;
         let waiting = hub.run(ListApprovals {}).await?;
         let pairings = hub.run(ListPairings {}).await?;
+        let muted = hub.run(ListClients {}).await?.into_iter();
         let servers = hub.run(ListServers {}).await?.servers;
         let health = hub.run(ShowHealth {}).await?;
         let url = hub.run(ShowSettings {}).await?.url;
@@ -108,6 +112,9 @@ impl Overview {
             url,
             waiting,
             pairings,
+            muted: muted
+                .filter_map(|client| Some((client.name, client.mute?.until)))
+                .collect(),
             servers,
             recent: Vec::new(),
             trouble,

@@ -79,6 +79,14 @@ pub(crate) fn client_muted(client: &str) -> String {
     format!("{client} is muted")
 }
 
+/// The menu item that ends the mute of a client. `until` is a time of day.
+pub(crate) fn unmute(client: &str, until: Option<&str>) -> String {
+    let until = until
+        .map(|time| format!(" (muted until {time})"))
+        .unwrap_or_default();
+    format!("Unmute {client}{until}")
+}
+
 /// `until` is a time of day.
 pub(crate) fn calls_refused_until(until: Option<&str>) -> String {
     let until = until

@@ -5,7 +5,7 @@ use std::iter;
 use drawbridge_model::{
     approval::ApprovalRequest,
     clock,
-    ids::{ServerId, Timestamp},
+    ids::{ClientName, ServerId, Timestamp},
     pairing::PairingRequest,
     protocol::guarded::GuardedMethod,
 };
@@ -65,6 +65,12 @@ impl TrayView {
         }
         items.extend(approval_items(&overview.waiting));
         items.extend(overview.pairings.iter().map(pairing_item));
+        items.extend(
+            overview
+                .muted
+                .iter()
+                .map(|(client, until)| unmute_item(client, *until)),
+        );
         items.extend([
             Item::Separator,
             action(Choice::Open, texts::OPEN),
@@ -168,6 +174,15 @@ fn approval_items(waiting: &[ApprovalRequest]) -> impl Iterator<Item = Item> {
 fn pairing_item(request: &PairingRequest) -> Item {
     let label = texts::client_asks(&display_name(&request.name));
     Item::Action(Choice::Open, format!("{label}…"))
+}
+
+/// Returns the item that lets a muted client ask again.
+fn unmute_item(client: &ClientName, until: Timestamp) -> Item {
+    let label = texts::unmute(
+        &display_name(client.as_str()),
+        format_time(until).as_deref(),
+    );
+    Item::Action(Choice::Unmute(client.clone()), label)
 }
 
 /// Returns the submenu of a waiting call: its arguments, if they fit into a line, and its actions.

@@ -1,6 +1,11 @@
 use std::time::Duration;
 
-use drawbridge_model::{approval::ApprovalRequest, clock, ids::ServerId, server::ServerState};
+use drawbridge_model::{
+    approval::ApprovalRequest,
+    clock,
+    ids::{ClientName, ServerId},
+    server::ServerState,
+};
 
 use super::{Item, TrayState, TrayView};
 use crate::{
@@ -61,6 +66,22 @@ fn an_idle_tray_offers_to_open_and_to_quit() {
             action(Choice::Quit, "Quit Drawbridge"),
         ]
     );
+}
+
+#[test]
+fn a_muted_client_can_be_unmuted_in_the_menu() {
+    let client = ClientName::new("cursor");
+    let until = clock::now();
+    let view = TrayView::new(&Overview {
+        muted: vec![(client.clone(), until)],
+        ..Overview::default()
+    });
+    let time = super::format_time(until).expect("a time of day");
+    let item = action(
+        Choice::Unmute(client),
+        &format!("Unmute cursor (muted until {time})"),
+    );
+    assert!(view.items.contains(&item), "{:?}", view.items);
 }
 
 fn call_ref() -> CallRef {
