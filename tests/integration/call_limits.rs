@@ -168,7 +168,13 @@ fn a_rule_of_a_user_covers_all_clients_of_the_user_and_no_others() {
     home.cli(&["policy", "import", path, "--replace"])
         .expect_success();
     assert!(call(&tokens[0]).is_error(), "the imported rule applies");
-    home.cli(&["policy", "preset", "ask-listed", "--server", "probe"])
+    let preset = ["policy", "preset", "ask-listed", "--server", "probe"];
+    assert_ne!(
+        home.cli(&preset).exit_code(),
+        0,
+        "it allows all other servers"
+    );
+    home.cli(&[&preset[..], &["--yes"]].concat())
         .expect_success();
     assert!(
         call(&tokens[0]).text().contains("for clients of ada"),

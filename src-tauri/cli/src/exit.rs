@@ -87,7 +87,7 @@ pub(crate) enum Failure {
     AuditNotIntact { seq: u32, reason: String },
     #[error("the preset ask-all takes no --server, because it asks about every server")]
     NeedlessServer,
-    #[error("the preset ask-listed needs at least one --server")]
+    #[error("the presets ask-writes and ask-listed need at least one --server")]
     MissingServer,
     #[error(
         "--sandbox off cannot be combined with other options for a sandbox; remove it, or the \

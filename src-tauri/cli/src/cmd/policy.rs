@@ -127,6 +127,9 @@ pub(crate) enum Policy {
         /// server to ask about. May be repeated.
         #[arg(long = "server", value_name = "ID")]
         servers: Vec<String>,
+        /// Do not ask if the preset allows the tools of all other servers
+        #[arg(long)]
+        yes: bool,
     },
     /// Print the policy as a file for `policy import`
     Export,
@@ -137,6 +140,9 @@ pub(crate) enum Policy {
         /// Replace all rules and the defaults
         #[arg(long)]
         replace: bool,
+        /// Do not ask if the file allows calls of all tools of all servers
+        #[arg(long)]
+        yes: bool,
     },
     /// Show how many calls were asked about and how they were decided, and suggest rules
     #[command(alias = "figures")]
@@ -260,10 +266,15 @@ impl Policy {
                 );
                 context.run_and_print(verb, |_| message).await
             }
-            Self::Preset { preset, servers } => {
+            Self::Preset {
+                preset,
+                servers,
+                yes,
+            } => {
                 let name = preset.name();
                 let preset =
                     preset.into_preset(servers.into_iter().map(ServerId::new).collect())?;
+                warnings::confirm_preset(&preset, yes)?;
                 context
                     .run_and_print(ApplyPreset { preset }, |_| {
                         format!("Preset '{name}' applied. See `drawbridge policy list`.")
@@ -281,10 +292,12 @@ impl Policy {
                         .join("\n")
                 })
             }
-            Self::Import { file, replace } => {
+            Self::Import { file, replace, yes } => {
                 let text = read_file(&file)?;
+                let verb = ImportPolicy { text, replace };
+                warnings::confirm_import(context, &verb, yes).await?;
                 context
-                    .run_and_print(ImportPolicy { text, replace }, |result| {
+                    .run_and_print(verb, |result| {
                         format!("{} imported.", format_count(result.rules, "rule", "rules"))
                     })
                     .await
@@ -449,6 +462,7 @@ impl PresetArg {
         match self {
             Self::All if !servers.is_empty() => Err(Failure::NeedlessServer),
             Self::All => Ok(PolicyPreset::AskAll),
+            Self::Writes if servers.is_empty() => Err(Failure::MissingServer),
             Self::Writes => Ok(PolicyPreset::AskWrites { trusted: servers }),
             Self::Listed if servers.is_empty() => Err(Failure::MissingServer),
             Self::Listed => Ok(PolicyPreset::AskListed { listed: servers }),

@@ -66,10 +66,11 @@ fn a_preset_rejects_missing_and_needless_servers() {
     };
     assert_eq!(
         check(PresetArg::Listed, &[]),
-        Err("the preset ask-listed needs at least one --server".to_owned())
+        Err("the presets ask-writes and ask-listed need at least one --server".to_owned())
     );
     assert!(check(PresetArg::Listed, &["a"]).is_ok());
-    assert!(check(PresetArg::Writes, &[]).is_ok());
+    assert!(check(PresetArg::Writes, &[]).is_err());
+    assert!(check(PresetArg::Writes, &["a"]).is_ok());
     assert!(check(PresetArg::All, &["a"]).is_err());
     assert_eq!(PresetArg::Listed.name(), "ask-listed");
 }

@@ -1,10 +1,11 @@
-//! Questions before a rule is saved that allows everything, or that names an unknown server or
-//! tool.
+//! Questions before a rule, a preset or a file is saved that allows everything, and before a rule
+//! that names an unknown server or tool.
 
 use std::io::{self, IsTerminal};
 
-use drawbridge_hub::api::policy::{CheckRule, RuleWarning};
-use drawbridge_model::policy::{Effect, RequestKind, RuleSpec};
+use drawbridge_hub::api::policy::{CheckRule, ImportPolicy, PolicyPreset, RuleWarning};
+use drawbridge_model::policy::{DefaultEffects, Effect, RequestKind, RuleSpec};
+use serde::Deserialize;
 
 use crate::{
     confirm::confirm,
@@ -49,6 +50,65 @@ pub(super) fn confirm_default(kind: RequestKind, effect: Effect, yes: bool) -> R
         "With this default, calls of all tools of all servers run without asking, unless a rule denies them or asks.",
         "Set this default?",
     )
+}
+
+/// Asks before a preset allows the calls of all tools of the servers that it does not name.
+///
+/// # Errors
+/// Returns an error if the answer is not yes, or if there is no terminal.
+pub(super) fn confirm_preset(preset: &PolicyPreset, yes: bool) -> Result<(), Failure> {
+    if yes || !matches!(preset, PolicyPreset::AskListed { .. }) {
+        return Ok(());
+    }
+    confirm_text(
+        "With this preset, calls of all tools of all other servers run without asking, unless a rule denies them or asks.",
+        "Apply this preset?",
+    )
+}
+
+/// Asks before a policy file allows the calls of all tools of all servers, by a rule or by its
+/// default. A file that cannot be parsed is left to the hub, whose error says why.
+///
+/// # Errors
+/// Returns an error if the answer is not yes, or if there is no terminal.
+pub(super) async fn confirm_import(
+    context: &Context,
+    verb: &ImportPolicy,
+    yes: bool,
+) -> Result<(), Failure> {
+    let Ok(file) = serde_json::from_str::<ImportedPolicy>(&verb.text) else {
+        return Ok(());
+    };
+    if yes {
+        return Ok(());
+    }
+    let mut allows_all = verb.replace
+        && file
+            .defaults
+            .is_some_and(|defaults| defaults.get(RequestKind::Tools) == Effect::Allow);
+    for rule in file.rules {
+        let is_wide =
+            rule.effect == Some(Effect::Allow) && rule.scope.server.is_none() && !rule.disabled;
+        allows_all |= is_wide
+            && context
+                .run(CheckRule { rule })
+                .await?
+                .contains(&RuleWarning::AllowsAllTools);
+    }
+    if !allows_all {
+        return Ok(());
+    }
+    confirm_text(
+        "This file lets calls of all tools of all servers run without asking, unless a rule denies them or asks.",
+        "Import it?",
+    )
+}
+
+/// What a policy file may allow.
+#[derive(Deserialize)]
+struct ImportedPolicy {
+    defaults: Option<DefaultEffects>,
+    rules: Vec<RuleSpec>,
 }
 
 /// Shows a text, also if there is no terminal to ask at, and asks a question.
