@@ -22,6 +22,8 @@ describe("a program that asks to be paired", () => {
     expect(screen.getByTestId("pairing-banner").textContent).toContain("A program asks");
     location.hash = "#/clients";
     await advanceTime(1);
+    const title = screen.getByRole("heading", { name: "A program asks to use your servers" });
+    expect(title.tagName).toBe("H2");
     const card = screen.getByTestId("pairing-card").textContent;
     expect(card).toContain("notes-assistant");
     expect(card).toContain("/home/ada/.local/bin/notes-assistant");
