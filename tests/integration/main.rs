@@ -4,6 +4,7 @@ mod acceptance;
 mod approvals;
 mod arguments;
 mod audit;
+mod bench_call;
 mod bridge;
 mod bundles;
 mod by_hand;

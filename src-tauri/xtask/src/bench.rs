@@ -11,12 +11,16 @@ use crate::{
 pub(crate) fn bench(arguments: &[&str]) -> Outcome {
     match arguments {
         [] => measure_catalog()
-            .and_then(|()| measure_neighbours())
+            .and_then(|()| measure_without_the_app("bench-call", &[]))
+            .and_then(|()| measure_without_the_app("bench-neighbours", &[]))
             .and_then(|()| measure_in_the_app("bench-prompt"))
             .and_then(|()| measure_in_the_app("bench-screens"))
             .and_then(|()| measure_in_the_app("bench-idle")),
         ["catalog"] => measure_catalog(),
-        ["neighbours"] => measure_neighbours(),
+        // The cost of a call, beside that of the simplest possible proxies.
+        ["call", options @ ..] => measure_without_the_app("bench-call", options),
+        // How faulty servers affect the calls of other servers.
+        ["neighbours"] => measure_without_the_app("bench-neighbours", &[]),
         // How soon a call is visible to a person, and how soon it continues after the person's
         // click.
         ["prompt"] => measure_in_the_app("bench-prompt"),
@@ -25,7 +29,7 @@ pub(crate) fn bench(arguments: &[&str]) -> Outcome {
         // The cost of the idle app, and how soon its window is back.
         ["idle"] => measure_in_the_app("bench-idle"),
         other => Err(format!(
-            "there is no benchmark '{}'; the benchmarks are catalog, neighbours, prompt, screens and idle",
+            "there is no benchmark '{}'; the benchmarks are catalog, call, neighbours, prompt, screens and idle",
             other.join(" ")
         )),
     }
@@ -42,8 +46,8 @@ fn measure_catalog() -> Outcome {
     ]))
 }
 
-/// Measures how faulty servers affect the calls of other servers.
-fn measure_neighbours() -> Outcome {
+/// Runs a benchmark that uses the command only.
+fn measure_without_the_app(program: &str, options: &[&str]) -> Outcome {
     let mut build = cargo(&["build", "--release", "--bins"]);
     step::run(build.args([
         "--package",
@@ -51,10 +55,7 @@ fn measure_neighbours() -> Outcome {
         "--package",
         "drawbridge-tests",
     ]))?;
-    step::run(&mut command(
-        run::program_path(true, "bench-neighbours")?,
-        &[],
-    ))
+    step::run(&mut command(run::program_path(true, program)?, options))
 }
 
 /// Runs a benchmark that uses the app, and a browser.

@@ -1,0 +1,63 @@
+//! The cost of a call: `cargo xtask bench call`. Loads the hub and the floors, which are the simplest
+//! possible proxies, in turn. Prints ratios; asserts nothing.
+//!
+//! `--short` measures each row once, with a few sessions. `--out FILE` writes the rows
+//! as JSON. `--write` writes the table to `docs/performance.md`.
+//!
+//! The same program is the server behind the proxies (`upstream`) and each of the floors.
+
+#![expect(clippy::print_stdout, reason = "the bench prints a table")]
+
+mod client;
+mod floor;
+mod measure;
+mod report;
+mod rows;
+mod upstream;
+mod wire;
+
+use std::{env, fs, io};
+
+use drawbridge_tests::paths;
+use tokio::runtime::Builder;
+
+fn main() -> io::Result<()> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let role = arguments.first().map_or("", String::as_str);
+    // The floors run like the hub, on all processors. Client and server leave them to the proxies.
+    let runtime = match role {
+        "floor-http" | "floor-stdio" => Builder::new_multi_thread().enable_all().build()?,
+        _ => Builder::new_current_thread().enable_all().build()?,
+    };
+    let number = |at: usize| {
+        let number = arguments.get(at).and_then(|number| number.parse().ok());
+        number.ok_or(io::ErrorKind::InvalidInput)
+    };
+    match role {
+        "upstream-stdio" => runtime.block_on(upstream::serve_stdio(number(1)?)),
+        "upstream-http" => runtime.block_on(upstream::serve_http(number(1)?)),
+        "floor-http" => {
+            let address = arguments.get(1).and_then(|address| address.parse().ok());
+            let address = address.ok_or(io::ErrorKind::InvalidInput)?;
+            runtime.block_on(floor::serve_proxy(address))
+        }
+        "floor-stdio" => runtime.block_on(floor::serve_stdio(&arguments[1..])),
+        "floor-pipe" => runtime.block_on(floor::pump(&arguments[1..])),
+        _ => {
+            let rows = rows::measure_all(&runtime, arguments.iter().any(|one| one == "--short"))?;
+            print!("{}", report::render_table(&rows));
+            if let Some(at) = arguments.iter().position(|one| one == "--out") {
+                let file = arguments.get(at + 1).ok_or(io::ErrorKind::InvalidInput)?;
+                fs::write(file, report::render_json(&rows))?;
+            }
+            if arguments.iter().any(|one| one == "--write") {
+                let page = paths::repository_root().join("docs/performance.md");
+                fs::write(
+                    &page,
+                    report::replace_table(&fs::read_to_string(&page)?, &rows),
+                )?;
+            }
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The rows as a table and as JSON.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+const BEGIN: &str = "<!-- The table of `cargo xtask bench call --write` begins. -->\n";
+const END: &str = "<!-- The table of `cargo xtask bench call --write` ends. -->\n";
+
+/// A line of the table: medians over the rounds.
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    /// The kind of the server and the era of the client, if the row depends on them.
+    pub(crate) variant: String,
+    pub(crate) floor: Option<f64>,
+    pub(crate) hub: f64,
+    /// The median of the ratios of single rounds, or the value itself if there is no floor.
+    pub(crate) ratio: f64,
+    pub(crate) gate: &'static str,
+}
+
+pub(crate) fn render_table(rows: &[Row]) -> String {
+    let mut table = "| measurement | variant | floor | Drawbridge | ratio | gate |\n|---|---|---|---|---|---|\n".to_owned();
+    for row in rows {
+        let floor = row.floor.map(|floor| format!("{floor:.2}"));
+        writeln!(
+            table,
+            "| {} | {} | {} | {:.2} | {:.2} | {} |",
+            row.name,
+            row.variant,
+            floor.unwrap_or_default(),
+            row.hub,
+            row.ratio,
+            row.gate
+        )
+        .expect("a String takes any text");
+    }
+    table
+}
+
+pub(crate) fn render_json(rows: &[Row]) -> String {
+    let rows: Value = rows
+        .iter()
+        .map(|row| {
+            json!({"name": row.name, "variant": row.variant, "floor": row.floor,
+                "hub": row.hub, "ratio": row.ratio, "gate": row.gate})
+        })
+        .collect();
+    rows.to_string()
+}
+
+/// Replaces the table of the page, or appends it if the page has none.
+pub(crate) fn replace_table(page: &str, rows: &[Row]) -> String {
+    let table = format!("{BEGIN}{}{END}", render_table(rows));
+    let parts = page
+        .split_once(BEGIN)
+        .and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    match parts {
+        Some((before, after)) => format!("{before}{table}{after}"),
+        None => format!("{page}\n## The path of a call\n\n{table}"),
+    }
+}

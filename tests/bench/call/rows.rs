@@ -1,0 +1,513 @@
+//! The measurements.
+
+use std::{
+    env, io,
+    time::{Duration, Instant},
+};
+
+use drawbridge_tests::{Home, Hub, http::Url, paths, process::Process};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use crate::{
+    client::{PipeSession, Session, Slice, Target, load, open_sessions},
+    measure::{median, percentile, read_processor_time, read_status},
+    report::Row,
+};
+
+/// How much is measured.
+struct Scale {
+    rounds: usize,
+    slice: Duration,
+    /// The calls of one latency measurement.
+    calls: usize,
+    sessions: [usize; 3],
+    progress: usize,
+    tools: usize,
+    /// The larger counts of the rows of growth: servers, tools, sessions, rules and records.
+    growth: [usize; 5],
+}
+
+const FULL: Scale = Scale {
+    rounds: 7,
+    slice: Duration::from_secs(2),
+    calls: 500,
+    sessions: [64, 256, 1_000],
+    progress: 500,
+    tools: 1_000,
+    growth: [100, 10_000, 1_000, 10_000, 1_000_000],
+};
+
+const SHORT: Scale = Scale {
+    rounds: 1,
+    slice: Duration::from_millis(100),
+    calls: 3,
+    sessions: [2, 3, 4],
+    progress: 20,
+    tools: 20,
+    growth: [2, 20, 5, 3, 20],
+};
+
+/// A started program, which runs until it is dropped.
+struct Started {
+    target: Target,
+    _process: Process,
+}
+
+fn own_command(arguments: &[&str]) -> Vec<String> {
+    let program = env::current_exe().expect("this program knows its own path");
+    let mut command = vec![paths::path_text(program)];
+    command.extend(arguments.iter().map(|&argument| argument.to_owned()));
+    command
+}
+
+fn start(home: &Home, arguments: &[&str]) -> Started {
+    let line = own_command(arguments);
+    let mut command = home.command(&line[0]);
+    command.args(&line[1..]);
+    let mut process = Process::start(home, arguments[0], &mut command);
+    let authority = process.read_line();
+    let target = Target {
+        authority,
+        token: "none".to_owned(),
+        prefix: String::new(),
+        pid: process.pid(),
+    };
+    Started {
+        target,
+        _process: process,
+    }
+}
+
+fn add_stdio_server(hub: &Hub<'_>, name: &str, tools: usize) {
+    let command = own_command(&["upstream-stdio", &tools.to_string()]);
+    let command: Vec<&str> = command.iter().map(String::as_str).collect();
+    hub.add_server(name, &[], &command);
+    hub.set_policy(name, "allow");
+    hub.wait_until_synced(name);
+}
+
+fn hub_target(hub: &Hub<'_>, server: &str, client: &str) -> Target {
+    Target {
+        authority: Url::parse(&hub.url).authority,
+        token: hub.add_client(client),
+        prefix: format!("{server}__"),
+        pid: hub.pid(),
+    }
+}
+
+/// Measures all rows.
+///
+/// # Errors
+/// Returns an error if a program ends, or if a session cannot be opened.
+pub(crate) fn measure_all(runtime: &Runtime, is_short: bool) -> io::Result<Vec<Row>> {
+    let scale = if is_short { SHORT } else { FULL };
+    let mut rows = measure_idle(&scale)?;
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let upstream = start(&home, &["upstream-http", "10"]);
+    let http_floor = start(&home, &["floor-http", &upstream.target.authority]);
+    let child = own_command(&["upstream-stdio", "10"]);
+    let floor_arguments: Vec<&str> = ["floor-stdio"]
+        .into_iter()
+        .chain(child.iter().map(String::as_str))
+        .collect();
+    let stdio_floor = start(&home, &floor_arguments);
+    add_stdio_server(&hub, "pipe", 10);
+    let url = format!("http://{}/mcp", upstream.target.authority);
+    home.cli(&["servers", "add", "web", "--url", &url, "--json"])
+        .expect_success();
+    hub.set_policy("web", "allow");
+    hub.wait_until_synced("web");
+    for is_modern in [false, true] {
+        for (server, floor) in [("pipe", &stdio_floor), ("web", &http_floor)] {
+            let era = if is_modern { "modern" } else { "legacy" };
+            let client = format!("{server}-{era}");
+            let comparison = Comparison {
+                scale: &scale,
+                targets: [floor.target.clone(), hub_target(&hub, server, &client)],
+                direct: (server == "web").then(|| upstream.target.clone()),
+                is_modern,
+                variant: format!("{}, {era}", if server == "web" { "HTTP" } else { "stdio" }),
+            };
+            rows.extend(runtime.block_on(comparison.measure())?);
+        }
+    }
+    rows.extend(measure_growth(runtime, &scale)?);
+    Ok(rows)
+}
+
+/// Measures hubs that nobody calls.
+fn measure_idle(scale: &Scale) -> io::Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for (name, tools, gate) in [
+        ("idle memory, MiB", 1, "≤ 16"),
+        ("idle memory with 1,000 tools, MiB", scale.tools, "≤ 22"),
+    ] {
+        let home = Home::new();
+        let hub = Hub::serve(&home);
+        add_stdio_server(&hub, "pipe", tools);
+        std::thread::sleep(scale.slice * 5);
+        let mib = read_status(hub.pid(), "VmRSS")? / 1024.0;
+        rows.push(single_row(name, mib, gate));
+        if tools == 1 {
+            let threads = read_status(hub.pid(), "Threads")?;
+            rows.push(single_row("threads of an idle hub", threads, "≤ 8"));
+        }
+    }
+    Ok(rows)
+}
+
+fn single_row(name: &'static str, value: f64, gate: &'static str) -> Row {
+    Row {
+        name,
+        variant: String::new(),
+        floor: None,
+        hub: value,
+        ratio: value,
+        gate,
+    }
+}
+
+/// The hub beside its floor.
+struct Comparison<'a> {
+    scale: &'a Scale,
+    /// The floor and the hub.
+    targets: [Target; 2],
+    /// The server itself if it is an HTTP server.
+    direct: Option<Target>,
+    is_modern: bool,
+    variant: String,
+}
+
+/// A slice of load with what it cost.
+struct Measured {
+    calls_per_second: f64,
+    cpu_ms_per_1000: f64,
+    p99_ms: f64,
+    errors: f64,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of calls are small")]
+async fn measure_load(
+    sessions: Vec<Session>,
+    target: &Target,
+    length: Duration,
+) -> io::Result<(Vec<Session>, Measured)> {
+    let (before, begin) = (read_processor_time(target.pid)?, Instant::now());
+    let (sessions, Slice { durations, errors }) = load(sessions, length).await;
+    let cpu = read_processor_time(target.pid)?.saturating_sub(before);
+    let calls = durations.len() as f64;
+    let measured = Measured {
+        calls_per_second: calls / begin.elapsed().as_secs_f64(),
+        cpu_ms_per_1000: cpu.as_secs_f64() * 1e6 / calls,
+        p99_ms: percentile(&durations, 99),
+        errors: errors as f64,
+    };
+    Ok((sessions, measured))
+}
+
+impl Comparison<'_> {
+    async fn measure(&self) -> io::Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        let [few, more, most] = self.scale.sessions;
+        let at_few = self.measure_sessions(few).await?;
+        rows.push(self.row(
+            "CPU per 1,000 calls at 64 sessions, ms",
+            &at_few,
+            |one| one.cpu_ms_per_1000,
+            "≤ 1.7",
+        ));
+        rows.push(self.row(
+            "calls per second at 64 sessions",
+            &at_few,
+            |one| one.calls_per_second,
+            "≥ 0.7",
+        ));
+        let at_more = self.measure_sessions(more).await?;
+        rows.push(self.row(
+            "calls per second at 256 sessions",
+            &at_more,
+            |one| one.calls_per_second,
+            "≥ 0.7",
+        ));
+        rows.push(self.row(
+            "p99 at 256 sessions, ms",
+            &at_more,
+            |one| one.p99_ms,
+            "≤ 1.5",
+        ));
+        rows.push(self.count_errors("errors at 256 sessions", &at_more));
+        let at_most = self.measure_sessions(most).await?;
+        rows.push(self.row("p99 at 1,000 sessions, ms", &at_most, |one| one.p99_ms, ""));
+        rows.push(self.count_errors("errors at 1,000 sessions", &at_most));
+        rows.push(self.measure_latency().await?);
+        let long = format!(r#"{{"message":"{}"}}"#, "x".repeat(1 << 20));
+        let calls = [
+            ("1 MiB answer, ms", "blob", "{}"),
+            ("1 MiB both ways, ms", "echo", long.as_str()),
+        ];
+        for (name, tool, arguments) in calls {
+            let times = self.time_calls(tool, arguments, 5).await?;
+            rows.push(self.row(name, &times, |&ms| ms, "≤ 1.5"));
+        }
+        rows.push(self.measure_progress().await?);
+        rows.push(self.measure_opening().await?);
+        Ok(rows)
+    }
+
+    /// Loads the floor and the hub in turn.
+    async fn measure_sessions(&self, count: usize) -> io::Result<Vec<[Measured; 2]>> {
+        let mut sessions = Vec::new();
+        for target in &self.targets {
+            sessions.push(open_sessions(target, self.is_modern, count).await?);
+        }
+        let mut rounds = Vec::new();
+        for _ in 0..self.scale.rounds {
+            let mut round = Vec::new();
+            for (target, sessions) in self.targets.iter().zip(&mut sessions) {
+                let taken = std::mem::take(sessions);
+                let (kept, measured) = measure_load(taken, target, self.scale.slice).await?;
+                *sessions = kept;
+                round.push(measured);
+            }
+            rounds.extend(<[Measured; 2]>::try_from(round).ok());
+        }
+        Ok(rounds)
+    }
+
+    /// Returns the median times of calls of one session in ms, for each round.
+    async fn time_calls(
+        &self,
+        tool: &str,
+        arguments: &str,
+        calls: usize,
+    ) -> io::Result<Vec<[f64; 2]>> {
+        let [floor, hub] = &self.targets;
+        let mut sessions = [
+            Session::open(floor, self.is_modern).await?,
+            Session::open(hub, self.is_modern).await?,
+        ];
+        let mut rounds = Vec::new();
+        for _ in 0..self.scale.rounds {
+            let mut round = [0.0; 2];
+            for (time, session) in round.iter_mut().zip(&mut sessions) {
+                *time = time_median(session, tool, arguments, calls).await?;
+            }
+            rounds.push(round);
+        }
+        Ok(rounds)
+    }
+
+    async fn measure_latency(&self) -> io::Result<Row> {
+        let arguments = r#"{"message":"hello"}"#;
+        let mut times = self.time_calls("echo", arguments, self.scale.calls).await?;
+        let direct = match &self.direct {
+            Some(direct) => {
+                let mut session = Session::open(direct, self.is_modern).await?;
+                time_median(&mut session, "echo", arguments, self.scale.calls).await?
+            }
+            None => {
+                let mut session = PipeSession::open(&own_command(&["upstream-stdio", "10"]))?;
+                let mut durations = Vec::new();
+                for _ in 0..self.scale.calls {
+                    let begin = Instant::now();
+                    session.call("echo", arguments).await?;
+                    durations.push(begin.elapsed());
+                }
+                percentile(&durations, 50)
+            }
+        };
+        for time in times.as_flattened_mut() {
+            *time -= direct;
+        }
+        Ok(self.row("added p50, ms", &times, |&ms| ms, "≤ 2.5"))
+    }
+
+    /// Measures the rate of the notifications of one call. The floor of a stdio server is a byte
+    /// pump, because HTTP in front of a child does not pass notifications on.
+    #[expect(clippy::cast_precision_loss, reason = "counts of messages are small")]
+    async fn measure_progress(&self) -> io::Result<Row> {
+        let arguments = format!(r#"{{"count":{}}}"#, self.scale.progress);
+        let mut times = self.time_calls("notify", &arguments, 1).await?;
+        if self.direct.is_none() {
+            let child = own_command(&["upstream-stdio", "10"]);
+            let command = [own_command(&["floor-pipe"]), child].concat();
+            let mut session = PipeSession::open(&command)?;
+            session.call("echo", "{}").await?;
+            for round in &mut times {
+                let begin = Instant::now();
+                session.call("notify", &arguments).await?;
+                round[0] = begin.elapsed().as_secs_f64() * 1e3;
+            }
+        }
+        let rate = |ms: &f64| self.scale.progress as f64 / ms * 1e3;
+        Ok(self.row(
+            "progress notifications of one call per second",
+            &times,
+            rate,
+            "≥ 0.4",
+        ))
+    }
+
+    async fn measure_opening(&self) -> io::Result<Row> {
+        let mut rounds = Vec::new();
+        for _ in 0..self.scale.rounds {
+            let mut round = [0.0; 2];
+            for (time, target) in round.iter_mut().zip(&self.targets) {
+                let mut durations = Vec::new();
+                for _ in 0..self.scale.calls.min(50) {
+                    let begin = Instant::now();
+                    let mut session = Session::open(target, self.is_modern).await?;
+                    session.call("echo", r#"{"message":"hello"}"#).await?;
+                    durations.push(begin.elapsed());
+                }
+                *time = percentile(&durations, 50);
+            }
+            rounds.push(round);
+        }
+        Ok(self.row(
+            "opening a session and a first call, ms",
+            &rounds,
+            |&ms| ms,
+            "≤ 1.5",
+        ))
+    }
+
+    fn row<T>(
+        &self,
+        name: &'static str,
+        rounds: &[[T; 2]],
+        value: impl Fn(&T) -> f64,
+        gate: &'static str,
+    ) -> Row {
+        let of = |at: usize| median(rounds.iter().map(|round| value(&round[at])).collect());
+        let ratios = rounds.iter().map(|[floor, hub]| value(hub) / value(floor));
+        Row {
+            name,
+            variant: self.variant.clone(),
+            floor: Some(of(0)),
+            hub: of(1),
+            ratio: median(ratios.collect()),
+            gate,
+        }
+    }
+
+    /// Returns a row with the errors of all rounds.
+    fn count_errors(&self, name: &'static str, rounds: &[[Measured; 2]]) -> Row {
+        let sum = |at: usize| rounds.iter().map(|round| round[at].errors).sum::<f64>();
+        Row {
+            name,
+            variant: self.variant.clone(),
+            floor: Some(sum(0)),
+            hub: sum(1),
+            ratio: sum(1),
+            gate: "0",
+        }
+    }
+}
+
+async fn time_median(
+    session: &mut Session,
+    tool: &str,
+    arguments: &str,
+    calls: usize,
+) -> io::Result<f64> {
+    let mut durations = Vec::new();
+    for _ in 0..calls {
+        let begin = Instant::now();
+        session.call(tool, arguments).await?;
+        durations.push(begin.elapsed());
+    }
+    Ok(percentile(&durations, 50))
+}
+
+/// Measures what a call costs in a large hub, beside a small one.
+fn measure_growth(runtime: &Runtime, scale: &Scale) -> io::Result<Vec<Row>> {
+    let [servers, tools, sessions, rules, records] = scale.growth;
+    Ok(vec![
+        measure_large_hub(
+            runtime,
+            scale,
+            "CPU per 1,000 calls with 100 servers, ms",
+            10,
+            |hub, _| {
+                for number in 1..servers {
+                    add_stdio_server(hub, &format!("other-{number}"), 3);
+                }
+                Ok(Vec::new())
+            },
+        )?,
+        measure_large_hub(
+            runtime,
+            scale,
+            "CPU per 1,000 calls with 10,000 tools, ms",
+            tools,
+            |_, _| Ok(Vec::new()),
+        )?,
+        measure_large_hub(
+            runtime,
+            scale,
+            "CPU per 1,000 calls with 1,000 sessions, ms",
+            10,
+            |_, target| runtime.block_on(open_sessions(target, false, sessions)),
+        )?,
+        measure_large_hub(
+            runtime,
+            scale,
+            "CPU per 1,000 calls with 10,000 rules, ms",
+            10,
+            |hub, _| {
+                for number in 0..rules {
+                    let scope = json!({"server": "pipe", "tool": format!("unused_{number}")});
+                    hub.run_verb("policy.set", &json!({"scope": scope, "effect": "allow"}));
+                }
+                Ok(Vec::new())
+            },
+        )?,
+        measure_large_hub(
+            runtime,
+            scale,
+            "CPU per 1,000 calls with 1,000,000 records, ms",
+            10,
+            |_, target| {
+                let mut calls = runtime.block_on(open_sessions(target, false, 64.min(records)))?;
+                let mut count = 0;
+                while count < records {
+                    let (kept, slice) = runtime.block_on(load(calls, scale.slice));
+                    calls = kept;
+                    count += slice.durations.len();
+                }
+                Ok(Vec::new())
+            },
+        )?,
+    ])
+}
+
+/// Compares a hub that `grow` has made large with a small one. The sessions that `grow` returns
+/// stay open.
+fn measure_large_hub(
+    runtime: &Runtime,
+    scale: &Scale,
+    name: &'static str,
+    tools: usize,
+    grow: impl FnOnce(&Hub<'_>, &Target) -> io::Result<Vec<Session>>,
+) -> io::Result<Row> {
+    let homes = [Home::new(), Home::new()];
+    let hubs = homes.each_ref().map(Hub::serve);
+    for (hub, tools) in hubs.iter().zip([10, tools]) {
+        add_stdio_server(hub, "pipe", tools);
+    }
+    let targets = hubs.each_ref().map(|hub| hub_target(hub, "pipe", "load"));
+    let idle = grow(&hubs[1], &targets[1])?;
+    let comparison = Comparison {
+        scale,
+        targets,
+        direct: None,
+        is_modern: false,
+        variant: "beside a small hub".to_owned(),
+    };
+    let rounds = runtime.block_on(comparison.measure_sessions(scale.sessions[0].min(16)))?;
+    drop(idle);
+    Ok(comparison.row(name, &rounds, |one| one.cpu_ms_per_1000, "≤ 1.2"))
+}
