@@ -19,7 +19,8 @@ pub const MAX_WAITING_BYTES: usize = 64 * 1024;
 pub(super) const MAX_WAITING_ANSWER_BYTES: usize = 32 * 1024 * 1024;
 /// The most messages that a reader may miss after it last took a message. If it misses more, and
 /// also more than [`MAX_MISSED_BYTES`], its stream ends. A reader that still reads does not miss so
-/// many, because a server's rate limit lets fewer messages through between two reads.
+/// much, because the rate limit and the budget for progress of a server let less through between two
+/// reads.
 const MAX_MISSED: usize = 64;
 /// The most bytes of the messages that a reader may miss. See [`MAX_MISSED`].
 const MAX_MISSED_BYTES: usize = 256 * 1024;

@@ -21,7 +21,7 @@ mod test_server;
 
 use std::sync::Arc;
 
-use drawbridge_jsonrpc::{encode, rpc::RpcResult, server_message::Incoming};
+use drawbridge_jsonrpc::{encode, json::RawObject, rpc::RpcResult, server_message::Incoming};
 use serde_json::value::RawValue;
 use tokio::sync::{
     Mutex,
@@ -44,7 +44,10 @@ use rate_limit::RateLimit;
 /// The longest message that a server may send, in bytes.
 pub const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 
-use drawbridge_model::{protocol::ServerHello, sandbox::EnforcedSandbox};
+use drawbridge_model::{
+    protocol::{ProgressToken, ServerHello},
+    sandbox::EnforcedSandbox,
+};
 
 pub use drawbridge_jsonrpc::rpc::Reply;
 
@@ -243,11 +246,28 @@ impl TransportEvent {
             Self::Ended(_) => 0,
         }
     }
+
+    /// Returns the id of the request whose progress this is, if Drawbridge asked for it.
+    fn request_in_progress(&self) -> Option<u64> {
+        match self {
+            Self::Message {
+                message:
+                    Incoming::Notification {
+                        method,
+                        params: Some(params),
+                    },
+                ..
+            } if method == "notifications/progress" => {
+                ProgressToken::read_request_id(&RawObject::parse(params).ok()?)
+            }
+            Self::Message { .. } | Self::Ended(_) => None,
+        }
+    }
 }
 
 /// Passes the events of a connection to the layer above. The channel is bounded and has a rate
-/// limit, so a server that floods is read slowly. The sender waits, so that an answer never
-/// overtakes the messages before it. Cheap to clone.
+/// limit, so a server that floods is read slowly; the progress of a request has its own budget. The
+/// sender waits, so that an answer never overtakes the messages before it. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct EventSender {
     sender: mpsc::Sender<TransportEvent>,
@@ -264,9 +284,13 @@ impl EventSender {
 
     /// Sends an event, and waits for the rate limit. If the receiver is gone, the event is lost.
     pub async fn send(&self, event: TransportEvent) {
-        let length = event.payload_len();
+        let (length, request) = (event.payload_len(), event.request_in_progress());
         if self.sender.send(event).await.is_ok() {
-            self.rate_limit.lock().await.spend(length).await;
+            let mut rate_limit = self.rate_limit.lock().await;
+            match request {
+                Some(request) => rate_limit.spend_progress(request, length).await,
+                None => rate_limit.spend(length).await,
+            }
         }
     }
 

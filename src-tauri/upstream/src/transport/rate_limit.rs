@@ -1,9 +1,15 @@
 //! A rate limit for log lines, and for messages that nobody requested. A server that writes without
 //! end is read slowly: its own writes block, and calls to other servers are not delayed.
+//!
+//! Progress is requested: each request has its own budget for its progress, and only progress
+//! beyond that budget is limited like other messages.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use tokio::time::{Instant, sleep_until};
+use tokio::{
+    task::yield_now,
+    time::{Instant, sleep_until},
+};
 
 /// The cost of a line that is only logged, in addition to its bytes.
 const LOG_LINE_COST: usize = 128;
@@ -15,6 +21,18 @@ const BUDGET: usize = 80 * 1024;
 /// The time after which the budget is available again. The time is short, so that a server that
 /// spends its whole budget at once delays nobody.
 const WINDOW: Duration = Duration::from_millis(2);
+/// The cost of a message about progress, in addition to its bytes, as long as the budget of its
+/// request lasts.
+const PROGRESS_COST: usize = 128;
+/// The budget of each request for its progress: about 580 short messages. A stream to a client
+/// lasts even if the client misses all of them (see `MAX_MISSED_BYTES` of the message queue).
+const PROGRESS_BUDGET: usize = 128 * 1024;
+/// How much progress is read before other tasks have a turn. Half of what may wait for a client, so
+/// that a client that reads misses none.
+const PROGRESS_TURN: usize = 32 * 1024;
+/// The most requests whose budgets are kept, so that a server that saves the tokens of many
+/// requests cannot spend all these budgets at once.
+const MAX_PROGRESS_BUDGETS: usize = 64;
 
 /// Counts the cost of the lines or messages that were read in the current window.
 #[derive(Debug)]
@@ -22,6 +40,36 @@ pub(super) struct RateLimit {
     base_cost: usize,
     window_start: Instant,
     spent: usize,
+    progress: ProgressBudgets,
+}
+
+/// What the requests of a connection have spent on their progress.
+#[derive(Debug, Default)]
+struct ProgressBudgets {
+    spent: BTreeMap<u64, usize>,
+    /// The highest request whose budget was dropped. Requests up to this one have no budget.
+    dropped: Option<u64>,
+    /// What was spent since other tasks last had a turn.
+    spent_in_turn: usize,
+}
+
+impl ProgressBudgets {
+    /// Takes the cost from the budget of a request. Returns whether the budget was sufficient.
+    fn try_spend(&mut self, request: u64, cost: usize) -> bool {
+        if self.dropped.is_some_and(|dropped| request <= dropped) {
+            return false;
+        }
+        let spent = self.spent.entry(request).or_default();
+        if *spent + cost > PROGRESS_BUDGET {
+            return false;
+        }
+        *spent += cost;
+        self.spent_in_turn += cost;
+        if self.spent.len() > MAX_PROGRESS_BUDGETS {
+            self.dropped = self.spent.pop_first().map(|(oldest, _)| oldest);
+        }
+        true
+    }
 }
 
 impl RateLimit {
@@ -31,6 +79,7 @@ impl RateLimit {
             base_cost: LOG_LINE_COST,
             window_start: Instant::now(),
             spent: 0,
+            progress: ProgressBudgets::default(),
         }
     }
 
@@ -40,6 +89,7 @@ impl RateLimit {
             base_cost: MESSAGE_COST,
             window_start: Instant::now(),
             spent: 0,
+            progress: ProgressBudgets::default(),
         }
     }
 
@@ -54,6 +104,18 @@ impl RateLimit {
             // A long line uses up the budgets of several windows.
             let windows = u32::try_from(self.spent / BUDGET).unwrap_or(u32::MAX);
             sleep_until(self.window_start + WINDOW * windows).await;
+        }
+    }
+
+    /// Counts a message of this many bytes about the progress of a request. Waits like
+    /// [`Self::spend`] once the budget of the request is exceeded.
+    pub(super) async fn spend_progress(&mut self, request: u64, bytes: usize) {
+        if !self.progress.try_spend(request, bytes + PROGRESS_COST) {
+            return self.spend(bytes).await;
+        }
+        if self.progress.spent_in_turn > PROGRESS_TURN {
+            self.progress.spent_in_turn = 0;
+            yield_now().await;
         }
     }
 }
@@ -106,5 +168,41 @@ mod tests {
             (8..=12).contains(&long_messages.as_secs()),
             "reading 400 messages of 1 MiB took {long_messages:?}, but some 40 MiB a second are allowed"
         );
+    }
+
+    async fn measure_progress(rate_limit: &mut RateLimit, request: u64, count: usize) -> Duration {
+        let start = Instant::now();
+        for _ in 0..count {
+            rate_limit.spend_progress(request, 80).await;
+        }
+        start.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_progress_of_each_request_is_limited_only_beyond_its_own_budget() {
+        let mut rate_limit = RateLimit::for_messages();
+        for request in 1..=20 {
+            let took = measure_progress(&mut rate_limit, request, 500).await;
+            assert_eq!(took, Duration::ZERO, "request {request}");
+        }
+        let flood = measure_progress(&mut rate_limit, 21, 100_000).await;
+        assert!(
+            (4..=6).contains(&flood.as_secs()),
+            "reading 100,000 messages took {flood:?}, but 20,000 messages a second are allowed"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_budget_that_was_dropped_is_not_available_again() {
+        let mut rate_limit = RateLimit::for_messages();
+        let requests = 2 * MAX_PROGRESS_BUDGETS as u64;
+        for request in 1..=requests {
+            measure_progress(&mut rate_limit, request, 600).await;
+        }
+        assert_eq!(rate_limit.progress.spent.len(), MAX_PROGRESS_BUDGETS);
+        for request in 1..=requests {
+            let took = measure_progress(&mut rate_limit, request, 600).await;
+            assert!(took > Duration::from_millis(20), "{request}: {took:?}");
+        }
     }
 }
