@@ -21,8 +21,8 @@ const POPUP_COMMANDS: [&str; 8] = [
     "popup_measured",
 ];
 
-/// The commands of the main window that concern the app: its end, the hint how to reopen it,
-/// what it shows, its options and its updates.
+/// The commands of the main window that concern the app: its end, the hint how to reopen it, its
+/// options and its updates, and whether the window shows the pending approvals.
 const WINDOW_COMMANDS: [&str; 13] = [
     "close_asked",
     "window_close",
@@ -88,7 +88,7 @@ fn write_permissions() -> io::Result<String> {
         )
         + &permission(
             "allow-window",
-            "Allows the main window to close, to quit, update and restart the app, to say how to come back without a tray, to tell whether it shows the approvals, and to change the options of the app.",
+            "Allows the main window to close, to quit, update and restart the app, to show how to reopen the app without a tray, to tell whether it shows the approvals, and to change the options of the app.",
             &WINDOW_COMMANDS.map(str::to_owned),
         );
     fs::write(folder.join("app.toml"), text)?;

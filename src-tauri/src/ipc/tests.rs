@@ -54,7 +54,7 @@ fn only_the_main_window_may_close_itself_quit_the_app_and_change_its_options() {
         let is_handled = input_of_command(command, &payload).is_some()
             || super::options::Command::parse(command).is_some()
             || UpdateRequest::parse_command(command, &payload).is_some()
-            || ["way_back", "app_restart"].contains(&command);
+            || ["reopen_hint", "app_restart"].contains(&command);
         assert!(is_handled, "{command}");
         assert!(verb_of_command(command).is_none(), "{command}");
     }
