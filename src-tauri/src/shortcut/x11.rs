@@ -96,9 +96,7 @@ impl KeyGrabs {
                     ReplyError::X11Error(error) if error.error_kind == ErrorKind::Access => {
                         GrabError::Taken
                     }
-                    error @ (ReplyError::X11Error(_) | ReplyError::ConnectionError(_)) => {
-                        error.into()
-                    }
+                    error => error.into(),
                 });
             }
         }
@@ -175,39 +173,6 @@ fn modifier_mask(modifiers: Modifiers) -> u16 {
     held.fold(0, |mask, (_, x11)| mask | u16::from(*x11))
 }
 
-/// The names that X11 gives to keys if they differ from the names of the codes.
-const NAMES: [(Code, &str); 29] = [
-    (Code::Backquote, "grave"),
-    (Code::Quote, "apostrophe"),
-    (Code::Backspace, "BackSpace"),
-    (Code::CapsLock, "Caps_Lock"),
-    (Code::Enter, "Return"),
-    (Code::PageDown, "Page_Down"),
-    (Code::PageUp, "Page_Up"),
-    (Code::PrintScreen, "Print"),
-    (Code::ScrollLock, "Scroll_Lock"),
-    (Code::NumLock, "Num_Lock"),
-    (Code::AudioVolumeDown, "AudioLowerVolume"),
-    (Code::AudioVolumeUp, "AudioRaiseVolume"),
-    (Code::AudioVolumeMute, "AudioMute"),
-    (Code::MediaPlay, "AudioPlay"),
-    (Code::MediaPlayPause, "AudioPlay"),
-    (Code::MediaPause, "AudioPause"),
-    (Code::MediaStop, "AudioStop"),
-    (Code::MediaTrackNext, "AudioNext"),
-    (Code::MediaTrackPrevious, "AudioPrev"),
-    (Code::Backslash, "backslash"),
-    (Code::BracketLeft, "bracketleft"),
-    (Code::BracketRight, "bracketright"),
-    (Code::Comma, "comma"),
-    (Code::Equal, "equal"),
-    (Code::Minus, "minus"),
-    (Code::Period, "period"),
-    (Code::Semicolon, "semicolon"),
-    (Code::Slash, "slash"),
-    (Code::Space, "space"),
-];
-
 /// Returns the X11 symbol of a key.
 fn key_symbol(key: Code) -> u32 {
     let code = key.to_string();
@@ -221,11 +186,38 @@ fn key_symbol(key: Code) -> u32 {
     } else if let Some(name) = code.strip_prefix("Numpad") {
         format!("KP_{name}")
     } else {
-        NAMES
-            .into_iter()
-            .find_map(|(code, name)| (code == key).then_some(name))
-            .unwrap_or(&code)
-            .to_owned()
+        match key {
+            Code::Backquote => "grave",
+            Code::Quote => "apostrophe",
+            Code::Backspace => "BackSpace",
+            Code::CapsLock => "Caps_Lock",
+            Code::Enter => "Return",
+            Code::PageDown => "Page_Down",
+            Code::PageUp => "Page_Up",
+            Code::PrintScreen => "Print",
+            Code::ScrollLock => "Scroll_Lock",
+            Code::NumLock => "Num_Lock",
+            Code::AudioVolumeDown => "AudioLowerVolume",
+            Code::AudioVolumeUp => "AudioRaiseVolume",
+            Code::AudioVolumeMute => "AudioMute",
+            Code::MediaPlay | Code::MediaPlayPause => "AudioPlay",
+            Code::MediaPause => "AudioPause",
+            Code::MediaStop => "AudioStop",
+            Code::MediaTrackNext => "AudioNext",
+            Code::MediaTrackPrevious => "AudioPrev",
+            Code::Backslash
+            | Code::BracketLeft
+            | Code::BracketRight
+            | Code::Comma
+            | Code::Equal
+            | Code::Minus
+            | Code::Period
+            | Code::Semicolon
+            | Code::Slash
+            | Code::Space => return key_symbol_by_name(&code.to_lowercase()),
+            _ => return key_symbol_by_name(&code),
+        }
+        .to_owned()
     };
     key_symbol_by_name(&name)
 }
