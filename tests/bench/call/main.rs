@@ -10,9 +10,10 @@
 
 mod client;
 mod floor;
-mod measure;
+
 mod report;
 mod rows;
+mod stats;
 mod upstream;
 mod wire;
 

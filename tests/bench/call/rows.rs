@@ -11,8 +11,8 @@ use tokio::runtime::Runtime;
 
 use crate::{
     client::{PipeSession, Session, Slice, Target, load, open_sessions},
-    measure::{median, percentile, read_processor_time, read_status},
     report::Row,
+    stats::{median, percentile, read_processor_time, read_status},
 };
 
 /// How much is measured.
