@@ -247,9 +247,18 @@ fn a_client_whose_profile_was_removed_sees_nothing_until_a_person_chooses() {
     assert!(count() > 1);
 }
 
-/// The exit codes of curl after a connection that was closed without an answer.
-const CURL_EMPTY_REPLY: i32 = 52;
-const CURL_RECEIVE_ERROR: i32 = 56;
+/// A Perl program that connects to the socket that is its stdin, asks for the health of the hub and
+/// prints the answer. curl is no help here: it reports a connection that is reset at once as one
+/// that was never open.
+const ASK_AT_STDIN: &str = r#"
+    $| = 1;
+    $SIG{PIPE} = "IGNORE";
+    socket(my $hub, AF_UNIX, SOCK_STREAM, 0) or die $!;
+    connect($hub, sockaddr_un("/proc/self/fd/0")) or die $!;
+    print "connected\n";
+    syswrite($hub, "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    while (sysread($hub, my $part, 4096)) { print $part }
+"#;
 
 #[test]
 fn another_user_gets_no_answer_at_the_local_socket() {
@@ -260,12 +269,11 @@ fn another_user_gets_no_answer_at_the_local_socket() {
     fs::set_permissions(&socket, fs::Permissions::from_mode(0o666)).expect("open the socket");
     let ask = |starter: &[&str]| {
         let mut command = starter.to_vec();
-        command.extend(["curl", "--silent", "--show-error", "--unix-socket"]);
+        command.extend(["perl", "-MSocket", "-e", ASK_AT_STDIN]);
         let output = Command::new(command[0])
             .args(&command[1..])
             // The other user may not be able to reach the temporary folder, but the socket that it
             // inherits.
-            .args(["/proc/self/fd/0", "http://localhost/health"])
             .stdin(
                 fs::File::options()
                     .read(true)
@@ -275,11 +283,9 @@ fn another_user_gets_no_answer_at_the_local_socket() {
             )
             .output()
             .expect("the program runs");
-        let answer = String::from_utf8_lossy(&output.stdout).into_owned();
-        (output.status.code(), answer)
+        String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    let (code, answer) = ask(&[]);
-    assert_eq!(code, Some(0), "this user");
+    let answer = ask(&[]);
     assert!(answer.contains("status"), "this user: {answer}");
     let other = [
         "sudo",
@@ -291,12 +297,7 @@ fn another_user_gets_no_answer_at_the_local_socket() {
     ];
     // Only root may start a program as another user.
     let other = &other[if Uid::effective().is_root() { 2 } else { 0 }..];
-    let (code, answer) = ask(other);
-    assert_eq!(answer, "", "another user");
-    assert!(
-        matches!(code, Some(CURL_EMPTY_REPLY | CURL_RECEIVE_ERROR)),
-        "curl found no open connection: {code:?}"
-    );
+    assert_eq!(ask(other), "connected\n", "another user gets no answer");
 }
 
 #[test]
