@@ -1,6 +1,6 @@
-//! What a start of the app asks it to open: a link `drawbridge://add?…`, which fills in the form of
-//! a new server, or an MCP bundle, whose form is shown. Neither adds nor starts anything: a person
-//! does that in the window, which also checks what the link or the bundle says.
+//! The link or file that a start of the app asks it to open: a link `drawbridge://add?…`, which
+//! fills in the form of a new server, or an MCP bundle, whose form is shown. Neither adds nor starts
+//! anything: a person does that in the window, which also checks the values in the link or bundle.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use tauri::Url;
 /// The longest link in bytes. The window refuses links of a quarter of this length, and says so.
 const MAX_LINK_BYTES: usize = 32 * 1024;
 
-/// What the app has been asked to open.
+/// A form that the app has been asked to open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OpenTarget {
     /// The form of a new server, filled in from this query, such as `name=files&command=npx`.
@@ -24,7 +24,7 @@ pub(crate) enum TargetError {
     #[error("the link is longer than {MAX_LINK_BYTES} bytes")]
     TooLong,
     #[error(
-        "the link is none of Drawbridge's: it has to begin with drawbridge://add? or be the path of a file"
+        "the link is not for Drawbridge: it must begin with drawbridge://add? or be the path of a file"
     )]
     UnknownLink,
 }
@@ -35,7 +35,7 @@ impl OpenTarget {
     /// nothing can be opened there.
     ///
     /// # Errors
-    /// Returns an error if the argument is a link that is none of Drawbridge's.
+    /// Returns an error if the argument is too long, or a link that is not for Drawbridge.
     pub(crate) fn parse(argument: &str, folder: &Path) -> Result<Self, TargetError> {
         if argument.len() > MAX_LINK_BYTES {
             return Err(TargetError::TooLong);

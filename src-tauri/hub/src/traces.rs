@@ -102,8 +102,7 @@ impl Tracer {
     }
 
     /// Begins the span of a client's request, as a child of the span that the client names in
-    /// `_meta`.
-    /// Returns `None` if there is no collector, or if the client's span is not sampled.
+    /// `_meta`. Returns `None` if there is no collector, or if the client's span is not sampled.
     pub fn begin_request(
         &self,
         session: &ClientSession,

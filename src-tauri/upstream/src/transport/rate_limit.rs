@@ -43,13 +43,13 @@ pub(super) struct RateLimit {
     progress: ProgressBudgets,
 }
 
-/// What the requests of a connection have spent on their progress.
+/// The costs that the requests of a connection have spent on their progress.
 #[derive(Debug, Default)]
 struct ProgressBudgets {
     spent: BTreeMap<u64, usize>,
     /// The highest request whose budget was dropped. Requests up to this one have no budget.
     dropped: Option<u64>,
-    /// What was spent since other tasks last had a turn.
+    /// The cost since other tasks last had a turn.
     spent_in_turn: usize,
 }
 

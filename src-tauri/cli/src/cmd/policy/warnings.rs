@@ -76,12 +76,12 @@ pub(super) async fn confirm_import(
     verb: &ImportPolicy,
     yes: bool,
 ) -> Result<(), Failure> {
-    let Ok(file) = serde_json::from_str::<ImportedPolicy>(&verb.text) else {
-        return Ok(());
-    };
     if yes {
         return Ok(());
     }
+    let Ok(file) = serde_json::from_str::<ImportedPolicy>(&verb.text) else {
+        return Ok(());
+    };
     let mut allows_all = verb.replace
         && file
             .defaults
@@ -104,7 +104,7 @@ pub(super) async fn confirm_import(
     )
 }
 
-/// What a policy file may allow.
+/// The parts of a policy file that can allow calls.
 #[derive(Deserialize)]
 struct ImportedPolicy {
     defaults: Option<DefaultEffects>,

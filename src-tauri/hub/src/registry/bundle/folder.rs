@@ -73,6 +73,10 @@ pub fn remove_unused<'a>(
     data_dir: &Path,
     specs: impl Iterator<Item = &'a ServerSpec>,
 ) -> Result<Vec<PathBuf>, BundleError> {
+    let servers = list_folders(&data_dir.join(data_dir::BUNDLES))?;
+    if servers.is_empty() {
+        return Ok(Vec::new());
+    }
     let texts: Vec<String> = specs
         .map(|spec| serde_json::to_string(spec).expect("a spec can be written as JSON"))
         .collect();
@@ -94,7 +98,7 @@ pub fn remove_unused<'a>(
         is_digest && (folder.extension().is_some() || !is_used)
     };
     let mut removed = Vec::new();
-    for server in list_folders(&data_dir.join(data_dir::BUNDLES))? {
+    for server in servers {
         for folder in list_folders(&server)? {
             if is_unused(&folder) {
                 remove_if_present(&folder).map_err(|source| cannot_remove(&folder, source))?;
