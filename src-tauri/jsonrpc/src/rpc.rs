@@ -62,8 +62,8 @@ impl RpcError {
     /// Reads an error object. A missing `code` becomes 0, and a missing `message` an empty string.
     ///
     /// # Errors
-    /// Returns an error if `error` is not an object or has a key twice, if its `code` is not a
-    /// number with an integral value, or if its `message` is not a string.
+    /// Returns an error if `error` is not an object or repeats a key, if its `code` is not a number
+    /// with an integral value, or if its `message` is not a string.
     pub fn parse(error: &RawValue) -> Result<Self, serde_json::Error> {
         let mut read = Self::new(0, "");
         for (key, value) in RawObject::parse(error)?.iter() {

@@ -1,5 +1,5 @@
-//! The notice that a result is data of a server. It is added to the result; everything else stays
-//! byte for byte.
+//! The notice that a result is data of a server. Drawbridge adds the notice to the result, and
+//! changes nothing else in it.
 
 use drawbridge_jsonrpc::json::{self, Json, RawObject};
 use drawbridge_model::{content::ContentFlag, spec::RegisteredServer};
@@ -8,13 +8,13 @@ use serde_json::json;
 /// The URI of the notice among the contents of a resource.
 const NOTICE_URI: &str = "drawbridge://notice";
 
-/// Returns a flagged result with a notice that it is data of the server: as the first block of the
-/// content of a tool's result, as the first message of a prompt, and as the last of the contents of
-/// a resource, because clients take the first one for the resource itself. A result without flags,
-/// and a result without any of these members, stay as they are.
+/// Returns a flagged result with a notice that it is data of the server. The notice is the first
+/// block of a tool's content, the first message of a prompt, or the last of a resource's contents,
+/// because clients take the first one for the resource itself. A result without flags, and a result
+/// without any of these members, stay as they are.
 ///
 /// # Errors
-/// Returns an error if the result has a key twice or a malformed key: a client could read such a
+/// Returns an error if the result repeats a key or has a malformed one: a client could read such a
 /// result differently, and miss the notice.
 pub(crate) fn add_notice(
     server: &RegisteredServer,
@@ -30,7 +30,7 @@ pub(crate) fn add_notice(
     Ok(with_notice.unwrap_or(result))
 }
 
-/// An object in a result has a key twice or a malformed key.
+/// An object in a result repeats a key or has a malformed one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MalformedObject;
 

@@ -128,7 +128,7 @@ pub enum WithheldReason {
     #[error("the hook failed")]
     HookFailed,
     #[error(
-        "it cannot be marked as data of its server, because it has a key twice or a malformed key"
+        "it cannot be marked as data of its server, because it repeats a key or has a malformed one"
     )]
     Unmarkable,
     #[error(transparent)]
