@@ -636,9 +636,8 @@ impl Catalog {
         let _ = timeout_at(deadline, join_all(first_reads)).await;
     }
 
-    /// Waits for the first read of the server whose tools and prompts have names that begin like
-    /// this exposed name. Waits no longer than for a call of the server's tools. Returns whether
-    /// there was such a server.
+    /// Waits for the first read of the server whose prefix this exposed name has, at most as long as
+    /// a call of the server's tools may take. Returns whether there was such a server.
     pub async fn read_server_of(&self, session: &Arc<ClientSession>, exposed_name: &str) -> bool {
         let is_meant = |server: &RegisteredServer| {
             session.scope.includes(&server.id)
