@@ -63,7 +63,7 @@ fn calls_beyond_the_limit_of_a_client_are_denied_with_the_wait_and_recorded() {
         .filter(|call| {
             call["reason"]
                 .as_str()
-                .is_some_and(|why| why.contains(LIMIT_REASON))
+                .is_some_and(|reason| reason.contains(LIMIT_REASON))
         })
         .collect();
     assert_eq!(denied.len(), 14);

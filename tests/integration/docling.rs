@@ -222,10 +222,10 @@ fn bad_input_gets_an_error_that_names_the_limit() {
             "path",
         ),
     ];
-    for (arguments, why) in refused {
+    for (arguments, reason) in refused {
         let message = call_error(&client, CONVERT, &arguments.to_string());
         let shown: String = arguments.to_string().chars().take(200).collect();
-        assert!(message.contains(why), "{shown}: {message}");
+        assert!(message.contains(reason), "{shown}: {message}");
     }
     assert!(call_error(&client, SYNC, r#"{"force":"yes"}"#).contains("force"));
     assert_eq!(recorded(&home, "converted"), Vec::<Value>::new());

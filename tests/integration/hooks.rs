@@ -302,7 +302,7 @@ fn a_hook_denies_a_call_and_the_model_gets_the_reason() {
     assert!(
         call["reason"]
             .as_str()
-            .is_some_and(|why| why.contains("guard")),
+            .is_some_and(|reason| reason.contains("guard")),
         "{call}"
     );
     assert_eq!(hook_state(&hub, "guard")["last"]["effect"], "denied");
@@ -459,7 +459,7 @@ fn hooks_that_misbehave_disturb_no_call_and_leave_nothing_behind() {
         assert!(
             state["last"]["reason"]
                 .as_str()
-                .is_some_and(|why| !why.is_empty()),
+                .is_some_and(|reason| !reason.is_empty()),
             "{name}: {state}"
         );
     }
@@ -750,7 +750,7 @@ fn a_script_gets_one_shape_of_results_from_every_server() {
     assert!(
         denied["error_message"]
             .as_str()
-            .is_some_and(|why| why.contains("denied")),
+            .is_some_and(|reason| reason.contains("denied")),
         "{denied}"
     );
 }

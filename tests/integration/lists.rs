@@ -59,7 +59,7 @@ fn list_excluded(hub: &Hub<'_>, name: &str) -> Vec<ExcludedEntry> {
         .map(|entry| ExcludedEntry {
             kind: text_member(entry, "kind"),
             name: text_member(entry, "name"),
-            reason: text_member(entry, "why"),
+            reason: text_member(entry, "reason"),
         })
         .collect()
 }

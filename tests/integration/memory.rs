@@ -285,7 +285,7 @@ fn bad_arguments_get_an_error_that_names_the_limit() {
         ("retrieve_memory", json!({"query": "?!"}), "no letters"),
         ("list_categories", json!({"user": "ben"}), "user"),
     ];
-    for (tool, arguments, why) in refused {
+    for (tool, arguments, reason) in refused {
         let answer = client.call(tool, &arguments.to_string());
         let message = match answer.error() {
             Some(error) => error.to_string(),
@@ -294,7 +294,7 @@ fn bad_arguments_get_an_error_that_names_the_limit() {
                 answer.text()
             }
         };
-        assert!(message.contains(why), "{arguments}: {message}");
+        assert!(message.contains(reason), "{arguments}: {message}");
     }
     assert_eq!(
         contents(&client, &json!({})),
@@ -369,12 +369,12 @@ fn a_built_in_server_has_no_endpoint_and_no_file_of_its_own() {
     assert!(
         broken[0]["message"]
             .as_str()
-            .is_some_and(|why| why.contains("'builtin' is only for"))
+            .is_some_and(|reason| reason.contains("'builtin' is only for"))
     );
     assert!(
         broken[1]["message"]
             .as_str()
-            .is_some_and(|why| why.contains("rename the file"))
+            .is_some_and(|reason| reason.contains("rename the file"))
     );
     let token = hub.add_client("claude");
     let client = McpClient::connect(&hub.url, &token);

@@ -233,7 +233,7 @@ fn hostile_answers_are_rejected_or_lose_only_their_bad_entries() {
     let registry = OfficialRegistryServer::start();
     use_registry(&home, &registry);
     let hub = Hub::serve(&home);
-    for (answer, why) in [
+    for (answer, reason) in [
         (
             RegistryAnswer::Raw(200, "<html>".into()),
             "it is no list of servers",
@@ -254,7 +254,7 @@ fn hostile_answers_are_rejected_or_lose_only_their_bad_entries() {
         let failed = home.cli(&["registry", "refresh"]);
         assert_eq!(failed.exit_code(), 1, "{answer:?}");
         assert!(
-            failed.stderr().contains(why),
+            failed.stderr().contains(reason),
             "{answer:?}: {}",
             failed.stderr()
         );

@@ -141,7 +141,7 @@ impl Outcomes {
     pub(crate) fn find_violations(&self) -> Vec<String> {
         let all = self.lock();
         let wrong = all.iter().filter_map(|(arguments, outcome)| match outcome {
-            Outcome::Wrong(why) => Some(format!("the call {arguments}: {why}")),
+            Outcome::Wrong(reason) => Some(format!("the call {arguments}: {reason}")),
             Outcome::Answered | Outcome::Failed(_) => None,
         });
         wrong.collect()

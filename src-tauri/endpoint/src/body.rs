@@ -62,13 +62,13 @@ impl<B> BoundedBody<B> {
             .timer
             .get_or_insert_with(|| Box::pin(sleep_until(deadline.min(now + READ_TIMEOUT))));
         ready!(timer.as_mut().poll(cx));
-        let why = if timer.deadline() == deadline {
+        let reason = if timer.deadline() == deadline {
             format!("it did not arrive within {} s", TOTAL_TIMEOUT.as_secs())
         } else {
             let seconds = READ_TIMEOUT.as_secs();
             format!("the next part did not arrive within {seconds} s")
         };
-        Poll::Ready(why.into())
+        Poll::Ready(reason.into())
     }
 }
 

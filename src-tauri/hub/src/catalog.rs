@@ -970,7 +970,8 @@ impl Catalog {
     pub fn mask_secrets(&self, mut excluded: ExcludedEntries) -> ExcludedEntries {
         let logs = self.pool.connector().logs();
         for entry in &mut excluded.entries {
-            (entry.name, entry.why) = (logs.mask_text(&entry.name), logs.mask_text(&entry.why));
+            (entry.name, entry.reason) =
+                (logs.mask_text(&entry.name), logs.mask_text(&entry.reason));
         }
         excluded
     }
@@ -989,7 +990,7 @@ impl Catalog {
             excluded.push(ExcludedEntry::new(
                 exclusion.entry.kind,
                 &exclusion.entry.name,
-                &exclusion.entry.why,
+                &exclusion.entry.reason,
             ))
         });
         excluded

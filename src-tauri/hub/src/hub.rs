@@ -625,8 +625,8 @@ impl Hub {
 
     /// Ends a server's sessions. If the server may run and an endpoint serves this hub, a new
     /// session reads its lists.
-    pub(crate) async fn reconnect_server(&self, server: &RegisteredServer, why: &str) {
-        self.pool.remove(&server.id, why).await;
+    pub(crate) async fn reconnect_server(&self, server: &RegisteredServer, reason: &str) {
+        self.pool.remove(&server.id, reason).await;
         if self.registry.may_run(server) && self.has_endpoint() {
             self.catalog.start_sync(server.id.clone());
         }
@@ -723,7 +723,7 @@ impl Hub {
     }
 
     /// Records that a client or its token was refused, at most once a minute per client.
-    fn record_refusal(&self, client: &ClientName, why: &str) {
+    fn record_refusal(&self, client: &ClientName, reason: &str) {
         let mut refused = self
             .recently_refused
             .lock()
@@ -731,7 +731,7 @@ impl Hub {
         refused.retain(|_, at| at.elapsed() < Duration::from_secs(60));
         if !refused.contains_key(client) {
             refused.insert(client.clone(), Instant::now());
-            let note = json!({ "client": client, "reason": why });
+            let note = json!({ "client": client, "reason": reason });
             self.store.append_audit(AuditKind::TokenRefused, &note);
         }
     }
@@ -789,8 +789,8 @@ impl Hub {
     /// Returns an error if the store cannot be written.
     pub(crate) async fn delete_client_data(&self, client: &ClientName) -> Result<(), StoreError> {
         self.router.drop_client_results(client);
-        let why = "its client was revoked or belongs to another user";
-        self.pool.remove_client(client, why).await;
+        let reason = "its client was revoked or belongs to another user";
+        self.pool.remove_client(client, reason).await;
         self.catalog.delete_client(client).await
     }
 

@@ -119,9 +119,9 @@ impl Pipeline {
                     .await?;
                 return Err(error);
             }
-            Ok(Found::Unavailable(why)) => {
-                self.record_refused(&request, handle, &why).await?;
-                return Ok(error_result(&why));
+            Ok(Found::Unavailable(reason)) => {
+                self.record_refused(&request, handle, &reason).await?;
+                return Ok(error_result(&reason));
             }
             Ok(Found::Tool(tool)) => tool,
             Ok(Found::Answer(answer)) => {
@@ -143,14 +143,14 @@ impl Pipeline {
             {
                 let name = &tool.exposed_name;
                 let arguments = describe_arguments(&call);
-                let why = format!("{arguments} do not match the schema of '{name}': {mismatch}");
+                let reason = format!("{arguments} do not match the schema of '{name}': {mismatch}");
                 return Ok(
                     match self
                         .gate
-                        .record_answered(&call, Decision::Denied, why.clone())
+                        .record_answered(&call, Decision::Denied, reason.clone())
                         .await
                     {
-                        Ok(()) => error_result(&format!("This call was not run: {why}")),
+                        Ok(()) => error_result(&format!("This call was not run: {reason}")),
                         Err(refusal) => error_result(&refusal.to_string()),
                     },
                 );
@@ -537,7 +537,7 @@ fn parse_call(
     trace: Option<TraceContext>,
 ) -> Result<CallRequest<'_>, RpcError> {
     let invalid =
-        |why: Cow<'_, str>| RpcError::new(code::INVALID_PARAMS, format!("tools/call: {why}"));
+        |reason: Cow<'_, str>| RpcError::new(code::INVALID_PARAMS, format!("tools/call: {reason}"));
     let params = params.ok_or_else(|| invalid("params are missing".into()))?;
     let mut params =
         RawObject::parse(params).map_err(|e| invalid(format!("params: {e}").into()))?;
@@ -603,7 +603,7 @@ fn unreachable_result(
     permitted.record_outcome(Outcome::Unreachable, error.to_string());
     let each: Vec<_> = tried
         .iter()
-        .map(|(server, why)| format!("'{}': {why}", server.name()))
+        .map(|(server, reason)| format!("'{}': {reason}", server.name()))
         .collect();
     let servers = if tried.len() == 1 {
         "the server"

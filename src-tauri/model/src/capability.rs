@@ -72,7 +72,7 @@ const MAX_ENTRIES: usize = 100;
 /// The longest name of an excluded entry, in characters.
 const MAX_NAME: usize = 200;
 /// The longest reason, in characters.
-const MAX_WHY: usize = 500;
+const MAX_REASON: usize = 500;
 
 /// An excluded entry of a server's list, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,23 +83,25 @@ pub struct ExcludedEntry {
     /// as `entry 3 of tools/list`.
     pub name: String,
     /// The reason in plain words.
-    pub why: String,
+    // Databases of earlier versions have the name `why`.
+    #[serde(alias = "why")]
+    pub reason: String,
 }
 
 impl ExcludedEntry {
     /// Creates an entry, and shortens a long name and a long reason.
-    pub fn new(kind: CapabilityKind, name: &str, why: &str) -> Self {
+    pub fn new(kind: CapabilityKind, name: &str, reason: &str) -> Self {
         Self {
             kind,
             name: truncate(name, MAX_NAME),
-            why: truncate(why, MAX_WHY),
+            reason: truncate(reason, MAX_REASON),
         }
     }
 }
 
 impl fmt::Display for ExcludedEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {}", self.kind.noun(), self.name, self.why)
+        write!(f, "{} {}: {}", self.kind.noun(), self.name, self.reason)
     }
 }
 

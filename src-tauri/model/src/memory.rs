@@ -198,9 +198,9 @@ mod tests {
             (MemoryText::new("x", None, &tags(&["a\nb"])), "a tag"),
             (MemoryText::new("x", None, &many), "17 tags"),
         ];
-        for (refused, why) in refused {
+        for (refused, reason) in refused {
             let error = refused.expect_err("refused").to_string();
-            assert!(error.contains(why), "{error}");
+            assert!(error.contains(reason), "{error}");
         }
     }
 }

@@ -331,10 +331,10 @@ fn too_many_waiting() -> RpcError {
     )
 }
 
-fn no_answer_error(method: &str, why: &str) -> RpcError {
+fn no_answer_error(method: &str, reason: &str) -> RpcError {
     RpcError::new(
         code::INTERNAL_ERROR,
-        format!("the client did not answer {method}: {why}"),
+        format!("the client did not answer {method}: {reason}"),
     )
 }
 
@@ -350,8 +350,8 @@ impl Drop for PendingGuard<'_> {
         let session = &self.client.session;
         let is_open = session.hub_requests.pending.remove(self.id);
         if is_open && !session.ended.is_cancelled() {
-            let why = "the server cancelled the request, or it timed out";
-            let params = json::raw(cancelled_params(self.id, why));
+            let reason = "the server cancelled the request, or it timed out";
+            let params = json::raw(cancelled_params(self.id, reason));
             self.client.notify("notifications/cancelled", Some(&params));
         }
     }

@@ -198,8 +198,12 @@ impl ParkedRequests {
         client: &ClientName,
         digest: &str,
     ) -> Result<ActiveRequest, RpcError> {
-        let refused =
-            |why: &str| RpcError::new(code::INVALID_PARAMS, format!("params.requestState: {why}"));
+        let refused = |reason: &str| {
+            RpcError::new(
+                code::INVALID_PARAMS,
+                format!("params.requestState: {reason}"),
+            )
+        };
         let unknown = || refused("no request is waiting for it; send the request again without it");
         let (hand_over, handed_over) = oneshot::channel();
         let parked = {

@@ -88,7 +88,7 @@ fn the_requests_in_flight_of_a_session_are_limited() {
     let refused = loop {
         match session.begin_request(&in_flight.len().to_string()) {
             Ok(request) => in_flight.push(request),
-            Err(why) => break why,
+            Err(error) => break error,
         }
         assert!(in_flight.len() <= 512, "no limit");
     };

@@ -269,7 +269,7 @@ struct StoreThreads {
 /// with the same error.
 struct Stuck {
     is_done: Arc<AtomicBool>,
-    why: SecretError,
+    error: SecretError,
 }
 
 /// A guard that marks a request as done when the guard is dropped: after the answer, or when the
@@ -510,8 +510,8 @@ impl StoreThreads {
         &self,
         ask: impl FnOnce(&dyn SecretStore) -> Result<T, SecretError> + Send + 'static,
     ) -> Result<T, SecretError> {
-        if let Some(why) = self.stuck_reason() {
-            return Err(why);
+        if let Some(error) = self.stuck_reason() {
+            return Err(error);
         }
         let is_done = Arc::new(AtomicBool::new(false));
         let done = DoneGuard(Arc::clone(&is_done));
@@ -520,7 +520,7 @@ impl StoreThreads {
             ask(store)
         })?;
         let deadline = Instant::now() + ANSWER_TIMEOUT;
-        let why = loop {
+        let error = loop {
             match timeout(LOCK_CHECK_INTERVAL, &mut answer).await {
                 Ok(answer) => return answer.map_err(|_| thread_ended())?,
                 Err(_) if self.check().await == Err(SecretError::Locked) => {
@@ -532,16 +532,16 @@ impl StoreThreads {
         };
         *self.stuck.lock().unwrap_or_else(PoisonError::into_inner) = Some(Stuck {
             is_done,
-            why: why.clone(),
+            error: error.clone(),
         });
-        Err(why)
+        Err(error)
     }
 
     /// Returns the reason why the thread for values is stuck, if it is.
     fn stuck_reason(&self) -> Option<SecretError> {
         let mut stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
         stuck.take_if(|stuck| stuck.is_done.load(Ordering::Acquire));
-        stuck.as_ref().map(|stuck| stuck.why.clone())
+        stuck.as_ref().map(|stuck| stuck.error.clone())
     }
 
     async fn check(&self) -> Result<(), SecretError> {

@@ -283,19 +283,19 @@ impl Pool {
     }
 
     /// Ends and removes all sessions of a server that may no longer run.
-    pub async fn remove(&self, id: &ServerId, why: &str) {
+    pub async fn remove(&self, id: &ServerId, reason: &str) {
         self.lock().ended.remove(id);
-        self.remove_where(|key| key.server == *id, why).await;
+        self.remove_where(|key| key.server == *id, reason).await;
     }
 
     /// Ends and removes a client's own sessions with servers that are not shared. No other client
     /// may use the state that a server keeps in such a session.
-    pub async fn remove_client(&self, client: &ClientName, why: &str) {
-        self.remove_where(|key| key.client.as_ref() == Some(client), why)
+    pub async fn remove_client(&self, client: &ClientName, reason: &str) {
+        self.remove_where(|key| key.client.as_ref() == Some(client), reason)
             .await;
     }
 
-    async fn remove_where(&self, is_removed: impl Fn(&Key) -> bool, why: &str) {
+    async fn remove_where(&self, is_removed: impl Fn(&Key) -> bool, reason: &str) {
         let removed: BTreeMap<Key, _> = {
             let mut sessions = self.lock();
             let (removed, remaining) = std::mem::take(&mut sessions.by_key)
@@ -304,7 +304,7 @@ impl Pool {
             sessions.by_key = remaining;
             removed
         };
-        join_all(removed.values().map(|session| session.retire(why))).await;
+        join_all(removed.values().map(|session| session.retire(reason))).await;
     }
 
     /// Records the extensions that a client declares. If some of them are new, the lists of the
@@ -330,7 +330,7 @@ impl Pool {
     /// Ends the sessions of a server that no request uses any more after a change of its spec: if
     /// each call now has a session of its own, all sessions that outlive a call, and if all clients
     /// now share a session, those of single clients.
-    pub async fn end_unused_sessions(&self, server: &RegisteredServer, why: &str) {
+    pub async fn end_unused_sessions(&self, server: &RegisteredServer, reason: &str) {
         let is_unused = |key: &Key| {
             key.server == server.id
                 && key.call.is_none()
@@ -342,7 +342,7 @@ impl Pool {
             let ended = sessions.by_key.extract_if(.., |key, _| is_unused(key));
             ended.map(|(_, session)| session).collect()
         };
-        join_all(ended.iter().map(|session| session.retire(why))).await;
+        join_all(ended.iter().map(|session| session.retire(reason))).await;
     }
 
     /// Returns the sessions that run now.

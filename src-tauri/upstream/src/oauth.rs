@@ -254,11 +254,11 @@ impl Authorizer {
     /// # Errors
     /// Returns an error if the secret store cannot be used. In that case, the tokens are still
     /// stored.
-    pub async fn sign_out(&self, spec: &ServerSpec, why: &str) -> Result<(), OauthError> {
+    pub async fn sign_out(&self, spec: &ServerSpec, reason: &str) -> Result<(), OauthError> {
         let Ok(account) = self.account(spec) else {
             return Ok(());
         };
-        Ok(account.sign_out(self, why).await?)
+        Ok(account.sign_out(self, reason).await?)
     }
 
     /// Returns the names of all secrets that sign-ins may have stored.

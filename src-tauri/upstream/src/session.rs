@@ -414,9 +414,9 @@ impl ServerSession {
 
     /// Ends the session for good, and returns once the server's processes are gone. If the server
     /// is just being started, returns at once, and the connection is closed after the handshake.
-    pub async fn retire(&self, why: &str) {
+    pub async fn retire(&self, reason: &str) {
         self.inner().retired = true;
-        self.step(StateEvent::Close, format!("Stopped: {why}"), None);
+        self.step(StateEvent::Close, format!("Stopped: {reason}"), None);
         let connection = self.inner().take_connection();
         if let Some(connection) = connection {
             connection.close().await;

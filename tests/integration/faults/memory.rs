@@ -311,8 +311,8 @@ fn the_catalog_of_a_server_takes_at_most_32_mib_and_its_state_says_so() {
     );
     let excluded = &faulty.show()["excluded"]["entries"][0];
     assert_eq!(excluded["name"], "rest of tools/list");
-    let why = excluded["why"].as_str().expect("a reason");
-    assert!(why.contains("more than 32 MiB"), "{why}");
+    let reason = excluded["reason"].as_str().expect("a reason");
+    assert!(reason.contains("more than 32 MiB"), "{reason}");
     let client = hub.connect_client("desk");
     assert_eq!(client.call("faulty__echo", "{}").text(), "{}");
     let database = home.data_dir().join("drawbridge.db");

@@ -115,7 +115,7 @@ pub(crate) async fn notify_subscription(
         };
         match sent {
             Ok(()) | Err(SubscriptionSendError::NotificationNotAccepted(_)) => {}
-            Err(why) => return Err(ErrorData::internal_error(why.to_string(), None)),
+            Err(error) => return Err(ErrorData::internal_error(error.to_string(), None)),
         }
     }
 }

@@ -118,16 +118,17 @@ fn required_capability(question: &InputRequest) -> &'static str {
     }
 }
 
-fn to_error_data(why: ServiceError) -> ErrorData {
-    let ServiceError::McpError(error) = why else {
-        return ErrorData::internal_error(why.to_string(), None);
+fn to_error_data(failure: ServiceError) -> ErrorData {
+    let ServiceError::McpError(error) = failure else {
+        return ErrorData::internal_error(failure.to_string(), None);
     };
     error
 }
 
 /// Converts JSON to a type of the SDK.
 pub(crate) fn from_json<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
-    serde_json::from_value(value).map_err(|why| ErrorData::internal_error(why.to_string(), None))
+    serde_json::from_value(value)
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
 /// Seals a state so that a client cannot forge it.
@@ -137,7 +138,7 @@ pub(crate) fn seal_state(
 ) -> Result<String, ErrorData> {
     codec
         .seal_json(state)
-        .map_err(|why| ErrorData::internal_error(why.to_string(), None))
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
 /// Opens a sealed state. Returns an error if the state is forged.
@@ -146,7 +147,7 @@ pub(crate) fn open_state(
     sealed: Option<&str>,
 ) -> Result<Option<Value>, ErrorData> {
     let opened = sealed.map(|sealed| codec.open_json(sealed)).transpose();
-    opened.map_err(|why| ErrorData::invalid_params(format!("requestState: {why}"), None))
+    opened.map_err(|error| ErrorData::invalid_params(format!("requestState: {error}"), None))
 }
 
 /// Returns a form elicitation with these properties and required fields.

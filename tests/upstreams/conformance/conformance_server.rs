@@ -263,7 +263,7 @@ impl ServerHandler for ConformanceServer {
             .filter(|value| value.starts_with(&request.argument.value));
         let values = CompletionInfo::with_all_values(values.map(ToString::to_string).collect());
         Ok(CompleteResult::new(
-            values.map_err(|why| ErrorData::internal_error(why, None))?,
+            values.map_err(|error| ErrorData::internal_error(error, None))?,
         ))
     }
 

@@ -69,7 +69,7 @@ async fn serve_stdio(server: ConformanceServer) -> anyhow::Result<()> {
         Ok(session) => drop(session.waiting().await?),
         // The client disconnected after it read the supported revisions.
         Err(ServerInitializeError::ConnectionClosed(_)) => {}
-        Err(why) => return Err(why.into()),
+        Err(error) => return Err(error.into()),
     }
     Ok(())
 }

@@ -167,8 +167,10 @@ fn answer_request(options: &Options, message: &Object) -> Option<String> {
     };
     Some(match result {
         Ok(result) => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#),
-        Err(why) => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": why}})
-            .to_string(),
+        Err(reason) => {
+            json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": reason}})
+                .to_string()
+        }
     })
 }
 
@@ -242,7 +244,7 @@ fn read_decisions(data_dir: &Path) -> String {
             });
             Value::Array(rows.collect()).to_string()
         }
-        Err(why) => format!("the store cannot be read: {why}"),
+        Err(error) => format!("the store cannot be read: {error}"),
     }
 }
 

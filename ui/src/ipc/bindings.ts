@@ -1781,7 +1781,7 @@ name: string,
 /**
  * The reason in plain words.
  */
-why: string, };
+reason: string, };
 
 /**
  * A path that is not proposed.

@@ -26,7 +26,7 @@ describe("excluded entries of a server's lists", () => {
       const server = hub.servers.find((server) => server.id === "filesystem");
       if (server)
         server.excluded = {
-          entries: [{ kind: "tools", name: "a", why: "it is too long" }],
+          entries: [{ kind: "tools", name: "a", reason: "it is too long" }],
           more: 50,
         };
     });

@@ -277,10 +277,10 @@ impl Setting {
             .map_err(|_| self.wrong_value("expected a number of MiB, such as 2048, or `none`"))
     }
 
-    fn wrong_value(self, why: &str) -> Failure {
+    fn wrong_value(self, reason: &str) -> Failure {
         Failure::SettingValue {
             setting: self.name(),
-            reason: why.to_owned(),
+            reason: reason.to_owned(),
         }
     }
 }

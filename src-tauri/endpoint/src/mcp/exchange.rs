@@ -39,12 +39,12 @@ impl Exchange {
         params: Option<&RawValue>,
         permit: impl Into<Arc<RequestPermit>>,
     ) -> Result<Self, RpcRefusal> {
-        let in_flight = session.begin_request(id.as_json()).map_err(|why| {
-            let status = match why {
+        let in_flight = session.begin_request(id.as_json()).map_err(|refusal| {
+            let status = match refusal {
                 NotBegun::IdInUse => StatusCode::BAD_REQUEST,
                 NotBegun::TooMany => StatusCode::SERVICE_UNAVAILABLE,
             };
-            let error = RpcError::new(code::INVALID_REQUEST, why.to_string());
+            let error = RpcError::new(code::INVALID_REQUEST, refusal.to_string());
             RpcRefusal::new(status, Some(id), &error)
         })?;
         Ok(Self {

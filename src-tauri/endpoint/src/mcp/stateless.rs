@@ -197,10 +197,10 @@ fn require_header_match(
     body: Option<&str>,
     body_field: &str,
 ) -> Result<(), RpcError> {
-    let mismatch = |why: &str| {
+    let mismatch = |reason: &str| {
         RpcError::new(
             HEADER_MISMATCH,
-            format!("Header mismatch: `{name}` {why} ({body_field})"),
+            format!("Header mismatch: `{name}` {reason} ({body_field})"),
         )
     };
     let mut values = headers.get_all(name).iter();

@@ -101,10 +101,10 @@ impl Outlet {
     }
 
     /// Queues an error as the answer to a request.
-    pub(crate) fn refuse(&self, id: Id<'_>, why: &str) {
+    pub(crate) fn refuse(&self, id: Id<'_>, reason: &str) {
         self.send_answer(encode::encode_error(
             Some(id),
-            &RpcError::new(code::INVALID_REQUEST, why),
+            &RpcError::new(code::INVALID_REQUEST, reason),
         ));
     }
 }

@@ -291,9 +291,9 @@ fn check_headers(headers: BTreeMap<String, String>) -> Result<BTreeMap<String, S
         )));
     }
     for (name, value) in &headers {
-        let refused = |why: &str| {
+        let refused = |reason: &str| {
             Err(ApiError::invalid(format!(
-                "'otlp_headers': the header '{name}' {why}"
+                "'otlp_headers': the header '{name}' {reason}"
             )))
         };
         let is_valid = HeaderName::try_from(name).is_ok() && HeaderValue::try_from(value).is_ok();

@@ -294,7 +294,7 @@ fn hidden_reason(
             "the server is disabled or not accepted".into()
         }
         AcceptanceState::Accepted => find_exclusion()
-            .map(|exclusion| exclusion.entry.why.clone())
+            .map(|exclusion| exclusion.entry.reason.clone())
             .unwrap_or_default(),
     }
 }

@@ -206,8 +206,8 @@ fn find_file(folders: &[SharedFolder], data_dir: &Path, uri: &str) -> Result<Pat
         .map_err(|error| not_found(uri, &error.to_string()))
 }
 
-fn not_found(uri: &str, why: &str) -> ErrorData {
-    ErrorData::resource_not_found(format!("{uri} cannot be read: {why}"), None)
+fn not_found(uri: &str, reason: &str) -> ErrorData {
+    ErrorData::resource_not_found(format!("{uri} cannot be read: {reason}"), None)
 }
 
 /// Returns the URI of a file, or `None` if its path cannot be written as one.

@@ -320,7 +320,7 @@ impl CatalogView {
                     entry: ExcludedEntry {
                         kind: CapabilityKind::Tools,
                         name: definition.name.clone(),
-                        why: "another tool has its shortened name".into(),
+                        reason: "another tool has its shortened name".into(),
                     },
                     is_intended: false,
                 });
@@ -541,7 +541,7 @@ impl List {
         for (earlier_servers, server, definition) in offered {
             let name = &definition.name;
             let chosen = match describe_covering_template(kind, &server.id, name, earlier_servers) {
-                Some(why) => Err(why),
+                Some(reason) => Err(reason),
                 None => choose_name(kind, naming, server, name, &list.by_name),
             };
             match chosen {
@@ -556,13 +556,13 @@ impl List {
                         .insert(entry.exposed_name.clone(), entry.clone());
                     list.entries.push(entry);
                 }
-                Err(why) => {
+                Err(reason) => {
                     let is_intended =
                         kind == CapabilityKind::Tools && !server.spec.allows_tool(&definition.name);
                     let entry = ExcludedEntry {
                         kind,
                         name: definition.name.clone(),
-                        why,
+                        reason,
                     };
                     excluded.push(Exclusion {
                         server: server.id.clone(),

@@ -117,15 +117,15 @@ impl FetchedList {
         if !self.is_full {
             self.is_full = true;
             let rest = format!("rest of {}", kind.list_method());
-            let why = format!(
+            let reason = format!(
                 "the lists of this server take more than {limit} MiB, which is the limit; the rest of this list was not read"
             );
             self.excluded
-                .push_first(ExcludedEntry::new(kind, &rest, &why));
+                .push_first(ExcludedEntry::new(kind, &rest, &reason));
         }
         let name = Definition::parse_name(kind, raw).unwrap_or_else(|| "unnamed".to_owned());
-        let why = format!("the lists of this server take more than {limit} MiB");
-        self.excluded.push(ExcludedEntry::new(kind, &name, &why));
+        let reason = format!("the lists of this server take more than {limit} MiB");
+        self.excluded.push(ExcludedEntry::new(kind, &name, &reason));
         false
     }
 }
@@ -198,11 +198,11 @@ fn shorter_ttl(left: Option<u32>, right: Option<u32>) -> Option<u32> {
 fn exclude_unsendable(tools: &mut Vec<Arc<Definition>>, excluded: &mut ExcludedEntries) {
     tools.retain(|tool| match &tool.header_params {
         Ok(_) => true,
-        Err(why) => {
+        Err(error) => {
             excluded.push(ExcludedEntry::new(
                 CapabilityKind::Tools,
                 &tool.name,
-                &why.to_string(),
+                &error.to_string(),
             ));
             false
         }
@@ -292,22 +292,23 @@ fn read_page(
             Ok(definition)
                 if kind == CapabilityKind::Templates && all.definitions.len() == MAX_TEMPLATES =>
             {
-                let why = format!("the server offers more than {MAX_TEMPLATES} resource templates");
+                let reason =
+                    format!("the server offers more than {MAX_TEMPLATES} resource templates");
                 all.excluded
-                    .push(ExcludedEntry::new(kind, &definition.name, &why));
+                    .push(ExcludedEntry::new(kind, &definition.name, &reason));
             }
             Ok(definition) if names.insert(definition.name.clone()) => {
                 all.definitions.push(Arc::new(definition));
             }
             // If two entries had the same name, a call by name would be ambiguous.
             Ok(definition) => {
-                let why = format!(
+                let reason = format!(
                     "an earlier {} has the same '{}'",
                     kind.noun(),
                     kind.key_member()
                 );
                 all.excluded
-                    .push(ExcludedEntry::new(kind, &definition.name, &why));
+                    .push(ExcludedEntry::new(kind, &definition.name, &reason));
             }
             Err(error) => {
                 let position = || format!("entry {} of {}", all.entries, kind.list_method());

@@ -118,7 +118,7 @@ fn find(name: &str) -> Option<&'static Method> {
 /// # Errors
 /// Returns an error (`-32601`) if the era has no request with this method.
 pub fn find_request(name: &str, era: Era) -> Result<&'static Method, RpcError> {
-    let unknown = |why: String| Err(RpcError::new(code::METHOD_NOT_FOUND, why));
+    let unknown = |reason: String| Err(RpcError::new(code::METHOD_NOT_FOUND, reason));
     let is_request = |method: &&Method| !matches!(method.handler, Notification(_));
     match find(name).filter(is_request) {
         Some(method) if method.era.is_none_or(|only| only == era) => Ok(method),

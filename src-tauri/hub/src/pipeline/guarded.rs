@@ -119,8 +119,12 @@ impl Pipeline {
     pub async fn complete(&self, request: ClientRequest<'_>) -> RpcResult {
         let (handle, mut params) = (request.handle, request.params_object()?);
         let trace = request.trace;
-        let invalid =
-            |why: &str| RpcError::new(code::INVALID_PARAMS, format!("completion/complete: {why}"));
+        let invalid = |reason: &str| {
+            RpcError::new(
+                code::INVALID_PARAMS,
+                format!("completion/complete: {reason}"),
+            )
+        };
         let reference = params
             .get("ref")
             .ok_or_else(|| invalid("params.ref is missing"))?

@@ -235,8 +235,8 @@ impl Gate {
         let (row, open) = record.write(rule).await?;
         let answer = match open {
             Some(open) if self.drawbridge.is_paused() => {
-                let why = "all calls were paused before it was sent";
-                Permitted::new(request, open).record_outcome(Outcome::NotSent, why.into());
+                let reason = "all calls were paused before it was sent";
+                Permitted::new(request, open).record_outcome(Outcome::NotSent, reason.into());
                 Err(Refusal::Paused)
             }
             Some(open) => Ok(Permitted::new(request, open)),
@@ -325,11 +325,11 @@ impl Gate {
                 Err(unanswered) => unanswered,
             },
             Err((reason, subject)) => Unanswered {
-                why: reason.into(),
+                reason: reason.into(),
                 subject: Some(subject),
             },
         };
-        let (decision, reason) = unanswered.why.to_decision();
+        let (decision, reason) = unanswered.reason.to_decision();
         end_span(span, decision);
         match unanswered.subject {
             Some(Subject::Request(pending)) => {
@@ -364,8 +364,8 @@ impl Gate {
                 answer = &mut answered => return answer.map_err(|_| Unanswered::interrupted()),
                 () = ticket.deadline.wait() => {
                     break ticket.expire().map(|missed| {
-                        let why = if missed.is_seen { Undecided::TimedOut } else { Undecided::NoScreen };
-                        (why, missed.subject)
+                        let reason = if missed.is_seen { Undecided::TimedOut } else { Undecided::NoScreen };
+                        (reason, missed.subject)
                     });
                 }
                 _ = keepalive.tick() => {
@@ -375,8 +375,8 @@ impl Gate {
             }
         };
         match unanswered {
-            Some((why, subject)) => Err(Unanswered {
-                why,
+            Some((reason, subject)) => Err(Unanswered {
+                reason,
                 subject: Some(subject),
             }),
             // A person took the request at the last moment.
@@ -650,12 +650,12 @@ impl Gate {
         let decision = match &answer {
             Ok(Verdict::Deny { .. }) => Decision::Denied,
             Ok(_) => Decision::Allowed,
-            Err(unanswered) => unanswered.why.to_decision().0,
+            Err(unanswered) => unanswered.reason.to_decision().0,
         };
         metrics.count_decision(call, decision, elapsed_ms(asked_at));
-        let why = answer.as_ref().err().map(|one| one.why.to_string());
+        let reason = answer.as_ref().err().map(|one| one.reason.to_string());
         self.recorder
-            .log_result_decision(call, decision, why.as_deref().unwrap_or_default());
+            .log_result_decision(call, decision, reason.as_deref().unwrap_or_default());
         end_span(span, decision);
         match answer {
             Ok(Verdict::Deny { reason }) => Err(withheld(WithheldReason::Denied(reason))),
@@ -668,7 +668,7 @@ impl Gate {
                 | Verdict::FillIn { .. }
                 | Verdict::Dismiss,
             ) => Ok(result),
-            Err(unanswered) => Err(withheld(unanswered.why.into())),
+            Err(unanswered) => Err(withheld(unanswered.reason.into())),
         }
     }
 
@@ -751,7 +751,7 @@ fn end_span(span: Option<Box<OpenSpan>>, decision: Decision) {
 
 /// A request that no person answered.
 struct Unanswered {
-    why: Undecided,
+    reason: Undecided,
     /// The subject, or `None` if the task that was to decide it has failed.
     subject: Option<Subject>,
 }
@@ -759,7 +759,7 @@ struct Unanswered {
 impl Unanswered {
     fn interrupted() -> Self {
         Self {
-            why: Undecided::Interrupted,
+            reason: Undecided::Interrupted,
             subject: None,
         }
     }

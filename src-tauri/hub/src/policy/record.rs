@@ -117,7 +117,7 @@ impl Recorder {
     }
 
     /// Logs what was decided on a result that was held.
-    pub(super) fn log_result_decision(&self, call: &Call, decision: Decision, why: &str) {
+    pub(super) fn log_result_decision(&self, call: &Call, decision: Decision, reason: &str) {
         let (level, how) = match decision {
             Decision::Allowed => (Level::Info, "released by a person".to_owned()),
             Decision::Denied => (Level::Info, "withheld by a person".to_owned()),
@@ -126,7 +126,7 @@ impl Recorder {
             | Decision::Paused
             | Decision::QueueFull
             | Decision::Muted
-            | Decision::Abandoned => (Level::Warn, format!("withheld: {why}")),
+            | Decision::Abandoned => (Level::Warn, format!("withheld: {reason}")),
         };
         let text = format!("the result of {} was {how}", describe(call));
         self.logs.add_call_line(&call.id, level, &text);

@@ -48,11 +48,11 @@ impl Router {
     ) -> Result<Arc<CatalogEntry>, RpcError> {
         let (session, kind) = (handle.session(), CapabilityKind::Prompts);
         self.find(session, kind, name).await.ok_or_else(|| {
-            let why = match self.catalog.find_unavailable(session, kind, name) {
+            let reason = match self.catalog.find_unavailable(session, kind, name) {
                 Some(unavailable) => unavailable.to_string(),
                 None => format!("Unknown prompt: {name}"),
             };
-            RpcError::new(code::INVALID_PARAMS, why)
+            RpcError::new(code::INVALID_PARAMS, reason)
         })
     }
 
@@ -314,8 +314,8 @@ impl Router {
 }
 
 /// Returns the error for a client whose request a server did not answer.
-pub fn server_error(server: &RegisteredServer, why: &impl std::fmt::Display) -> RpcError {
-    let text = format!("The server '{}': {why}", server.name());
+pub fn server_error(server: &RegisteredServer, error: &impl std::fmt::Display) -> RpcError {
+    let text = format!("The server '{}': {error}", server.name());
     RpcError::new(code::INTERNAL_ERROR, text)
 }
 

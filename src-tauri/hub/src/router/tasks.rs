@@ -118,11 +118,11 @@ impl Tasks {
         all.evict_old();
         let key = (handle.session().client.clone(), id);
         if let Some(other) = all.tasks.get(&key).filter(|task| task.server() != server) {
-            let why = format!(
+            let reason = format!(
                 "The server returned a task id that belongs to the server '{}'",
                 other.server()
             );
-            return Err(RpcError::new(code::INTERNAL_ERROR, why));
+            return Err(RpcError::new(code::INTERNAL_ERROR, reason));
         }
         all.last_number += 1;
         let task = Task {

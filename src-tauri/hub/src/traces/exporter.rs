@@ -215,15 +215,15 @@ impl Sender {
         let sent = timeout(EXPORT_TIMEOUT, self.send(spans)).await;
         let failure = match sent {
             Ok(Ok(())) => None,
-            Ok(Err(why)) => Some(why.to_string()),
+            Ok(Err(error)) => Some(error.to_string()),
             Err(_) => Some(format!("no answer in {} s", EXPORT_TIMEOUT.as_secs())),
         };
         self.waiting.fetch_sub(count, Ordering::Relaxed);
         match failure {
             None => self.metrics.count_exported_spans(count),
-            Some(why) => {
+            Some(reason) => {
                 self.metrics.count_dropped_spans(count);
-                self.log_dropped(count, &why);
+                self.log_dropped(count, &reason);
             }
         }
     }
@@ -257,12 +257,12 @@ impl Sender {
         Ok(())
     }
 
-    fn log_dropped(&mut self, count: usize, why: &str) {
+    fn log_dropped(&mut self, count: usize, reason: &str) {
         self.unlogged += count;
         let is_due = self.logged_at.is_none_or(|at| at.elapsed() >= LOG_INTERVAL);
         if is_due {
             tracing::warn!(
-                "{} spans were dropped, because the collector {} did not take them: {why}",
+                "{} spans were dropped, because the collector {} did not take them: {reason}",
                 self.unlogged,
                 DisplayUrl::new(&self.collector.url)
             );

@@ -24,9 +24,9 @@ fn an_incomplete_verdict_is_refused_with_the_missing_field() {
         (r#"{"kind":"approve_calls"}"#, "count"),
         ("{}", "kind"),
     ] {
-        let why = serde_json::from_str::<Verdict>(text)
+        let error = serde_json::from_str::<Verdict>(text)
             .expect_err(text)
             .to_string();
-        assert!(why.contains(field), "{why}");
+        assert!(error.contains(field), "{error}");
     }
 }

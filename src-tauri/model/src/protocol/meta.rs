@@ -82,7 +82,8 @@ pub fn named_revision(params: Option<&RawValue>) -> Option<String> {
 pub fn take_request_meta(
     params: Option<&RawValue>,
 ) -> Result<(RequestMeta, Box<RawValue>), RpcError> {
-    let invalid = |why: &str| RpcError::new(code::INVALID_PARAMS, format!("params._meta: {why}"));
+    let invalid =
+        |reason: &str| RpcError::new(code::INVALID_PARAMS, format!("params._meta: {reason}"));
     let mut params = params
         .map(RawObject::parse)
         .transpose()

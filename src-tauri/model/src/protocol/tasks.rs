@@ -18,10 +18,10 @@ pub fn check_allowed(client: &ClientHello) -> Result<(), RpcError> {
     }
     let data =
         serde_json::json!({ "requiredCapabilities": { "extensions": { TASKS_EXTENSION: {} } } });
-    let why = "the client did not name the extension for tasks in its capabilities";
+    let reason = "the client did not name the extension for tasks in its capabilities";
     Err(RpcError {
         data: Some(json::to_raw(&data)),
-        ..RpcError::new(MISSING_CAPABILITY, why)
+        ..RpcError::new(MISSING_CAPABILITY, reason)
     })
 }
 

@@ -679,9 +679,9 @@ async fn dropped_lines_are_told_without_another_line() {
         }
     }
     reporting.abort();
-    let why = "because there were too many lines or bytes per second";
-    assert!(told.contains(&(Some(server("loud")), format!("dropped 7 lines {why}"))));
-    assert!(told.contains(&(None, format!("dropped 8 lines about calls {why}"))));
+    let reason = "because there were too many lines or bytes per second";
+    assert!(told.contains(&(Some(server("loud")), format!("dropped 7 lines {reason}"))));
+    assert!(told.contains(&(None, format!("dropped 8 lines about calls {reason}"))));
 }
 
 #[cfg(unix)]

@@ -255,10 +255,10 @@ impl Account {
     pub(super) async fn sign_out(
         &self,
         authorizer: &Authorizer,
-        why: &str,
+        reason: &str,
     ) -> Result<(), SecretError> {
         let mut state = self.state.lock().await;
-        state.delete_tokens(self, authorizer, why).await?;
+        state.delete_tokens(self, authorizer, reason).await?;
         self.set_challenge(None);
         Ok(())
     }
@@ -354,9 +354,9 @@ impl AccountState {
                 (self.grant, self.manager) = (Some(grant), Some(manager));
                 Ok(token)
             }
-            Err(AuthError::TokenRefreshRejected(why)) => {
+            Err(AuthError::TokenRefreshRejected(reason)) => {
                 tracing::warn!(
-                    "The authorization server refuses to refresh the token for {}: {why}",
+                    "The authorization server refuses to refresh the token for {}: {reason}",
                     account.key.server
                 );
                 self.delete_tokens(
@@ -377,7 +377,7 @@ impl AccountState {
         &mut self,
         account: &Account,
         authorizer: &Authorizer,
-        why: &str,
+        reason: &str,
     ) -> Result<(), SecretError> {
         if let Some(signed_in) = authorizer.0.signed_in_servers.get(&account.key) {
             authorizer
@@ -386,7 +386,7 @@ impl AccountState {
                 .delete_grant(&signed_in.issuer, &account.key)
                 .await?;
             authorizer.0.signed_in_servers.set(&account.key, None).await;
-            let note = json!({ "url": account.key.shown_url(), "issuer": signed_in.issuer, "reason": why });
+            let note = json!({ "url": account.key.shown_url(), "issuer": signed_in.issuer, "reason": reason });
             authorizer.0.store.append_audit(AuditKind::SignedOut, &note);
         }
         account.set_signed_in_scopes(None);

@@ -184,7 +184,7 @@ fn parse_query(query: &str, state: &str) -> Option<AuthorizationResponse> {
     let outcome = match (code, error) {
         (Some(code), None) => AuthorizationResult::Code(code),
         (None, Some(error)) => AuthorizationResult::Refused(
-            description.map_or_else(|| error.clone(), |why| format!("{error}: {why}")),
+            description.map_or_else(|| error.clone(), |reason| format!("{error}: {reason}")),
         ),
         (Some(_), Some(_)) | (None, None) => return None,
     };

@@ -228,10 +228,13 @@ mod tests {
                 .exchange(get(&format!("https://{host}:{port}/token")))
                 .await
                 .expect_err("the connection is refused");
-            let why =
+            let errors =
                 std::iter::successors(Some(&*refused as &dyn std::error::Error), |e| e.source());
-            let why = why.map(ToString::to_string).collect::<Vec<_>>().join(": ");
-            assert!(why.contains("private network"), "{host}: {why}");
+            let errors = errors
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(": ");
+            assert!(errors.contains("private network"), "{host}: {errors}");
         }
         let connected = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
         assert!(connected.is_err(), "no connection arrives at the listener");

@@ -277,8 +277,8 @@ impl ServerSession {
         else {
             return;
         };
-        let why = "Connecting again: a client supports further extensions";
-        self.end_connection_if(&connection, why.to_owned(), |inner| inner.in_use == 0)
+        let reason = "Connecting again: a client supports further extensions";
+        self.end_connection_if(&connection, reason.to_owned(), |inner| inner.in_use == 0)
             .await;
     }
 
@@ -286,15 +286,15 @@ impl ServerSession {
     pub(super) async fn end_connection(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
-        why: String,
+        reason: String,
     ) {
-        self.end_connection_if(connection, why, |_| true).await;
+        self.end_connection_if(connection, reason, |_| true).await;
     }
 
     async fn end_connection_if(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
-        why: String,
+        reason: String,
         may_end: impl FnOnce(&Inner) -> bool,
     ) {
         let is_ours = {
@@ -303,13 +303,13 @@ impl ServerSession {
             if is_ours {
                 let (next, _) = inner.state.on(StateEvent::IdleTimeout);
                 inner.state = next;
-                inner.reason.clone_from(&why);
+                inner.reason.clone_from(&reason);
                 inner.take_connection();
             }
             is_ours
         };
         if is_ours {
-            self.report_transition(State::Idle, why, false);
+            self.report_transition(State::Idle, reason, false);
             connection.close().await;
         }
     }

@@ -127,14 +127,14 @@ impl ServerSession {
                     // A server that sends requests faster than it accepts answers, for instance
                     // over HTTP, must not fill the memory with unanswered requests.
                     if !answering.has_room() {
-                        let why = format!(
+                        let reason = format!(
                             "{method} is refused: {MAX_ANSWERS} requests of this server are being answered"
                         );
                         let logs = self.connector.logs();
-                        logs.add_server_line(&self.server.id, Level::Warn, "hub", &why);
+                        logs.add_server_line(&self.server.id, Level::Warn, "hub", &reason);
                         let connection = connection.clone();
                         answering.refuse(async move {
-                            let refusal = Err(RpcError::new(code::INTERNAL_ERROR, why));
+                            let refusal = Err(RpcError::new(code::INTERNAL_ERROR, reason));
                             let _ = connection.transport().answer(&id, &refusal).await;
                         });
                         continue;
@@ -175,10 +175,10 @@ impl ServerSession {
         if method == "ping" {
             return Ok(Json::new("{}"));
         }
-        let unanswerable = |why: &str| {
+        let unanswerable = |reason: &str| {
             RpcError::new(
                 code::METHOD_NOT_FOUND,
-                format!("No client can answer '{method}': {why}"),
+                format!("No client can answer '{method}': {reason}"),
             )
         };
         let Some(recipient) = self.in_flight.recipient(during) else {

@@ -117,11 +117,11 @@ impl ServerSession {
                     .find_respondent(&request, session)
                     .is_none()
                 {
-                    let why = format!(
+                    let reason = format!(
                         "The server requests '{}', which the client does not support",
                         request.method
                     );
-                    return Err(RpcError::new(meta::MISSING_CAPABILITY, why));
+                    return Err(RpcError::new(meta::MISSING_CAPABILITY, reason));
                 }
                 let answer = self.client_requests.ask(ServerQuestion {
                     server: &self.server,

@@ -74,7 +74,7 @@ pub(crate) async fn call(
             let time =
                 Duration::try_from_secs_f64(call.arguments["seconds"].as_f64().unwrap_or_default());
             let time =
-                time.map_err(|why| ErrorData::invalid_params(format!("seconds: {why}"), None))?;
+                time.map_err(|error| ErrorData::invalid_params(format!("seconds: {error}"), None))?;
             let done = format!("{} is computed.", argument("label"));
             if in_task {
                 Ok(start_task(tasks, move |task| compute(task, time, done)))
@@ -194,7 +194,7 @@ async fn confirm_in_task(
         answers.push(
             answer
                 .await
-                .map_err(|why| ErrorData::internal_error(why.to_string(), None))??,
+                .map_err(|error| ErrorData::internal_error(error.to_string(), None))??,
         );
     }
     Ok(text(&json!(answers).to_string()))

@@ -300,9 +300,9 @@ export function servers(): ServerView[] {
           {
             kind: "tools",
             name: "search_code",
-            why: "its definition has 301204 bytes; at most 262144 are allowed",
+            reason: "its definition has 301204 bytes; at most 262144 are allowed",
           },
-          { kind: "prompts", name: "entry 2 of prompts/list", why: "it has no 'name'" },
+          { kind: "prompts", name: "entry 2 of prompts/list", reason: "it has no 'name'" },
         ],
         more: 0,
       },

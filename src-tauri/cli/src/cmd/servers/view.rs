@@ -180,7 +180,7 @@ pub(super) fn format_excluded(excluded: &ExcludedEntries) -> String {
     }
     let mut table = Table::new(["KIND", "NAME", "REASON"]);
     for entry in &excluded.entries {
-        table.add_row([entry.kind.noun(), &entry.name, &entry.why]);
+        table.add_row([entry.kind.noun(), &entry.name, &entry.reason]);
     }
     let subject = format_count(
         count,

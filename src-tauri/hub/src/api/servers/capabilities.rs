@@ -139,7 +139,7 @@ fn entries(hub: &Hub, server: &RegisteredServer, copy: &ServerCopy) -> Vec<Capab
                 .entries
                 .iter()
                 .find(|entry| entry.kind == kind && entry.name == definition.name)
-                .map(|entry| entry.why.clone())
+                .map(|entry| entry.reason.clone())
         };
         let hidden = match (exposed, acceptance) {
             (Some(_), _) => String::new(),

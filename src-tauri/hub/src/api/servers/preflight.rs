@@ -318,7 +318,7 @@ async fn check_address(hub: &Hub, server: &RegisteredServer) -> Option<Preflight
             Ok(Ok(response)) if response.status().is_server_error() => warning(
                 TOPIC,
                 format!("{url} answers, but with an error ({}).", response.status()),
-                "Wait, or ask whoever runs the server.",
+                "Wait, or ask the person who runs the server.",
             ),
             // Other answers, such as 401 or 405, also show that a server is there.
             Ok(Ok(_)) => ok(TOPIC, format!("{url} answers.")),

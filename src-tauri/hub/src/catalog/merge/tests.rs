@@ -212,9 +212,12 @@ fn the_first_server_wins_a_bare_name_and_the_other_is_excluded_with_a_reason() {
     let excluded = snapshot.all().excluded();
     assert_eq!((excluded[0].server.as_str(), excluded.len()), ("a", 1));
     assert!(
-        excluded[0].entry.why.contains("'z' already uses this name"),
+        excluded[0]
+            .entry
+            .reason
+            .contains("'z' already uses this name"),
         "{}",
-        excluded[0].entry.why
+        excluded[0].entry.reason
     );
 }
 
@@ -481,7 +484,7 @@ mod resources {
                 (
                     one.server.as_str(),
                     one.entry.name.as_str(),
-                    one.entry.why.as_str(),
+                    one.entry.reason.as_str(),
                 )
             })
             .collect();

@@ -89,10 +89,10 @@ fn a_too_deep_schema_is_rejected() {
         CapabilityKind::Tools,
         format!(r#"{{"name":"deep","inputSchema":{deep}}}"#),
     );
-    let why = read.expect_err("too deep").to_string();
+    let error = read.expect_err("too deep").to_string();
     assert!(
-        why.contains("recursion limit"),
-        "reading stops at a depth limit, not at the end of the text: {why}"
+        error.contains("recursion limit"),
+        "reading stops at a depth limit, not at the end of the text: {error}"
     );
 }
 

@@ -40,7 +40,7 @@ async fn a_list_beyond_the_limit_in_bytes_is_cut_and_its_other_pages_are_not_rea
     assert_eq!(pages.load(std::sync::atomic::Ordering::Relaxed), 3);
     let notice = &listed.excluded.entries[0];
     assert_eq!(notice.name, "rest of tools/list");
-    assert!(notice.why.contains("32 MiB"), "{}", notice.why);
+    assert!(notice.reason.contains("32 MiB"), "{}", notice.reason);
 }
 
 #[tokio::test]

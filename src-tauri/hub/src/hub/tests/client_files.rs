@@ -29,8 +29,8 @@ async fn a_file_of_an_unknown_kind_of_client_does_not_count_as_updated() {
     let hub = open_hub(folder.path()).await;
     let written = hub.write_client_token(&client, "token").await;
     assert!(written.updated.is_empty(), "{:?}", written.updated);
-    let [(_, why)] = &written.failed[..] else {
+    let [(_, reason)] = &written.failed[..] else {
         panic!("{:?}", written.failed);
     };
-    assert!(why.contains("does not know the client"), "{why}");
+    assert!(reason.contains("does not know the client"), "{reason}");
 }

@@ -219,11 +219,11 @@ impl Fixture {
 }
 
 #[track_caller]
-fn assert_refused(reply: &RpcResult, why: &str) {
+fn assert_refused(reply: &RpcResult, reason: &str) {
     let result = reply.as_ref().expect("a result").get();
     assert!(
-        result.contains(r#""isError":true"#) && result.contains(why),
-        "the call is not refused with '{why}': {result}"
+        result.contains(r#""isError":true"#) && result.contains(reason),
+        "the call is not refused with '{reason}': {result}"
     );
 }
 
@@ -315,7 +315,7 @@ async fn an_approved_call_does_not_run_if_its_server_or_tool_has_changed() {
 /// Breaks one step at a time, each in a hub of its own whose default allows the call.
 #[tokio::test]
 async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
-    for (broken, why) in [
+    for (broken, reason) in [
         ("DROP TABLE call", "could not be recorded"),
         ("DROP TABLE audit", "could not be recorded"),
         ("DROP TABLE audit_head", "could not be recorded"),
@@ -376,7 +376,7 @@ async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
         let reply = fixture.call().await;
         let result = reply.as_ref().expect("a result").get().to_lowercase();
         assert!(
-            result.contains(r#""iserror":true"#) && result.contains(why),
+            result.contains(r#""iserror":true"#) && result.contains(reason),
             "{broken}: {result}"
         );
         assert_eq!(fixture.received_calls(), 0, "{broken}");

@@ -514,13 +514,13 @@ fn an_invalid_condition_is_reported_with_its_number_and_reason() {
             "regular expression",
         ),
     ];
-    for (condition, why) in wrong {
+    for (condition, reason) in wrong {
         let fine = self::condition("/x", equals("1"));
         let error = Conditions::compile(&[fine, condition])
-            .expect_err(why)
+            .expect_err(reason)
             .to_string();
         assert!(
-            error.contains("condition 2") && error.contains(why),
+            error.contains("condition 2") && error.contains(reason),
             "{error}"
         );
     }

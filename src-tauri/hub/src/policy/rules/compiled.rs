@@ -187,9 +187,9 @@ impl RuleSet {
             for_all_servers: Vec::new(),
         };
         for rule in rules {
-            let compiled = CompiledRule::new(Arc::new(rule.clone())).unwrap_or_else(|why| {
+            let compiled = CompiledRule::new(Arc::new(rule.clone())).unwrap_or_else(|error| {
                 tracing::error!(
-                    "rule {} is invalid and denies everything in its scope: {why}",
+                    "rule {} is invalid and denies everything in its scope: {error}",
                     rule.id
                 );
                 CompiledRule::broken(rule)

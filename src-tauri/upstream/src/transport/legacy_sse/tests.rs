@@ -250,7 +250,7 @@ async fn requests_in_flight_are_lost_with_the_stream() {
         .expect("the task ends")
         .expect_err("the request fails");
     assert!(
-        matches!(&lost, TransportError::Lost(why) if why.to_string().contains("stream")),
+        matches!(&lost, TransportError::Lost(error) if error.to_string().contains("stream")),
         "{lost}"
     );
     assert!(matches!(inbox.recv().await, Some(TransportEvent::Ended(_))));
@@ -400,7 +400,7 @@ async fn a_stream_without_an_endpoint_is_an_error_that_lists_what_to_check() {
         try_connect(&url, Duration::from_millis(200)),
         server.exchange(STREAM)
     );
-    let why = transport.0.err().expect("an error").to_string();
+    let message = transport.0.err().expect("an error").to_string();
     for part in [
         "0.2 s",
         "server is running",
@@ -408,6 +408,6 @@ async fn a_stream_without_an_endpoint_is_an_error_that_lists_what_to_check() {
         "network",
         "firewall",
     ] {
-        assert!(why.contains(part), "{part}: {why}");
+        assert!(message.contains(part), "{part}: {message}");
     }
 }
