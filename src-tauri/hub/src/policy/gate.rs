@@ -364,7 +364,11 @@ impl Gate {
                 answer = &mut answered => return answer.map_err(|_| Unanswered::interrupted()),
                 () = ticket.deadline.wait() => {
                     break ticket.expire().map(|missed| {
-                        let reason = if missed.is_seen { Undecided::TimedOut } else { Undecided::NoScreen };
+                        let reason = if missed.is_seen {
+                            Undecided::TimedOut
+                        } else {
+                            Undecided::NoScreen
+                        };
                         (reason, missed.subject)
                     });
                 }

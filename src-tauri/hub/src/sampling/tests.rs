@@ -220,7 +220,7 @@ fn an_error_or_a_malformed_answer_is_reported() {
     let chat = chat(&json!({"messages": []})).expect("converted");
     let error = json!({"error": {"message": "overloaded"}});
     assert!(
-        matches!(result(&chat, &[error]), Err(SamplingError::Failed(reason)) if reason == "overloaded")
+        matches!(result(&chat, &[error]), Err(SamplingError::Failed(text)) if text == "overloaded")
     );
     for malformed in [
         json!({}),

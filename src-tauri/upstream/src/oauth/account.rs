@@ -386,7 +386,8 @@ impl AccountState {
                 .delete_grant(&signed_in.issuer, &account.key)
                 .await?;
             authorizer.0.signed_in_servers.set(&account.key, None).await;
-            let note = json!({ "url": account.key.shown_url(), "issuer": signed_in.issuer, "reason": reason });
+            let (url, issuer) = (account.key.shown_url(), &signed_in.issuer);
+            let note = json!({ "url": url, "issuer": issuer, "reason": reason });
             authorizer.0.store.append_audit(AuditKind::SignedOut, &note);
         }
         account.set_signed_in_scopes(None);
