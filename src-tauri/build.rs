@@ -21,8 +21,8 @@ const POPUP_COMMANDS: [&str; 8] = [
     "popup_measured",
 ];
 
-/// The commands of the main window that concern the app: its end, the hint how to reopen it, its
-/// options and its updates, and whether the window shows the pending approvals.
+/// The commands of the main window that concern the app: its end, the hint on how to reopen it,
+/// its options and its updates, and whether the window shows the pending approvals.
 const WINDOW_COMMANDS: [&str; 13] = [
     "close_asked",
     "window_close",
@@ -112,8 +112,8 @@ fn write_placeholder() -> io::Result<()> {
     fs::write(page, PLACEHOLDER)
 }
 
-/// Moves the editor schemas, which tauri-build writes next to `tauri.conf.json`, to the shell's
-/// folder.
+/// Moves the schemas for editors, which tauri-build writes next to `tauri.conf.json`, to
+/// `src-tauri/gen`.
 fn move_schemas() -> io::Result<()> {
     let (from, to) = (Path::new("gen/schemas"), Path::new("src-tauri/gen/schemas"));
     if !from.exists() {

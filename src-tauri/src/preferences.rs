@@ -29,7 +29,7 @@ pub(crate) struct Preferences {
     pub(crate) notifications: Notifications,
 }
 
-/// About what the app shows notifications.
+/// The events about which the app shows notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Notifications {

@@ -12,7 +12,7 @@ use drawbridge_model::ids::ClientName;
 use crate::token_bucket::{TokenBucket, wait_seconds};
 
 /// The sessions that a client may open at once, and in each minute. Opening a session costs as much
-/// as a few calls, and adds a line to the log and an update of the clients to each screen. Even a
+/// as a few calls, adds a line to the log, and updates the list of clients on each screen. Even a
 /// client that opens a session for each call opens only a few a second. Only a client that
 /// reconnects in a loop opens 100 a second.
 const SESSIONS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(6_000).expect("not zero");

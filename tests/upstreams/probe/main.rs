@@ -4,7 +4,7 @@
 //! | option | meaning |
 //! |---|---|
 //! | `--record FILE` | appends its pid at each start, and every line that it receives |
-//! | `--store DIR` | the data folder for `decision`; must hold a decision about each call |
+//! | `--store DIR` | the data folder of the hub, which `decision` reads; the record notes each call whose decision is not stored there |
 //! | `--result FILE` | the `result` with which `verbatim` answers, byte for byte |
 //! | `--describe TEXT` | the description of `echo` |
 //! | `--describe-from FILE` | the same, read from a file each time |

@@ -1,4 +1,4 @@
-/** Backups of the hub's data folder. Nothing is kept, because other programs make backups too. */
+/** Backups of the hub's data folder. The list is not cached, because other programs make backups too. */
 
 import type { BackupsView, BackupView, Ipc, ResetPart } from "../ipc";
 
@@ -18,7 +18,7 @@ export class Backups {
     return this.ipc.call("backup.check", { file });
   }
 
-  /** Prepares a restore, which the next start of the hub makes. */
+  /** Prepares a restore, which the next start of the hub performs. */
   async restore(file: string): Promise<void> {
     await this.ipc.call("backup.restore", { file });
   }

@@ -1,5 +1,5 @@
 //! The supervisor of one server: a process between the guard and the server. It starts the server,
-//! and ends whatever the server has started.
+//! and ends every process that the server has started.
 //!
 //! The supervisor is a child subreaper: each process that a server starts stays below it, even if
 //! that process leaves its group and session, clears its environment, and loses its parent. So the

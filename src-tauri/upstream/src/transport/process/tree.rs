@@ -60,7 +60,8 @@ impl Tree {
         }
     }
 
-    /// Kills the supervisor, because it does not answer. The guard kills what it leaves.
+    /// Kills the supervisor, because it does not answer. The guard kills the processes that are
+    /// left.
     pub(super) fn abandon(&mut self) {
         match self {
             #[cfg(target_os = "linux")]
