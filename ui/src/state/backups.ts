@@ -1,4 +1,4 @@
-/** Backups of the hub's data folder. The list is not cached, because other programs make backups too. */
+/** Backups of the hub's data folder. Nothing is cached, because other programs make backups too. */
 
 import type { BackupsView, BackupView, Ipc, ResetPart } from "../ipc";
 

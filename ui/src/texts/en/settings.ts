@@ -207,7 +207,7 @@ export const settings = {
     copyEndpoint: "Copy the endpoint",
     notListening: "Not listening: clients cannot connect",
     listeners: "Listeners",
-    secretStore: { keyring: "Keyring", file: "Secrets file" },
+    secretStore: { keyring: "Keyring", file: "Encrypted file" },
     keyringStatus: { ready: "Ready", locked: "Locked", absent: "Absent", unusable: "Unusable" },
     dataFolder: "Data folder",
     command: "Command",
