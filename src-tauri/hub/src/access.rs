@@ -33,7 +33,7 @@ pub use browsers::{
 };
 pub use call_limits::CallLimitReached;
 
-/// The minimum length, in characters, of a token that a user brings.
+/// The minimum length, in characters, of a token that a user supplies.
 pub const MIN_TOKEN_CHARS: usize = 32;
 const MAX_NAME_CHARS: usize = 64;
 /// How long the old token of a client stays valid after a rotation if the new one is not used.
@@ -293,7 +293,7 @@ impl Access {
     }
 
     fn remove_ended_browsers(&self) {
-        self.record_signed_out(&self.browsers.remove_ended(), "its time was over");
+        self.record_signed_out(&self.browsers.remove_ended(), "its sign-in expired");
     }
 
     fn record_signed_out(&self, browsers: &[SignedInBrowser], reason: &str) {
@@ -767,7 +767,7 @@ fn end_of(lifetime: Duration) -> Timestamp {
     Timestamp(clock::now().0.saturating_add(millis))
 }
 
-/// Returns text from outside without control characters, and at most 256 characters of it.
+/// Returns the first 256 characters of a text from outside that are not control characters.
 fn plain_text(text: &str) -> String {
     const MAX_CHARS: usize = 256;
     text.chars()

@@ -20,7 +20,8 @@ pub(super) enum Tree {
 }
 
 impl Tree {
-    /// Waits for the server's own process, which others may outlive. Cancel-safe.
+    /// Waits for the server's own process, which other processes of the server may outlive.
+    /// Cancel-safe.
     pub(super) async fn wait_for_leader(&mut self) -> ProcessExit {
         match self {
             #[cfg(target_os = "linux")]
