@@ -133,6 +133,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "call_result",
         include_str!("migrations/0034_call_result.sql"),
     ),
+    (
+        35,
+        "session_period",
+        include_str!("migrations/0035_session_period.sql"),
+    ),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {

@@ -20,7 +20,7 @@ impl Store {
         // This query reads all pages of the other tables, so it runs only if the whole database is
         // too large.
         const OTHERS: &str = "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE aggregate = TRUE \
-             AND name IN (SELECT name FROM sqlite_master WHERE tbl_name NOT IN ('call', 'audit', 'call_result'))";
+             AND name IN (SELECT name FROM sqlite_master WHERE tbl_name NOT IN ('call', 'audit', 'call_result', 'session_period'))";
         let max_bytes = i64::try_from(max_bytes).unwrap_or(i64::MAX);
         let used = self.read_bytes(USED).await?;
         Ok(used > max_bytes && used - self.read_bytes(OTHERS).await? > max_bytes)

@@ -653,6 +653,22 @@ async fn pruning_does_not_delete_evidence_of_tampering() {
 }
 
 #[tokio::test]
+async fn pruning_deletes_the_periods_of_sessions_without_calls() {
+    let fixture = AuditFixture::new().await;
+    fixture.tamper("INSERT INTO session_period VALUES ('s', 1), ('s', (1 << 20) - 1)");
+    fixture.record_call().await;
+    let prune_before = next_moment();
+    fixture.record_call().await;
+    fixture.journal.prune(prune_before).await.expect("prune");
+    let left: Vec<i64> =
+        sqlx::query_scalar("SELECT period FROM session_period WHERE session_id = 's'")
+            .fetch_all(&fixture.store.pool)
+            .await
+            .expect("read the periods");
+    assert_eq!(left, [(1 << 20) - 1]);
+}
+
+#[tokio::test]
 async fn calls_from_before_the_audit_are_pruned_when_they_are_old() {
     let folder = tempfile::tempdir().expect("make a folder");
     let (store, _) = Store::open(&folder.path().join("drawbridge.db"))

@@ -72,7 +72,13 @@ fn delete_parts(database: &Path, parts: &BTreeSet<ResetPart>) -> Result<(), rusq
     let transaction = connection.transaction()?;
     for part in parts {
         let tables: &[&str] = match part {
-            ResetPart::Records => &["call", "audit", "audit_head", "token_usage"],
+            ResetPart::Records => &[
+                "call",
+                "session_period",
+                "audit",
+                "audit_head",
+                "token_usage",
+            ],
             ResetPart::Settings => &["hook"],
             ResetPart::Rules => &["rule"],
             ResetPart::Clients => &["client_profile", "client_copy", "client", "profile"],

@@ -175,6 +175,10 @@ pub(super) const WAS_ASKED: &str = "(decided_by = 'person' OR decision IN ('time
 /// since 1970.
 const NUMBER_BITS: u32 = 50;
 
+/// The number of the lowest bits of a call's number that vary within a period of
+/// `session_period`.
+const PERIOD_BITS: u32 = 30;
+
 /// Returns the smallest number of a call that began at or after `since`. The numbers begin again at
 /// 0 every 35 years. Returns 0 if they did so between `since` and `now`.
 pub(super) fn first_number(since: Timestamp, now: Timestamp) -> i64 {
@@ -297,10 +301,23 @@ impl Store {
 /// Returns the query for calls in a list. It has only the conditions of the filters that are set,
 /// so that SQLite can choose an index.
 fn calls_query(filter: &CallFilter) -> QueryBuilder<Sqlite> {
-    let mut query = QueryBuilder::new(format!("SELECT {} FROM call WHERE TRUE", *LIST_COLUMNS));
+    let mut query = QueryBuilder::new(format!("SELECT {} FROM", *LIST_COLUMNS));
+    let first = filter.since.map(|since| first_number(since, clock::now()));
+    let before = filter.before.as_ref().and_then(row_id);
+    let (id, order) = match &filter.session {
+        None => {
+            query.push(" call WHERE TRUE");
+            ("id", "id DESC")
+        }
+        Some(session) => {
+            push_session(&mut query, session, first, before);
+            // The periods bound the scan. The plus sign keeps SQLite from bounding it by these
+            // conditions instead.
+            ("+id", "period DESC, id DESC")
+        }
+    };
     let equal = [
         ("client", filter.client.as_ref().map(ClientName::as_str)),
-        ("session", filter.session.as_ref().map(SessionId::as_str)),
         ("server", filter.server.as_ref().map(ServerId::as_str)),
         ("tool", filter.tool.as_deref()),
     ];
@@ -325,10 +342,10 @@ fn calls_query(filter: &CallFilter) -> QueryBuilder<Sqlite> {
             query.push(" AND outcome NOT IN ('ok', 'running')");
         }
     }
-    if let Some(number) = filter.before.as_ref().and_then(row_id) {
-        query.push(" AND id < ").push_bind(number);
+    if let Some(number) = before {
+        query.push(format!(" AND {id} < ")).push_bind(number);
     }
-    push_period(&mut query, filter.since, filter.until);
+    push_times(&mut query, id, filter.since, filter.until);
     if let Some(text) = &filter.text {
         let pattern = like_pattern(text);
         query.push(" AND (FALSE");
@@ -339,9 +356,36 @@ fn calls_query(filter: &CallFilter) -> QueryBuilder<Sqlite> {
         query.push(")");
     }
     query
-        .push(" ORDER BY id DESC LIMIT ")
+        .push(format!(" ORDER BY {order} LIMIT "))
         .push_bind(filter.limit);
     query
+}
+
+/// Adds the condition for the calls of a session, which reads only the periods in which the session
+/// made calls: those of calls from `first` on and before `before`, if given.
+fn push_session(
+    query: &mut QueryBuilder<Sqlite>,
+    session: &SessionId,
+    first: Option<i64>,
+    before: Option<i64>,
+) {
+    query
+        .push(" session_period CROSS JOIN call WHERE session_id = ")
+        .push_bind(session.as_str().to_owned())
+        .push(format!(
+            " AND id >= period << {PERIOD_BITS} AND id < (period + 1) << {PERIOD_BITS}"
+        ))
+        .push(" AND session = session_id");
+    if let Some(first) = first {
+        query
+            .push(" AND period >= ")
+            .push_bind(first >> PERIOD_BITS);
+    }
+    if let Some(before) = before {
+        query
+            .push(" AND period <= ")
+            .push_bind(before >> PERIOD_BITS);
+    }
 }
 
 /// Returns the query for past calls, made like [`calls_query`].
@@ -360,7 +404,7 @@ fn past_calls_query(filter: &PastCallFilter) -> QueryBuilder<Sqlite> {
     if filter.asked {
         query.push(format!(" AND {WAS_ASKED}"));
     }
-    push_period(&mut query, filter.since, None);
+    push_times(&mut query, "id", filter.since, None);
     query
         .push(" ORDER BY id DESC LIMIT ")
         .push_bind(filter.limit);
@@ -381,16 +425,18 @@ fn push_equal<const N: usize>(
     }
 }
 
-/// Adds the conditions for calls at or after `since`, and before `until`.
-fn push_period(
+/// Adds the conditions for calls at or after `since`, and before `until`. `id` is the expression
+/// for the number of a call.
+fn push_times(
     query: &mut QueryBuilder<Sqlite>,
+    id: &str,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
 ) {
     if let Some(since) = since {
         // The number of a call states its time, so the primary key bounds the scan.
         let first = first_number(since, clock::now());
-        query.push(" AND id >= ").push_bind(first);
+        query.push(format!(" AND {id} >= ")).push_bind(first);
         query.push(" AND at >= ").push_bind(since.0);
     }
     if let Some(until) = until {
@@ -418,9 +464,15 @@ pub(crate) fn insert_decisions<'a>(
     chain: &mut Chain<'_>,
 ) -> Result<(), rusqlite::Error> {
     let mut statement = connection.prepare_cached(&INSERT)?;
+    let mut insert_period = connection.prepare_cached(
+        "INSERT OR IGNORE INTO session_period (session_id, period) VALUES (?, ?)",
+    )?;
     for row in rows {
         let columns = CallColumns::new(row, chain.next_seq())?;
         statement.execute(&*columns.values())?;
+        if let Some(session) = &columns.session {
+            insert_period.execute(params![session, columns.id >> PERIOD_BITS])?;
+        }
         if let (true, Some(rule)) = (row.is_counted, &row.call.rule) {
             rule::count_call(rule, connection)?;
         }
@@ -471,6 +523,16 @@ pub(crate) fn write_outcomes(
         }
     }
     Ok(())
+}
+
+/// Deletes the periods of sessions from before the oldest call.
+pub(crate) fn delete_old_periods(connection: &Connection) -> Result<(), rusqlite::Error> {
+    connection
+        .execute(
+            "DELETE FROM session_period WHERE period < coalesce((SELECT min(id) FROM call) >> ?, period + 1)",
+            [PERIOD_BITS],
+        )
+        .map(drop)
 }
 
 /// Writes the result of a call, unless the call was deleted meanwhile.

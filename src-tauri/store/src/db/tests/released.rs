@@ -5,7 +5,7 @@ use std::{num::NonZeroU32, path::Path};
 
 use drawbridge_model::{
     acceptance::DefinitionKind,
-    ids::{CallId, ServerId, Timestamp},
+    ids::{CallId, ServerId, SessionId, Timestamp},
     policy::Lifetime,
     server::SyncStatus,
 };
@@ -140,6 +140,10 @@ const MIGRATION_DIGESTS: &[(i64, &str)] = &[
     (
         34,
         "5e586e130110a146a45af8540d6cabd66a7c4d44a7f5ddb9079d922b18292ee7",
+    ),
+    (
+        35,
+        "e564e1014e399f5bec9da1f8820fb613fecbc0c52576c5e8b20416362a4fd31e",
     ),
 ];
 
@@ -385,8 +389,17 @@ async fn check_rows(store: &Store, version: i64) {
         .expect("read the calls");
     let added = [3, 6, 7, 11].iter().filter(|schema| has(**schema)).count();
     assert_eq!(calls.len(), 1 + added, "{context}: {calls:?}");
-    let of_session = calls.iter().filter(|call| call.session.is_some()).count();
-    assert_eq!(of_session, usize::from(has(33)), "{context}: {calls:?}");
+    let of_session = CallFilter {
+        session: Some(SessionId::new("session-1")),
+        limit: 50,
+        ..CallFilter::default()
+    };
+    let of_session = store.calls(&of_session).await.expect("read the calls");
+    assert_eq!(
+        of_session.len(),
+        usize::from(has(33)),
+        "{context}: {calls:?}"
+    );
     let answered = calls.iter().find(|call| call.session.is_some());
     if let Some(answered) = answered {
         let shown = store.call(&answered.id).await.expect("read a call");

@@ -198,6 +198,66 @@ async fn plan_of(store: &Store, query: QueryBuilder<Sqlite>) -> String {
 }
 
 #[tokio::test]
+async fn the_calls_of_a_session_are_found_in_all_its_periods() {
+    let folder = tempfile::tempdir().expect("make a folder");
+    let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
+        .await
+        .expect("open");
+    // Two calls of each of three sessions in each of four periods.
+    let number = |n: i64| ((n / 6) << PERIOD_BITS) + n;
+    for n in 0..24 {
+        let written = row(n, "t", |row| {
+            row.call.id = call_id(number(n));
+            row.call.session = Some(SessionId::new(format!("s{}", n % 3)));
+        });
+        store
+            .journal()
+            .record_decision(written)
+            .await
+            .expect("write");
+    }
+    let found = async |filter: CallFilter| {
+        let filter = CallFilter {
+            session: Some(SessionId::new("s1")),
+            ..filter
+        };
+        let calls = store.calls(&filter).await.expect("read");
+        calls.iter().map(|call| call.at.0).collect::<Vec<_>>()
+    };
+    let all = CallFilter {
+        limit: 100,
+        ..CallFilter::default()
+    };
+    assert_eq!(found(all.clone()).await, [22, 19, 16, 13, 10, 7, 4, 1]);
+    let newest = CallFilter {
+        limit: 3,
+        ..all.clone()
+    };
+    assert_eq!(found(newest).await, [22, 19, 16]);
+    // Pages that begin within a period, and between two periods.
+    for (before, expected) in [
+        (22, [19, 16]),
+        (19, [16, 13]),
+        (13, [10, 7]),
+        (8, [7, 4]),
+        (6, [4, 1]),
+    ] {
+        let page = CallFilter {
+            before: Some(call_id(number(before))),
+            limit: 2,
+            ..all.clone()
+        };
+        assert_eq!(found(page).await, expected, "before {before}");
+    }
+    let between = CallFilter {
+        since: Some(Timestamp(8)),
+        until: Some(Timestamp(19)),
+        ..all.clone()
+    };
+    assert_eq!(found(between).await, [16, 13, 10]);
+}
+
+#[tokio::test]
 async fn each_filter_uses_an_index_and_no_list_is_sorted() {
     let folder = tempfile::tempdir().expect("make a folder");
     let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
@@ -225,7 +285,7 @@ async fn each_filter_uses_an_index_and_no_list_is_sorted() {
     let client = Some(ClientName::new("c1"));
     let cases = [
         (
-            "INDEX call_session",
+            "session_period USING PRIMARY KEY (session_id=?",
             CallFilter {
                 session: Some(SessionId::new("7")),
                 ..all.clone()
@@ -274,10 +334,11 @@ async fn each_filter_uses_an_index_and_no_list_is_sorted() {
             },
         ),
         (
-            "INDEX call_session",
+            "call USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
             CallFilter {
                 client: client.clone(),
                 session: Some(SessionId::new("7")),
+                since: Some(Timestamp(5)),
                 outcome: Some(Outcome::Ok),
                 before: Some(call_id(500)),
                 text: Some("x".into()),
