@@ -1,10 +1,28 @@
 /** The details of an audit entry in one line, such as `server: github, by another program`. */
 
+import type { AuditEntryView } from "../../ipc";
 import { texts } from "../../texts";
 
 const DIGEST = /^[0-9a-f]{64}$/;
 const SHOWN_DIGITS = 12;
 const AUTHORS = new Map<unknown, string>(Object.entries(texts.audit.authors));
+
+const searchTexts = new WeakMap<AuditEntryView, string>();
+
+/**
+ * Returns the text in which a search looks for an entry, in lower case. It is made once for each
+ * entry, because a search looks at all entries after each letter.
+ */
+export function searchTextOf(entry: AuditEntryView): string {
+  let text = searchTexts.get(entry);
+  if (text === undefined) {
+    const { kind, body } = entry;
+    text =
+      `${texts.audit.kinds[kind]} ${kind} ${JSON.stringify(body)} ${formatDetails(body)}`.toLowerCase();
+    searchTexts.set(entry, text);
+  }
+  return text;
+}
 
 export function formatDetails(body: unknown): string {
   return listDetails(body).join(", ");
