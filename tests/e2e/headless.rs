@@ -7,7 +7,7 @@ use drawbridge_tests::{
 };
 use serde_json::json;
 
-use crate::app;
+use crate::{app, steps::create_login_link};
 
 /// Starts a hub with a public server, and adds a client.
 fn start_hub(desktop: &DesktopSession) -> (Hub<'_>, Endpoint) {
@@ -18,17 +18,6 @@ fn start_hub(desktop: &DesktopSession) -> (Hub<'_>, Endpoint) {
         token,
     };
     (hub, endpoint)
-}
-
-/// Returns the one-time login link for a browser.
-fn create_login_link(desktop: &DesktopSession) -> String {
-    let output = desktop.cli(&["open", "--print"]).expect_success().stdout();
-    let link = output.trim().to_owned();
-    assert!(
-        link.starts_with("http://") && link.contains("#login="),
-        "a login link: {link}"
-    );
-    link
 }
 
 #[test]
@@ -202,7 +191,7 @@ fn a_login_link_works_once() {
     .assert_no_problems();
     // A second browser without the storage of the first.
     std::fs::remove_dir_all(desktop.file("chromium")).expect("remove the first browser's profile");
-    let steps = json!([{"do": "log_in"}, {"do": "sleep", "ms": 1500}, {"do": "count", "part": "nav-servers"}]);
+    let steps = json!([{"do": "log_in"}, {"do": "wait_for", "part": "sign-in-code"}, {"do": "count", "part": "nav-servers"}]);
     let report = browser::take_steps(&desktop, &link, &steps);
     assert_eq!(
         report.0["counts"],

@@ -5,17 +5,9 @@ use drawbridge_tests::{DesktopSession, Hub, browser};
 use serde_json::{Value, json};
 
 use crate::steps::{
-    check_screen, click, create_login_link, log_in, press_key, wait_for, wait_for_text,
-    wait_until_gone,
+    check_screen, click, count, create_login_link, fill, log_in, press_key, wait_for,
+    wait_for_text, wait_until_gone,
 };
-
-fn fill(part: &str, text: &str) -> Value {
-    json!({"do": "fill", "part": part, "text": text})
-}
-
-fn count(part: &str) -> Value {
-    json!({"do": "count", "part": part})
-}
 
 /// Clicks a part that downloads a file, whose text is then in the report.
 fn download(part: &str) -> Value {

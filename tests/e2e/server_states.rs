@@ -145,7 +145,7 @@ fn check_server(shown: &ShownState) -> Vec<Value> {
     }
     for theme in ["light", "dark"] {
         steps.push(json!({"do": "set_theme", "theme": theme}));
-        steps.push(json!({"do": "sleep", "ms": 300}));
+        steps.push(json!({"do": "wait_until_settled"}));
         steps.push(json!({"do": "take_screenshot", "name": format!("server-{server}-{theme}")}));
         steps.push(json!({"do": "check_accessibility", "where": format!("the server '{server}', {theme}")}));
     }

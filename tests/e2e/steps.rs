@@ -1,16 +1,30 @@
 //! The steps of a browser test, as JSON for the script that controls the browser.
 
-use drawbridge_tests::DesktopSession;
+use drawbridge_tests::{
+    DesktopSession,
+    browser::{self, BrowserReport},
+};
 use serde_json::{Value, json};
 
-/// Returns the login link for a browser.
+/// Returns the one-time login link for a browser.
+#[track_caller]
 pub(crate) fn create_login_link(desktop: &DesktopSession) -> String {
-    desktop
-        .cli(&["open", "--print"])
-        .expect_success()
-        .stdout()
-        .trim()
-        .to_owned()
+    let output = desktop.cli(&["open", "--print"]).expect_success().stdout();
+    let link = output.trim().to_owned();
+    assert!(
+        link.starts_with("http://") && link.contains("#login="),
+        "a login link: {link}"
+    );
+    link
+}
+
+/// Logs in with a new browser session, takes the steps, and fails if the browser reports a problem.
+#[track_caller]
+pub(crate) fn take_steps(desktop: &DesktopSession, steps: Vec<Value>) -> BrowserReport {
+    let steps = [log_in(), steps].concat();
+    let report = browser::take_steps(desktop, &create_login_link(desktop), &json!(steps));
+    report.assert_no_problems();
+    report
 }
 
 /// Logs in and waits for the main window.
@@ -20,6 +34,18 @@ pub(crate) fn log_in() -> Vec<Value> {
 
 pub(crate) fn click(part: &str) -> Value {
     json!({"do": "click", "part": part})
+}
+
+pub(crate) fn fill(part: &str, text: &str) -> Value {
+    json!({"do": "fill", "part": part, "text": text})
+}
+
+pub(crate) fn select(part: &str, value: &str) -> Value {
+    json!({"do": "select", "part": part, "value": value})
+}
+
+pub(crate) fn count(part: &str) -> Value {
+    json!({"do": "count", "part": part})
 }
 
 pub(crate) fn wait_for(part: &str) -> Value {

@@ -108,9 +108,13 @@ async function recordFocusOrder(step) {
   report.focus_orders.push(parts);
 }
 
-// Waits until the text of the page stops changing, for a second at most.
+// Waits until transitions have ended and the text of the page stops changing, for a second at most.
 async function waitUntilSettled() {
   await document.fonts.ready;
+  // An animation without an end, such as that of a spinner, would never finish. A transition that
+  // is cancelled is over, too.
+  const transitions = document.getAnimations().filter((one) => Number.isFinite(one.effect?.getComputedTiming().endTime));
+  await Promise.allSettled(transitions.map(({ finished }) => finished));
   let [before, now] = ["", document.body.innerText];
   for (let checks = 0; checks < 10 && before !== now; checks += 1) {
     await new Promise((next) => { setTimeout(next, 100); });
@@ -155,7 +159,6 @@ const actions = {
     report.values.push(readFileSync(await file.path(), "utf8"));
   },
   evaluate: async (step) => report.values.push(await page.evaluate(step.script)),
-  sleep: (step) => page.waitForTimeout(step.ms),
   count: async (step) => report.counts.push(await page.locator(selector(step.part)).count()),
   take_screenshot: (step) => takeScreenshot(step.name),
   check_accessibility: (step) => checkAccessibility(step.where),
