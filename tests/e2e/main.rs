@@ -2,7 +2,9 @@
 //! servers.
 
 mod app;
+mod client_access;
 mod client_files;
+mod controls;
 mod elicitation;
 mod find_server;
 mod first_run;
@@ -11,12 +13,14 @@ mod hooks;
 mod memory;
 mod package;
 mod payloads;
+mod policy;
 mod prompt;
 mod prompt_views;
 mod remote;
 mod screen_lists;
 mod screens;
 mod secrets;
+mod server_actions;
 mod server_states;
 mod sign_in;
 mod steps;

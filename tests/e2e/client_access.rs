@@ -1,0 +1,159 @@
+//! The Clients screen in a browser: a person limits, unmutes and revokes a client, gives it a new
+//! token, and assigns a profile to it. The hub, its server and its client are real.
+
+use drawbridge_tests::{DesktopSession, Hub, McpClient};
+use serde_json::{Value, json};
+
+use crate::steps::{
+    check_screen, click, fill, select, take_steps, wait_for, wait_for_text, wait_until_gone,
+};
+
+/// Starts a hub with the probe server.
+fn start_hub(desktop: &DesktopSession) -> Hub<'_> {
+    let hub = Hub::serve(desktop);
+    hub.add_probe(&[]);
+    hub
+}
+
+/// Returns the only client.
+fn show_client(desktop: &DesktopSession) -> Value {
+    desktop.cli(&["clients", "list", "--json"]).expect_json()[0].clone()
+}
+
+/// Returns the HTTP status of a ping of the client.
+fn ping(client: &McpClient) -> u16 {
+    let message = json!({"jsonrpc": "2.0", "id": 900, "method": "ping"});
+    client.post(&message).expect("the hub answers").status
+}
+
+#[test]
+fn a_client_is_limited_in_a_browser() {
+    let desktop = DesktopSession::without_screen();
+    let hub = start_hub(&desktop);
+    hub.set_policy("probe", "allow");
+    let client = hub.connect_client("claude-code");
+    let mut steps = vec![
+        click("nav-clients"),
+        click("client-limit"),
+        fill("limit-calls", "none"),
+        wait_for("limit-save[aria-disabled=true]"),
+    ];
+    steps.extend(check_screen("client-limit"));
+    steps.extend([
+        fill("limit-calls", "2"),
+        click("limit-save"),
+        wait_until_gone("limit-dialog"),
+        wait_for_text("client-limit", "2 calls a minute"),
+    ]);
+    take_steps(&desktop, steps);
+    assert_eq!(show_client(&desktop)["calls_per_minute"], 2);
+    let refused = (0..3)
+        .map(|_| client.call("probe__echo", "{}"))
+        .filter(|answer| answer.is_error())
+        .count();
+    assert_eq!(refused, 1, "the third call in a minute is refused");
+}
+
+#[test]
+fn the_token_of_a_client_is_rotated_and_revoked_in_a_browser() {
+    let desktop = DesktopSession::without_screen();
+    let hub = start_hub(&desktop);
+    let client = hub.connect_client("claude-code");
+    assert_eq!(ping(&client), 200);
+    let mut steps = vec![
+        click("nav-clients"),
+        click("client-rotate"),
+        click("rotate-token"),
+        wait_for("rotated-token"),
+        json!({"do": "evaluate", "script":
+            "document.querySelector('[data-testid=rotated-token]').textContent"}),
+    ];
+    steps.extend(check_screen("client-rotated"));
+    let report = take_steps(&desktop, steps);
+    let token = report.values()[0].as_str().expect("the shown token");
+    assert_eq!(
+        ping(&client),
+        200,
+        "the old token works until the new one is used"
+    );
+    let new_client = McpClient::connect(&hub.url, token);
+    assert_eq!(ping(&client), 401, "the old token no longer works");
+    let client = new_client;
+    assert!(client.list_tools().contains(&"probe__echo".to_owned()));
+
+    let mut steps = vec![
+        click("nav-clients"),
+        click("client-revoke"),
+        wait_for_text("confirm-dialog", "claude-code"),
+    ];
+    steps.extend(check_screen("client-revoke"));
+    steps.extend([
+        click("confirm"),
+        wait_until_gone("confirm-dialog"),
+        wait_until_gone("client-revoke"),
+        wait_for("clients-revoked"),
+    ]);
+    take_steps(&desktop, steps);
+    assert_eq!(ping(&client), 401, "the revoked token no longer works");
+    assert!(
+        show_client(&desktop)["revoked_at"].is_i64(),
+        "{}",
+        show_client(&desktop)
+    );
+}
+
+#[test]
+fn a_profile_is_made_and_assigned_to_a_client_in_a_browser() {
+    let desktop = DesktopSession::without_screen();
+    let hub = start_hub(&desktop);
+    let client = hub.connect_client("claude-code");
+    assert!(client.list_tools().len() > 1);
+    let mut steps = vec![
+        click("nav-clients"),
+        click("profile-new"),
+        fill("profile-name", "narrow"),
+        click("profile-server[data-server=probe] profile-server-in"),
+        select("profile-server[data-server=probe] profile-tools", "some"),
+        // All tools are selected at first.
+        json!({"do": "click_all", "part": "profile-tool:checked"}),
+        click("profile-tool[data-tool=echo]"),
+        wait_for("profile-tool[data-tool=echo]:checked"),
+    ];
+    steps.extend(check_screen("profile-form"));
+    steps.extend([
+        click("profile-save"),
+        wait_until_gone("profile-dialog"),
+        wait_for("profile-row[data-profile=narrow]"),
+        select("client-profile", "=narrow"),
+        wait_for("client-profile:enabled"),
+    ]);
+    take_steps(&desktop, steps);
+    assert_eq!(show_client(&desktop)["profile"], "narrow");
+    assert_eq!(client.list_tools(), ["probe__echo"]);
+}
+
+#[test]
+fn a_muted_client_is_unmuted_in_a_browser() {
+    let desktop = DesktopSession::without_screen();
+    let hub = start_hub(&desktop);
+    hub.set_approval_timeout(5);
+    let client = hub.connect_client("claude-code");
+    {
+        let _screen = hub.open_screen();
+        let missed: Vec<_> = (0..3)
+            .map(|number| client.spawn_call("probe__echo", &format!(r#"{{"n":{number}}}"#)))
+            .collect();
+        for call in missed {
+            assert!(call.join().expect("the call ends").is_error());
+        }
+    }
+    assert!(show_client(&desktop)["mute"]["until"].is_i64());
+    let mut steps = vec![click("nav-clients"), wait_for("client-row client-muted")];
+    steps.extend(check_screen("client-muted"));
+    steps.extend([
+        click("client-row client-unmute"),
+        wait_until_gone("client-row client-muted"),
+    ]);
+    take_steps(&desktop, steps);
+    assert_eq!(show_client(&desktop)["mute"], Value::Null);
+}
