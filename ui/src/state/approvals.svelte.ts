@@ -116,8 +116,8 @@ export class Approvals {
   }
 
   /** Returns the last calls of the session to which a waiting request belongs, newest first. */
-  loadLastCalls(request: ApprovalRequest): Promise<Call[]> {
-    return this.ipc.call("approvals.last_calls", { id: request.id });
+  loadLastCalls(id: string): Promise<Call[]> {
+    return this.ipc.call("approvals.last_calls", { id });
   }
 
   stop(): void {

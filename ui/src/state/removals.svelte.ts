@@ -18,6 +18,10 @@ export class Removals<Id extends string | number = string> {
   /** Why the latest removal, or undoing it, failed. */
   error = $state<unknown>(null);
   private timer: ReturnType<typeof setTimeout> | undefined;
+  /** The calls of `disable` that have not ended. */
+  private readonly disabling = new Map<Id, Promise<void>>();
+  /** How many times a person has undone removals. */
+  private undone = 0;
 
   constructor(private readonly steps: Steps<Id>) {}
 
@@ -28,16 +32,22 @@ export class Removals<Id extends string | number = string> {
    */
   async schedule(ids: Id[]): Promise<void> {
     this.error = null;
+    const { undone } = this;
     for (const id of ids) {
+      if (this.undone !== undone) return;
       if (this.ids.includes(id)) continue;
       // The entry disappears from its list before the hub answers.
       this.ids = [...this.ids, id];
       this.restart();
+      const disabling = this.steps.disable?.(id) ?? Promise.resolve();
+      this.disabling.set(id, disabling);
       try {
-        await this.steps.disable?.(id);
+        await disabling;
       } catch (thrown) {
         this.drop(id);
         throw thrown;
+      } finally {
+        this.disabling.delete(id);
       }
     }
     if (this.ids.length) this.restart();
@@ -46,8 +56,10 @@ export class Removals<Id extends string | number = string> {
   /** Keeps all entries that are about to be removed. */
   async undo(): Promise<void> {
     clearTimeout(this.timer);
+    this.undone += 1;
     for (const id of this.ids) {
       try {
+        await this.disabling.get(id);
         await this.steps.enable?.(id);
       } catch (thrown) {
         this.error = thrown;
@@ -61,6 +73,7 @@ export class Removals<Id extends string | number = string> {
     clearTimeout(this.timer);
     for (const id of this.ids) {
       try {
+        await this.disabling.get(id);
         await this.steps.remove(id);
       } catch (thrown) {
         this.error = thrown;

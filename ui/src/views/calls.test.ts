@@ -174,6 +174,16 @@ describe("an opened call", () => {
     expect(screen.getByTestId("call-run-result").textContent).toContain("github__list was called.");
   });
 
+  it("keeps the question whether to run it again if the hub sends the call again", async () => {
+    const hub = await openCall({});
+    await user.click(screen.getByTestId("call-run-again"));
+    const [call] = hub.calls;
+    if (!call) throw new Error("the fake hub has the call");
+    hub.emit({ kind: "call_changed", call: { ...call } });
+    await advanceTime(1);
+    expect(screen.getByTestId("call-run")).toBeTruthy();
+  });
+
   it("cannot run again if its record masks a secret, and says so", async () => {
     const hub = await openCall({});
     hub.recorded.set(hub.calls[0]?.id ?? "", '{"token":"•••"}');
