@@ -507,8 +507,11 @@ impl Journal {
             if segment.is_empty() {
                 return Ok(());
             }
-            self.write(move |connection, chain| audit::prune(&segment, connection, chain))
-                .await?;
+            self.write(move |connection, chain| {
+                audit::prune(&segment, connection, chain)?;
+                call::delete_old_periods(connection)
+            })
+            .await?;
             tokio::time::sleep(PRUNE_PAUSE).await;
         }
     }

@@ -8,8 +8,8 @@ use drawbridge_model::audit::AuditKind;
 use rusqlite::{Connection, params};
 use serde_json::json;
 
-use super::{Chain, Sealed, rows};
-use crate::table::call;
+use super::rows;
+use super::{Chain, Sealed};
 
 /// The most entries that are deleted at once, so that no call waits long. More are deleted only if
 /// there is no earlier moment without a call in flight.
@@ -100,13 +100,12 @@ pub(crate) fn prune(
         connection.execute("DELETE FROM call WHERE id <= ? AND seq IS NULL", [through])?;
     }
     let Some(through) = segment.through else {
-        return call::delete_old_periods(connection);
+        return Ok(());
     };
     let last = rows::read_tip_at(through, connection)?;
     const CALLS: &str =
         "DELETE FROM call WHERE id IN (SELECT call FROM audit WHERE seq <= ? AND call IS NOT NULL)";
     let calls = connection.execute(CALLS, params![through])?;
-    call::delete_old_periods(connection)?;
     let entries = connection.execute("DELETE FROM audit WHERE seq <= ?", params![through])?;
     let body =
         json!({ "through": through, "hash": hex::encode(last.hash), "calls": calls, "entries": entries }).to_string();
