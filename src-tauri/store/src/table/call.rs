@@ -345,7 +345,10 @@ fn calls_query(filter: &CallFilter) -> QueryBuilder<Sqlite> {
     if let Some(number) = before {
         query.push(format!(" AND {id} < ")).push_bind(number);
     }
-    push_times(&mut query, id, filter.since, filter.until);
+    if let Some(number) = first {
+        query.push(format!(" AND {id} >= ")).push_bind(number);
+    }
+    push_period(&mut query, filter.since, filter.until);
     if let Some(text) = &filter.text {
         let pattern = like_pattern(text);
         query.push(" AND (FALSE");
@@ -404,7 +407,12 @@ fn past_calls_query(filter: &PastCallFilter) -> QueryBuilder<Sqlite> {
     if filter.asked {
         query.push(format!(" AND {WAS_ASKED}"));
     }
-    push_times(&mut query, "id", filter.since, None);
+    if let Some(since) = filter.since {
+        query
+            .push(" AND id >= ")
+            .push_bind(first_number(since, clock::now()));
+    }
+    push_period(&mut query, filter.since, None);
     query
         .push(" ORDER BY id DESC LIMIT ")
         .push_bind(filter.limit);
@@ -425,18 +433,14 @@ fn push_equal<const N: usize>(
     }
 }
 
-/// Adds the conditions for calls at or after `since`, and before `until`. `id` is the expression
-/// for the number of a call.
-fn push_times(
+/// Adds the conditions for calls at or after `since`, and before `until`. The condition for their
+/// numbers, which bounds the scan, is separate.
+fn push_period(
     query: &mut QueryBuilder<Sqlite>,
-    id: &str,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
 ) {
     if let Some(since) = since {
-        // The number of a call states its time, so the primary key bounds the scan.
-        let first = first_number(since, clock::now());
-        query.push(format!(" AND {id} >= ")).push_bind(first);
         query.push(" AND at >= ").push_bind(since.0);
     }
     if let Some(until) = until {
