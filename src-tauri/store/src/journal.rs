@@ -56,6 +56,10 @@ const NORMAL: &str = "NORMAL";
 /// The number of commits after which a checkpoint is due. A checkpoint syncs the disk, so only the
 /// journal's thread runs checkpoints.
 const CHECKPOINT_INTERVAL: u32 = 500;
+
+/// The number of commits during a checkpoint after which further ones wait for its end. Without a
+/// limit, the write-ahead log would grow without bounds while a slow disk is synced.
+const MAX_COMMITS_DURING_CHECKPOINT: u32 = 3 * CHECKPOINT_INTERVAL;
 /// How long outcomes wait for the next decisions, to be committed together with them.
 const OUTCOME_DELAY: Duration = Duration::from_millis(100);
 /// How long the outcomes and notes of a failed write wait for the next attempt, if nothing else is
@@ -797,6 +801,9 @@ impl Writer {
     /// Writes like [`Self::write`], but never waits. Returns whether a checkpoint is due, or `None`
     /// if the batch could not be written without waiting.
     fn try_write(&mut self, rows: &[Arc<CallRow>]) -> Option<bool> {
+        if self.commits >= MAX_COMMITS_DURING_CHECKPOINT {
+            return None;
+        }
         let open = self
             .open
             .as_ref()

@@ -227,6 +227,30 @@ async fn the_write_ahead_log_stays_bounded() {
     assert_eq!(calls(&store).await.len(), 8 * CHECKPOINT_INTERVAL as usize);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn too_many_commits_during_a_checkpoint_wait_for_its_end() {
+    let (_folder, store) = store().await;
+    let journal = store.journal();
+    journal
+        .record_decision(row(DecidedBy::Rule))
+        .await
+        .expect("record the first decision, which opens the connection");
+    lock(&journal.writer).commits = MAX_COMMITS_DURING_CHECKPOINT;
+    assert!(
+        journal.commit_in_place(&[row(DecidedBy::Rule)]).is_none(),
+        "only the thread commits, when its checkpoint has ended"
+    );
+    journal
+        .record_decision(row(DecidedBy::Rule))
+        .await
+        .expect("decided by the thread");
+    while lock(&journal.writer).commits != 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(journal.commit_in_place(&[row(DecidedBy::Rule)]).is_some());
+    assert_eq!(calls(&store).await.len(), 3);
+}
+
 #[tokio::test]
 async fn decisions_are_refused_until_the_file_can_be_opened() {
     let (folder, store) = store().await;
