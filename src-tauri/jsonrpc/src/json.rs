@@ -212,8 +212,8 @@ pub fn depth_exceeds(text: &[u8], limit: usize) -> bool {
 /// match, because its author may have escaped a letter of `text`.
 pub fn mentions(value: &(impl AsJson + ?Sized), text: &str) -> bool {
     let json = value.text().as_bytes();
-    let contains = |part: &str| memchr::memmem::find(json, part.as_bytes()).is_some();
-    contains(text) || contains("\\u")
+    memchr::memmem::find(json, text.as_bytes()).is_some()
+        || memchr::memchr_iter(b'\\', json).any(|at| json.get(at + 1) == Some(&b'u'))
 }
 
 /// Returns a string as JSON text, with its quotes.

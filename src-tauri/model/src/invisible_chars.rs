@@ -6,8 +6,11 @@ use std::fmt::Write;
 /// space, the blank Braille pattern, or a character that fonts may ignore. `ui/src/lib/reveal.ts`
 /// has the same set, without the noncharacters from U+FFFFE.
 pub fn is_hidden(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_control();
+    }
     c.is_control()
-        || (c.is_whitespace() && c != ' ')
+        || c.is_whitespace()
         || matches!(
             c,
             '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}'

@@ -248,12 +248,14 @@ impl Logs {
     }
 
     /// Adds a line of the hub about a call. If there are too many such lines per second, further
-    /// ones are dropped, and a later line states their number.
-    pub fn add_call_line(&self, call: &CallId, level: Level, text: &str) {
-        self.add_limited(&NewLine {
-            call: Some(call.clone()),
-            ..NewLine::of_hub(level, "call", text)
-        });
+    /// lines are dropped without a call of `text`, and a later line states their number.
+    pub fn add_call_line(&self, call: &CallId, level: Level, text: impl FnOnce() -> String) {
+        if self.admit_line(None) {
+            self.add_admitted(&NewLine {
+                call: Some(call.clone()),
+                ..NewLine::of_hub(level, "call", &text())
+            });
+        }
     }
 
     /// Adds a line of the hub about a server. If there are too many lines or bytes of the server
@@ -388,18 +390,33 @@ impl Logs {
 
     /// Adds a line unless its source has written too much in this second.
     fn add_limited(&self, line: &NewLine<'_>) {
-        let dropped = match self.inner().admit_line(line.server, line.text.len()) {
-            Admission::Admitted { dropped } => dropped,
+        if self.admit_line(line.server) {
+            self.add_admitted(line);
+        }
+    }
+
+    /// Returns whether a line of a server or, if `server` is `None`, about a call can be added
+    /// within the limits. Logs how many lines were dropped before it.
+    fn admit_line(&self, server: Option<&ServerId>) -> bool {
+        let admission = self.inner().admit_line(server);
+        match admission {
+            Admission::Admitted { dropped: 0 } => true,
+            Admission::Admitted { dropped } => {
+                self.log_dropped(server, dropped);
+                true
+            }
             Admission::Dropped { is_first } => {
                 if is_first {
                     self.dropped.notify_one();
                 }
-                return;
+                false
             }
-        };
-        if dropped > 0 {
-            self.log_dropped(line.server, dropped);
         }
+    }
+
+    /// Adds a line after [`Self::admit_line`].
+    fn add_admitted(&self, line: &NewLine<'_>) {
+        self.inner().rate(line.server).bytes += line.text.len().min(MAX_CHARS);
         self.add(line);
     }
 
@@ -574,11 +591,8 @@ impl Inner {
     }
 
     /// Counts a line of a server or, if `server` is `None`, about a call.
-    fn admit_line(&mut self, server: Option<&ServerId>, bytes: usize) -> Admission {
-        let rate = match server {
-            Some(server) => &mut self.server(server).rate,
-            None => &mut self.call_rate,
-        };
+    fn admit_line(&mut self, server: Option<&ServerId>) -> Admission {
+        let rate = self.rate(server);
         let dropped = rate.take_past_drops();
         if rate.lines >= MAX_LINES_PER_SECOND || rate.bytes >= MAX_BYTES_PER_SECOND {
             rate.dropped += 1;
@@ -587,8 +601,15 @@ impl Inner {
             };
         }
         rate.lines += 1;
-        rate.bytes += bytes.min(MAX_CHARS);
         Admission::Admitted { dropped }
+    }
+
+    /// Returns the rate of the lines of a server or, if `server` is `None`, of those about calls.
+    fn rate(&mut self, server: Option<&ServerId>) -> &mut Rate {
+        match server {
+            Some(server) => &mut self.server(server).rate,
+            None => &mut self.call_rate,
+        }
     }
 
     fn take_pending_drops(&mut self) -> Vec<(Option<ServerId>, u32)> {

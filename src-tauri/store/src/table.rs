@@ -24,11 +24,10 @@ use serde::{Serialize, de::DeserializeOwned};
 
 /// Returns the name under which serde writes a unit variant.
 fn to_enum_text(value: &impl Serialize) -> String {
-    serde_json::to_value(value)
-        .expect("a unit variant can be written")
-        .as_str()
-        .expect("a unit variant is written as a string")
-        .to_owned()
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(name)) => name,
+        other => unreachable!("a unit variant is written as a string, not as {other:?}"),
+    }
 }
 
 /// Parses the name of a unit variant. Returns an error if the name is unknown.

@@ -63,57 +63,23 @@ impl Recorder {
         }
     }
 
-    /// Logs how a request was decided, without its arguments. A reason of Drawbridge itself is left
-    /// out if it may quote them.
+    /// Logs how a request was decided, without its arguments.
     fn log_decision(&self, call: &Call) {
-        let by = match call.decided_by {
-            DecidedBy::Person => "a person".to_owned(),
-            DecidedBy::Rule => match &call.rule {
-                Some(rule) => format!("the rule {rule}"),
-                None => "a rule".to_owned(),
-            },
-            DecidedBy::Default => "the default".to_owned(),
-            DecidedBy::Hub => "Drawbridge".to_owned(),
+        let level = match (call.decision, call.decided_by) {
+            (Decision::Denied, DecidedBy::Hub) => Level::Warn,
+            (Decision::Allowed | Decision::Denied | Decision::Abandoned, _) => Level::Info,
+            (
+                Decision::TimedOut
+                | Decision::NoScreen
+                | Decision::Paused
+                | Decision::QueueFull
+                | Decision::Muted,
+                _,
+            ) => Level::Warn,
         };
-        let reason = match (call.decision, call.decided_by) {
-            (_, DecidedBy::Default) | (Decision::Denied, DecidedBy::Hub) => String::new(),
-            _ if call.reason.is_empty() => String::new(),
-            _ => format!(" ({})", call.reason),
-        };
-        let (level, how) = match (call.decision, call.decided_by) {
-            (Decision::Allowed, DecidedBy::Person) => {
-                (Level::Info, format!("approved by {by}{reason}"))
-            }
-            (Decision::Allowed, _) => (Level::Info, format!("allowed by {by}{reason}")),
-            (Decision::Denied, DecidedBy::Hub) => (Level::Warn, format!("denied by {by}")),
-            (Decision::Denied, _) => (Level::Info, format!("denied by {by}{reason}")),
-            (Decision::TimedOut, _) => (
-                Level::Warn,
-                "missed, because nobody decided it in time".to_owned(),
-            ),
-            (Decision::NoScreen, _) => (
-                Level::Warn,
-                "missed, because no screen was open to show it".to_owned(),
-            ),
-            (Decision::Paused, _) => (
-                Level::Warn,
-                "refused, because all calls are paused".to_owned(),
-            ),
-            (Decision::QueueFull, _) => (
-                Level::Warn,
-                format!("refused, because too many requests wait{reason}"),
-            ),
-            (Decision::Muted, _) => (
-                Level::Warn,
-                format!("refused, because its client is muted{reason}"),
-            ),
-            (Decision::Abandoned, _) => (
-                Level::Info,
-                "abandoned by the client before it was decided".to_owned(),
-            ),
-        };
-        let text = format!("{} was {how}", describe(call));
-        self.logs.add_call_line(&call.id, level, &text);
+        self.logs.add_call_line(&call.id, level, || {
+            format!("{} was {}", describe(call), describe_decision(call))
+        });
     }
 
     /// Logs what was decided on a result that was held.
@@ -128,8 +94,9 @@ impl Recorder {
             | Decision::Muted
             | Decision::Abandoned => (Level::Warn, format!("withheld: {reason}")),
         };
-        let text = format!("the result of {} was {how}", describe(call));
-        self.logs.add_call_line(&call.id, level, &text);
+        self.logs.add_call_line(&call.id, level, || {
+            format!("the result of {} was {how}", describe(call))
+        });
     }
 
     /// Logs that a permitted request got no answer.
@@ -138,8 +105,9 @@ impl Recorder {
             outcome,
             Outcome::TimedOut | Outcome::Unknown | Outcome::Unreachable
         ) {
-            let text = format!("{} got no answer: {error}", describe(call));
-            self.logs.add_call_line(&call.id, Level::Warn, &text);
+            self.logs.add_call_line(&call.id, Level::Warn, || {
+                format!("{} got no answer: {error}", describe(call))
+            });
         }
     }
 
@@ -468,6 +436,36 @@ fn describe(call: &Call) -> String {
     match call.server.as_str() {
         "" => format!("{name} of client '{}'", call.client),
         server => format!("{name} of client '{}' to server '{server}'", call.client),
+    }
+}
+
+/// Returns how a request was decided, as the log states it. A reason of Drawbridge itself is left
+/// out if it may quote the arguments.
+fn describe_decision(call: &Call) -> String {
+    let by = match call.decided_by {
+        DecidedBy::Person => "a person".to_owned(),
+        DecidedBy::Rule => match &call.rule {
+            Some(rule) => format!("the rule {rule}"),
+            None => "a rule".to_owned(),
+        },
+        DecidedBy::Default => "the default".to_owned(),
+        DecidedBy::Hub => "Drawbridge".to_owned(),
+    };
+    let reason = match (call.decision, call.decided_by) {
+        (_, DecidedBy::Default) | (Decision::Denied, DecidedBy::Hub) => String::new(),
+        _ if call.reason.is_empty() => String::new(),
+        _ => format!(" ({})", call.reason),
+    };
+    match (call.decision, call.decided_by) {
+        (Decision::Allowed, DecidedBy::Person) => format!("approved by {by}{reason}"),
+        (Decision::Allowed, _) => format!("allowed by {by}{reason}"),
+        (Decision::Denied, _) => format!("denied by {by}{reason}"),
+        (Decision::TimedOut, _) => "missed, because nobody decided it in time".to_owned(),
+        (Decision::NoScreen, _) => "missed, because no screen was open to show it".to_owned(),
+        (Decision::Paused, _) => "refused, because all calls are paused".to_owned(),
+        (Decision::QueueFull, _) => format!("refused, because too many requests wait{reason}"),
+        (Decision::Muted, _) => format!("refused, because its client is muted{reason}"),
+        (Decision::Abandoned, _) => "abandoned by the client before it was decided".to_owned(),
     }
 }
 

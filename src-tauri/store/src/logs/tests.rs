@@ -668,7 +668,7 @@ async fn dropped_lines_are_told_without_another_line() {
         logs.add_server_line(&server("loud"), Level::Info, "hub", "line");
     }
     for _ in 0..MAX_LINES_PER_SECOND + 8 {
-        logs.add_call_line(&call, Level::Info, "decided");
+        logs.add_call_line(&call, Level::Info, || "decided".to_owned());
     }
     let mut told = Vec::new();
     while told.len() < 2 {

@@ -496,12 +496,23 @@ pub(crate) fn write_outcomes(
     connection: &Connection,
     chain: &mut Chain<'_>,
 ) -> Result<(), rusqlite::Error> {
-    let mut statement = connection.prepare_cached(
+    // An update with `RETURNING` would build a temporary table for each call, and copy each page
+    // before changing it.
+    let mut select_entry =
+        connection.prepare_cached("SELECT seq FROM call WHERE id = ? AND outcome = 'running'")?;
+    let mut update = connection.prepare_cached(
         "UPDATE call SET outcome = ?, error = ?, duration_ms = ?, result_hooks = ?, flags = ?
-         WHERE id = ? AND outcome = 'running' RETURNING seq",
+         WHERE id = ?",
     )?;
     for ended in ended {
-        let (number, outcome) = (require_row_id(&ended.id)?, to_enum_text(&ended.outcome));
+        let number = require_row_id(&ended.id)?;
+        let entry: Option<Option<i64>> = select_entry
+            .query_row([number], |row| row.get(0))
+            .optional()?;
+        let Some(entry) = entry else {
+            continue;
+        };
+        let outcome = to_enum_text(&ended.outcome);
         let hooks = join_names(&ended.result_hooks);
         let flags = flags_to_text(&ended.flags);
         let values = params![
@@ -512,10 +523,9 @@ pub(crate) fn write_outcomes(
             flags,
             number
         ];
-        let entry: Option<Option<i64>> =
-            statement.query_row(values, |row| row.get(0)).optional()?;
+        update.execute(values)?;
         // Calls from before the audit log existed have no entries.
-        if entry.flatten().is_some() {
+        if entry.is_some() {
             let ending = outcome_columns(
                 &outcome,
                 &ended.error,
