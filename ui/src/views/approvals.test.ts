@@ -400,7 +400,7 @@ describe("several selected calls", () => {
     expect(screen.getByTestId("approvals-status").textContent).toBe("2 calls approved.");
     expect(hub.waiting.map(({ id }) => id)).toEqual([one?.id]);
     expect(text(screen.getByTestId("approvals-failed"))).toBe(
-      "These could not be decided and still wait: " +
+      "These requests could not be decided and still wait: " +
         "claude-code wants to call one of filesystem: The store cannot be written.",
     );
     hub.addApproval({ tool: "two" });
