@@ -1,8 +1,8 @@
 /** Keeps the filters of a screen in the hash of the URL, as in `#/logs?server=github`. */
 
 /**
- * Replaces the filters in the hash. Empty values are left out. No entry is added to the history, and
- * the screen is not told, because it is the one that changed the filters.
+ * Replaces the filters in the hash, without empty values. Adds no entry to the history, and fires no
+ * `hashchange`, because the screen itself has changed the filters.
  */
 export function replaceQuery(values: Record<string, string>): void {
   const [path = ""] = location.hash.split("?");
@@ -22,5 +22,5 @@ export function readChoice<T extends string>(
   known: readonly [T, ...T[]],
 ): T {
   const value = query.get(name);
-  return known.find((one) => one === value) ?? known[0];
+  return known.find((choice) => choice === value) ?? known[0];
 }
