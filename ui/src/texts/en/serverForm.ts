@@ -161,7 +161,7 @@ export const serverForm = {
     storeAsSecret: "Store as a secret",
     valueMissing: "Enter a value.",
     notNumber: "Enter a number.",
-    /** Which numbers are allowed; empty if there is no limit. */
+    /** The range of allowed numbers; empty if there is no limit. */
     range: (min: number | null, max: number | null) => {
       if (min !== null && max !== null) return `from ${min} to ${max}`;
       if (min !== null) return `at least ${min}`;
