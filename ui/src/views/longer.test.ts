@@ -13,7 +13,7 @@ const option = (key: string) =>
   ) as HTMLElement;
 
 describe("an approval for longer", () => {
-  it("depends on the ticked arguments, and on no others", async () => {
+  it("depends on the ticked arguments, and on no other arguments", async () => {
     const hub = await openPopup((fake) => fake.addApproval());
     await user.click(button("approve-more"));
     await user.click(within(option("force")).getByRole("checkbox"));
