@@ -15,7 +15,7 @@ export function formatQuery(values: Record<string, string>): string {
   return query.size ? `?${query.toString()}` : "";
 }
 
-/** Returns the value of a filter if it is one of the known values, and otherwise the first one. */
+/** Returns the value of a filter if it is a known value, and otherwise the first known value. */
 export function readChoice<T extends string>(
   query: URLSearchParams,
   name: string,

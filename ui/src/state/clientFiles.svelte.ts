@@ -72,7 +72,7 @@ export class ClientFiles {
     if (event.kind === "client_files_changed") void this.load().catch(() => undefined);
   }
 
-  /** Returns what a change would do, without the values of secrets. */
+  /** Returns the effect of a change, without the values of secrets. */
   preview(request: ConfigRequest): Promise<ConfigPreview> {
     return this.ipc.call("config.preview", {
       kind: request.kind,

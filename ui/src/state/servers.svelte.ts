@@ -89,7 +89,7 @@ export class Servers {
     return this.replace(await this.ipc.call("bundles.add", bundle));
   }
 
-  /** Verifies a spec that is not saved. `id` is the server that is edited; null for a new one. */
+  /** Verifies a spec that is not saved. `id` is the server that is edited; null for a new server. */
   verifySpec(id: string | null, spec: ServerSpec, secrets: SecretValues): Promise<VerifiedView> {
     return this.ipc.call("servers.verify_spec", { id, spec, secrets, grant_secrets: [] });
   }
@@ -141,12 +141,12 @@ export class Servers {
     return this.replace(await this.ipc.call("servers.accept_definitions", { id, definitions }));
   }
 
-  /** Returns what a local server used in its latest recorded run. */
+  /** Returns the report about the latest recorded run of a local server. */
   accessReport(id: string): Promise<AccessReportView> {
     return this.ipc.call("servers.access_report", { id });
   }
 
-  /** Restarts a local server, and records what it uses. */
+  /** Restarts a local server, and records its accesses. */
   record(id: string): Promise<AccessReportView> {
     return this.ipc.call("servers.record", { id });
   }
@@ -251,7 +251,7 @@ export class Servers {
     return (await this.ipc.call("servers.capabilities", { id })).entries;
   }
 
-  /** Checks what a server needs to start, without starting it. */
+  /** Checks the prerequisites of a server, without starting it. */
   preflight(id: string): Promise<PreflightCheck[]> {
     return this.ipc.call("servers.preflight", { id });
   }

@@ -269,7 +269,7 @@ export const serverForm = {
       ask: "Hide until I accept them",
       askHint:
         "Clients do not see a new or changed tool, prompt or instruction until you accept it.",
-      keep: "Hide new ones, keep accepted ones",
+      keep: "Hide new, keep accepted definitions",
       keepHint:
         "Clients do not see a new definition until you accept it. They still see the accepted version of a changed definition. Each call of a changed tool asks you and shows the differences.",
       trust: "Accept all automatically",

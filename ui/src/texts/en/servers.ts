@@ -552,9 +552,9 @@ export const servers = {
       "If you did not expect this, accept nothing. Definitions that you do not accept stay hidden.",
     loading: "Loading the differences…",
     changedAgain:
-      "The definition changed again while Drawbridge read it. Sync the server to see the current one.",
+      "The definition changed again while Drawbridge read it. Sync the server to see the current definition.",
     otherIsAccepted: "Wait until the other definition is accepted.",
     waitForDifferences: "Wait until the differences are loaded.",
-    justAppeared: "This just appeared. Read it first.",
+    justAppeared: "A definition has just appeared. Read it first.",
   },
 };
