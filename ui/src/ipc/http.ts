@@ -47,8 +47,8 @@ function readSignIn(): SignedIn | null {
 }
 
 /**
- * Exchanges `#login=CODE` for a token, and removes the code from the address. Returns why that
- * failed; empty if it did not.
+ * Exchanges `#login=CODE` for a token, and removes the code from the address. Returns the reason if
+ * the exchange failed, or else an empty text.
  */
 async function signInByLink(): Promise<string> {
   const code = /^#login=(.+)$/.exec(location.hash)?.[1];

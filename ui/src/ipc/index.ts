@@ -22,7 +22,7 @@ export type UpdatesDisabled = "package_manager" | "not_configured" | "not_app_im
 export interface UpdatesView {
   version: string;
   disabled: UpdatesDisabled | null;
-  /** Whether the app looks for updates by itself. */
+  /** Whether the app checks for updates by itself. */
   automatic: boolean;
   /** The newer release that was found. */
   available: { version: string; notes: string } | null;
@@ -33,7 +33,7 @@ export interface UpdatesView {
 /** Updates of the app. Each action returns the new state. */
 export interface Updates {
   show(): Promise<UpdatesView>;
-  /** Looks for a newer release. Downloads nothing. */
+  /** Checks for a newer release. Downloads nothing. */
   check(): Promise<UpdatesView>;
   setAutomatic(on: boolean): Promise<UpdatesView>;
   /** Downloads and installs the release that was found. */
@@ -52,9 +52,12 @@ export interface DesktopShell {
   /** Closes the window. The app keeps running. */
   close(): Promise<void>;
   quit(): Promise<void>;
-  /** Tells whether the main window shows the Approvals screen. The popup then stays hidden. */
+  /**
+   * Tells the app whether the main window shows the Approvals screen. While the screen is shown and
+   * the window has the focus, the popup stays hidden.
+   */
   showsApprovals(shown: boolean): Promise<void>;
-  /** Makes the popup as high as its content, which has this height in CSS pixels, within bounds. */
+  /** Fits the popup, within bounds, to the height of its content in CSS pixels. */
   fitPopup(height: number): Promise<void>;
   /** Returns how to reopen the app, or `null` if there is a tray or the person has read it. */
   reopenHint(): Promise<ReopenHint | null>;
@@ -73,7 +76,7 @@ export interface AppOptions {
   shortcut: string;
   shortcut_status:
     | { kind: "registered" }
-    /** The desktop has bound these keys, which may be others than the chosen ones. */
+    /** The desktop has bound these keys, which may differ from the chosen keys. */
     | { kind: "bound"; keys: string }
     | { kind: "asked" }
     | { kind: "off" }
@@ -81,7 +84,7 @@ export interface AppOptions {
   notifications: NotificationOptions;
 }
 
-/** About what the desktop app shows notifications. */
+/** The events about which the desktop app shows notifications. */
 export interface NotificationOptions {
   approvals: boolean;
   missed: boolean;
@@ -101,7 +104,7 @@ export interface ChangedOptions {
 export interface BrowserSignIn {
   /** The id of this browser in `browsers.list`, or `null` if it is not signed in. */
   readonly id: string | null;
-  /** Why the link with which the page was opened did not sign in; empty if it did. */
+  /** Why the link that opened the page did not sign in; empty if it did, or if there was none. */
   readonly linkError: string;
   /** Exchanges a code from a link or a terminal. Throws if it is not valid. */
   signIn(code: string): Promise<void>;

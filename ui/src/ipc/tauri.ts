@@ -43,7 +43,7 @@ const desktop: DesktopShell = {
   onCloseRequested(ask) {
     return follow<boolean>(CLOSE_EVENT, (endsHub) => {
       ask(endsHub);
-      // Without this answer the app takes the page for one that hangs, and closes the window.
+      // Without this answer, the app assumes that the page hangs, and closes the window.
       void run("close_asked").catch(() => undefined);
     });
   },

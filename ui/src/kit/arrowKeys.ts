@@ -9,7 +9,7 @@ const CONTROLS = "a[href], button, input, select, [tabindex]";
  * control at the same position. From a search field above the rows, the down arrow enters the list.
  *
  * @param rows The selector of the rows. A row may be a control itself.
- * @param onmove Gets the control that has the focus then.
+ * @param onmove Called with the control that gets the focus.
  */
 export function arrowKeys(
   rows: string,

@@ -1,8 +1,8 @@
-/** Which fields of a form a person has changed. */
+/** Tracks which fields of a form a person has changed. */
 
 type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
-/** The fields of a form. A search changes nothing that could be lost. */
+/** Selects the fields of a form, without search fields, because no work is lost with their text. */
 const FIELDS = ["input", "select", "textarea"]
   .map((field) => `${field}:not([type="search"], search *, [role="search"] *)`)
   .join(", ");

@@ -65,7 +65,7 @@ describe("a dialog with a form", () => {
     expect(listParams(hub, "policy.save")).toEqual([]);
   });
 
-  it("does not ask if a change was taken back", async () => {
+  it("does not ask if a change was undone", async () => {
     await openForm();
     await changeNote();
     await user.keyboard("{Backspace}");

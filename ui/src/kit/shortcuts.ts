@@ -1,6 +1,6 @@
 /**
- * The keyboard shortcuts of the main window: the only list of them. A shortcut activates the element
- * that shows it: it focuses a field, and clicks anything else.
+ * The only list of the main window's keyboard shortcuts. A shortcut activates the element that shows
+ * its keys: it focuses a field, and clicks any other element.
  */
 
 import type { Attachment } from "svelte/attachments";
@@ -19,7 +19,7 @@ export interface Shortcut {
   label: string;
   /** The alternatives, such as "Mod+K" or "?". Mod is Ctrl, or Cmd on macOS. */
   keys: string[];
-  /** Whether it also works while a person types in a field. */
+  /** Whether the shortcut also works while a person types in a field. */
   worksInFields?: boolean;
 }
 
@@ -53,7 +53,7 @@ export function findShortcut(id: ShortcutId): Shortcut | undefined {
   return SHORTCUTS.find((shortcut) => shortcut.id === id);
 }
 
-/** Makes an element the one that a shortcut activates, and shows its keys on hover. */
+/** Makes an element the target of a shortcut, and shows the shortcut's keys on hover. */
 export function shortcut(id: ShortcutId): Attachment<HTMLElement> {
   return (element) => {
     const keys = findShortcut(id)?.keys ?? [];
@@ -85,8 +85,8 @@ const TEXT_FIELDS =
   'input:not([type="checkbox"], [type="radio"], [type="button"]), textarea, select, [contenteditable]';
 
 /**
- * Activates the element of the shortcut that a key belongs to. A dialog keeps its keys for itself, and
- * so does a field, apart from shortcuts that work in fields.
+ * Activates the element of the shortcut to which a key belongs. While a dialog is open, no shortcut
+ * works. In a field, only the shortcuts that work in fields do.
  */
 export function runShortcut(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing || event.repeat) return;

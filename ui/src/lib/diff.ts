@@ -121,7 +121,7 @@ function diffNodes(field: string, before: JsonNode, after: JsonNode): Change[] {
   });
 }
 
-/** Returns the value of a node for a `Change`, in which null means that there is none. */
+/** Returns the value of a node for a `Change`: numbers, `true`, `false` and `null` as text. */
 function toPlainValue(node: JsonNode): unknown {
   if (node.kind === "string") return node.value;
   return node.kind === "object" || node.kind === "array"

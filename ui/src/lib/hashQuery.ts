@@ -1,8 +1,8 @@
 /** Keeps the filters of a screen in the hash of the URL, as in `#/logs?server=github`. */
 
 /**
- * Replaces the filters in the hash. Empty values are left out. No entry is added to the history, and
- * the screen is not told, because it is the one that changed the filters.
+ * Replaces the filters in the hash, without empty values. Adds no entry to the history, and fires no
+ * `hashchange`, because the screen itself has changed the filters.
  */
 export function replaceQuery(values: Record<string, string>): void {
   const [path = ""] = location.hash.split("?");
@@ -15,12 +15,12 @@ export function formatQuery(values: Record<string, string>): string {
   return query.size ? `?${query.toString()}` : "";
 }
 
-/** Returns the value of a filter if it is one of the known values, and otherwise the first one. */
+/** Returns the value of a filter if it is a known value, and otherwise the first known value. */
 export function readChoice<T extends string>(
   query: URLSearchParams,
   name: string,
   known: readonly [T, ...T[]],
 ): T {
   const value = query.get(name);
-  return known.find((one) => one === value) ?? known[0];
+  return known.find((choice) => choice === value) ?? known[0];
 }

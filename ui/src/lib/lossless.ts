@@ -17,7 +17,7 @@ export type JsonNode =
 
 export interface JsonMember {
   key: string;
-  /** Whether the object has this key more than once. Which one counts depends on the parser. */
+  /** Whether the object has this key more than once. Which value counts depends on the parser. */
   duplicate: boolean;
   value: JsonNode;
 }

@@ -5,7 +5,7 @@ import type { AuditEntryView, AuditKind, AuditReport, Ipc } from "../ipc";
 export class Audit {
   entries = $state.raw<AuditEntryView[]>([]);
   loaded = $state(false);
-  /** Where the next page begins; null if there is none. */
+  /** The position of the next page; null if there is none. */
   private next = $state.raw<number | null>(null);
   private kind: AuditKind | null = null;
   private readings = 0;

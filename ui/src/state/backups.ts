@@ -13,7 +13,7 @@ export class Backups {
     return this.ipc.call("backup.create", {});
   }
 
-  /** Reads what an archive on the computer of the hub contains. */
+  /** Reads the facts about an archive on the computer of the hub. */
   check(file: string): Promise<BackupView> {
     return this.ipc.call("backup.check", { file });
   }

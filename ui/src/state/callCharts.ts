@@ -29,11 +29,13 @@ export function describeCharts({ total, series }: CallStatsView) {
         {
           name: t.answered,
           tone: "accent" as const,
-          values: values((one) => one.calls - one.errors - one.not_allowed - one.cancelled),
+          values: values(
+            (stats) => stats.calls - stats.errors - stats.not_allowed - stats.cancelled,
+          ),
         },
-        { name: t.errors, tone: "bad" as const, values: values((one) => one.errors) },
-        { name: t.cancelled, tone: "quiet" as const, values: values((one) => one.cancelled) },
-        { name: t.notAllowed, tone: "warn" as const, values: values((one) => one.not_allowed) },
+        { name: t.errors, tone: "bad" as const, values: values((stats) => stats.errors) },
+        { name: t.cancelled, tone: "quiet" as const, values: values((stats) => stats.cancelled) },
+        { name: t.notAllowed, tone: "warn" as const, values: values((stats) => stats.not_allowed) },
       ],
     },
     latency: {
@@ -42,8 +44,8 @@ export function describeCharts({ total, series }: CallStatsView) {
       kind: "lines" as const,
       format: formatDuration,
       series: [
-        { name: t.p50, tone: "accent" as const, values: values((one) => one.p50_ms) },
-        { name: t.p95, tone: "busy" as const, values: values((one) => one.p95_ms) },
+        { name: t.p50, tone: "accent" as const, values: values((stats) => stats.p50_ms) },
+        { name: t.p95, tone: "busy" as const, values: values((stats) => stats.p95_ms) },
       ],
     },
     approvals: {
@@ -52,9 +54,9 @@ export function describeCharts({ total, series }: CallStatsView) {
       kind: "bars" as const,
       format: formatCount,
       series: [
-        { name: t.approved, tone: "good" as const, values: values((one) => one.approved) },
-        { name: t.denied, tone: "bad" as const, values: values((one) => one.denied) },
-        { name: t.timedOut, tone: "warn" as const, values: values((one) => one.timed_out) },
+        { name: t.approved, tone: "good" as const, values: values((stats) => stats.approved) },
+        { name: t.denied, tone: "bad" as const, values: values((stats) => stats.denied) },
+        { name: t.timedOut, tone: "warn" as const, values: values((stats) => stats.timed_out) },
       ],
     },
     tokens: {
@@ -63,8 +65,12 @@ export function describeCharts({ total, series }: CallStatsView) {
       kind: "bars" as const,
       format: formatCount,
       series: [
-        { name: t.sent, tone: "busy" as const, values: values((one) => one.sent_tokens) },
-        { name: t.received, tone: "accent" as const, values: values((one) => one.received_tokens) },
+        { name: t.sent, tone: "busy" as const, values: values((stats) => stats.sent_tokens) },
+        {
+          name: t.received,
+          tone: "accent" as const,
+          values: values((stats) => stats.received_tokens),
+        },
       ],
     },
   };

@@ -4,7 +4,7 @@ import type { Call, Decision, Event, Ipc, Outcome } from "../ipc";
 import { Reloader } from "./reloader";
 
 export const PAGE_SIZE = 500;
-/** The most calls that are held. The oldest of them are dropped when new calls arrive. */
+/** The most calls that a search holds. It drops its oldest calls when new calls arrive. */
 export const MAX_HELD = 100_000;
 
 /** Which calls to show. An empty field, or a moment of `null`, matches every call. */
@@ -16,7 +16,7 @@ export interface CallFilter {
   decision: Decision | "";
   outcome: Outcome | "";
   text: string;
-  /** The first moment, and the one after the last, in milliseconds. */
+  /** The first moment, and the moment after the last, in milliseconds since 1970. */
   since: number | null;
   until: number | null;
 }
@@ -82,7 +82,7 @@ export class CallSearch {
     }
   }
 
-  /** Reads all calls that match now, up to as many as are held, with their pages one by one. */
+  /** Reads the calls that match page by page, until `MAX_HELD` are read. */
   async readAll(): Promise<Call[]> {
     const all: Call[] = [];
     for (;;) {

@@ -26,7 +26,7 @@ export class Calls {
     (event) => this.apply(event),
   );
 
-  /** Holds the newest calls, or only those that a person was asked about if `onlyAsked` is set. */
+  /** Holds the newest calls. If `onlyAsked` is set, a person was asked about each of them. */
   constructor(
     private readonly ipc: Ipc,
     private readonly onlyAsked = false,
@@ -59,12 +59,12 @@ export class Calls {
     this.searches.delete(search);
   }
 
-  /** Calls a tool as the screens do: through the policy, and recorded. Returns its result. */
+  /** Calls a tool by hand. The policy applies, and the call is recorded. Returns the result. */
   callTool(name: string, args: JsonValue): Promise<JsonValue> {
     return this.ipc.call("tools.call", { name, arguments: args, format: "mcp" });
   }
 
-  /** Returns a call with what was sent and its result, which the list does not contain. */
+  /** Returns a call with its sent content and its result, which the list does not contain. */
   show(id: string): Promise<Call> {
     return this.ipc.call("calls.show", { id });
   }
@@ -74,7 +74,7 @@ export class Calls {
     return this.ipc.call("audit.of_call", { id });
   }
 
-  /** Returns how many calls there were, how long they took and how they ended. */
+  /** Returns the counts, durations and outcomes of the calls that match a filter. */
   loadStats(filter: ShowCallStats): Promise<CallStatsView> {
     return this.ipc.call("calls.stats", filter);
   }

@@ -39,17 +39,17 @@ export function hasEntry(file: ClientFileView): boolean {
   return file.entry !== null;
 }
 
-/** Returns whether a client has a file that has nothing of Drawbridge yet. */
+/** Returns whether a client has files, and Drawbridge has and manages an entry in none of them. */
 export function canConnect({ files }: ClientKindView): boolean {
   return files.length > 0 && !files.some((file) => hasEntry(file) || file.managed);
 }
 
 export class ClientFiles {
   kinds = $state.raw<ClientKindView[]>([]);
-  /** The changes of files, the latest first. */
+  /** The changes of files, newest first. */
   changes = $state.raw<ClientChangeView[]>([]);
   loaded = $state(false);
-  /** The kinds of clients that are installed, or in whose files Drawbridge is or should be. */
+  /** The kinds of clients that are installed, or whose files have or should have an entry. */
   readonly installed = $derived(
     this.kinds.filter(
       (kind) => kind.is_installed || kind.files.some((file) => hasEntry(file) || file.managed),
@@ -72,7 +72,7 @@ export class ClientFiles {
     if (event.kind === "client_files_changed") void this.load().catch(() => undefined);
   }
 
-  /** Returns what a change would do, without the values of secrets. */
+  /** Returns the effect of a change, without the values of secrets. */
   preview(request: ConfigRequest): Promise<ConfigPreview> {
     return this.ipc.call("config.preview", {
       kind: request.kind,

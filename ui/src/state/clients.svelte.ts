@@ -8,7 +8,7 @@ export interface MutedClient {
   name: string;
   /** When the mute ends, in milliseconds since 1970. */
   until: number;
-  /** The same on this page's clock, in milliseconds since the time origin of `performance.now()`. */
+  /** `until` on this page's clock, in milliseconds since the time origin of `performance.now()`. */
   deadline: number;
 }
 
@@ -17,7 +17,7 @@ export class Clients {
   loaded = $state(false);
   readonly current = $derived(this.list.filter((client) => client.revoked_at === null));
   readonly revoked = $derived(this.list.filter((client) => client.revoked_at !== null));
-  /** The muted clients, by name. A mute that ends by itself is removed at once. */
+  /** The muted clients, by name. A client is removed as soon as its mute ends. */
   muted = $state.raw<MutedClient[]>([]);
   private readonly reloader = new Reloader(() => this.read());
   private timer: ReturnType<typeof setTimeout> | undefined;

@@ -1,4 +1,4 @@
-/** The checks of the doctor, and the diagnostics bundle. Both are made only on request. */
+/** The checks of the doctor, and the diagnostics bundle. Both run only on request. */
 
 import type { DiagnosticsBundle, DoctorReport, Ipc } from "../ipc";
 

@@ -1,4 +1,4 @@
-/** The guide for the first run: what is done, and what the person skipped or closed. */
+/** The guide for the first run: which steps are done or skipped, and whether it is visible. */
 
 import { SvelteSet } from "svelte/reactivity";
 import { readStored, writeStored } from "../lib/stored";
@@ -30,7 +30,7 @@ function readSaved(): Saved {
 export class Guide {
   private closed = $state(false);
   private readonly skippedSteps: SvelteSet<Step>;
-  /** Whether the guide was needed since the window was opened. It then stays until it is closed. */
+  /** Whether the window has needed the guide. If so, the guide stays until the person closes it. */
   private wasNeeded = $state(false);
 
   readonly done = $derived.by<Record<Step, boolean>>(() => ({

@@ -1,4 +1,4 @@
-/** The hooks in the order in which they run, and how they have run. */
+/** The hooks, in the order of their runs. */
 
 import type { Event, Hook, HookEvent, HookRun, HookSample, HookTrial, HookView, Ipc } from "../ipc";
 import { Reloader } from "./reloader";
@@ -37,7 +37,7 @@ export class Hooks {
     await this.load();
   }
 
-  /** Replaces the hook `name`. The position in the order stays. */
+  /** Replaces the hook `name`. The new hook has the same position. */
   async edit(name: string, hook: Hook, secret_values: HookSecretValues): Promise<void> {
     await this.ipc.call("hooks.edit", { name, hook, secret_values });
     await this.load();
@@ -76,7 +76,7 @@ export class Hooks {
     return this.ipc.call("hooks.try", { hook, event, payload });
   }
 
-  /** Reads the latest runs of a hook, the newest first. */
+  /** Reads the latest runs of a hook, newest first. */
   runs(name: string): Promise<HookRun[]> {
     return this.ipc.call("hooks.log", { name });
   }

@@ -18,7 +18,7 @@ import type { Servers } from "./servers.svelte";
 
 type Task = "find" | "preview" | "import" | "undo";
 
-/** A client, and those of its files in which servers were found. */
+/** A client, and its files that name the servers. */
 export interface ClientWithFiles {
   kind: string;
   name: string;
@@ -64,7 +64,7 @@ export class Import {
   readonly unusable = $derived((this.found?.servers ?? []).filter((server) => server.problem));
   /** The known servers whose entries can be removed without asking for values. */
   readonly movable = $derived(this.known.filter((server) => server.inputs.length === 0));
-  /** The selected servers, and the known ones whose entries are removed. */
+  /** The selected servers, and the known servers whose entries are removed. */
   readonly chosen = $derived([
     ...this.importable.filter((server) => this.selected.has(server.name)),
     ...(this.connect && this.movesKnown ? this.movable : []),
@@ -79,7 +79,7 @@ export class Import {
     private readonly servers: Servers,
   ) {}
 
-  /** Whether closing now would lose something, or hide the result of a running task. */
+  /** Whether closing the import would lose entered data, or hide the result of a running task. */
   get isHalfDone(): boolean {
     return (
       this.running === "import" ||
@@ -89,7 +89,7 @@ export class Import {
     );
   }
 
-  /** Whether the clients' files are being changed now. */
+  /** Whether a running task changes the clients' files. */
   get isChanging(): boolean {
     return this.running === "import" || this.running === "undo";
   }
@@ -157,7 +157,7 @@ export class Import {
     this.outdated = false;
   }
 
-  /** Imports the servers of the preview. Returns the ids of the added ones; null if it failed. */
+  /** Imports the servers of the preview. Returns the ids of the added servers; null on failure. */
   async import(): Promise<string[] | null> {
     const preview = this.preview;
     if (!preview) return null;
@@ -184,7 +184,7 @@ export class Import {
     await this.servers.load().catch(() => undefined);
   }
 
-  /** Begins again with what is found now. */
+  /** Begins again with a new search. */
   async restart(): Promise<void> {
     this.goBack();
     this.imported = null;
@@ -233,7 +233,7 @@ export function savedMemory({ copies, memory_kib }: FoundServerView): number {
   return copies > 1 ? memory_kib - Math.floor(memory_kib / copies) : 0;
 }
 
-/** Returns the clients in whose files the servers were found, each with its files. */
+/** Returns the clients whose files name the servers, each with these files. */
 export function groupByClient(servers: FoundServerView[]): ClientWithFiles[] {
   const clients: ClientWithFiles[] = [];
   for (const { kind, kind_name, file } of servers.flatMap((server) => server.found_at)) {

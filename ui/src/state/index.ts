@@ -164,7 +164,7 @@ export function feed(ipc: Ipc, connection: Connection, stores: () => Store[]): (
     (connected) => {
       connection.setConnected(connected);
       if (connected) readAll();
-      // The end of a stream has no reason. The error of a verb has one.
+      // The end of a stream has no reason, but the error of a verb does.
       else
         ipc
           .call("approvals.list", {})

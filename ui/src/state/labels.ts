@@ -56,7 +56,7 @@ export function wasMissed({ decision }: Call): boolean {
   return MISSED.includes(decision);
 }
 
-/** Returns whether a person was to decide, as `calls.list` does if it is asked for such calls. */
+/** Returns whether a person had to decide the call. `calls.list` selects the same with `asked`. */
 export function wasAsked(call: Call): boolean {
   return call.decided_by === "person" || call.decision === "abandoned" || wasMissed(call);
 }
@@ -158,7 +158,7 @@ export function isOwnCall(call: Call): boolean {
   return call.server === OWN_SERVER && call.decided_by === "hub" && call.outcome === "ok";
 }
 
-/** Returns what the outcome of a call means. */
+/** Returns the meaning of a call's outcome. */
 export function describeOutcome(call: Call): string {
   if (isOwnCall(call)) return t.answeredByDrawbridge;
   const meanings: Record<Outcome, string> = isSentToClients(call.method)
@@ -181,7 +181,7 @@ export function nounOf(method: GuardedMethod): "call" | "request" {
   return method === "tools/call" ? "call" : "request";
 }
 
-/** Returns what a request is about: the tool of a call, or else the method and the name. */
+/** Returns the subject of a request: the tool of a call, or else the method and the name. */
 export function subjectOf({ method, tool }: Pick<Call, "method" | "tool">): string {
   return method === "tools/call" ? tool : `${method} ${tool}`.trimEnd();
 }
@@ -236,7 +236,7 @@ export function matchRows({ newest }: DryRun): MatchRow[] {
   }));
 }
 
-/** Returns a call as a sentence: "claude-code called create_issue of github". */
+/** Returns a call in words: "create_issue of github, by claude-code". */
 export function describePastCall(call: Call): string {
   const { method, server, client } = call;
   if (isSentToClients(method)) return t.matches.clientRequest(method, server, client);

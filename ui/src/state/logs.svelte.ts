@@ -1,13 +1,13 @@
-/** A live, filtered tail of the log. Each component that shows one opens its own. */
+/** A live, filtered tail of the log. Each component that shows a tail opens its own. */
 
 import type { Event, Ipc, Level, LogKind, LogLine, LogPage } from "../ipc";
 
-/** The most lines that a tail holds. Lines are added while it is open. */
+/** The most lines that a tail holds. */
 export const MAX_LINES = 100_000;
-/** The most lines that the hub returns at once. */
+/** The limits of one request: for the newest lines, and for older lines. */
 const FIRST_LINES = 5000;
 const OLDER_LINES = 2000;
-/** The hub is asked for older lines until there are so many new ones, and at most so often. */
+/** `loadOlder` ends once it has added this many lines, or sent this many requests. */
 const ENOUGH_LINES = 200;
 const MAX_REQUESTS = 16;
 const BATCH_MS = 100;
@@ -28,7 +28,7 @@ export interface LogFilter {
   since?: number | null;
   until?: number | null;
   kind?: LogKind | null;
-  /** The kind that is left out. */
+  /** The kind to exclude. */
   except?: LogKind | null;
 }
 
@@ -36,7 +36,7 @@ export class LogFeed {
   lines = $state.raw<LogLine[]>([]);
   loaded = $state(false);
   error = $state<unknown>(null);
-  /** Where older lines begin that are not read yet; `null` if there are none. */
+  /** The position before which older lines are not read yet; `null` if there are none. */
   older = $state<number | null>(null);
   /** Whether older lines are being read. */
   searching = $state(false);
@@ -97,7 +97,7 @@ export class LogFeed {
     }
   }
 
-  /** Whether no more older lines can be added. */
+  /** Whether there is no room for another page of older lines. */
   get isFull(): boolean {
     return this.lines.length > MAX_LINES - OLDER_LINES;
   }

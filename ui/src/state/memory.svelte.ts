@@ -122,7 +122,7 @@ export class Memory {
 
   private async read(): Promise<void> {
     const reading = ++this.readings;
-    // As many as are shown, so that an event does not shorten a list of up to 500 entries.
+    // Reads as many entries as are shown, so that an event does not shorten a list of up to 500.
     const limit = Math.min(Math.max(this.entries.length, PAGE_SIZE), EXPORT_PAGE_SIZE);
     const [page, categories] = await Promise.all([
       this.ipc.call("memory.list", { ...this.params(), limit }),

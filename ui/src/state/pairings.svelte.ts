@@ -4,7 +4,7 @@ import type { Event, Ipc, PairingRequest } from "../ipc";
 import { Reloader } from "./reloader";
 
 export class Pairings {
-  /** The oldest first. */
+  /** Oldest first. */
   list = $state.raw<PairingRequest[]>([]);
   private readonly reloader = new Reloader(() => this.read());
 
@@ -19,7 +19,7 @@ export class Pairings {
       void this.load().catch(() => undefined);
   }
 
-  /** Adds the client under this name. With a profile, it sees only a part of the servers. */
+  /** Adds the client under this name. With a profile, the client sees only a part of the servers. */
   async approve(request: PairingRequest, name: string, profile: string | null): Promise<void> {
     await this.answer({ id: request.id, approve: true, name, profile });
   }

@@ -63,7 +63,7 @@ export class Policy {
     await this.load();
   }
 
-  /** Returns what a person should know before a rule is saved. */
+  /** Returns warnings to show before a rule is saved. */
   check(rule: RuleSpec): Promise<RuleWarning[]> {
     return this.ipc.call("policy.check_rule", { rule });
   }
@@ -80,14 +80,14 @@ export class Policy {
   }
 
   private async suspend(id: string): Promise<void> {
-    const rule = this.view.rules.find((one) => one.id === id);
+    const rule = this.view.rules.find((rule) => rule.id === id);
     if (!rule || rule.disabled) return;
     await this.setEnabled(rule, false);
     this.suspended.add(id);
   }
 
   private async resume(id: string): Promise<void> {
-    const rule = this.view.rules.find((one) => one.id === id);
+    const rule = this.view.rules.find((rule) => rule.id === id);
     if (rule && this.suspended.delete(id)) await this.setEnabled(rule, true);
   }
 

@@ -33,14 +33,14 @@ export class PublishedServers {
     return this.found?.registry ?? null;
   }
 
-  /** Reads the lists for the first time. A copy that is old is refreshed; a first copy is not made. */
+  /** Reads the lists for the first time. Refreshes an old copy, but fetches no first copy. */
   async open(): Promise<void> {
     this.opened = true;
     await this.load();
     if (this.registry?.stale && this.registry.refreshed_at !== null) await this.refresh(false);
   }
 
-  /** Searches again. Keeps as many servers as were shown, so that the list does not jump. */
+  /** Searches again, for as many servers as are shown, so that the list does not jump. */
   load(): Promise<void> {
     return this.opened ? this.reloader.run() : Promise.resolve();
   }
@@ -101,7 +101,7 @@ export class PublishedServers {
   }
 }
 
-/** Returns both lists without the servers that are in both, because a refresh may move servers. */
+/** Joins two pages without duplicates: a refresh may move a server from one page to the other. */
 function mergeServers(
   shown: PublishedServerView[],
   more: PublishedServerView[],

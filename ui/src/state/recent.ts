@@ -5,7 +5,7 @@ import { readStored, writeStored } from "../lib/stored";
 const KEY = "drawbridge-recent";
 const MAX_RECENT = 5;
 
-/** Returns the keys of the entries, the latest first. */
+/** Returns the keys of the entries, newest first. */
 export function readRecent(): string[] {
   try {
     const saved: unknown = JSON.parse(readStored(KEY) || "[]");

@@ -28,7 +28,7 @@ export class Removals<Id extends string | number = string> {
   /**
    * Removes the entries after the delay. The delay of earlier removals begins again.
    *
-   * Throws the error of an entry that cannot be disabled, and removes neither it nor later ones.
+   * Throws the error if an entry cannot be disabled, and removes neither this entry nor the next.
    */
   async schedule(ids: Id[]): Promise<void> {
     this.error = null;

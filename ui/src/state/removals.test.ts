@@ -5,7 +5,7 @@ import { Removals, UNDO_MS } from "./removals.svelte";
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** Returns removals whose entries are disabled once `answer` is called, and what was done to them. */
+/** Returns removals that disable an entry once `answer` is called, and a list of their steps. */
 function removalsWithSlowHub() {
   const done: string[] = [];
   const answers: (() => void)[] = [];

@@ -1,9 +1,9 @@
-/** The calls of tools that run now, with their progress. */
+/** The calls of tools that are running, with their progress. */
 
 import type { Call, CallProgress, Event, Ipc } from "../ipc";
 import { Reloader } from "./reloader";
 
-/** A call that runs now. */
+/** A running call. */
 export interface RunningCall {
   call: Call;
   /** When it began to run, by the clock of this window. */
@@ -35,15 +35,15 @@ export class RunningCalls {
 
   private apply(event: Event): void {
     if (event.kind === "call_progressed") {
-      this.list = this.list.map((one) =>
-        one.call.id === event.id ? { ...one, progress: event.progress } : one,
+      this.list = this.list.map((running) =>
+        running.call.id === event.id ? { ...running, progress: event.progress } : running,
       );
     }
     if (event.kind !== "call_changed" || event.call.method !== "tools/call") return;
     const { call } = event;
-    const isKnown = this.list.some((one) => one.call.id === call.id);
+    const isKnown = this.list.some((running) => running.call.id === call.id);
     if (call.outcome !== "running") {
-      if (isKnown) this.list = this.list.filter((one) => one.call.id !== call.id);
+      if (isKnown) this.list = this.list.filter((running) => running.call.id !== call.id);
     } else if (!isKnown) {
       this.list = [...this.list, { call, since: Date.now(), progress: null }];
     }

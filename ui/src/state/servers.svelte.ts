@@ -37,11 +37,11 @@ export class Servers {
   list = $state.raw<ServerView[]>([]);
   broken = $state.raw<BrokenSpec[]>([]);
   loaded = $state(false);
-  /** The servers that a person added: all but the built-in ones. */
+  /** The servers that a person added: all except built-in servers. */
   readonly added = $derived(this.list.filter((server) => !server.spec.builtin));
-  /** The number of servers in error, or with something that a person has to do. */
+  /** The number of servers that need a person, and of spec files that cannot be read. */
   readonly needsAttention = $derived(this.list.filter(needsPerson).length + this.broken.length);
-  /** About how many tokens a model spends on all tools that clients list. */
+  /** The approximate number of tokens that a model spends on all tools that clients list. */
   readonly contextTokens = $derived(this.list.reduce((sum, server) => sum + server.tokens, 0));
   /** The removals that can still be undone. */
   readonly removals = new Removals({ remove: (id) => this.remove(id) });
@@ -89,7 +89,7 @@ export class Servers {
     return this.replace(await this.ipc.call("bundles.add", bundle));
   }
 
-  /** Verifies a spec that is not saved. `id` is the server that is edited; null for a new one. */
+  /** Verifies a spec that is not saved. `id` is the server that is edited; null for a new server. */
   verifySpec(id: string | null, spec: ServerSpec, secrets: SecretValues): Promise<VerifiedView> {
     return this.ipc.call("servers.verify_spec", { id, spec, secrets, grant_secrets: [] });
   }
@@ -99,8 +99,8 @@ export class Servers {
   }
 
   /**
-   * Adds a server. It is accepted, unless `waits` is set or it would use foreign secrets: a person
-   * then accepts it on its page.
+   * Adds a server. It is accepted, unless `waits` is set or its spec refers to stored secrets: a
+   * person then accepts it on its page.
    */
   async add(spec: ServerSpec, secrets: SecretValues, waits = false): Promise<ServerView> {
     const pending = waits || listSpecSecrets(spec).length > 0;
@@ -141,12 +141,12 @@ export class Servers {
     return this.replace(await this.ipc.call("servers.accept_definitions", { id, definitions }));
   }
 
-  /** Returns what a local server used in its latest recorded run. */
+  /** Returns the report about the latest recorded run of a local server. */
   accessReport(id: string): Promise<AccessReportView> {
     return this.ipc.call("servers.access_report", { id });
   }
 
-  /** Restarts a local server, and records what it uses. */
+  /** Restarts a local server, and records its accesses. */
   record(id: string): Promise<AccessReportView> {
     return this.ipc.call("servers.record", { id });
   }
@@ -206,8 +206,8 @@ export class Servers {
   }
 
   /**
-   * Sets the rule of a tool for all clients; `null` removes it, so that the other rules and the
-   * default apply.
+   * Sets the rule of a tool for all clients; `null` removes the rule, so that the other rules and
+   * the default apply.
    */
   async setPolicy(tool: ToolView, effect: Effect | null): Promise<void> {
     const scope = { server: tool.server, tool: tool.name, client: null, user: null, kind: null };
@@ -218,7 +218,7 @@ export class Servers {
 
   /**
    * Sets the rule for all requests of a kind to a server, by all clients; `null` as the effect
-   * removes it. Without a kind, the rule is for all tools, or denies every kind.
+   * removes the rule. Without a kind, the rule is for all tools, or denies every kind.
    */
   async setServerPolicy(
     id: string,
@@ -251,7 +251,7 @@ export class Servers {
     return (await this.ipc.call("servers.capabilities", { id })).entries;
   }
 
-  /** Checks what a server needs to start, without starting it. */
+  /** Checks the prerequisites of a server, without starting it. */
   preflight(id: string): Promise<PreflightCheck[]> {
     return this.ipc.call("servers.preflight", { id });
   }

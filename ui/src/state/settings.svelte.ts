@@ -20,12 +20,12 @@ export class Settings {
 
   /** The HTTP listener if it does not listen, so that no client can connect over HTTP. */
   get httpFailure(): ListenerHealth | undefined {
-    return this.health?.transports.find((one) => one.name === "http" && !one.listening);
+    return this.health?.transports.find(({ name, listening }) => name === "http" && !listening);
   }
 
   /** A warning if the disk of the data folder is almost full. */
   get diskWarning(): string | undefined {
-    return this.health?.checks.find((one) => one.name === "disk" && !one.ok)?.error;
+    return this.health?.checks.find(({ name, ok }) => name === "disk" && !ok)?.error;
   }
 
   load(): Promise<void> {
@@ -75,7 +75,7 @@ export class Settings {
     return `${page.protocol}//${page.hostname}:${port}/#login=${encodeURIComponent(link.code)}`;
   }
 
-  /** Stores the value of a header for traces in the keyring, and adds the header. */
+  /** Stores the value of a header for traces as a secret, and adds the header. */
   async addTraceHeader(name: string, value: string): Promise<void> {
     const secret = `otlp.${name.toLowerCase().replace(/[^a-z0-9]+/g, "_")}`;
     const headers = { ...this.view?.otlp_headers, [name]: `\${keyring:${secret}}` };
@@ -83,9 +83,9 @@ export class Settings {
     await this.change({ otlp_headers: headers });
   }
 
-  /** Removes a header for traces. Its value stays in the keyring. */
+  /** Removes a header for traces. Its value stays in the secret store. */
   async removeTraceHeader(name: string): Promise<void> {
-    const headers = Object.entries(this.view?.otlp_headers ?? {}).filter(([one]) => one !== name);
+    const headers = Object.entries(this.view?.otlp_headers ?? {}).filter(([key]) => key !== name);
     await this.change({ otlp_headers: Object.fromEntries(headers) });
   }
 

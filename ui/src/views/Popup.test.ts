@@ -39,7 +39,7 @@ function decisions() {
 }
 
 describe("the approval popup", () => {
-  it("says so if no calls wait", async () => {
+  it("says that no calls wait", async () => {
     await open();
     expect(screen.getByTestId("popup-empty").textContent).toContain("No calls wait.");
   });

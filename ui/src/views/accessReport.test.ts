@@ -4,8 +4,8 @@ import { advanceTime, listParams, open, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
-describe("what a server uses", () => {
-  it("is shown with what the sandbox refused, and with a proposed sandbox", async () => {
+describe("the access report of a server", () => {
+  it("is shown with the refusals of the sandbox, and with a proposed sandbox", async () => {
     await open("#/servers/filesystem/details");
     await advanceTime(1);
     expect(screen.getByTestId("access-report-state").textContent).toContain("in its sandbox");
@@ -16,7 +16,7 @@ describe("what a server uses", () => {
     expect(screen.getByTestId("sandbox-proposal-excluded").textContent).toContain("/home/ada");
   });
 
-  it("becomes the sandbox of the server, which a person still has to accept", async () => {
+  it("proposes a sandbox that the server uses once a person accepts it", async () => {
     const hub = await open("#/servers/filesystem/details");
     await advanceTime(1);
     await user.click(screen.getByTestId("use-sandbox"));
@@ -35,7 +35,7 @@ describe("what a server uses", () => {
     expect(screen.getByTestId("access-report-state").textContent).toContain("still in progress");
   });
 
-  it("has no section for a server that is no program on this computer", async () => {
+  it("has no section for a remote server", async () => {
     await open("#/servers/filesystem/details", (hub) => {
       const server = hub.servers.find((server) => server.id === "filesystem");
       if (server) {

@@ -82,7 +82,7 @@ describe("the advanced part of a server", () => {
     expect(listParams(hub, "servers.update")).toEqual([]);
   });
 
-  it("never offers a server itself as its fallback, and has no lifecycle for a remote one", async () => {
+  it("never offers a server itself as its fallback, and has no lifecycle for a remote server", async () => {
     await open("#/servers/github");
     await user.click(screen.getByTestId("server-edit"));
     await user.click(screen.getByTestId("advanced"));

@@ -14,7 +14,7 @@ const row = (position: number) => rows()[position - 1] as HTMLElement;
 const shownId = () => screen.getByTestId("approval-card").dataset["id"];
 const hasFocus = (element: HTMLElement) => document.activeElement === element;
 
-/** Opens the queue with one call of each of the tools, and waits until it can be decided. */
+/** Opens the queue with one call of each tool, and waits until the calls can be decided. */
 async function openQueue(tools: string[], part: Partial<ApprovalRequest> = {}): Promise<FakeHub> {
   const hub = await open("#/approvals", (fake) =>
     tools.forEach((tool) => fake.addApproval({ tool, ...part })),
@@ -49,7 +49,7 @@ describe("the tabs of the Approvals screen", () => {
     expect(selected()).toBe("Pending");
   });
 
-  it("list calls that nobody decided apart from those that a person decided", async () => {
+  it("list calls that nobody decided apart from calls that a person decided", async () => {
     const hub = await open("#/approvals/decided", (hub) => {
       const [first] = hub.calls;
       if (first)
@@ -74,7 +74,7 @@ describe("the tabs of the Approvals screen", () => {
 });
 
 describe("a queue of several calls", () => {
-  it("is a list with one line a call, beside the card of the first", async () => {
+  it("is a list with one line per call, beside the card of the first call", async () => {
     const hub = await open("#/approvals", (fake) => {
       fake.addApproval({ client: "cursor", tool: "write\u202e_file", timeout_ms: 48_000 });
       fake.addApproval({ tool: "read_file", is_first: true });
@@ -124,7 +124,7 @@ describe("a queue of several calls", () => {
     expect(document.activeElement?.contains(screen.getByTestId("approval-card"))).toBe(true);
   });
 
-  it("is decided with A and D, one call a key press", async () => {
+  it("is decided with A and D, one call per key press", async () => {
     const hub = await openQueue(["one", "two", "three"]);
     const [one, two, three] = hub.waiting.map(({ id }) => id);
     await user.keyboard("j");
@@ -147,7 +147,7 @@ describe("a queue of several calls", () => {
     expect(screen.queryByTestId("approval-card")).toBeNull();
   });
 
-  it("takes no key for a card that has just appeared, and none that is held down", async () => {
+  it("ignores keys for a card that has just appeared, and keys that are held down", async () => {
     const hub = await openQueue(["one", "two", "three"]);
     await user.keyboard("jj");
     await advanceTime(1);
@@ -162,7 +162,7 @@ describe("a queue of several calls", () => {
     expect(decisions(hub)).toHaveLength(1);
   });
 
-  it("takes no key while the focus is elsewhere, while a text is typed, or with Ctrl", async () => {
+  it("ignores keys while the focus is elsewhere, while a text is typed, or with Ctrl", async () => {
     const hub = await openQueue(["one", "two"]);
     await user.keyboard("ad");
     screen.getByTestId("nav-calls").focus();
@@ -177,7 +177,7 @@ describe("a queue of several calls", () => {
     expect(decisions(hub)).toEqual([]);
   });
 
-  it("takes no key for a call that arrives when no other waits", async () => {
+  it("ignores keys for a call that arrives when no other call waits", async () => {
     const hub = await openQueue(["one", "two"]);
     await user.click(row(1));
     await user.keyboard("d");
@@ -221,7 +221,7 @@ describe("a queue of several calls", () => {
     expect(screen.getByTestId<HTMLTextAreaElement>("edit-text").value).toBe("{}");
   });
 
-  it("keeps the selected call when others arrive, and selects the next one when it ends", async () => {
+  it("keeps the selected call when others arrive, and selects the next call when it ends", async () => {
     const hub = await openQueue(["one", "two", "three"]);
     const [, two, three] = hub.waiting.map(({ id }) => id);
     await user.click(row(2));
@@ -299,7 +299,7 @@ describe("several selected calls", () => {
     expect(decisions(hub)).toHaveLength(2);
   });
 
-  it("have to be read again when one is added", async () => {
+  it("have to be read again when a call is added", async () => {
     mockOverflow();
     await openQueue(["one", "two"]);
     const list = () => screen.getByTestId("batch-list");
@@ -345,7 +345,7 @@ describe("several selected calls", () => {
     expect(rows()).toHaveLength(5);
   });
 
-  it("can only be denied if none can be approved together", async () => {
+  it("can only be denied if each call needs a decision of its own", async () => {
     const hub = await openQueue(["one", "two"], { suspended: data.suspended() });
     await user.click(screen.getByTestId("queue-select-all"));
     await advanceTime(CLICK_GUARD_MS);
@@ -378,7 +378,7 @@ describe("several selected calls", () => {
     expect(checked()).toEqual([true, true, true, false]);
   });
 
-  it("include all similar ones from the card of one", async () => {
+  it("include all similar calls from the card of one call", async () => {
     const hub = await openQueue(["other", "same", "same"]);
     await user.click(row(3));
     await advanceTime(CLICK_GUARD_MS);
@@ -400,7 +400,7 @@ describe("several selected calls", () => {
     expect(screen.getByTestId("approvals-status").textContent).toBe("2 calls approved.");
     expect(hub.waiting.map(({ id }) => id)).toEqual([one?.id]);
     expect(text(screen.getByTestId("approvals-failed"))).toBe(
-      "These could not be decided and still wait: " +
+      "These requests could not be decided and still wait: " +
         "claude-code wants to call one of filesystem: The store cannot be written.",
     );
     hub.addApproval({ tool: "two" });

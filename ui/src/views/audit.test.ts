@@ -9,7 +9,7 @@ const rowCount = () => screen.getByRole("table").getAttribute("aria-rowcount");
 const kinds = () => screen.queryAllByTestId("audit-row").map((row) => row.dataset.kind);
 
 describe("the audit log", () => {
-  it("lists what was changed, with its details", async () => {
+  it("lists the changes, with their details", async () => {
     await open("#/audit");
     expect(kinds()).toHaveLength(9);
     const row = screen.getAllByTestId("audit-row")[2] as HTMLElement;

@@ -98,7 +98,7 @@ describe("a sampling request to the provider", () => {
 });
 
 describe("the settings", () => {
-  it("change the provider, store a key, test it, and show what is left", async () => {
+  it("change the provider, store a key, test the provider, and show the used budget", async () => {
     const hub = await open("#/settings");
     expect(screen.getByTestId("sampling-status").textContent).toContain("On");
     expect(screen.getByTestId("sampling-today").textContent).toContain("12 of 100 requests");

@@ -8,7 +8,7 @@ withFakeTime();
 
 const button = () => {
   const rows = screen.getAllByTestId("client-row");
-  const row = rows.find((one) => one.dataset.client === "cursor") as HTMLElement;
+  const row = rows.find((element) => element.dataset.client === "cursor") as HTMLElement;
   return within(row).getByTestId("client-limit");
 };
 

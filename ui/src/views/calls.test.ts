@@ -82,7 +82,7 @@ describe("the list", () => {
     expect(location.hash).toBe("#/calls");
   });
 
-  it("shows new calls that match, and no others", async () => {
+  it("shows new calls that match, and no other calls", async () => {
     const hub = await open("#/calls?server=github");
     const before = screen.getAllByTestId("call-row").length;
     const [call] = hub.calls;
@@ -98,7 +98,7 @@ describe("the list", () => {
     expect(ids[0]).toBe("new-1");
   });
 
-  it("reads older pages, and keeps only rows near those in sight in the page", async () => {
+  it("reads older pages, and keeps only rows near the view in the page", async () => {
     const hub = await open("#/calls", (fake) => {
       const [call] = fake.calls;
       if (!call) throw new Error("the fake hub has calls");
@@ -153,7 +153,9 @@ describe("the list", () => {
 describe("an opened call", () => {
   const openCall = async (part: object) => {
     const hub = await open("#/calls", (fake) => {
-      const call = fake.calls.find((one) => one.method === "tools/call" && one.server === "github");
+      const call = fake.calls.find(
+        ({ method, server }) => method === "tools/call" && server === "github",
+      );
       if (!call) throw new Error("the fake hub has a call of github");
       fake.calls = [{ ...call, exposed_name: "github__list", ...part }];
       fake.recorded.set(call.id, '{"page":1}');
@@ -260,7 +262,7 @@ describe("the charts", () => {
 });
 
 describe("the settings of traces", () => {
-  it("name a collector, and store the value of a header in the keyring", async () => {
+  it("name a collector, and store the value of a header as a secret", async () => {
     const hub = await open("#/settings");
     const url = screen.getByTestId("setting-otlp-endpoint");
     await user.type(url, "http://127.0.0.1:4318");
@@ -284,7 +286,7 @@ describe("the settings of traces", () => {
 describe("the result of a call", () => {
   const openResult = async (result: KeptResult | null, keeps = false) => {
     const hub = await open("#/calls", (fake) => {
-      const call = fake.calls.find((one) => one.outcome === "ok");
+      const call = fake.calls.find(({ outcome }) => outcome === "ok");
       if (!call) throw new Error("the fake hub has a call that succeeded");
       fake.calls = [call];
       fake.settings.keep_results = keeps;
@@ -300,7 +302,7 @@ describe("the result of a call", () => {
     expect(screen.queryByTestId("call-result-cut")).toBeNull();
   });
 
-  it("says that only its beginning was kept, or none of it", async () => {
+  it("says that only its beginning was kept, or nothing", async () => {
     await openResult({ text: '{"content":[{"te', is_cut: true, bytes: 70_000 });
     expect(screen.getByTestId("call-result").textContent).toContain('{"content":[{"te');
     expect(screen.getByTestId("call-result-cut").textContent).toContain("70,000 bytes");

@@ -11,8 +11,8 @@ function client(id: string): HTMLElement {
     .find((element) => element.dataset.kind === id) as HTMLElement;
 }
 
-async function click(testid: string, within_: HTMLElement = document.body) {
-  await user.click(within(within_).getByTestId(testid));
+async function click(testid: string, container: HTMLElement = document.body) {
+  await user.click(within(container).getByTestId(testid));
   await advanceTime(1);
 }
 
@@ -122,7 +122,7 @@ describe("a connected client", () => {
     expect(failed.textContent).toContain("drawbridge stdio --client claude-code");
   });
 
-  it("is disconnected after a look at the changes", async () => {
+  it("is disconnected after the changes were shown", async () => {
     await open("#/clients");
     await click("client-disconnect", client("claude-code"));
     expect(screen.getByTestId("file-diff").textContent).toContain("-");
@@ -173,7 +173,7 @@ describe("the configuration to paste", () => {
     expect(screen.getByTestId("snippet-dialog").textContent).toContain("Auto-run");
   });
 
-  it("is what a client without a file gets", async () => {
+  it("is offered for a client without a file", async () => {
     await open("#/clients");
     expect(client("warp").textContent).toContain("Paste the configuration");
     expect(within(client("warp")).queryByTestId("client-connect")).toBeNull();
@@ -208,15 +208,15 @@ it("clients that were not found are listed on request", async () => {
   expect(screen.getByTestId("connect-dialog").textContent).toContain("new file");
 });
 
-describe("what a client does", () => {
-  it("is shown if it gave up on calls, ignores changes, or has not connected yet", async () => {
+describe("the notes about a client", () => {
+  it("say that it gave up on calls, ignores changes, or has not connected yet", async () => {
     await open("#/clients", (hub) => {
-      hub.clients = hub.clients.map((one) => ({
-        ...one,
-        last_seen_at: one.name === "claude-code" ? null : one.last_seen_at,
-        abandoned_calls: one.name === "cursor" ? 2 : 0,
-        longest_wait_ms: one.name === "cursor" ? 60_000 : 0,
-        ignores_tool_changes: one.name === "lm-studio",
+      hub.clients = hub.clients.map((view) => ({
+        ...view,
+        last_seen_at: view.name === "claude-code" ? null : view.last_seen_at,
+        abandoned_calls: view.name === "cursor" ? 2 : 0,
+        longest_wait_ms: view.name === "cursor" ? 60_000 : 0,
+        ignores_tool_changes: view.name === "lm-studio",
       }));
     });
     expect(screen.getByTestId("client-gave-up").textContent).toContain(

@@ -38,7 +38,7 @@ describe("the doctor on the Settings screen", () => {
 });
 
 describe("the allowed hosts", () => {
-  it("are saved as a list, and a wrong one is refused with the reason", async () => {
+  it("are saved as a list, and an invalid host is refused with the reason", async () => {
     const hub = await open("#/settings", (fake) => {
       fake.settings.started_with_hosts = ["mcp-hub"];
     });

@@ -26,7 +26,7 @@ async function search(text: string) {
 }
 
 describe("the official registry", () => {
-  it("is asked for its list only when a person says so", async () => {
+  it("is asked for its list only when a person loads the list", async () => {
     const hub = await openFind();
     expect(screen.getByTestId("registry-offer").textContent).toContain(
       "registry.modelcontextprotocol.io",
@@ -102,7 +102,7 @@ describe("the official registry", () => {
 });
 
 describe("a published server", () => {
-  it("shows who publishes it and what it needs, and waits for acceptance", async () => {
+  it("shows its publisher and its inputs, and waits for acceptance", async () => {
     const hub = await openFind((hub) => hub.registry.fill(0));
     await user.click(card("com.atlassian/jira"));
     await advanceTime(10);

@@ -7,7 +7,7 @@ withFakeTime();
 const rows = () => screen.queryAllByTestId("folder-row").map((row) => row.textContent ?? "");
 
 describe("the shared folders", () => {
-  it("are listed with what is shared and why one cannot be read", async () => {
+  it("are listed with what is shared, and with the reason if a folder cannot be read", async () => {
     await open("#/settings");
     expect(rows()[0]).toContain("/home/me/notes");
     expect(rows()[0]).toContain("without hidden files and likely secrets");

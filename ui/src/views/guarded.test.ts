@@ -174,7 +174,7 @@ describe("a longer approval of a guarded request", () => {
     );
   });
 
-  it("says what a session is", async () => {
+  it("explains what a session is", async () => {
     await openLonger((hub) => hub.addApproval({ client: "cursor" }));
     const meaning = screen.getByTestId("session-meaning");
     expect(text(meaning)).toBe(
@@ -274,7 +274,7 @@ describe("a recorded request", () => {
     expect(within(detail).queryByTestId("call-extra")).toBeNull();
   });
 
-  it("shows what was sent beside the arguments", async () => {
+  it("shows the members beside the arguments", async () => {
     const { detail } = await openDetail({
       tool: "write_file",
       arguments: '{"path":"/a"}',
@@ -315,7 +315,7 @@ describe("a recorded request", () => {
     expect(
       within(filter)
         .getAllByRole("option")
-        .some((one) => one.textContent === ""),
+        .some((option) => option.textContent === ""),
     ).toBe(false);
     await user.click(row);
     await advanceTime(1);

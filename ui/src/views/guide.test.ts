@@ -65,7 +65,7 @@ describe("the guide", () => {
     expect(step("call").getAttribute("aria-current")).toBe("step");
   });
 
-  it("calls a tool through the client's own entry, and shows what it answered", async () => {
+  it("calls a tool through the client's own entry, and shows the answer", async () => {
     const hub = await open("", (hub) => {
       withoutCalls(hub);
       hub.clientFiles.tryTool = () => {
@@ -93,7 +93,7 @@ describe("the guide", () => {
     const hub = await open("", withoutCalls);
     const tool = hub.servers
       .flatMap((server) => server.tools)
-      .find((one) => one.name === "read_text_file");
+      .find(({ name }) => name === "read_text_file");
     await user.selectOptions(screen.getByTestId("try-tool"), tool?.exposed_name ?? "");
     const field = screen.getByTestId<HTMLTextAreaElement>("try-arguments");
     expect(JSON.parse(field.value)).toEqual({ path: "" });
@@ -123,7 +123,7 @@ describe("the guide", () => {
     expect(screen.getByTestId("try-failed").textContent).toContain("denied this call");
   });
 
-  it("offers a server that needs nothing else if no client has one", async () => {
+  it("offers a well-known server without prerequisites if no client has a server", async () => {
     await open("", (hub) => {
       withoutServers(hub);
       hub.imports.found = [];

@@ -23,7 +23,7 @@ describe("the list of hooks", () => {
     );
   });
 
-  it("moves a hook, but neither the first one up nor the last one down", async () => {
+  it("moves a hook, but neither the first hook up nor the last hook down", async () => {
     const hub = await open("#/hooks");
     expect(within(row("no-deletes")).getByTestId("hook-up").getAttribute("aria-disabled")).toBe(
       "true",
@@ -52,7 +52,7 @@ describe("the list of hooks", () => {
     expect(screen.getByTestId("hook-run").textContent).toContain("nothing is deleted on weekdays");
   });
 
-  it("says what to do if there is none", async () => {
+  it("says what to do if there are no hooks", async () => {
     const hub = await open("#/hooks", (fake) => {
       fake.hooks = [];
     });
@@ -62,7 +62,7 @@ describe("the list of hooks", () => {
 });
 
 describe("a hook", () => {
-  it("is added with its secrets apart from it", async () => {
+  it("is added, with its secrets apart", async () => {
     const hub = await open("#/hooks");
     await user.click(screen.getByTestId("hook-new"));
     await advanceTime(1);
@@ -86,7 +86,7 @@ describe("a hook", () => {
     expect(names()).toContain("audit");
   });
 
-  it("is tried before it is saved, and shows what it would do", async () => {
+  it("is tried before it is saved, and shows its effect", async () => {
     const hub = await open("#/hooks");
     await user.click(within(row("no-deletes")).getByTestId("hook-edit"));
     await advanceTime(1);
@@ -132,7 +132,7 @@ describe("a hook", () => {
   });
 });
 
-describe("what a hook changed", () => {
+describe("a change by a hook", () => {
   it("is shown to the person who decides", async () => {
     const hub = await open("#/approvals");
     hub.addApproval({ id: "hooked", request_hooks: ["redirect"] });

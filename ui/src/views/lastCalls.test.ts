@@ -7,7 +7,7 @@ import { openPopup } from "../test/popup";
 
 withFakeTime();
 
-/** Adds a request, and seven calls of its session after a call of another one. */
+/** Adds a request, and seven calls of its session after a call of another session. */
 function addRequest(hub: FakeHub) {
   hub.waiting = [];
   const { session } = hub.addApproval();
@@ -30,7 +30,7 @@ const openCalls = async () => {
 };
 
 describe("the last calls of a session", () => {
-  it("are read once they are opened, and lead to the calls", async () => {
+  it("are read when the section is opened, and lead to the calls", async () => {
     const hub = await open("#/approvals", addRequest);
     expect(listParams(hub, "approvals.last_calls")).toEqual([]);
     await openCalls();

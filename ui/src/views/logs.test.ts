@@ -42,7 +42,7 @@ describe("the Logs screen", () => {
     });
   });
 
-  it("puts only the lines in view into the page, and jumps to the newest one", async () => {
+  it("puts only the lines in view into the page, and jumps to the newest line", async () => {
     await open("#/logs", (fake) => {
       fake.logs = Array.from({ length: 3000 }, (_, index) => line(index + 1));
     });
@@ -87,8 +87,8 @@ describe("the Logs screen", () => {
     await advanceTime(300);
     expect(lines()).toHaveLength(1);
     expect(lines()[0]).toContain("the needle");
-    const asked = listParams(hub, "logs.list").map(({ before }) => before);
-    expect(asked.slice(-3)).toEqual([null, 30_001, 10_001]);
+    const positions = listParams(hub, "logs.list").map(({ before }) => before);
+    expect(positions.slice(-3)).toEqual([null, 30_001, 10_001]);
     expect(screen.queryByTestId("log-searching")).toBeNull();
   });
 
@@ -118,7 +118,7 @@ describe("the Logs screen", () => {
     expect(location.hash).toBe("#/logs?kind=stderr");
   });
 
-  it("hides what a server prints to stdout until a person asks for it", async () => {
+  it("hides the stdout of a server until a person shows it", async () => {
     await open("#/servers/weather/log", (fake) => {
       fake.logs = [
         line(1, { server: "weather", kind: "stdout", area: "stdout", text: "a banner" }),

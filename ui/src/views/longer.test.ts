@@ -13,7 +13,7 @@ const option = (key: string) =>
   ) as HTMLElement;
 
 describe("an approval for longer", () => {
-  it("depends on the ticked arguments, and on no others", async () => {
+  it("depends on the ticked arguments, and on no other arguments", async () => {
     const hub = await openPopup((fake) => fake.addApproval());
     await user.click(button("approve-more"));
     await user.click(within(option("force")).getByRole("checkbox"));
@@ -136,7 +136,7 @@ describe("a waiting call", () => {
   it("shows the suspended rule and the differences since", async () => {
     await openPopup((hub) => hub.addApproval({ suspended: suspended() }));
     expect(screen.getByTestId("changed").textContent).toContain(
-      "It was allowed by “allow browser_navigate of browser for cursor”. Since then the tool has changed, so you are asked.",
+      "The rule “allow browser_navigate of browser for cursor” allowed this request. Since then the tool has changed, so you are asked.",
     );
     expect(screen.getByTestId("changed-diff").getAttribute("aria-expanded")).toBe("true");
     const diff = screen.getByTestId("changed-diff-panel");

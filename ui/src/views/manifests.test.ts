@@ -182,7 +182,7 @@ describe("an MCP bundle", () => {
     return hub;
   }
 
-  it("shows what it is, asks for its values, and waits for acceptance", async () => {
+  it("shows its facts, asks for its values, and waits for acceptance", async () => {
     const hub = await choose(zip("notes.mcpb"));
     const shown = await screen.findByTestId("bundle");
     expect(shown.textContent).toMatch(/Notes\s+1\.2\.0\s+By\s+Ada/);

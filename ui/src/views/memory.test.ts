@@ -73,7 +73,7 @@ describe("the memory", () => {
     expect(ids()).toEqual([5, 4, 3, 2, 1]);
   });
 
-  it("shows what a client stores meanwhile, and reads more on request", async () => {
+  it("shows an entry that a client stores meanwhile, and reads more on request", async () => {
     const hub = await open("#/memory", (fake) => {
       const [first] = fake.memory;
       if (!first) throw new Error("the fake has entries");
@@ -94,7 +94,7 @@ describe("the memory", () => {
   it("says that it is off, and what to do if it is empty", async () => {
     await open("#/memory", (hub) => {
       hub.memory = [];
-      const server = hub.servers.find((one) => one.id === "memory");
+      const server = hub.servers.find(({ id }) => id === "memory");
       if (server) server.state = "disabled";
     });
     expect(screen.getByTestId("memory-off").textContent).toContain("The memory is off");
@@ -113,7 +113,7 @@ describe("the memory", () => {
     const hub = await open("#/clients");
     const row = screen
       .getAllByTestId("client-row")
-      .find((one) => one.dataset.client === "cursor") as HTMLElement;
+      .find((element) => element.dataset.client === "cursor") as HTMLElement;
     await user.click(within(row).getByTestId("client-change-user"));
     await user.clear(screen.getByTestId("user-name"));
     await user.type(screen.getByTestId("user-name"), "anna");

@@ -6,16 +6,16 @@ import { advanceTime, follow, listParams, open, user, withFakeTime } from "../te
 
 withFakeTime();
 
-/** Lets a client ask this many times, without a decision. */
+/** Adds requests of a client, and waits until they are missed. */
 async function miss(hub: FakeHub, client: string, count: number): Promise<void> {
-  for (let each = 0; each < count; each++) hub.addApproval({ client, remaining_ms: 1000 });
+  for (let index = 0; index < count; index++) hub.addApproval({ client, remaining_ms: 1000 });
   await advanceTime(1000);
 }
 
 const muteState = () => screen.queryByTestId("client-muted");
 
-describe("a client of which three calls in a row were missed", () => {
-  it("is muted for a minute, which both screens say", async () => {
+describe("a client with three missed calls in a row", () => {
+  it("is muted for a minute, as both screens show", async () => {
     const hub = await open("#/approvals");
     await miss(hub, "cursor", 2);
     expect(screen.queryByTestId("muted-notice")).toBeNull();
@@ -35,7 +35,7 @@ describe("a client of which three calls in a row were missed", () => {
     await follow("#/clients");
     const row = screen
       .getAllByTestId("client-row")
-      .find((each) => each.dataset["client"] === "cursor") as HTMLElement;
+      .find((element) => element.dataset["client"] === "cursor") as HTMLElement;
     expect(within(row).getByTestId("client-muted").textContent).toContain("(0:50 left)");
     expect(screen.getAllByTestId("client-muted")).toHaveLength(1);
     await advanceTime(50_000);

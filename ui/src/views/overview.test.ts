@@ -56,7 +56,7 @@ describe("the first screen", () => {
 });
 
 describe("the Overview", () => {
-  it("lists what needs a person, each with a link to where it is solved", async () => {
+  it("lists the problems that need a person, each with a link to its screen", async () => {
     const hub = await open("#/overview", (fake) => {
       calm(fake);
       fake.servers = fake.servers.map((server, index) =>
@@ -76,7 +76,7 @@ describe("the Overview", () => {
     expect(links).toEqual([`#/logs?source=${failed.id}`, `#/servers/${failed.id}`]);
   });
 
-  it("says that nothing needs a person, and adds a request as soon as one waits", async () => {
+  it("says that nothing needs a person, and adds a request as soon as it waits", async () => {
     const hub = await open("#/overview", calm);
     expect(screen.getByTestId("overview-nothing").textContent).toContain("Nothing needs you.");
     hub.addApproval();
@@ -99,7 +99,7 @@ describe("the Overview", () => {
     expect(screen.getByTestId("today-error").textContent).toContain("the database is locked");
   });
 
-  it("shows the counts and the charts if each read takes longer than the time between two", async () => {
+  it("shows the counts and the charts if each read takes longer than the time between two reads", async () => {
     const hub = await open("#/overview");
     location.hash = "#/settings";
     window.dispatchEvent(new HashChangeEvent("hashchange"));
@@ -112,7 +112,7 @@ describe("the Overview", () => {
     expect(screen.getByTestId("overview-chart-calls")).toBeTruthy();
   });
 
-  it("shows the chosen period, even if the answer for another one comes later", async () => {
+  it("shows the chosen period, even if the answer for another period comes later", async () => {
     const hub = await open("#/overview");
     hub.delay = 3000;
     await user.selectOptions(screen.getByTestId("overview-period"), "month");

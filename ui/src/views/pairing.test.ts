@@ -12,7 +12,7 @@ async function click(testid: string) {
 }
 
 describe("a program that asks to be paired", () => {
-  it("is announced on every screen, and shown with what the system knows of it", async () => {
+  it("is announced on every screen, and shown with its program and folder", async () => {
     const hub = await open("#/calls");
     expect(screen.queryByTestId("pairing-banner")).toBeNull();
     const request = pairingRequest();

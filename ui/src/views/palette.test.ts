@@ -70,7 +70,7 @@ describe("the command palette", () => {
     expect(listParams(hub, "drawbridge.pause")).toEqual([{ for_s: 900 }]);
   });
 
-  it("pauses all calls, and shows why that failed", async () => {
+  it("pauses all calls, and shows why the pause failed", async () => {
     const hub = await open("#/approvals");
     hub.failures.set("drawbridge.pause", new IpcError("internal", "The store cannot be written."));
     await openPalette();

@@ -99,7 +99,7 @@ describe("missed calls", () => {
     );
   });
 
-  it("are counted at the tab and in the sidebar until no retry can be allowed any more", async () => {
+  it("are counted at the tab and in the sidebar until a retry can no longer be allowed", async () => {
     const hub = await openMissed();
     expect(screen.queryByTestId("nav-missed")).toBeNull();
     await advanceTime(5001);

@@ -51,7 +51,7 @@ describe("the list of rules", () => {
       await user.click(within(rows()[1] as HTMLElement).getByTestId("rule-delete"));
       await advanceTime(1);
     };
-    // The second row is on, and the third, which follows it then, is off.
+    // The second rule is on. The third rule is off, and moves to the second row by the first deletion.
     await deleteSecond();
     await deleteSecond();
     expect(rows()).toHaveLength(2);
@@ -86,7 +86,7 @@ describe("the list of rules", () => {
     expect(rows()[1]?.textContent).not.toContain("Off");
   });
 
-  it("finds rules by their words, and says how many", async () => {
+  it("finds rules by their words, and shows their number", async () => {
     await open("#/policy");
     await write("rules-search", "filesystem DELETE");
     expect(rows()).toHaveLength(1);
@@ -105,7 +105,9 @@ describe("the list of rules", () => {
     expect(rows()[0]?.textContent).toContain("7 of 10 calls left");
     await select("rules-sort", "server");
     const section = within(rows()[0]?.closest("section") as HTMLElement);
-    const headings = section.getAllByRole("heading", { level: 3 }).map((one) => one.textContent);
+    const headings = section
+      .getAllByRole("heading", { level: 3 })
+      .map(({ textContent }) => textContent);
     expect(headings).toEqual(headings.toSorted());
     expect(headings).toContain("filesystem");
   });
@@ -161,7 +163,7 @@ describe("the defaults", () => {
     expect(hub.defaults).toMatchObject({ [kind]: "deny" });
   });
 
-  it("say what each kind is", async () => {
+  it("explain each kind", async () => {
     await open("#/policy");
     expect(screen.getByLabelText(/^Sampling/).closest("li")?.textContent).toContain(
       "A server asks for a message from the client's model.",
@@ -239,7 +241,7 @@ describe("a rule's form", () => {
     expect(rows()).toHaveLength(5);
   });
 
-  it("has no effect at first, and cannot be saved before one is chosen", async () => {
+  it("has no effect at first, and cannot be saved before an effect is chosen", async () => {
     const hub = await open("#/policy");
     await user.click(screen.getByTestId("rule-add"));
     expect(screen.getByTestId<HTMLSelectElement>("rule-effect").value).toBe("");
@@ -462,8 +464,8 @@ describe("import and export", () => {
   });
 });
 
-describe("how often a person is asked", () => {
-  it("is shown as numbers, as a chart, and as a table", async () => {
+describe("the stats of approval requests", () => {
+  it("are shown as numbers, as a chart, and as a table", async () => {
     await open("#/policy");
     const panel = screen.getByTestId("policy-stats");
     expect(within(panel).getByTestId("requests-per-day").textContent).toMatch(/^\d/);
@@ -480,7 +482,7 @@ describe("how often a person is asked", () => {
     expect(table.getAttribute("aria-pressed")).toBe("true");
   });
 
-  it("suggests rules, each added by one click", async () => {
+  it("suggest rules, each added by one click", async () => {
     const hub = await open("#/policy");
     expect(screen.getAllByTestId("suggestion")[0]?.textContent).toContain(
       "You approved 12 calls that this rule matches. It would have matched 14 past calls in all.",

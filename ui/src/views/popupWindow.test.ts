@@ -8,7 +8,7 @@ import { button, CLICK_GUARD_MS, openPopup } from "../test/popup";
 withFakeTime();
 afterEach(() => vi.restoreAllMocks());
 
-/** Lets the content of the popup have a height, which jsdom does not compute. */
+/** Sets the height of the popup's content, which jsdom does not compute. */
 function mockHeight(height: number): void {
   vi.spyOn(HTMLElement.prototype, "getBoundingClientRect").mockReturnValue(
     new DOMRect(0, 0, 460, height),
@@ -57,7 +57,7 @@ describe("the window of the popup", () => {
     expect(desktop.fitPopup).not.toHaveBeenCalled();
   });
 
-  it("tells its height in any case while it is hidden, because it waits for it to appear", async () => {
+  it("reports its height in any case while it is hidden, because the app waits for the height", async () => {
     mockHeight(window.innerHeight);
     mockVisibility("hidden");
     const { hub, desktop } = await openOnDesktop(() => undefined);
@@ -114,7 +114,7 @@ describe("the window of the popup", () => {
     expect(button("approve-once").disabled).toBe(false);
   });
 
-  it("takes no decision for half a second after another card has replaced one", async () => {
+  it("takes no decision for half a second after another card has appeared", async () => {
     const { hub } = await openOnDesktop((hub) => {
       hub.addApproval({ id: "first", tool: "one", remaining_ms: 2000 });
       hub.addApproval({ id: "second", tool: "two", remaining_ms: 60_000 });

@@ -127,7 +127,7 @@ describe("a profile", () => {
     ).toBe("removed");
   });
 
-  it("that limits nothing is removed without a question, which can be undone", async () => {
+  it("that limits nothing is removed without a question, and the removal can be undone", async () => {
     const hub = await open("#/clients", (fake) => {
       for (const profile of fake.profiles) profile.folder = null;
       for (const client of fake.clients) client.profile = null;

@@ -5,7 +5,7 @@ import { listParams, open, advanceTime, user, withFakeTime } from "../test/app";
 withFakeTime();
 
 describe("the sandbox of a server", () => {
-  it("is shown with what the server may use, and with a badge", async () => {
+  it("is shown with the permissions of the server, and with a badge", async () => {
     await open("#/servers/filesystem/details");
     expect(screen.getByTestId("server-sandboxed").getAttribute("title")).toContain("Landlock 7");
     expect(screen.getByTestId("server-sandbox-facts").textContent).toContain(
@@ -13,7 +13,7 @@ describe("the sandbox of a server", () => {
     );
   });
 
-  it("has no badge if there is none, and the server's page says so", async () => {
+  it("is shown as none, without a badge, if the server has none", async () => {
     await open("#/servers/filesystem/details", (hub) => {
       const server = hub.servers.find((server) => server.id === "filesystem");
       if (server) delete server.spec.sandbox;

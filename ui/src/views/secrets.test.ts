@@ -9,7 +9,7 @@ const row = (name: string) =>
 const textOf = (name: string) => row(name)?.textContent?.replace(/\s+/g, " ") ?? "";
 
 describe("the secrets", () => {
-  it("are listed with who uses them and whether they have a value", async () => {
+  it("are listed with their users, and whether they have a value", async () => {
     await open("#/settings");
     expect(textOf("github.Authorization")).toContain("server github");
     expect(textOf("github.Authorization")).toContain("Stored");
@@ -29,7 +29,7 @@ describe("the secrets", () => {
     expect(textOf("weather.API_KEY")).toContain("Stored");
   });
 
-  it("are removed after a question that names who needs them", async () => {
+  it("are removed after a question that names their users", async () => {
     const hub = await open("#/settings");
     await user.click(screen.getByRole("button", { name: "Remove github.Authorization" }));
     const dialog = within(screen.getByTestId("confirm-dialog"));

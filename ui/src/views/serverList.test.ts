@@ -7,11 +7,11 @@ withFakeTime();
 
 const rows = () => screen.getAllByTestId("server-row").map((row) => row.dataset["server"]);
 const row = (id: string) =>
-  screen.getAllByTestId("server-row").find((one) => one.dataset["server"] === id) as HTMLElement;
+  screen.getAllByTestId("server-row").find((row) => row.dataset["server"] === id) as HTMLElement;
 const link = (id: string) => row(id).querySelector("a") as HTMLElement;
 
 describe("the list of servers", () => {
-  it("shows those that need attention first, and opens the first of them", async () => {
+  it("shows servers that need attention first, and opens the first server", async () => {
     await open("#/servers", (hub) => {
       const last = hub.servers.at(-1);
       if (last) Object.assign(last, { state: "error", reason: "it crashed" });
@@ -36,11 +36,11 @@ describe("the list of servers", () => {
     expect(location.hash).toBe("#/servers/filesystem/tools/write_file");
     const opened = screen
       .getAllByTestId("tool-row")
-      .find((one) => one.dataset["tool"] === "write_file") as HTMLElement;
+      .find((element) => element.dataset["tool"] === "write_file") as HTMLElement;
     expect(within(opened).getByTestId("tool-toggle").getAttribute("aria-expanded")).toBe("true");
   });
 
-  it("says so if nothing matches the search", async () => {
+  it("says that nothing matches the search", async () => {
     await open("#/servers");
     await user.type(screen.getByTestId("server-search"), "no such thing");
     expect(screen.getByTestId("servers-no-match").textContent).toContain("No server and no tool");
@@ -109,7 +109,7 @@ describe("several servers", () => {
 });
 
 describe("the policy for a whole server", () => {
-  it("is a rule, and is shown as one", async () => {
+  it("is a rule, and is shown as a rule", async () => {
     const hub = await open("#/servers/filesystem");
     expect(screen.getByTestId("server-rule").textContent).toContain("No rule for the whole server");
     await user.selectOptions(screen.getByTestId("server-policy"), "ask");

@@ -13,7 +13,7 @@ const capability = (name: string) =>
 async function openTool(name: string) {
   const row = screen
     .getAllByTestId("tool-row")
-    .find((one) => one.dataset["tool"] === name) as HTMLElement;
+    .find((element) => element.dataset["tool"] === name) as HTMLElement;
   await user.click(within(row).getByTestId("tool-toggle"));
   await user.click(within(row).getByTestId("tool-call"));
   return within(within(row).getByTestId("call-form"));
@@ -31,7 +31,7 @@ describe("the tabs of a server's page", () => {
     expect(screen.getByTestId("server-transitions")).toBeTruthy();
   });
 
-  it("say so if the lists cannot be read", async () => {
+  it("say that the lists cannot be read", async () => {
     await open("#/servers/filesystem/prompts", (hub) =>
       hub.failures.set("servers.capabilities", new IpcError("internal", "The disk is full.")),
     );
@@ -140,7 +140,7 @@ describe("the preflight check", () => {
 describe("a failed verification", () => {
   it("names the cause first, and shows what the server printed", async () => {
     const hub = await open("#/servers/filesystem");
-    const server = hub.servers.find((one) => one.id === "filesystem");
+    const server = hub.servers.find(({ id }) => id === "filesystem");
     if (server) server.spec.command = "ends-at-once";
     await user.click(screen.getByTestId("server-check"));
     await advanceTime(1000);

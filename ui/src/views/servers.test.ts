@@ -115,7 +115,7 @@ describe("adding a server", () => {
     );
   });
 
-  it("shows what a pasted text does not take over, and the entries that it skips", async () => {
+  it("shows the settings of a pasted text that are not taken over, and the skipped entries", async () => {
     await open("#/servers/+add", true);
     await user.click(screen.getByTestId("server-paste-tab"));
     await user.click(screen.getByTestId("paste-text"));
@@ -167,7 +167,7 @@ describe("adding a server", () => {
 });
 
 describe("a server", () => {
-  it("keeps a secret in the keyring unless it is replaced", async () => {
+  it("keeps a stored secret unless it is replaced", async () => {
     await open("#/servers/github");
     await user.click(screen.getByTestId("server-edit"));
     expect(screen.getByText("stored secret", { selector: "dialog *" })).toBeTruthy();
@@ -324,7 +324,7 @@ describe("a server that requires a sign-in", () => {
     expect(card().dataset["state"]).toBe("none");
   });
 
-  it("has no link if the app opens the browser, and none for an unsafe URL", async () => {
+  it("has no link if the app opens the browser, and no link for an unsafe URL", async () => {
     await open("#/servers/tickets");
     hub.opensBrowser = true;
     await user.click(screen.getByTestId("sign-in"));

@@ -26,7 +26,7 @@ describe("the text size", () => {
     expect(document.documentElement.style.fontSize).toBe("");
   });
 
-  it("is normal if the saved one is unknown", async () => {
+  it("is normal if the saved size is unknown", async () => {
     localStorage.setItem("drawbridge-text-size", "huge");
     await open("#/settings");
     expect(screen.getByTestId<HTMLSelectElement>("setting-text-size").value).toBe("normal");
@@ -34,7 +34,7 @@ describe("the text size", () => {
 });
 
 describe("the switch for forms", () => {
-  it("says why it could not be changed, and shows what is stored", async () => {
+  it("says why it could not be changed, and shows the stored state", async () => {
     const hub = await open("#/settings");
     const before = hub.settings.elicitation_forms;
     hub.failures.set("settings.change", new IpcError("internal", "The store cannot be written."));
@@ -123,7 +123,7 @@ describe("a limit", () => {
     expect(screen.getByTestId<HTMLInputElement>("setting-retention").value).toBe("90");
   });
 
-  it("shows what is stored after a failed choice", async () => {
+  it("shows the stored limit after a failed choice", async () => {
     const hub = await open("#/settings");
     hub.failures.set("settings.change", new IpcError("internal", "The store cannot be written."));
     const kind = () => screen.getByTestId<HTMLSelectElement>("setting-retention-kind");
@@ -133,7 +133,7 @@ describe("a limit", () => {
     expect(screen.getByText("The store cannot be written.")).toBeTruthy();
   });
 
-  it("keeps what is wrong at its field until the next change", async () => {
+  it("keeps an error at its field until the next change", async () => {
     const hub = await open("#/settings");
     const field = screen.getByTestId<HTMLInputElement>("setting-retention");
     await user.clear(field);
@@ -156,7 +156,7 @@ describe("the search", () => {
   const titles = () =>
     screen
       .getAllByRole("heading", { level: 2 })
-      .map((one) => one.textContent)
+      .map(({ textContent }) => textContent)
       .filter((title) => !title.includes("No setting"));
 
   it("shows the settings with all words, and their sections only", async () => {

@@ -37,7 +37,7 @@ describe("updates of the app", () => {
     expect(desktop.updates.restarts).toBe(1);
   });
 
-  it("are looked for at once when the person switches that on", async () => {
+  it("are checked at once when the person turns the automatic check on", async () => {
     const desktop = new FakeDesktop();
     await openSettings(desktop);
     await click("updates-automatic");

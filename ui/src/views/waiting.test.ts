@@ -42,7 +42,7 @@ describe("definitions that need acceptance", () => {
     );
   });
 
-  it("include the instructions, with what was added to them", async () => {
+  it("include the instructions, with the added text", async () => {
     const hub = await open("#/servers/github");
     const [instructions] = definitions("instructions") as [HTMLElement];
     expect(within(instructions).getByRole("heading").textContent.trim()).toBe("Instructions");

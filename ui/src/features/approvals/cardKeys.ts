@@ -1,8 +1,8 @@
-/** The keys that decide about the card that is shown. */
+/** The keys that decide about the shown card. */
 
 import { getContext, setContext } from "svelte";
 
-/** The actions of the keys. Each action checks itself whether the card lets it happen now. */
+/** The actions of the keys. An action does nothing while the card blocks it. */
 export interface CardActions {
   approve?: () => void;
   deny?: () => void;
@@ -22,7 +22,7 @@ export class CardKeys {
     };
   }
 
-  /** Runs the action of a key. Returns whether the key has one. */
+  /** Runs the action of a key. Returns whether the key has an action. */
   press(key: string): boolean {
     const name = KEYS[key.toLowerCase()];
     if (name === undefined) return false;

@@ -5,7 +5,7 @@ import type { DesktopShell } from "../../ipc";
 /** The width for which the content is measured in a window that was never shown, in CSS pixels. */
 const FIRST_WIDTH = 460;
 
-/** How often a deferred change looks whether the pointer has left. */
+/** How often a deferred change checks whether the pointer has left. */
 const POLL_MS = 250;
 
 /**
@@ -38,7 +38,7 @@ export function fitWindow(desktop: DesktopShell): (content: HTMLElement) => () =
         void desktop.fitPopup(height).catch(() => undefined);
     }
 
-    // The countdown changes only texts and styles, which do not count.
+    // The countdown changes only texts and styles, which the observer ignores.
     const observer = new MutationObserver(fit);
     observer.observe(content, {
       subtree: true,

@@ -52,7 +52,7 @@ describe("the form of a request for input", () => {
     });
   });
 
-  it("demands required fields and sends no empty ones", () => {
+  it("demands required fields, and sends no empty fields", () => {
     const form = fields({ a: { type: "string" }, b: { type: "number" } }, ["a"]);
     expect(content(form, {})).toEqual({ a: "Enter a value." });
     expect(content(form, { a: "x" })).toEqual({ a: "x" });
@@ -72,7 +72,7 @@ describe("the form of a request for input", () => {
       ["a", "b"],
       ["a"],
     ],
-  ])("checks %j", (schema, bad, good) => {
+  ])("checks a value against %j", (schema, bad, good) => {
     const form = fields({ field: schema });
     expect(content(form, { field: bad })).toEqual({ field: expect.any(String) as string });
     expect(content(form, { field: good })).toEqual({

@@ -1,6 +1,6 @@
 /**
  * The form of a server's request for input: its fields, and the values that a person has entered.
- * The hub checks the values again. Values live only in the card, and are lost with it.
+ * The hub checks the values again. Only the card holds the values.
  */
 
 import { texts } from "../../texts";
@@ -58,7 +58,7 @@ export type Errors = Record<string, string>;
 
 type Json = Record<string, unknown>;
 
-/** Reads the params of a request. Returns `null` if they are no request for input. */
+/** Reads the params of a request for input. Returns `null` if they are malformed. */
 export function readElicitation(params: string): Elicitation | null {
   const read = asObject(parse(params));
   if (!read) return null;
@@ -166,7 +166,7 @@ function readChoices(schema: Json): Choice[] | null {
   });
 }
 
-/** Returns why a value does not fit; empty if it does. */
+/** Returns the error of a value; empty if the value fits the field. */
 function checkField(field: FormField, value: FieldValue): string {
   if (isEmpty(field, value)) return field.required ? t.required : "";
   switch (field.kind) {
@@ -213,7 +213,7 @@ function checkText(
   }
 }
 
-/** An empty value is not sent. An empty list of choices is an answer if the field is required. */
+/** Returns whether a value is not sent. A required field sends even an empty list of choices. */
 function isEmpty(field: FormField, value: FieldValue): boolean {
   if (field.kind === "boolean") return false;
   if (field.kind === "choices") return (value as string[]).length === 0 && !field.required;

@@ -13,7 +13,7 @@ export interface Group {
   first: RequestWithDeadline;
 }
 
-/** Groups requests, oldest group first. A waiting result and a form are groups of their own. */
+/** Groups requests, oldest group first. Each held result and each form is a group of its own. */
 export function groupRequests(waiting: RequestWithDeadline[]): Group[] {
   const groups = new Map<string, Group>();
   for (const call of waiting) {

@@ -1,9 +1,9 @@
-/** The lines of the queue: the current one, and those that are selected for a joint decision. */
+/** The lines of the queue, the current line, and the selection for a joint decision. */
 
 import type { RequestWithDeadline } from "../../state/approvals.svelte";
 import { groupRequests, type Group } from "./groups";
 
-/** A waiting request, with the similar requests beside which it is listed. */
+/** A waiting request, with its group of similar requests. */
 export interface Line {
   waiting: RequestWithDeadline;
   group: Group;
@@ -22,7 +22,7 @@ export class Queue {
     const { id, key, index } = this.chosen;
     const found = this.indexOf(id);
     if (found >= 0) return found;
-    // The current request has ended. A similar one takes its place, or else the next one.
+    // The current request has ended. A similar request takes its place, or else the next request.
     const isSimilar = (at: number) => this.lines[at]?.group.key === key;
     if (isSimilar(index)) return index;
     if (isSimilar(index - 1)) return index - 1;
@@ -44,7 +44,7 @@ export class Queue {
     this.chosen = { id, key: group.key, index };
   }
 
-  /** Shows the card that is `step` lines further down, if there is one. */
+  /** Shows the card of the line that is `step` lines further down, if that line exists. */
   move(step: number): void {
     const line = this.lines[this.index + step];
     if (line) this.show(line);
@@ -61,7 +61,7 @@ export class Queue {
     this.show(line);
   }
 
-  /** Does the same with all lines from the last one that was selected or shown to this one. */
+  /** Selects or deselects all lines from the last selected or shown line to this line. */
   setRangeSelected(line: Line, isSelected: boolean): void {
     const start = this.indexOf(this.rangeStart);
     const ends = [start < 0 ? this.index : start, this.indexOf(line.waiting.request.id)];
@@ -83,7 +83,7 @@ export class Queue {
     this.selected = [];
   }
 
-  /** Remembers where the current line is, so that its neighbour is found when it ends. */
+  /** Records the place of the current line for its neighbour, and clears an ended selection. */
   settle(): void {
     if (this.current) this.show(this.current);
     if (this.selected.length && !this.lines.some((line) => this.isSelected(line)))

@@ -15,13 +15,13 @@ const PAIRS = [
   ["old_string", "new_string"],
   ["old_str", "new_str"],
 ] as const;
-/** Above these limits no edits are compared. The arguments show them anyway. */
+/** Above these limits, no edits are compared. The arguments show the texts anyway. */
 const MAX_EDITS = 20;
 const MAX_CHARACTERS = 100_000;
 
 /**
- * Returns the edits in the order of the arguments. Returns none if the text is not JSON, if a key
- * is duplicate, so that which text counts depends on the server, or if there are too many edits.
+ * Returns the edits in the order of the arguments. Returns no edits if the text is not JSON, or has
+ * too many. Skips an object with a duplicate key, because servers differ on which value counts.
  */
 export function findTextEdits(text: string): TextEdit[] {
   let edits: TextEdit[];

@@ -1,4 +1,4 @@
-/** How the cards name a request, its server, and what a longer approval covers. */
+/** The words of the cards for a request, its server, and the scope of a longer approval. */
 
 import type { ApprovalRequest } from "../../ipc";
 import { isSentToClients, nounOf } from "../../state/labels";
@@ -12,7 +12,7 @@ export function nameServer({ server, server_name }: ApprovalRequest): Phrase {
   return server_name === server ? phrase`${server}` : t.serverWithId(server_name, server);
 }
 
-/** Returns a sentence that says who wants what. */
+/** Returns the sentence of a request, such as "cursor wants to call read_file of filesystem". */
 export function describeRequest(request: ApprovalRequest): Phrase {
   const { client, answered_by } = request;
   if (answered_by !== null) return t.bridgedSampling(answered_by, client, nameServer(request));
@@ -20,14 +20,14 @@ export function describeRequest(request: ApprovalRequest): Phrase {
   return t.sentences[request.method](request.client, nameServer(request), request.tool);
 }
 
-/** Returns a sentence that says who wanted what. */
+/** Returns the sentence of a missed request, in the past tense. */
 export function describeMissed(request: ApprovalRequest): Phrase {
   const { client, answered_by } = request;
   if (answered_by !== null) return t.missedSampling(answered_by, client, nameServer(request));
   return t.pastSentences[request.method](request.client, nameServer(request), request.tool);
 }
 
-/** Asks whether the other side may get a result that is held. */
+/** Returns the question whether the other side gets a held result. */
 export function askAboutResult(request: ApprovalRequest): Phrase {
   const { method, client, tool } = request;
   const server = nameServer(request);
@@ -42,10 +42,10 @@ export function describeWaiting(request: ApprovalRequest): Phrase {
 }
 
 /**
- * Returns why a request must not be approved together with others; empty if it may. Its card shows
- * more than its content, or asks for more than a yes.
+ * Returns why a request needs a decision on its own card; empty if others may be approved with it.
+ * The card then shows more than the content, or asks for more than a yes.
  */
-export function whyOnItsOwn(request: ApprovalRequest): string {
+export function ownCardReason(request: ApprovalRequest): string {
   if (request.is_form) return t.ownCard.form;
   if (request.result !== null) return t.ownCard.result;
   if (request.suspended !== null || request.changed !== null) return t.ownCard.changed;
@@ -58,7 +58,7 @@ export interface Mark {
   tone: "warn" | "accent";
 }
 
-/** Returns what a line of the queue says about a request, if anything. */
+/** Returns the mark of a request in the queue; `null` if nothing needs a closer look. */
 export function describeMark(request: ApprovalRequest): Mark | null {
   if (request.suspended !== null || request.changed !== null)
     return { label: t.changed, tone: "warn" };
@@ -76,31 +76,31 @@ export interface LongerText {
 }
 
 /**
- * Returns what a longer approval covers. Without a condition of the person, the hub limits it to
- * the prompt or the resource that the request names.
+ * Returns the scope and the condition of a longer approval. If the person sets no condition, the hub
+ * limits the approval to the prompt or the resource that the request names.
  */
 export function describeLonger(request: ApprovalRequest, hasConditions: boolean): LongerText {
   const { method, kind, client, tool } = request;
-  const { approveLonger: longer, ...d } = t.decision;
+  const { approveLonger: longer, ...words } = t.decision;
   const server = nameServer(request);
   if (kind === "tools") {
     const scope = nounOf(method) === "call" ? longer.call : longer.task;
     return {
       scope: scope(client, server, tool),
-      condition: hasConditions ? d.withTickedArguments : d.withAnyArguments,
+      condition: hasConditions ? words.withTickedArguments : words.withAnyArguments,
     };
   }
   if (!hasConditions && method === "prompts/get")
-    return { scope: longer.prompt(client, server, tool), condition: d.withAnyArguments };
+    return { scope: longer.prompt(client, server, tool), condition: words.withAnyArguments };
   if (!hasConditions && (method === "resources/read" || method === "resources/subscribe"))
-    return { scope: longer.resource(client, server, tool), condition: d.withAnyOtherParams };
+    return { scope: longer.resource(client, server, tool), condition: words.withAnyOtherParams };
   return {
     scope: longer[kind](client, server),
-    condition: hasConditions ? d.withTickedParams : d.withAnyParams,
+    condition: hasConditions ? words.withTickedParams : words.withAnyParams,
   };
 }
 
-/** Returns what happens to arguments or params for which the person chooses no condition. */
+/** Returns the hint about arguments or params for which the person chooses no condition. */
 export function conditionHint({ method, kind }: ApprovalRequest): string {
   if (kind === "tools") return t.conditions.hint;
   if (method === "prompts/get") return t.conditions.promptHint;

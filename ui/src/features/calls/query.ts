@@ -51,7 +51,7 @@ export function readQuery(params: URLSearchParams): CallQuery {
 export const isFiltered = (query: CallQuery): boolean =>
   Object.values({ ...query, group: "" }).some(Boolean);
 
-/** Returns the URL of the Calls screen with these filters, and with a call if it is opened. */
+/** Returns the URL of the Calls screen with these filters, and with the opened call, if any. */
 export function formatQuery(query: CallQuery, call: string | null): string {
   const path = `#/calls${call === null ? "" : `/${encodeURIComponent(call)}`}`;
   return path + formatHashQuery(Object.fromEntries(KEYS.map((key) => [key, query[key]])));
@@ -72,7 +72,7 @@ export function toFilter(query: CallQuery): CallFilter {
   };
 }
 
-/** Returns the local midnight that begins a day such as `2026-11-21`, or one `plus` days later. */
+/** Returns the local midnight that begins a day such as `2026-11-21`, or the day `plus` days later. */
 function startOfDay(day: string, plus = 0): number | null {
   const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day) ?? [];
   if (year === undefined) return null;

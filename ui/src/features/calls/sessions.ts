@@ -1,4 +1,4 @@
-/** The rows of the Calls screen: calls alone, or grouped by the client session that they belong to. */
+/** The rows of the Calls screen: calls alone, or grouped by their client session. */
 
 import type { Call } from "../../ipc";
 
@@ -19,8 +19,8 @@ export type CallRow = { key: string; call: Call } | { key: string; heading: Sess
 export const listRows = (calls: Call[]): CallRow[] => calls.map((call) => ({ key: call.id, call }));
 
 /**
- * Returns the calls by session, each session with a heading. The session with the newest call comes
- * first if the newest call is the first one, and the calls of a session keep their order.
+ * Returns the calls by session, each session with a heading. The sessions are in the order of their
+ * first calls, and the calls of a session keep their order.
  */
 export function groupBySession(calls: Call[]): CallRow[] {
   const groups = new Map<string, Call[]>();

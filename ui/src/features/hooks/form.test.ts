@@ -43,7 +43,7 @@ describe("the form of a hook", () => {
     expect(secrets).toEqual({ Authorization: "Bearer a=b" });
   });
 
-  it("does not repeat a secret in its complaint", () => {
+  it("does not repeat a secret in its error", () => {
     const errors = validate({ ...toForm(guard), parts: "!hunter2" }, []);
     expect(errors.parts).not.toContain("hunter2");
   });

@@ -63,7 +63,7 @@ export function toForm(hook?: Hook): HookForm {
 
 export interface HookDraft {
   hook: Hook;
-  /** The values for the keyring, by the name of their variable or header. */
+  /** The values to store as secrets, by the name of their variable or header. */
   secrets: Record<string, string>;
 }
 
@@ -91,7 +91,7 @@ export function toDraft(form: HookForm): HookDraft {
   };
 }
 
-/** Returns the hook with its secrets in plain text: the keyring has them only after saving. */
+/** Returns the hook with its secrets in plain text: they are stored only when the hook is saved. */
 export function toTrialHook({ hook, secrets }: HookDraft): Hook {
   const { target } = hook;
   return {
@@ -130,7 +130,7 @@ export function validate(form: HookForm, takenNames: string[]): HookErrors {
   return errors;
 }
 
-/** Parses lines of NAME=VALUE. A line that begins with `!` has a value for the keyring. */
+/** Parses lines of NAME=VALUE. A line that begins with `!` has a value to store as a secret. */
 function parseParts(text: string): {
   plain: Record<string, string>;
   secrets: Record<string, string>;
@@ -138,7 +138,7 @@ function parseParts(text: string): {
 } {
   const plain: Record<string, string> = {};
   const secrets: Record<string, string> = {};
-  for (const line of text.split("\n").map((each) => each.trim())) {
+  for (const line of text.split("\n").map((text) => text.trim())) {
     if (!line) continue;
     const isSecret = line.startsWith("!");
     const [, name, value] = /^!?\s*([^=\s]+)\s*=(.*)$/.exec(line) ?? [];

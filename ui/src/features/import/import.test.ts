@@ -30,7 +30,7 @@ async function click(id: string) {
   await advanceTime(1);
 }
 
-/** Leaves out the server that needs a value, and shows the changes. */
+/** Deselects the server that needs a value, and shows the changes. */
 async function showChanges() {
   await user.click(checkbox("jira"));
   await click("import-preview");
@@ -57,7 +57,7 @@ describe("the servers of clients", () => {
     expect(byId("client-import-dialog")).toBeTruthy();
   });
 
-  it("are offered where there is no server yet", async () => {
+  it("are offered if there is no server yet", async () => {
     location.hash = "#/servers";
     render(App, { ipc: new FakeHub(true) });
     await advanceTime(1);
@@ -65,7 +65,7 @@ describe("the servers of clients", () => {
     expect(byId("client-import-dialog")).toBeTruthy();
   });
 
-  it("are shown once each, with where they are, what runs and what becomes of their secrets", async () => {
+  it("are shown once each, with their files, commands, processes and secrets", async () => {
     await openImport();
     expect(byId("import-found").textContent).toContain("7 servers found. 5 can be imported.");
     expect(byId("import-found").textContent).toContain("would save 92.0 MB");
@@ -113,7 +113,7 @@ describe("the servers of clients", () => {
     expect(unreadable).toContain("line 14, column 3");
   });
 
-  it("cannot be imported before one is selected", async () => {
+  it("cannot be imported before a server is selected", async () => {
     const hub = await openImport();
     await click("import-select-none");
     await user.click(byId("import-moves-known"));
@@ -269,7 +269,7 @@ describe("the changes", () => {
     );
   });
 
-  it("show the reason if they cannot be worked out", async () => {
+  it("show the reason if they cannot be computed", async () => {
     const hub = await openImport();
     hub.failures.set(
       "config.preview_import",

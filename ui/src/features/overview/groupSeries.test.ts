@@ -35,7 +35,7 @@ const view: CallStatsView = {
 
 describe("the series of groups", () => {
   it("add up to all calls, with the rest as a series of its own", () => {
-    const series = groupSeries(view, (one) => one.calls, true);
+    const series = groupSeries(view, (step) => step.calls, true);
     expect(series.map(({ name, values }) => [name, values])).toEqual([
       ["cursor", [5, 4]],
       ["Others", [0, 3]],
@@ -43,7 +43,7 @@ describe("the series of groups", () => {
   });
 
   it("have no rest if their values cannot be added up", () => {
-    const series = groupSeries(view, (one) => one.p95_ms, false);
-    expect(series.map((one) => one.name)).toEqual(["cursor"]);
+    const series = groupSeries(view, (step) => step.p95_ms, false);
+    expect(series.map(({ name }) => name)).toEqual(["cursor"]);
   });
 });

@@ -12,8 +12,8 @@ export interface GroupSeries {
 }
 
 /**
- * Returns a series for each group that has one, in the order of its calls, and with `withOthers` one
- * for all other calls together, if there are any.
+ * Returns the series of the groups, in the order of the view. If `withOthers` is set, adds a series
+ * of all other calls together, unless there are none.
  */
 export function groupSeries(
   view: CallStatsView,
@@ -28,7 +28,7 @@ export function groupSeries(
   }));
   if (!withOthers) return series;
   const rest = view.series.map((all, step) =>
-    series.reduce((sum, one) => sum - (one.values[step] ?? 0), pick(all) ?? 0),
+    series.reduce((sum, { values }) => sum - (values[step] ?? 0), pick(all) ?? 0),
   );
   return rest.some((value) => value > 0)
     ? [...series, { name: texts.overview.others, tone: "quiet", values: rest }]

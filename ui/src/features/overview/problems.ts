@@ -1,4 +1,4 @@
-/** Everything that needs a person, the most urgent first. */
+/** The problems that need a person, most urgent first. */
 
 import { SERVER_STATE } from "../../state/labels";
 import { formatQuery } from "../../lib/hashQuery";
@@ -9,20 +9,20 @@ import { texts } from "../../texts";
 const t = texts.overview;
 
 export interface Problem {
-  /** Names the problem among the others. */
+  /** Identifies the problem in the list. */
   key: string;
   tone: "bad" | "warn" | "busy";
   title: string;
   /** The reason or the consequence, as the hub or a server put it. */
   details: string;
-  /** The screen on which the person solves it, and the words for the link. */
+  /** The screen that solves the problem, and the text of the link. */
   href: string;
   action: string;
   /** A link to the log of the server, if there is one. */
   log?: string;
 }
 
-/** Returns what waits for a decision, then what does not work, then what a person has to accept. */
+/** Returns the waiting and missed requests, then the problems of the hub, servers and clients. */
 export function listProblems(stores: Stores): Problem[] {
   return [
     ...listRequests(stores),
@@ -83,7 +83,7 @@ function listHubProblems({ drawbridge, settings }: Stores): Problem[] {
       details: settings.httpFailure.error,
       ...toSettings,
     });
-  for (const check of settings.health?.checks.filter((one) => !one.ok) ?? []) {
+  for (const check of settings.health?.checks.filter(({ ok }) => !ok) ?? []) {
     // The HTTP listener has an entry of its own.
     if (check.name === "listeners" && settings.httpFailure) continue;
     problems.push({

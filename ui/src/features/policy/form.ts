@@ -28,7 +28,7 @@ export interface ConditionForm {
 /** The requests that a rule covers. Only a deny can cover everything. */
 export type Covers = RequestKind | "everything";
 
-/** An effect; `none` leaves the call to other rules, and nothing is chosen yet if it is empty. */
+/** An effect. `none` leaves the call to other rules; an empty text means that none is chosen yet. */
 export type EffectChoice = Effect | "none" | "";
 
 export interface RuleForm {
@@ -88,7 +88,7 @@ export function createCondition(covers: Covers): ConditionForm {
   return { pointer, kind: "equals", value: "", maximum: "" };
 }
 
-/** Returns the noun for what the rule decides: calls of tools, or other requests. */
+/** Returns the noun for the requests that the rule decides. */
 export function formNoun({ covers }: RuleForm): "call" | "request" {
   return covers === "tools" ? "call" : "request";
 }

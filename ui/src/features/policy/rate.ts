@@ -5,7 +5,7 @@ import type { DayStats } from "../../ipc";
 export interface Rates {
   /** Approval requests per day, such as "4.0". */
   perDay: string;
-  /** The share that was approved, such as "75 %". */
+  /** The approved share, such as "75 %". */
   approved: string;
 }
 

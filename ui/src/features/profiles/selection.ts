@@ -1,4 +1,4 @@
-/** The servers and tools that a profile selects, and what they cost. */
+/** The servers and tools that a profile selects, and their cost. */
 
 import type { Profile, ServerView, ToolView } from "../../ipc";
 import { texts } from "../../texts";
@@ -8,7 +8,7 @@ export type ToolSelection = Profile["servers"];
 
 /**
  * Returns the tools that clients can see. A hidden tool cannot be added to a selection, but stays
- * in one that contains it.
+ * in a selection that contains it.
  */
 export function listVisibleTools(server: ServerView): ToolView[] {
   return server.tools.filter((tool) => !tool.hidden);

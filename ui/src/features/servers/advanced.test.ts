@@ -80,7 +80,7 @@ describe("the advanced part of a server's form", () => {
     expect(toAdvancedSpec(toAdvanced(spec), spec, true)).toEqual(spec);
   });
 
-  it("counts a way of validation as changed unless it is the default", () => {
+  it("counts an argument check as changed unless it is the default", () => {
     expect(countChanged(toAdvanced({ validate: "off" }))).toBe(1);
     expect(countChanged(toAdvanced({ validate: "coercible" }))).toBe(0);
   });
@@ -121,7 +121,7 @@ describe("the advanced part of a server's form", () => {
     ["1e3", "number of seconds"],
     ["0x10", "number of seconds"],
     ["4294968", "at most"],
-  ])("takes %j seconds for a call: %j", (text, error) => {
+  ])("reports for %j seconds of a call the error %j", (text, error) => {
     const { call = "" } = validateAdvanced({
       ...defaults(),
       timeouts: { ...defaults().timeouts, call: text },

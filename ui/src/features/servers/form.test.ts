@@ -7,7 +7,7 @@ function filled() {
 }
 
 describe("a server's form", () => {
-  it("makes a spec of a command line", () => {
+  it("makes a spec from a command line", () => {
     const { spec } = toDraft(filled());
     expect(spec).toMatchObject({
       name: "files",
@@ -33,7 +33,7 @@ describe("a server's form", () => {
     expect(JSON.stringify(spec)).not.toContain("s3cret");
   });
 
-  it("keeps a reference to the keyring until it is replaced", () => {
+  it("keeps a reference to a stored secret until it is replaced", () => {
     const form = toForm({ name: "x", command: "run", env: { KEY: "${keyring:x/KEY}" } }, "x");
     expect(form.env[0]).toMatchObject({ reference: "${keyring:x/KEY}", value: "", secret: true });
     expect(toDraft(form)).toMatchObject({

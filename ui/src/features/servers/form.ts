@@ -30,7 +30,7 @@ export interface Row {
   key: string;
   value: string;
   secret: boolean;
-  /** The reference to the keyring in the spec; null if there is none or the value is replaced. */
+  /** The reference to a stored secret in the spec; null if there is none or it is replaced. */
   reference: string | null;
 }
 
@@ -40,7 +40,7 @@ export interface ServerForm {
   command: string;
   cwd: string;
   env: Row[];
-  /** Whether the local program listens on a URL that Drawbridge connects to. */
+  /** Whether the local program listens on a URL to which Drawbridge connects. */
   listens: boolean;
   url: string;
   transport: RemoteTransport;

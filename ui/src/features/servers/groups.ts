@@ -10,7 +10,7 @@ export type GroupId = (typeof GROUPS)[number];
 /** A server of the list, with the tools that match the search. */
 export interface FoundServer {
   server: ServerView;
-  /** The matching tools; empty if the server itself matches, or if nothing is searched. */
+  /** The matching tools; empty if the server itself matches, or if the search is empty. */
   tools: ToolView[];
 }
 
@@ -25,9 +25,9 @@ export function groupOf(server: ServerView): GroupId {
 }
 
 /**
- * Returns the servers in their groups: those that need attention, then those that are on, then
- * those that are off. In each group, the servers that a person added come before the built-in ones.
- * If `query` is not empty, only servers that match it, or that have a tool that does, are returned.
+ * Returns the servers in their groups: servers that need attention, then other servers that are on,
+ * then servers that are off. In each group, built-in servers come last. If `query` is not empty,
+ * returns only servers that match, or that have a matching tool.
  */
 export function groupServers(servers: ServerView[], query = ""): ServerGroup[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
@@ -40,7 +40,7 @@ export function groupServers(servers: ServerView[], query = ""): ServerGroup[] {
   })).filter((group) => group.servers.length > 0);
 }
 
-/** Returns the server that is shown if none is chosen: the first of the list. */
+/** Returns the server to show if none is chosen: the first server of the list. */
 export function firstServer(servers: ServerView[]): ServerView | undefined {
   return groupServers(servers)[0]?.servers[0]?.server;
 }

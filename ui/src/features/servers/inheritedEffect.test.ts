@@ -26,7 +26,7 @@ describe("the effect that a tool inherits", () => {
     expect(inherit({}, "ask", { server: "github", effect: "deny" })).toBe("ask");
   });
 
-  it("is the effect of the server's rule although the tool has its own", () => {
+  it("is the effect of the server's rule although the tool has its own rule", () => {
     const own = { ...OWN, effect: "allow" } as const;
     expect(inherit({}, "ask", { ...SERVER, effect: "deny" }, own)).toBe("deny");
     expect(inherit({}, "ask", own, { effect: "ask" }, { ...SERVER, effect: "allow" })).toBe(
@@ -44,7 +44,7 @@ describe("the effect that a tool inherits", () => {
     expect(inherit({}, "ask", { ...SERVER, effect: "deny", kind: "tools" })).toBe("deny");
   });
 
-  it("follows a rule for read-only tools if the tool is one", () => {
+  it("follows a rule for read-only tools if the tool is read-only", () => {
     const annotations = { ...data.NO_HINTS, read_only: true };
     expect(inherit({ annotations }, "ask", { ...SERVER, effect: "allow", read_only: true })).toBe(
       "allow",

@@ -1,6 +1,6 @@
 import type { Effect, PolicyView, RuleView, ToolView } from "../../ipc";
 
-/** The order in which effects count: the first one that a matching rule has decides. */
+/** The precedence of effects: the first effect that a matching rule has decides. */
 const PRECEDENCE: Effect[] = ["deny", "allow", "ask"];
 
 /**

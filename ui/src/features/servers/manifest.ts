@@ -41,7 +41,7 @@ export interface EnteredManifest {
   read: { view: ManifestView; source: ManifestSource } | null;
 }
 
-/** The form of a well-known server. */
+/** The form of a preset. */
 export interface PresetForm extends ManifestForm {
   preset: PresetView;
 }
@@ -51,7 +51,7 @@ export interface PublishedForm extends ManifestForm {
   published: PublishedServerDetails;
 }
 
-/** Returns the form of a choice; by default of the first one that can be used. */
+/** Returns the form of a choice, by default of the first usable choice; null without choices. */
 export function createPublishedForm(
   published: PublishedServerDetails,
   index?: number,
@@ -91,7 +91,7 @@ function createChoiceForm(name: string, index: number, choice: ManifestChoice): 
   };
 }
 
-/** Returns a path on the hub's machine if the text is one; else the text as the manifest itself. */
+/** Returns a path on the hub's machine if the text is a path, or else the text as the manifest. */
 export function parseSource(text: string): ManifestSource {
   const trimmed = text.trim();
   const isPath = !trimmed.includes("\n") && /^(\/|~[/\\]|[A-Za-z]:[/\\]|\\\\)/.test(trimmed);
@@ -147,7 +147,7 @@ function validateInput(input: ManifestInput, value: string): string {
   return unknown === undefined ? "" : t.notAllowed(unknown, input.choices.join(", "));
 }
 
-/** Returns which numbers are allowed; empty if there is no limit. */
+/** Returns the range of allowed numbers in words; empty if there is no limit. */
 export function describeRange({ min, max }: ManifestInput): string {
   return texts.servers.form.manifest.range(min, max);
 }

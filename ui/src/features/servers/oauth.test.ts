@@ -6,7 +6,7 @@ const url = "https://example.org/mcp";
 const client = { clientId: "me", secret: "hush", reference: null, port: "8123" };
 
 describe("the OAuth client of a server's form", () => {
-  it("goes into the spec, and its secret to the keyring", () => {
+  it("goes into the spec, and its secret to the secret store", () => {
     const { spec, secrets } = toDraft({
       ...createForm(),
       name: "x",
@@ -19,7 +19,7 @@ describe("the OAuth client of a server's form", () => {
     expect(JSON.stringify(spec)).not.toContain("hush");
   });
 
-  it("keeps a secret that is in the keyring until it is replaced", () => {
+  it("keeps a stored secret until it is replaced", () => {
     const base: ServerSpec = {
       name: "x",
       url,
@@ -41,7 +41,7 @@ describe("the OAuth client of a server's form", () => {
     ).toMatchObject({ spec: { oauth: { client_id: "me" } }, secrets: { oauth_client: "new" } });
   });
 
-  it("moves a pasted secret, or one in the spec file, to the keyring", () => {
+  it("moves a pasted secret, or a secret in the spec file, to the secret store", () => {
     const { spec, secrets } = toDraft(
       toForm({ name: "x", url, oauth: { client_id: "me", client_secret: "plain" } }, "x"),
     );

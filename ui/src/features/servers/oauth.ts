@@ -41,7 +41,7 @@ export function validateOauth(form: OauthForm): OauthErrors {
   return errors;
 }
 
-/** Returns the client for the spec, without a newly entered secret, which goes to the keyring. */
+/** Returns the client for the spec, without a newly entered secret, which is stored apart. */
 export function toOauthClient(form: OauthForm): OauthClient | null {
   const clientId = form.clientId.trim();
   if (clientId === "") return null;
@@ -53,7 +53,7 @@ export function toOauthClient(form: OauthForm): OauthClient | null {
   };
 }
 
-/** Returns the newly entered secret for the keyring, if there is one. */
+/** Returns the newly entered secret to store, if there is one. */
 export function readOauthSecret(form: OauthForm): string | null {
   return form.reference === null && form.secret !== "" && form.clientId.trim() !== ""
     ? form.secret

@@ -96,7 +96,7 @@ export function toSandbox(form: SandboxForm): Sandbox | null {
   }
 }
 
-/** Returns what a server in this sandbox may use, in words. */
+/** Returns the permissions of a server in this sandbox, in words. */
 export function describeSandbox(sandbox: Sandbox): string[] {
   const t = texts.servers.spec.sandboxFacts;
   const described = [t.files[sandbox.files]];

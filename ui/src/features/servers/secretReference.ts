@@ -1,7 +1,7 @@
 const REFERENCE = /\$\{keyring:([^}]+)\}/;
 
 /**
- * Returns the name of the first secret that the value refers to as `${keyring:NAME}`, or null if
+ * Returns the name of the first secret to which the value refers as `${keyring:NAME}`, or null if
  * there is none.
  */
 export function parseSecretReference(value: string): string | null {

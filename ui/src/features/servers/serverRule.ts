@@ -16,7 +16,7 @@ export function findKindRule(
   server: string,
   kind: RequestKind,
 ): RuleView | undefined {
-  return findRule(rules, server, (of) => of === kind);
+  return findRule(rules, server, (covered) => covered === kind);
 }
 
 function findRule(

@@ -23,6 +23,6 @@ export function linkTo(server: string, tab: Tab = "tools", entry: string | null 
 export function parsePlace(id: string | null): Place | null {
   if (id === null) return null;
   const [server = "", tab, ...rest] = id.split("/");
-  const known = TABS.find((one) => one === tab) ?? "tools";
+  const known = TABS.find((known) => known === tab) ?? "tools";
   return { server, tab: known, entry: rest.length ? rest.join("/") : null };
 }

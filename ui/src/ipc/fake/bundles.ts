@@ -4,7 +4,7 @@ import { IpcError, type Verbs } from "..";
 import type { AddBundle, BundleSource, BundleView } from "../bindings";
 import { choice, fillManifest, input, RUNTIMES } from "./manifests";
 
-/** How every zip archive begins, in base64. */
+/** The first bytes of every zip archive, in base64. */
 const ZIP_START = "UEsD";
 
 const NOTES: BundleView = {

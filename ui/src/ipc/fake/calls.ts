@@ -36,17 +36,20 @@ export function startCall(hub: FakeHub, part: Partial<RunningCallView> & { call:
 
 /** Lets the running calls run for another second, and reports their progress. */
 export function advanceCalls(hub: FakeHub): void {
-  hub.running = hub.running.map((one) => {
-    const running_ms = one.running_ms + 1000;
-    if (!one.progress) return { ...one, running_ms };
-    const total = one.progress.total ?? 100;
-    const progress = { ...one.progress, progress: Math.min(total, one.progress.progress + 1) };
-    hub.emit({ kind: "call_progressed", id: one.call.id, progress });
-    return { ...one, running_ms, progress };
+  hub.running = hub.running.map((running) => {
+    const running_ms = running.running_ms + 1000;
+    if (!running.progress) return { ...running, running_ms };
+    const total = running.progress.total ?? 100;
+    const progress = {
+      ...running.progress,
+      progress: Math.min(total, running.progress.progress + 1),
+    };
+    hub.emit({ kind: "call_progressed", id: running.call.id, progress });
+    return { ...running, running_ms, progress };
   });
 }
 
-/** Returns calls that take long, for the screens during development. */
+/** Returns calls that run for a long time, for the screens during development. */
 export function longCalls(): RunningCallView[] {
   return [
     {
@@ -88,16 +91,16 @@ export function callVerbs(hub: FakeHub) {
   return {
     "calls.running": () => hub.running,
     "calls.cancel": ({ id }: { id: string }) => {
-      const running = hub.running.find((one) => one.call.id === id);
+      const running = hub.running.find(({ call }) => call.id === id);
       if (!running)
         throw new IpcError("not_found", `the call '${id}' does not run; it may have ended already`);
-      hub.running = hub.running.filter((one) => one !== running);
+      hub.running = hub.running.filter((other) => other !== running);
       const call: Call = {
         ...running.call,
         outcome: "cancelled",
         error: "the user cancelled the call",
       };
-      hub.calls = hub.calls.map((one) => (one.id === id ? call : one));
+      hub.calls = hub.calls.map((other) => (other.id === id ? call : other));
       hub.emit({ kind: "call_changed", call });
       return call;
     },
@@ -152,7 +155,7 @@ export function callVerbs(hub: FakeHub) {
   };
 }
 
-/** Returns the calls of tools since a moment. */
+/** Returns the stats of the calls of tools since a moment. */
 function showOverview(hub: FakeHub, since: number): OverviewView {
   const counted = hub.calls.filter((call) => call.method === "tools/call" && call.at >= since);
   return { since, calls: computeStats(counted), is_partial: false };
@@ -160,9 +163,9 @@ function showOverview(hub: FakeHub, since: number): OverviewView {
 
 function computeStats(calls: Call[]): CallStats {
   const count = (test: (call: Call) => boolean) => calls.filter(test).length;
-  const asked = (call: Call) => call.decided_by === "person" || call.decision === "timed_out";
+  const askedPerson = (call: Call) => call.decided_by === "person" || call.decision === "timed_out";
   const durations = calls.flatMap((call) => call.duration_ms ?? []).toSorted((a, b) => a - b);
-  const waits = calls.filter(asked).map((call) => call.waited_ms);
+  const waits = calls.filter(askedPerson).map((call) => call.waited_ms);
   const percentile = (values: number[], share: number) =>
     values[Math.max(0, Math.ceil(values.length * share) - 1)] ?? null;
   return {
@@ -170,9 +173,9 @@ function computeStats(calls: Call[]): CallStats {
     errors: count((call) => ERRORS.includes(call.outcome)),
     cancelled: count((call) => call.outcome === "cancelled"),
     not_allowed: count((call) => call.decision !== "allowed"),
-    asked: count(asked),
-    approved: count((call) => asked(call) && call.decision === "allowed"),
-    denied: count((call) => asked(call) && call.decision === "denied"),
+    asked: count(askedPerson),
+    approved: count((call) => askedPerson(call) && call.decision === "allowed"),
+    denied: count((call) => askedPerson(call) && call.decision === "denied"),
     timed_out: count((call) => call.decision === "timed_out"),
     p50_ms: percentile(durations, 0.5),
     p95_ms: percentile(durations, 0.95),

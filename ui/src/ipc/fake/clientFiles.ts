@@ -97,11 +97,11 @@ function kinds(): ClientKindView[] {
   ];
 }
 
-/** The fake hub's part for the verbs `config.*`. */
+/** The client files of the fake hub, and the verbs `config.*` without those of an import. */
 export class FakeClientFiles {
   kinds: ClientKindView[] = kinds();
   changes: ClientChangeView[] = [];
-  /** Makes the call of a tool, and returns its result when a person has decided. */
+  /** Calls a tool, and returns the result once a person has decided. */
   tryTool: (
     client: string,
     server: string,
@@ -220,7 +220,7 @@ export class FakeClientFiles {
     "config.try_tool": ({ kind, server, tool }) => this.tryTool(kind, server, tool),
   };
 
-  /** Adds a change that was made, and reports it. */
+  /** Adds a change to the list, and reports it. */
   addChange(part: Pick<ClientChangeView, "action" | "kind" | "files">): ClientChangeView {
     const change: ClientChangeView = {
       id: `change-${this.changes.length + 1}`,

@@ -54,7 +54,7 @@ function foundServer(name: string, part: Partial<FoundServerView>): FoundServerV
   };
 }
 
-/** Seven servers of three clients. */
+/** Returns seven servers of three clients. */
 export function foundServers(): FoundServerView[] {
   return [
     foundServer("filesystem", {
@@ -217,12 +217,12 @@ export class FakeImport {
     const [command = "", ...args] =
       this.found.find((server) => server.name === name)?.command.split(" ") ?? [];
     const isUrl = command.startsWith("https://");
-    const waits = name === "playwright";
+    const needsAcceptance = name === "playwright";
     const server = data.server(name, {
       spec: data.spec({ name, ...(isUrl ? { url: command } : { command, args }) }),
       sync_status: "NEVER_SYNCED",
       last_synced_at: null,
-      ...(waits && {
+      ...(needsAcceptance && {
         acceptance: "new",
         state: "needs_acceptance",
         reason: "Its program changed while it was imported.",

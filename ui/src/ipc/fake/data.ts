@@ -120,10 +120,10 @@ export function server(id: string, part: Partial<ServerView>): ServerView {
   };
 }
 
-/** Makes transitions one minute apart; the last one was a minute ago. */
-function toTransitions(taken: [Transition["state"], string, string?][]): Transition[] {
-  return taken.map(([state, reason, client = null], index) => ({
-    at: Date.now() - (taken.length - index) * MINUTE,
+/** Returns transitions at intervals of one minute, the last transition a minute ago. */
+function toTransitions(rows: [Transition["state"], string, string?][]): Transition[] {
+  return rows.map(([state, reason, client = null], index) => ({
+    at: Date.now() - (rows.length - index) * MINUTE,
     client,
     state,
     reason,
@@ -396,7 +396,7 @@ export function broken(): BrokenSpec[] {
   ];
 }
 
-/** Returns the clients with a new one. A revoked client of the same name is replaced. */
+/** Returns the clients and a new client, which replaces a revoked client of the same name. */
 export function addClient(
   clients: ClientView[],
   name: string,
@@ -748,7 +748,7 @@ export function request(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
   };
 }
 
-/** A server's request for input that a person fills in. */
+/** Returns a server's request for input that a person fills in. */
 export function formRequest(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
   return request({
     method: "elicitation/create",
@@ -792,7 +792,7 @@ export function formRequest(part: Partial<ApprovalRequest> = {}): ApprovalReques
   });
 }
 
-/** A server's request that a person visits a URL. */
+/** Returns a server's request that a person visits a URL. */
 export function urlRequest(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
   return formRequest({
     arguments: JSON.stringify({
@@ -805,7 +805,7 @@ export function urlRequest(part: Partial<ApprovalRequest> = {}): ApprovalRequest
   });
 }
 
-/** The requests of servers that the fake hub answers in place of a client. */
+/** Returns the requests of servers that the fake hub answers in place of a client. */
 export function bridgedRequests(): ApprovalRequest[] {
   const messages = [{ role: "user", content: { type: "text", text: "Summarize my notes." } }];
   return [
@@ -991,7 +991,7 @@ export function guardedCalls(): Call[] {
   ];
 }
 
-/** Returns an allow for an earlier version of the tool. */
+/** Returns a suspended allow, which was given for an earlier version of the tool. */
 export function suspended(): SuspendedAllow {
   const before = {
     name: "browser_navigate",
@@ -1014,7 +1014,7 @@ export function suspended(): SuspendedAllow {
   };
 }
 
-/** The audit entries that concern no call, newest first. If `empty`, only the oldest one. */
+/** Returns the audit entries that concern no call, newest first. If `empty`, only the oldest entry. */
 export function auditEntries(empty: boolean): AuditEntryView[] {
   const identity = "5f0c".repeat(16);
   const rule = { server: "github", tool: "merge_pull_request", effect: "deny" };

@@ -28,7 +28,7 @@ export class FakeFolders {
       );
     const others = this.view.folders.filter((folder) => folder.path !== path);
     const folders = [...others, { path, all_files: allFiles, problem: "" }];
-    folders.sort((one, other) => one.path.localeCompare(other.path));
+    folders.sort((a, b) => a.path.localeCompare(b.path));
     this.view = { enabled: this.view.enabled || !others.length, folders };
     return this.view;
   }

@@ -59,7 +59,7 @@ export function hookRuns(): HookRun[] {
 }
 
 export function hooks(runs: HookRun[]): HookView[] {
-  const of = (name: string) => runs.filter((each) => each.hook === name);
+  const runsOf = (name: string) => runs.filter(({ hook }) => hook === name);
   return [
     view(
       {
@@ -70,7 +70,7 @@ export function hooks(runs: HookRun[]): HookView[] {
         on_failure: "deny",
         target: { kind: "command", program: "python3", args: ["/home/me/hooks/guard.py"], env: {} },
       },
-      of("no-deletes"),
+      runsOf("no-deletes"),
     ),
     view(
       {
@@ -82,7 +82,7 @@ export function hooks(runs: HookRun[]): HookView[] {
           headers: { Authorization: "${keyring:hook:mask-tokens.Authorization}" },
         },
       },
-      of("mask-tokens"),
+      runsOf("mask-tokens"),
     ),
     view(
       {
@@ -90,7 +90,7 @@ export function hooks(runs: HookRun[]): HookView[] {
         events: ["tool_executed", "server_connected", "server_disconnected"],
         target: { kind: "command", program: "tee", args: ["-a", "/home/me/calls.jsonl"], env: {} },
       },
-      of("call-log"),
+      runsOf("call-log"),
     ),
   ];
 }

@@ -73,9 +73,9 @@ import { sampling, samplingView } from "./sampling";
 import { readSpecs, sealSecrets } from "./specs";
 
 const STEP_MS = 700;
-/** How long a retry of a missed call can be allowed. */
+/** The time after a missed call in which a person can allow a retry. */
 const RETRY_MS = 120_000;
-/** A client of which so many calls in a row were missed is muted for a while. */
+/** The number of missed calls in a row after which a client is muted for a while. */
 const MAX_MISSED_IN_A_ROW = 3;
 const MUTE_MS = 60_000;
 const URL_ = "http://127.0.0.1:8765/mcp";
@@ -117,10 +117,10 @@ export class FakeHub implements Ipc {
   readonly backups = new FakeBackups();
   browsers: BrowserView[] = data.browsers();
   paused = false;
-  /** When paused calls resume by themselves. */
+  /** When the pause ends by itself, in milliseconds since 1970. */
   resumesAt: number | null = null;
   private resumeTimer: ReturnType<typeof setTimeout> | undefined;
-  /** Why the HTTP listener does not listen. */
+  /** The reason why the HTTP listener does not listen, or an empty string. */
   httpError = "";
   diskError = "";
   calls: Call[];
@@ -182,9 +182,9 @@ export class FakeHub implements Ipc {
   private readonly connections = new Set<(connected: boolean) => void>();
   private readonly deadlines = new Map<string, number>();
   readonly recorded: Map<string, string>;
-  /** The params besides the arguments, and the arguments before an edit, by the id of the call. */
-  /** The results of calls that were kept. */
+  /** The kept results, by the id of the call. */
   readonly results = new Map<string, KeptResult>();
+  /** The params besides the arguments, and the arguments before an edit, by the id of the call. */
   private readonly sent = new Map<string, Pick<Call, "extra" | "original_arguments">>();
 
   constructor(private readonly empty = false) {
@@ -397,7 +397,7 @@ export class FakeHub implements Ipc {
       };
     },
     "audit.of_call": ({ id }) => {
-      const call = this.calls.find((one) => one.id === id);
+      const call = this.calls.find((call) => call.id === id);
       if (!call) return [];
       const seq = 2 * (this.calls.length - this.calls.indexOf(call));
       const entry = (kind: CallAuditEntry["kind"], step: number): CallAuditEntry => ({
@@ -610,7 +610,7 @@ export class FakeHub implements Ipc {
     },
     "memory.edit": (change) => {
       const entry = editMemory(this.findMemory(change.id), change);
-      this.changeMemory(this.memory.map((one) => (one.id === entry.id ? entry : one)));
+      this.changeMemory(this.memory.map((other) => (other.id === entry.id ? entry : other)));
       return entry;
     },
     "memory.delete": ({ ids }) => {
@@ -728,8 +728,8 @@ export class FakeHub implements Ipc {
           "client",
           client,
         ).profile = profile;
-        this.clients = this.clients.map((one) =>
-          one.name === client ? { ...one, profile_removed: false } : one,
+        this.clients = this.clients.map((other) =>
+          other.name === client ? { ...other, profile_removed: false } : other,
         );
       }),
     "profiles.list": () =>
@@ -791,7 +791,9 @@ export class FakeHub implements Ipc {
       const view = this.server(id);
       for (const { kind, name, digest } of definitions) {
         const waiting = requireFound(
-          view.unaccepted.find((one) => one.kind === kind && one.name === name),
+          view.unaccepted.find(
+            (definition) => definition.kind === kind && definition.name === name,
+          ),
           "definition",
           name,
         );
@@ -801,8 +803,8 @@ export class FakeHub implements Ipc {
             `${name} changed again since it was shown. Nothing was accepted.`,
           );
       }
-      const isAccepted = (of: DefinitionKind, name: string) =>
-        definitions.some((one) => one.kind === of && one.name === name);
+      const isAccepted = (kind: DefinitionKind, name: string) =>
+        definitions.some((accepted) => accepted.kind === kind && accepted.name === name);
       for (const tool of view.tools.filter(({ name }) => isAccepted("tool", name)))
         Object.assign(tool, { acceptance: "accepted", hidden: "" });
       return this.update(id, {
@@ -1053,9 +1055,9 @@ export class FakeHub implements Ipc {
   }
 
   private signOutBrowsers(
-    isMeant: (browser: BrowserView) => boolean,
+    isSelected: (browser: BrowserView) => boolean,
   ): Verbs["hooks.add"]["answer"] {
-    this.browsers = this.browsers.filter((browser) => !isMeant(browser));
+    this.browsers = this.browsers.filter((browser) => !isSelected(browser));
     this.emit({ kind: "browsers_changed" });
     return {};
   }

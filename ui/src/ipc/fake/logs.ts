@@ -3,7 +3,7 @@
 import type { Call, ListLogs, LogLine, LogPage } from "../bindings";
 
 const LEVELS = ["trace", "debug", "info", "warn", "error"];
-/** The most lines that one request searches, as the real hub searches only a part of its files. */
+/** The most lines that a request searches. The real hub also searches only a part of its files. */
 const MAX_SEARCHED = 20_000;
 
 export function listLogs(logs: LogLine[], params: ListLogs): LogPage {

@@ -66,7 +66,9 @@ export function listMemoryCategories(entries: MemoryEntry[]): MemoryCategory[] {
     const known = found.get(key) ?? { user, name: category, entries: 0, updated_at };
     found.set(key, { ...known, entries: known.entries + 1 });
   }
-  return [...found.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+  return [...found.entries()]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, category]) => category);
 }
 
 export function addMemory(entries: MemoryEntry[], added: AddMemory): MemoryEntry {

@@ -51,21 +51,21 @@ export const EMPTY_RULE: RuleSpec = {
 
 let ruleCount = 0;
 
-export function toRuleView(text: RuleSpec, part: Partial<RuleView> = {}): RuleView {
+export function toRuleView(rule: RuleSpec, part: Partial<RuleView> = {}): RuleView {
   ruleCount += 1;
   return {
     id: `rule-${ruleCount}`,
     created_at: Date.now(),
-    remaining: text.lifetime.kind === "calls" ? text.lifetime.count : null,
+    remaining: rule.lifetime.kind === "calls" ? rule.lifetime.count : null,
     suspended: false,
     disabled: false,
-    words: describeRule(text),
-    ...text,
+    words: describeRule(rule),
+    ...rule,
     ...part,
   };
 }
 
-/** Returns what a person should know before a rule is saved. */
+/** Returns the warnings that a person sees before a rule is saved. */
 export function warnAbout(rule: RuleSpec, servers: ServerView[]): RuleWarning[] {
   const { server, tool } = rule;
   if (server === null)
@@ -75,15 +75,15 @@ export function warnAbout(rule: RuleSpec, servers: ServerView[]): RuleWarning[] 
       !rule.read_only
       ? [{ kind: "allows_all_tools" }]
       : [];
-  const similar = (wanted: string, names: string[]) =>
-    names.find((name) => name.startsWith(wanted.slice(0, 3))) ?? null;
+  const findSimilar = (unknown: string, names: string[]) =>
+    names.find((name) => name.startsWith(unknown.slice(0, 3))) ?? null;
   const known = servers.find(({ id }) => id === server);
   if (!known)
     return [
       {
         kind: "unknown_server",
         server,
-        similar: similar(
+        similar: findSimilar(
           server,
           servers.map(({ id }) => id),
         ),
@@ -92,25 +92,26 @@ export function warnAbout(rule: RuleSpec, servers: ServerView[]): RuleWarning[] 
   const names = known.tools.map(({ name }) => name);
   return tool === null || names.length === 0 || names.includes(tool)
     ? []
-    : [{ kind: "unknown_tool", server, tool, similar: similar(tool, names) }];
+    : [{ kind: "unknown_tool", server, tool, similar: findSimilar(tool, names) }];
 }
 
 /** Rejects the invalid rules that the tests use. */
-export function checkRule(text: RuleSpec): void {
-  if (text.effect === null && text.result === null)
+export function checkRule(rule: RuleSpec): void {
+  if (rule.effect === null && rule.result === null)
     throw invalid("a rule needs 'effect' (allow, deny, ask) or 'result' (mask, hold)");
-  if (text.tool !== null && text.kind !== null)
+  if (rule.tool !== null && rule.kind !== null)
     throw invalid("'tool' cannot be combined with 'kind'");
-  if (text.effect === "deny" && text.result !== null)
+  if (rule.effect === "deny" && rule.result !== null)
     throw invalid("a rule that denies calls cannot have a 'result'");
-  if (text.lifetime.kind === "until" && text.lifetime.at <= Date.now())
+  if (rule.lifetime.kind === "until" && rule.lifetime.at <= Date.now())
     throw invalid("'lifetime.at' is in the past");
-  text.conditions.forEach(({ pointer, is }, at) => {
-    const wrong = (why: string) => invalid(`condition ${at + 1} (on '${pointer}'): ${why}`);
+  rule.conditions.forEach(({ pointer, is }, index) => {
+    const conditionError = (reason: string) =>
+      invalid(`condition ${index + 1} (on '${pointer}'): ${reason}`);
     if (pointer !== "" && !pointer.startsWith("/"))
-      throw wrong(`a JSON pointer begins with '/', as in '/${pointer}'`);
+      throw conditionError(`a JSON pointer begins with '/', as in '/${pointer}'`);
     if ("matches" in is && /[([]$/.test(is.matches))
-      throw wrong("the regular expression is invalid: unclosed group");
+      throw conditionError("the regular expression is invalid: unclosed group");
   });
 }
 
@@ -151,7 +152,7 @@ function covers(rule: RuleSpec, kind: RequestKind): boolean {
   return rule.kind === null ? kind === "tools" || deniesAllKinds(rule) : rule.kind === kind;
 }
 
-/** Returns the kind of a request. A completion counts as one for a resource. */
+/** Returns the kind of a request. A completion counts as a request for a resource. */
 export function toKind(method: GuardedMethod): RequestKind {
   switch (method) {
     case "prompts/get":
@@ -279,7 +280,7 @@ function matchesPredicate(is: Predicate, value: unknown): boolean {
   return typeof value === "number" && value >= (min ?? -Infinity) && value <= (max ?? Infinity);
 }
 
-/** Makes up arguments of past calls. Those of every fourth call are missing. */
+/** Makes up the arguments of past calls. Every fourth call has none. */
 export function recordArguments(calls: Call[]): Map<string, string> {
   const recordedCalls = calls.filter((_, index) => index % 4 !== 3);
   return new Map(

@@ -127,7 +127,7 @@ export class FakeRegistry {
     skipped: 0,
     error: "",
   };
-  /** Why the registry cannot be reached. */
+  /** The reason why the registry cannot be reached, or an empty string. */
   failure = "";
   refreshMs = 1_500;
 
@@ -152,7 +152,7 @@ export class FakeRegistry {
     return "published" in source ? this.get(source.published).manifest : readManifest(source);
   }
 
-  /** Loads the list, as if a person had done so before. */
+  /** Loads the list, as if a person had loaded it `age` milliseconds ago. */
   fill(age: number): void {
     this.published = this.listed;
     this.state = {

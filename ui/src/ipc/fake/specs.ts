@@ -4,7 +4,7 @@ import { IpcError } from "..";
 import type { ParsedSpec, SecretValues, ServerSpec } from "../bindings";
 import { spec } from "./data";
 
-/** Replaces the secrets of a spec with references to the keyring. */
+/** Replaces the secrets of a spec with references to stored secrets. */
 export function sealSecrets(id: string, spec: ServerSpec, secrets: SecretValues): ServerSpec {
   const names = (values: Record<string, string>) =>
     Object.fromEntries(Object.keys(values).map((key) => [key, `\${keyring:${id}/${key}}`]));
@@ -20,7 +20,7 @@ export function sealSecrets(id: string, spec: ServerSpec, secrets: SecretValues)
   };
 }
 
-/** The hub may add notes about what it did not take over. */
+/** The hub may add notes about the settings that it did not take over. */
 export function readSpecs(text: string): (ParsedSpec & { notes?: string[] })[] {
   if (!text.trim().startsWith("{")) {
     const [command = "", ...args] = text.trim().split(/\s+/);

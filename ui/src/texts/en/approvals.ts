@@ -7,7 +7,7 @@ import { plural } from "../plural";
 /** The noun for a request: only a `tools/call` is named a call. */
 type Noun = "call" | "request";
 
-/** Says who wants what. `name` is the tool, prompt or resource. */
+/** Names the sender and its request. `name` is the tool, prompt or resource. */
 type Sentence = (client: string, server: Phrase, name: string) => Phrase;
 
 /** Returns the sentences of `GuardedMethod::sentence` in the hub, with "wants" or "wanted". */
@@ -200,7 +200,7 @@ export const approvals = {
       count === 1 ? "Arguments of the call" : `Arguments of all ${count} calls`,
     sameIn: (count: number) => `${count} calls with exactly these arguments`,
   },
-  /** The same for a request that is no call. */
+  /** The texts of `arguments` for a request that is no call. */
   params: {
     title: "Params",
     label: "Params of the request",
@@ -224,11 +224,11 @@ export const approvals = {
     changed: "the tool or its server has changed",
     flagged: "the server's text is flagged",
   },
-  batchFailed: "These could not be decided and still wait:",
+  batchFailed: "These requests could not be decided and still wait:",
   batchEmpty: "No requests are left to decide.",
 
   change: {
-    allowedBy: (rule: string) => phrase`It was allowed by “${rule}”.`,
+    allowedBy: (rule: string) => phrase`The rule “${rule}” allowed this request.`,
     toolChanged: "Since then the tool has changed, so you are asked.",
     serverChanged: "Since then the server's command or URL has changed, so you are asked.",
     bothChanged:
@@ -249,7 +249,7 @@ export const approvals = {
     onlyOnce: (noun: Noun) =>
       `You can approve this ${noun} only once, because the server's text is flagged.`,
     approveEdited: "Approve with these arguments",
-    /** Each is followed by a condition and `approveLongerFor`. */
+    /** A condition and `approveLongerFor` follow each text. */
     approveLonger: {
       call: (client: string, server: Phrase, tool: string) =>
         phrase`Approve this call, and later calls of ${tool} of ${server} by ${client},`,
@@ -356,7 +356,7 @@ export const approvals = {
     emptyHint:
       "If you do not decide in time, the call is denied and listed here. For two minutes you can allow the client to try it again.",
     earlierTitle: "Missed earlier",
-    earlierCaption: "Missed requests that cannot be retried any more, newest first",
+    earlierCaption: "Missed requests that can no longer be retried, newest first",
     timeLeft: "Time left to allow a retry",
     allowRetry: "Allow retry",
     allowRetryOf: (subject: string, sender: string) => `Allow retry of ${subject} by ${sender}`,

@@ -45,13 +45,13 @@ const kinds: Record<AuditKind, string> = {
 
 export const audit = {
   title: "Audit",
-  lead: "Every change of what may run and who may ask. The Calls screen lists the requests.",
+  lead: "Every change of servers, clients, the policy and the settings. The Calls screen lists the requests.",
   kinds,
 
   verify: "Verify",
   verified: (entries: number) =>
     `${plural(entries, "entry", "entries")} verified. None was changed.`,
-  damaged: (seq: number, why: string) => `Entry ${seq} is not as Drawbridge wrote it: ${why}`,
+  damaged: (seq: number, reason: string) => `Entry ${seq} is not as Drawbridge wrote it: ${reason}`,
   refresh: "Refresh",
 
   filters: "Filter the audit log",

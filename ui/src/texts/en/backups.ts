@@ -3,7 +3,7 @@
 export const backups = {
   prepared:
     "A restore or a reset is prepared. Quit Drawbridge and start it again to apply it. Changes until then are not in the new data.",
-  cancel: "Cancel it",
+  cancel: "Cancel restore or reset",
   create: {
     title: "Export everything",
     hint: "Saves calls, rules, clients, settings, the audit log and the servers in a ZIP archive in the data folder. Secrets are not included: they stay in the secret store.",
@@ -13,7 +13,7 @@ export const backups = {
   },
   restore: {
     title: "Import everything",
-    hint: "Replaces all of this with the contents of a backup, at the next start of Drawbridge. The replaced contents stay in the data folder, in a folder “before-restore-…”.",
+    hint: "Replaces the same data with the contents of a backup, at the next start of Drawbridge. The replaced contents stay in the data folder, in a folder “before-restore-…”.",
     file: "Path of the backup",
     noFile: "Enter the path of a backup first.",
     action: "Restore…",
@@ -26,7 +26,7 @@ export const backups = {
   },
   reset: {
     title: "Reset",
-    hint: "Deletes what you choose, or everything: at the next start, Drawbridge begins without it. The deleted data stays in a folder “before-restore-…” until you delete it. The entries in the files of clients stay: disconnect the clients first.",
+    hint: "Deletes the parts that you choose, or everything, at the next start of Drawbridge. The deleted data stays in a folder “before-restore-…” until you delete it. The entries in the files of clients stay: disconnect the clients first.",
     action: "Reset…",
     confirmTitle: "Reset Drawbridge?",
     confirm: "Reset at the next start",

@@ -76,13 +76,13 @@ export const clientFiles = {
   unused: (client: string) =>
     `The client has not connected since this entry was written. Restart ${client}, or have it load its MCP servers again.`,
 
-  testing: "Starting it as the client would…",
+  testing: "Starting Drawbridge as the client would…",
   testOk: (tools: number, ms: number) => `It works: ${plural(tools, "tool")} in ${ms} ms.`,
   testFailed: "The client cannot connect.",
   started: "Started",
 
   connectTitle: (client: string) => `Connect ${client}`,
-  connectLead: "This is what changes. Nothing is written before you agree.",
+  connectLead: "These changes will be made. Nothing is written before you agree.",
   disconnectTitle: (client: string) => `Disconnect ${client}`,
   disconnectLead: "Drawbridge's entry is removed from the file. Everything else stays as it is.",
   where: "Where",
@@ -133,7 +133,7 @@ export const clientFiles = {
   changesTitle: "Changes to clients' files",
   changesLead:
     "You can undo each change. The files then have the same bytes as before, unless another program has changed them since.",
-  changesCaption: "Changes to clients' files, the latest first",
+  changesCaption: "Changes to clients' files, newest first",
   change: "Change",
   changedAt: "When",
   files: "Files",

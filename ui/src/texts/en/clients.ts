@@ -71,9 +71,9 @@ export const clients = {
   noProfiles: "There are no profiles yet. Add one below.",
 
   ignoresToolChanges:
-    "It has not read its tools again since they changed. Restart it if a tool is missing.",
+    "The client has not read its tools again since they changed. Restart it if a tool is missing.",
   gaveUp: (count: number, longest: string) =>
-    `In the last 24 hours, it gave up on ${plural(count, "call")} before you decided. Its longest wait was ${longest}. Let it wait longer, or decide sooner.`,
+    `In the last 24 hours, the client gave up on ${plural(count, "call")} before you decided. Its longest wait was ${longest}. Let it wait longer, or decide sooner.`,
 
   mute: {
     state: "Muted",

@@ -120,9 +120,9 @@ export const clientImport = {
     untouchedHint:
       "Correct the file, then connect the client on the Clients screen. Until then, the client starts its own copies.",
     clientsLink: "Open Clients",
-    undo: "Undo all of it",
+    undo: "Undo the import",
     undoHint:
-      "“Undo all of it” restores the files and removes the imported servers with their secrets.",
+      "“Undo the import” restores the files and removes the imported servers with their secrets.",
     undoing: "Restoring the files and removing the servers…",
     close: "Done",
   },
@@ -131,7 +131,7 @@ export const clientImport = {
     title: "Import undone",
     removed: (count: number) => `${plural(count, "imported server")} removed.`,
     allRestored: "The clients' files are as they were before.",
-    takenBack: "Drawbridge's changes to the clients' files were undone.",
+    partsUndone: "Drawbridge's changes to the clients' files were undone.",
     someFailed: (count: number) =>
       count === 1 ? "1 file could not be restored." : `${count} files could not be restored.`,
     failedHint:

@@ -50,6 +50,6 @@ export const logs = {
   noMatch: "No line has this text. Change the text.",
   emptyCall: "No line belongs to this call.",
   emptyServer: "This server has written nothing yet.",
-  emptyRange: "No line in this time. Choose a longer time.",
+  emptyRange: "No line in this period. Choose a longer period.",
   empty: "No lines yet. They appear here as soon as something happens.",
 };

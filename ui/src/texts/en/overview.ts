@@ -6,7 +6,7 @@ const needs = (count: number) => (count === 1 ? "needs" : "need");
 
 export const overview = {
   title: "Overview",
-  lead: "What waits for you, what does not work, and what your clients did.",
+  lead: "Requests that wait for you, problems, and the recent calls of your clients.",
 
   attention: "Needs you",
   nothing: "Nothing needs you.",

@@ -26,5 +26,5 @@ export const pairing = {
   approveClient: (client: string) => `Approve ${client}`,
   denyClient: (client: string) => `Deny ${client}`,
   denyHint: "A denied program cannot ask again for ten minutes.",
-  justAppeared: "It has just appeared. Read it first.",
+  justAppeared: "The request has just appeared. Read it first.",
 };

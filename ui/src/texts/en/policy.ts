@@ -42,7 +42,7 @@ export const policy = {
 
   defaults: {
     title: "Defaults",
-    lead: "Each applies to the requests of its kind that no rule matches.",
+    lead: "Each default applies to the requests of its kind that no rule matches.",
     meanings: {
       tools: "A client calls a tool of a server, or follows a task that a call started.",
       prompts: "A client gets a prompt of a server, or completions for its arguments.",
@@ -214,7 +214,7 @@ export const policy = {
       },
       between: {
         label: "is between",
-        hint: "The range includes both ends. Leave one empty for an open range.",
+        hint: "The range includes both ends. Leave one end empty for an open range.",
       },
       matches: {
         label: "fits the pattern",

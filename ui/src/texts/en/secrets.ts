@@ -53,7 +53,7 @@ export const secrets = {
     different: "The two passphrases differ.",
     move: "Move secrets",
     moved: (count: number) => `${plural(count, "secret")} moved.`,
-    unread: "Needed, but not moved, because no keyring runs. Set them again:",
+    unread: "Not moved, because no keyring runs. Set these secrets again:",
     notRemoved: "Moved, but still in the keyring, because they could not be removed:",
     brokenFiles: "These spec files cannot be read, so their secrets stay in the keyring:",
     done: "Close",

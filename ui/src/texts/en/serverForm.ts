@@ -161,7 +161,7 @@ export const serverForm = {
     storeAsSecret: "Store as a secret",
     valueMissing: "Enter a value.",
     notNumber: "Enter a number.",
-    /** Which numbers are allowed; empty if there is no limit. */
+    /** The range of allowed numbers; empty if there is no limit. */
     range: (min: number | null, max: number | null) => {
       if (min !== null && max !== null) return `from ${min} to ${max}`;
       if (min !== null) return `at least ${min}`;
@@ -254,7 +254,7 @@ export const serverForm = {
       relativePath: "Write whole paths, such as /srv/data or ~/project.",
       projectMissing: "Enter the folder of your project.",
       badPort: "A port is a number from 0 to 65535.",
-      nothing: "This sandbox restricts nothing. Choose None, or take something away.",
+      nothing: "This sandbox restricts nothing. Choose None, or remove a permission.",
     },
     visibility: {
       label: "What clients see",
@@ -269,9 +269,9 @@ export const serverForm = {
       ask: "Hide until I accept them",
       askHint:
         "Clients do not see a new or changed tool, prompt or instruction until you accept it.",
-      keep: "Hide new ones, keep accepted ones",
+      keep: "Hide new, keep accepted definitions",
       keepHint:
-        "Clients do not see a new definition until you accept it. Of a changed one they still see the accepted version, and each call of a changed tool asks you and shows what changed.",
+        "Clients do not see a new definition until you accept it. They still see the accepted version of a changed definition. Each call of a changed tool asks you and shows the differences.",
       trust: "Accept all automatically",
       trustHint: "Drawbridge accepts every definition unread. Only for servers of your own.",
     },
@@ -338,7 +338,7 @@ export const serverForm = {
     },
     revision: {
       label: "Protocol revision",
-      hint: "Choose one only if the server announces a revision that it does not support.",
+      hint: "Choose a revision only if the server announces one that it does not support.",
       automatic: "Detect automatically",
     },
     timeouts: {

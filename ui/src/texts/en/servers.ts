@@ -10,11 +10,11 @@ const ENTRY_KINDS = {
   templates: "Resource template",
 };
 
-/** Returns the label of a tab: with a number, if it is known. */
+/** Returns a function that adds a count to the label of a tab, if the count is known. */
 const counted = (label: string) => (count: number | null) =>
   count === null ? label : `${label} ${count}`;
 
-/** The list of servers and the page of one. The dialog that adds or edits a server is in `form`. */
+/** Texts of the Servers screen. `form` has those of the dialog that adds or edits a server. */
 export const servers = {
   /** A link that asks to add a server. */
   link: {
@@ -79,7 +79,7 @@ export const servers = {
     noneToRestart: "None of these servers is accepted and enabled.",
     policy: "Set policy…",
     policyHint:
-      "“Set policy” makes a rule for each of these servers: for all its tools and all clients.",
+      "“Set policy” creates a rule for each of these servers: for all its tools and all clients.",
     setPolicy: (effect: string) => `${effect}: all tools`,
     removePolicy: "Remove the server's rule",
     remove: (count: number) => `Remove ${plural(count, "server")}`,
@@ -228,7 +228,7 @@ export const servers = {
     remove: "Remove",
     acceptFirst: "Accept the server first.",
     floating: (packages: string) =>
-      `No exact version: ${packages}. Another one may run at the next start. “Pin version” writes the version in use into the spec.`,
+      `No exact version: ${packages}. Another version may run at the next start. “Pin version” writes the version in use into the spec.`,
     programChanges: "The program and its scripts may be replaced without asking you again.",
     sandboxed: "sandbox",
     sandbox: {
@@ -386,7 +386,7 @@ export const servers = {
     command: "Command",
     version: "Version",
     floating: "floating",
-    noVersion: "Another version may run at the next start, because no exact one is named:",
+    noVersion: "Another version may run at the next start, because no exact version is named:",
     program: "Program",
     programNotFound: "not found",
     programChanges: "may change",
@@ -552,9 +552,9 @@ export const servers = {
       "If you did not expect this, accept nothing. Definitions that you do not accept stay hidden.",
     loading: "Loading the differences…",
     changedAgain:
-      "The definition changed again while Drawbridge read it. Sync the server to see the current one.",
+      "The definition changed again while Drawbridge read it. Sync the server to see the current definition.",
     otherIsAccepted: "Wait until the other definition is accepted.",
     waitForDifferences: "Wait until the differences are loaded.",
-    justAppeared: "This just appeared. Read it first.",
+    justAppeared: "A definition has just appeared. Read it first.",
   },
 };

@@ -30,7 +30,7 @@ export const settings = {
   saved: "Saved.",
 
   browsers: {
-    lead: "These browsers have these screens open, or can open them. A browser signs in with a link or a code of “drawbridge open”, and is signed out after 12 hours without use, after a week, or when Drawbridge ends.",
+    lead: "These browsers have these screens open, or can open them. A browser signs in with a link or a code from “drawbridge open”, and is signed out after 12 hours without use, after a week, or when Drawbridge ends.",
     listLabel: "Signed-in browsers",
     unnamed: "An unnamed browser",
     current: "this browser",
@@ -83,14 +83,14 @@ export const settings = {
   },
   recordsLimit: {
     label: "Size of the history",
-    hint: "How much of the disk calls and their decisions may take. Drawbridge deletes the oldest ones beyond that, whatever their age.",
+    hint: "How much disk space calls and their decisions may use. Beyond that, Drawbridge deletes the oldest calls, whatever their age.",
     unit: "MiB",
     unlimited: "No limit",
     limited: "At most",
   },
   keepResults: {
     label: "Results of calls",
-    hint: "Stores what servers answer beside the record of each call, with secrets masked. Turning this off deletes nothing at once: kept results go with their age.",
+    hint: "Stores the result of each call beside its record, with secrets masked. If you turn this off, kept results are not deleted at once, but because of their age.",
     on: "Keep results",
     size: "Size of a kept result",
     sizeUnit: "KiB of each result",
@@ -106,7 +106,7 @@ export const settings = {
   },
   logLimit: {
     label: "Size of the log files",
-    hint: "How much of the disk all log files together may take. Drawbridge deletes the oldest ones beyond that, whatever their age.",
+    hint: "How much disk space all log files together may use. Beyond that, Drawbridge deletes the oldest files, whatever their age.",
     unit: "MiB",
     unlimited: "No limit",
     limited: "At most",
@@ -119,7 +119,7 @@ export const settings = {
   },
   officialRegistry: {
     label: "Official registry",
-    hint: "The address of the registry in which you can search for servers to add. Drawbridge asks it for its list only after you do. If empty, it is turned off.",
+    hint: "The address of the registry in which you can search for servers to add. Drawbridge loads the registry's list only after you ask for it. If the address is empty, the registry is turned off.",
     placeholder: "https://registry.modelcontextprotocol.io",
   },
   traces: {
@@ -149,7 +149,7 @@ export const settings = {
   },
   shortcut: {
     label: "Shortcut",
-    hint: "These keys show the calls that wait for you, from any program. Press the button, and then the keys. Escape keeps the present ones.",
+    hint: "These keys show the calls that wait for you, from any program. Press the button, and then the keys. Escape keeps the current keys.",
     change: (keys: string) => `Change the shortcut, now ${keys || "off"}`,
     changeKeys: "Change the keys",
     press: "Press the keys…",
@@ -159,7 +159,7 @@ export const settings = {
   },
   notifications: {
     label: "Notifications",
-    hint: "What your desktop tells you about while the window is closed.",
+    hint: "Your desktop tells you about these events while the window is closed.",
     approvals: "Calls that wait for a decision, and new clients",
     missed: "Calls that nobody decided in time, and muted clients",
     failed_servers: "Servers that failed",

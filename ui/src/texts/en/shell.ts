@@ -2,7 +2,7 @@
 
 export const shell = {
   productName: "Drawbridge",
-  /** The page is empty until the first one is known. */
+  /** `page` is empty until the window knows its first page. */
   windowTitle: (waiting: number, page: string) =>
     `${waiting > 0 ? `(${waiting}) ` : ""}${page === "" ? "" : `${page} – `}Drawbridge`,
 

@@ -34,7 +34,7 @@ export const state = {
   decisions: DECISION_LABELS,
   decisionMeanings: {
     timedOut: "Nobody decided in time.",
-    noScreen: "No screen was open to ask you on.",
+    noScreen: "No screen was open, so Drawbridge could not ask you.",
     paused: "All calls were paused.",
     queueFull: "Too many calls of this client waited already.",
     muted: "The client was muted, because nobody had decided its last three calls.",
@@ -104,8 +104,8 @@ export const state = {
     endedAlready: (count: number, noun: Noun) =>
       `${plural(count, noun)} had ended already: decided elsewhere or missed.`,
   },
-  retryAllowed: (sender: string, what: string, seconds: number) =>
-    `If ${sender} sends the same ${what} again within ${seconds} s, it runs without asking.`,
+  retryAllowed: (sender: string, request: string, seconds: number) =>
+    `If ${sender} sends the same ${request} again within ${seconds} s, it runs without asking.`,
   callOf: (tool: string) => `call of ${tool}`,
   requestOf: (subject: string) => `request ${subject}`,
 };

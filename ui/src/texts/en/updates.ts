@@ -9,7 +9,7 @@ const disabled = {
 export const updates = {
   version: (version: string) => `This is version ${version}.`,
   disabled,
-  automatic: "Check for updates at the start and once a day",
+  automatic: "Check for updates when Drawbridge starts, and once a day",
   automaticHint:
     "Nothing is downloaded or installed before you say so. A check sends nothing about you.",
   check: "Check for updates",

@@ -1,22 +1,19 @@
-/** Makes schemas for the arguments of prompts and for the variables of URI templates. */
+/** Builds schemas for the arguments of prompts and for the variables of URI templates. */
 
 import { isObject, type SchemaObject } from "./schema";
 
 const VARIABLES = /\{[+#./;?&]?([^}]+)\}/g;
 
-/** Returns the schema of the arguments of a prompt. All of them are texts. */
+/** Returns the schema of the arguments of a prompt. All arguments are texts. */
 export function promptSchema(definition: SchemaObject): SchemaObject {
   const list = Array.isArray(definition["arguments"]) ? definition["arguments"] : [];
-  const named = list.filter(isObject).filter((one) => typeof one["name"] === "string");
+  const named = list.filter(isObject).filter((argument) => typeof argument["name"] === "string");
   return {
     type: "object",
     properties: Object.fromEntries(
-      named.map((one) => [
-        one["name"],
-        { type: "string", title: one["title"], description: one["description"] },
-      ]),
+      named.map(({ name, title, description }) => [name, { type: "string", title, description }]),
     ),
-    required: named.filter((one) => one["required"] === true).map((one) => one["name"]),
+    required: named.filter(({ required }) => required === true).map(({ name }) => name),
   };
 }
 
@@ -30,7 +27,7 @@ export function templateSchema(template: string): SchemaObject {
   };
 }
 
-/** Puts the values into a URI template. */
+/** Expands a URI template with the values. */
 export function expandTemplate(template: string, values: Record<string, unknown>): string {
   return template.replace(VARIABLES, (expression: string, list: string) => {
     const operator = /^\{([+#./;?&])/.exec(expression)?.[1] ?? "";

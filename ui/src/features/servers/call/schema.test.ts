@@ -24,7 +24,7 @@ describe("describeSchema", () => {
     });
   });
 
-  it("falls back to JSON for what no form can show, and survives circles", () => {
+  it("falls back to JSON for a schema that no form can show, and survives circles", () => {
     expect(describeSchema({ oneOf: [{ type: "string" }, { type: "number" }] }, {}).kind).toBe(
       "json",
     );
@@ -49,14 +49,14 @@ describe("the values of a form", () => {
     expect(initialValue(schema, schema, true)).toEqual({ limit: 10, filter: {} });
   });
 
-  it("name what is missing by its path", () => {
+  it("name each missing value by its path", () => {
     expect(findMissing(schema, schema, { filter: {} }).sort()).toEqual(["/filter/kind", "/path"]);
     expect(findMissing(schema, schema, { path: "", filter: { kind: "a" } })).toEqual([]);
   });
 });
 
 describe("URI templates", () => {
-  it("take values", () => {
+  it("are expanded with values", () => {
     expect(templateSchema("x://{a}/{+b}{?c,d}")).toMatchObject({ required: ["a", "b", "c", "d"] });
     expect(expandTemplate("x://{a}/{+b}{?c}", { a: "1 2", b: "u/v", c: "3" })).toBe(
       "x://1%202/u/v?c=3",

@@ -1,6 +1,6 @@
-/** Reads the parts of a JSON Schema from which a form can be made. */
+/** Reads the parts of a JSON Schema from which a form can be built. */
 
-/** A value of a form. `undefined` leaves it out. */
+/** A value of a form; `undefined` if the value is omitted. */
 export type Json = unknown;
 
 export type SchemaObject = Record<string, unknown>;
@@ -39,7 +39,7 @@ export function isObject(value: unknown): value is SchemaObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns what a form shows for a schema. `root` is the schema that holds the definitions. */
+/** Returns the field of a form for a schema. `root` is the schema that holds the definitions. */
 export function describeSchema(schema: unknown, root: unknown): FieldShape {
   const resolved = resolve(schema, root);
   const base: Base = {
@@ -82,7 +82,7 @@ export function describeSchema(schema: unknown, root: unknown): FieldShape {
   }
 }
 
-/** Returns the value with which a form begins: the defaults, and empty values where one is required. */
+/** Returns the initial value of a form: the defaults, and required objects, lists and booleans. */
 export function initialValue(schema: unknown, root: unknown, required: boolean, depth = 0): Json {
   const shape = describeSchema(schema, root);
   if (shape.initial !== undefined) return shape.initial;
@@ -129,7 +129,7 @@ function listMembers(schema: SchemaObject): Member[] {
   return members.toSorted((a, b) => Number(b.required) - Number(a.required));
 }
 
-/** Follows references, and leaves out the alternative `null` of an optional value. */
+/** Follows references, and drops the alternative `null` of an optional value. */
 function resolve(schema: unknown, root: unknown): SchemaObject {
   let current = isObject(schema) ? schema : {};
   for (let step = 0; step < MAX_REFERENCES; step += 1) {
@@ -141,7 +141,7 @@ function resolve(schema: unknown, root: unknown): SchemaObject {
       if (!target) return {};
       current = { ...target, ...rest };
     } else if (alternatives) {
-      const real = alternatives.filter((one) => !isObject(one) || one["type"] !== "null");
+      const real = alternatives.filter((schema) => !isObject(schema) || schema["type"] !== "null");
       if (real.length !== 1 || !isObject(real[0])) return current;
       current = { ...real[0], ...rest };
     } else {
@@ -172,7 +172,7 @@ function hasAlternatives(schema: SchemaObject): boolean {
 function typeOf(schema: SchemaObject): string {
   const type = schema["type"];
   if (Array.isArray(type)) {
-    const real = type.filter((one) => one !== "null");
+    const real = type.filter((name) => name !== "null");
     return real.length === 1 && typeof real[0] === "string" ? real[0] : "";
   }
   if (typeof type === "string") return type;
