@@ -10,8 +10,8 @@ use drawbridge_tests::{
 use serde_json::{Value, json};
 
 use crate::steps::{
-    click, create_login_link, log_in, press_key, set_size, set_theme, tab_to, wait_for,
-    wait_for_text, wait_until_enabled, wait_until_gone,
+    check_screen, click, create_login_link, log_in, press_key, set_size, set_theme, tab_to,
+    wait_for, wait_for_text, wait_until_enabled, wait_until_gone,
 };
 
 fn write(home: &Home, name: &str, text: &str) -> PathBuf {
@@ -21,16 +21,6 @@ fn write(home: &Home, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// Returns the steps that take a screenshot, and check the layout and the accessibility.
-fn look(name: &str) -> Vec<Value> {
-    vec![
-        json!({"do": "wait_until_settled"}),
-        json!({"do": "take_screenshot", "name": name}),
-        json!({"do": "check_layout", "where": name}),
-        json!({"do": "check_accessibility", "where": name}),
-    ]
-}
-
 /// Returns the steps that connect Cursor, test the entry, and undo the change.
 fn connect_and_undo(theme: &str) -> Vec<Value> {
     let mut steps = vec![
@@ -38,17 +28,17 @@ fn connect_and_undo(theme: &str) -> Vec<Value> {
         click("nav-clients"),
         wait_for("known-client[data-kind=cursor]"),
     ];
-    steps.extend(look(&format!("clients-found-{theme}")));
+    steps.extend(check_screen(&format!("clients-found-{theme}")));
     steps.extend([
         click("known-client[data-kind=cursor] client-connect"),
         wait_for("file-diff"),
         wait_until_enabled("connect-apply"),
     ]);
-    steps.extend(look(&format!("connect-diff-{theme}")));
+    steps.extend(check_screen(&format!("connect-diff-{theme}")));
     steps.extend([click("connect-apply"), wait_for("entry-test-ok")]);
-    steps.extend(look(&format!("connect-done-{theme}")));
+    steps.extend(check_screen(&format!("connect-done-{theme}")));
     steps.extend([click("connect-undo"), wait_for("undone")]);
-    steps.extend(look(&format!("connect-undone-{theme}")));
+    steps.extend(check_screen(&format!("connect-undone-{theme}")));
     steps.extend([click("connect-done"), wait_until_gone("connect-dialog")]);
     steps
 }
@@ -112,7 +102,7 @@ fn a_removed_entry_is_noticed_and_repaired_and_a_broken_program_is_named() {
             click("nav-clients"),
             wait_for("files-need-attention"),
         ]);
-        steps.extend(look(&format!("clients-drift-{theme}")));
+        steps.extend(check_screen(&format!("clients-drift-{theme}")));
     }
     steps.extend([
         click("client-repair"),
@@ -138,7 +128,7 @@ fn a_removed_entry_is_noticed_and_repaired_and_a_broken_program_is_named() {
         click("client-test"),
         wait_for_text("entry-test-failed", "/nonexistent/drawbridge"),
     ]);
-    steps.extend(look("clients-test-failed"));
+    steps.extend(check_screen("clients-test-failed"));
     browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();
 }
 
@@ -158,7 +148,7 @@ fn a_program_that_asks_to_be_paired_is_shown_and_approved() {
     steps.extend([click("nav-calls"), wait_for("pairing-banner")]);
     for theme in ["light", "dark"] {
         steps.push(set_theme(theme));
-        steps.extend(look(&format!("pairing-banner-{theme}")));
+        steps.extend(check_screen(&format!("pairing-banner-{theme}")));
     }
     steps.extend([
         tab_to("pairing-look"),
@@ -167,7 +157,7 @@ fn a_program_that_asks_to_be_paired_is_shown_and_approved() {
     ]);
     for theme in ["light", "dark"] {
         steps.push(set_theme(theme));
-        steps.extend(look(&format!("pairing-card-{theme}")));
+        steps.extend(check_screen(&format!("pairing-card-{theme}")));
     }
     steps.extend([
         tab_to("pairing-approve"),
@@ -195,19 +185,19 @@ fn servers_move_in_and_back_out_in_light_and_dark_and_by_keyboard() {
     for theme in ["light", "dark"] {
         steps.push(set_theme(theme));
         steps.extend([click("nav-approvals"), wait_for("guide-import")]);
-        steps.extend(look(&format!("guide-{theme}")));
+        steps.extend(check_screen(&format!("guide-{theme}")));
         steps.extend([
             click("guide-import"),
             wait_for("found-server"),
             wait_until_enabled("import-preview"),
         ]);
-        steps.extend(look(&format!("import-found-{theme}")));
+        steps.extend(check_screen(&format!("import-found-{theme}")));
         steps.extend([click("import-preview"), wait_for("preview-file")]);
-        steps.extend(look(&format!("import-preview-{theme}")));
+        steps.extend(check_screen(&format!("import-preview-{theme}")));
         steps.extend([click("import-confirm"), wait_for("import-done")]);
-        steps.extend(look(&format!("import-done-{theme}")));
+        steps.extend(check_screen(&format!("import-done-{theme}")));
         steps.extend([click("import-undo"), wait_for("import-undone")]);
-        steps.extend(look(&format!("import-undone-{theme}")));
+        steps.extend(check_screen(&format!("import-undone-{theme}")));
         steps.extend([click("import-close"), wait_until_gone("import-panel")]);
     }
     browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();
