@@ -254,8 +254,8 @@ pub(crate) const PROGRAMS: &[Program] = &[
                 "exec",
                 "--auto",
                 "high",
-                // Without these arguments, the program may send the prompt too early, before its
-                // servers have answered.
+                // Without these arguments, the program may send the prompt before its servers have
+                // answered.
                 "--add-tools",
                 "MCP:drawbridge",
                 "--model",

@@ -84,17 +84,17 @@ fn read_files(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) {
 /// into `node_modules`.
 fn read_packages(package: &str) -> Vec<(String, Vec<u8>)> {
     let modules = paths::repository_root().join("tests/real/node_modules");
-    let (mut wanted, mut seen) = (vec![package.to_owned()], BTreeSet::new());
+    let (mut pending, mut visited) = (vec![package.to_owned()], BTreeSet::new());
     let mut files = Vec::new();
-    while let Some(name) = wanted.pop() {
+    while let Some(name) = pending.pop() {
         let folder = modules.join(&name);
-        if !folder.is_dir() || !seen.insert(name.clone()) {
+        if !folder.is_dir() || !visited.insert(name.clone()) {
             continue;
         }
         let text = fs::read(folder.join("package.json")).expect("a package.json");
         let package: Value = serde_json::from_slice(&text).expect("JSON");
         let needed = package["dependencies"].as_object().into_iter().flatten();
-        wanted.extend(needed.map(|(name, _)| name.clone()));
+        pending.extend(needed.map(|(name, _)| name.clone()));
         read_files(&folder, &format!("node_modules/{name}"), &mut files);
     }
     files

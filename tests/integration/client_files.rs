@@ -273,19 +273,19 @@ fn an_entry_that_another_program_removes_is_restored_if_the_person_wants_that() 
     let _hub = Hub::serve(&home);
     let empty = "{\"mcpServers\": {}}";
     let restored = write(&home, ".cursor/mcp.json", empty);
-    let left = write(&home, ".gemini/settings.json", empty);
+    let unmanaged = write(&home, ".gemini/settings.json", empty);
     home.cli(&["config", "connect", "cursor", "--restore", "--yes"])
         .expect_success();
     home.cli(&["config", "connect", "gemini-cli", "--yes"])
         .expect_success();
     let connected = fs::read(&restored).expect("the file");
-    fs::write(&left, empty).expect("wipe the file");
+    fs::write(&unmanaged, empty).expect("wipe the file");
     fs::write(&restored, empty).expect("wipe the file");
     wait_until("the entry is restored", || {
         some_if(fs::read(&restored).is_ok_and(|bytes| bytes == connected))
     });
-    assert_eq!(fs::read_to_string(&left).expect("the file"), empty);
-    assert_eq!(state(&home, "gemini-cli", &left), "removed");
+    assert_eq!(fs::read_to_string(&unmanaged).expect("the file"), empty);
+    assert_eq!(state(&home, "gemini-cli", &unmanaged), "removed");
     assert_eq!(state(&home, "cursor", &restored), "connected");
 }
 

@@ -1,4 +1,4 @@
-//! The content defence: what servers say to a model is flagged, framed or held, and never changed.
+//! The content defence: suspicious texts of servers are flagged, framed or held, and never changed.
 
 use std::fs;
 
@@ -107,16 +107,16 @@ fn a_flagged_result_is_recorded_and_framed_as_data_in_both_eras() {
     }
     let shown = home.cli(&["calls", "list"]).stdout();
     let id = hub.run_verb("calls.list", &json!({"limit": 1}))[0]["id"].clone();
-    let one = home
+    let shown = home
         .cli(&["calls", "show", id.as_str().expect("an id")])
         .stdout();
     assert!(
-        one.contains("instructions to a model at /contents/0/text"),
+        shown.contains("instructions to a model at /contents/0/text"),
         "{one} {shown}"
     );
     assert!(
-        !one.contains('\u{200b}'),
-        "hidden characters are shown as such: {one}"
+        !shown.contains('\u{200b}'),
+        "hidden characters are shown as such: {shown}"
     );
     home.cli(&["audit", "verify"]).expect_success();
 }

@@ -126,13 +126,13 @@ fn a_document_is_decided_once_converted_and_recorded() {
     assert!(!converted.is_error(), "{}", converted.raw);
     assert_eq!(converted.text(), "# Tea & cake");
 
-    let seen = recorded(&home, "converted");
-    assert_eq!(seen.len(), 1);
+    let conversions = recorded(&home, "converted");
+    assert_eq!(conversions.len(), 1);
     assert_eq!(
-        (&seen[0]["mode"], &seen[0]["folder"]),
+        (&conversions[0]["mode"], &conversions[0]["folder"]),
         (&json!("600"), &json!("700"))
     );
-    let file = Path::new(seen[0]["converted"].as_str().expect("a path"));
+    let file = Path::new(conversions[0]["converted"].as_str().expect("a path"));
     let data_dir = home.data_dir().canonicalize().expect("the data folder");
     assert!(file.starts_with(data_dir.join("docling/inbox")), "{file:?}");
     assert_eq!(file.file_name().expect("a name"), "document.md");

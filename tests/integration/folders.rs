@@ -36,7 +36,7 @@ fn list(client: &McpClient) -> Vec<String> {
     let resources = listed["resources"].as_array().expect("a list").clone();
     let names = resources
         .iter()
-        .map(|one| one["name"].as_str().expect("a name").to_owned());
+        .map(|resource| resource["name"].as_str().expect("a name").to_owned());
     names.collect()
 }
 
@@ -182,7 +182,7 @@ fn a_profile_limits_who_reads_the_folders_and_the_switch_turns_them_off() {
         .expect_success();
     wait_until_listed(&client, &[]);
 
-    for (path, says) in [("/", "whole disk"), ("/nowhere/at/all", "cannot be opened")] {
+    for (path, reason) in [("/", "whole disk"), ("/nowhere/at/all", "cannot be opened")] {
         let refused = home.cli(&["folders", "add", path]);
         assert_eq!(refused.exit_code(), 1, "{path}");
         assert!(refused.stderr().contains(says), "{}", refused.stderr());

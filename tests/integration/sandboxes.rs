@@ -1,4 +1,4 @@
-//! Servers in a sandbox: what they may not use is refused, real servers keep working, and a sandbox
+//! Servers in a sandbox: forbidden accesses are refused, real servers keep working, and a sandbox
 //! that cannot be enforced starts nothing.
 
 use std::{
@@ -308,7 +308,7 @@ fn wait_for_report(hub: &Hub, id: &str, is_there: impl Fn(&Value) -> bool) -> Va
         last = hub.run_verb("servers.access_report", &json!({"id": id}));
         some_if(is_there(&last["report"]["access"]["summary"]))
     });
-    assert!(report.is_some(), "it is not reported: {last:#}");
+    assert!(report.is_some(), "the access is not reported: {last:#}");
     last
 }
 
