@@ -16,7 +16,7 @@ pub enum Sdk {
     Python,
 }
 
-/// The endpoint and the token that a client connects with.
+/// The endpoint and the token with which a client connects.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     pub url: String,
