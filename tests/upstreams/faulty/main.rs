@@ -263,8 +263,8 @@ impl Server {
         capabilities
     }
 
-    /// Returns the error for a method that the options refuse, and `None` for any other method. Notes
-    /// that `initialize` has arrived.
+    /// Returns the error for a method that the options refuse, or `None`. Notes that `initialize` has
+    /// arrived.
     fn refuse(&self, method: &str) -> Option<Value> {
         match method {
             "initialize" if self.options.in_two_steps => Some(
