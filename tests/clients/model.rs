@@ -1,5 +1,5 @@
-//! A stand-in for a language model: it calls one tool, and then answers "Done.". It speaks the four
-//! protocols that client programs use with models, so that each program can use it without an
+//! A stand-in for a language model: it calls one tool, and then answers "Done.". The stand-in speaks the
+//! four protocols that client programs use with models, so that each program can use it without an
 //! account.
 
 use std::{
@@ -58,7 +58,7 @@ struct ModelState {
 }
 
 impl Model {
-    /// Starts the model. It runs until this program ends.
+    /// Starts the model, which runs until this program ends.
     pub(crate) fn start(task: Task) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         listener
@@ -124,7 +124,7 @@ async fn answer(State(state): State<ModelState>, uri: Uri, body: String) -> Resp
             tool,
             arguments: state.task.arguments.to_owned(),
         },
-        // The program names its tools only in a text. It offers a tool after the model has asked
+        // The program names its tools only in a text, and offers a tool after the model has asked
         // for its definition.
         (None, Some(search_tool)) => match find_name(&request, state.task.tool) {
             Some(name) => Turn::Call {

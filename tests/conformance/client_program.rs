@@ -29,8 +29,8 @@ use serde_json::{Map, Value, json};
 /// The revision of this client. Drawbridge negotiates its own revision with the server.
 const REVISION: &str = "2025-11-25";
 
-/// The variable with the scenarios that Drawbridge does not support. They are skipped, because each
-/// would take long to fail.
+/// The variable with the scenarios that Drawbridge does not support. This program skips them,
+/// because each would take long to fail.
 const UNSUPPORTED: &str = "CONFORMANCE_UNSUPPORTED";
 
 /// How long a server may take until Drawbridge has read its tools.

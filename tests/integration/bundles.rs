@@ -276,7 +276,7 @@ fn a_node_server_runs_from_a_bundle_also_in_a_sandbox() {
     let answer = client.call("everything__echo", r#"{"message":"packed"}"#);
     assert_eq!(answer.text(), "Echo: packed");
 
-    // It may read its own files, although the sandbox lists none.
+    // The server may read its own files, although the sandbox lists none.
     spec["sandbox"] = json!({});
     hub.run_verb("servers.update", &json!({"id": "everything", "spec": spec}));
     hub.wait_until_synced("everything");

@@ -40,8 +40,8 @@ fn add_neighbour<'a>(hub: &'a Hub<'a>) -> (FaultyServer<'a>, McpClient) {
     (server, client)
 }
 
-/// A file for which a fixture waits. It appears at the latest when this value is dropped, so that no
-/// fixture waits for a test that has failed.
+/// A file for which a fixture waits. The file appears at the latest when this value is dropped, so
+/// that no fixture waits for a test that has failed.
 struct ReleaseFile(PathBuf);
 
 impl ReleaseFile {

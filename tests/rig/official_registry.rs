@@ -39,7 +39,7 @@ struct State {
     requests: Vec<String>,
 }
 
-/// The registry. It ends with the test's process.
+/// The registry, which ends with the test's process.
 pub struct OfficialRegistryServer {
     /// The base URL.
     pub url: String,
