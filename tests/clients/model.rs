@@ -1,6 +1,6 @@
-//! A stand-in for a language model: it calls one tool, and then answers "Done.". The stand-in speaks the
-//! four protocols that client programs use with models, so that each program can use it without an
-//! account.
+//! A stand-in for a language model: it calls one tool, and then answers "Done.". The stand-in speaks
+//! the four protocols that client programs use with models, so that each program can use it without
+//! an account.
 
 use std::{
     net::TcpListener,
