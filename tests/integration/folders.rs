@@ -185,7 +185,7 @@ fn a_profile_limits_who_reads_the_folders_and_the_switch_turns_them_off() {
     for (path, reason) in [("/", "whole disk"), ("/nowhere/at/all", "cannot be opened")] {
         let refused = home.cli(&["folders", "add", path]);
         assert_eq!(refused.exit_code(), 1, "{path}");
-        assert!(refused.stderr().contains(says), "{}", refused.stderr());
+        assert!(refused.stderr().contains(reason), "{}", refused.stderr());
     }
     let data_dir = paths::path_text(home.data_dir());
     let refused = home.cli(&["folders", "add", &data_dir]).stderr();
