@@ -129,10 +129,11 @@ fn a_browser_s_token_is_no_cookie_and_counts_only_at_its_address_until_signed_ou
 
     let list = || home.cli(&["browsers", "list", "--json"]).expect_json();
     let listed = list();
-    let ids: Vec<_> = listed.as_array().expect("a list").iter().collect();
-    assert_eq!(ids.len(), 2);
+    let browsers: Vec<_> = listed.as_array().expect("a list").iter().collect();
+    assert_eq!(browsers.len(), 2);
     assert!(
-        ids.iter()
+        browsers
+            .iter()
             .all(|browser| browser["user_agent"] == "Test Browser/1")
     );
     assert_eq!(listed[0]["address"], json!(origin));

@@ -286,8 +286,8 @@ fn defaults_schema() -> Value {
 
 fn choices_schema() -> Value {
     let options = json!(["option1", "option2", "option3"]);
-    let titled = |what: &str| {
-        let title = |number: &str, place: &str| json!({"const": format!("value{number}"), "title": format!("{place} {what}")});
+    let titled = |noun: &str| {
+        let title = |number: &str, place: &str| json!({"const": format!("value{number}"), "title": format!("{place} {noun}")});
         json!([
             title("1", "First"),
             title("2", "Second"),
