@@ -14,7 +14,7 @@ use crate::steps::{
     wait_for, wait_for_text, wait_until_enabled, wait_until_gone,
 };
 
-fn write(home: &Home, name: &str, text: &str) -> PathBuf {
+fn write_file(home: &Home, name: &str, text: &str) -> PathBuf {
     let path = home.file("home").join(name);
     fs::create_dir_all(path.parent().expect("a folder")).expect("create the folder");
     fs::write(&path, text).expect("write the file");
@@ -68,7 +68,7 @@ fn connect_by_keyboard() -> Vec<Value> {
 fn a_client_is_connected_tested_and_undone_in_light_and_dark_and_by_keyboard() {
     let desktop = DesktopSession::without_screen();
     let before = "{\n  \"mcpServers\": {}\n}\n";
-    let file = write(&desktop, ".cursor/mcp.json", before);
+    let file = write_file(&desktop, ".cursor/mcp.json", before);
     let hub = Hub::serve(&desktop);
     hub.add_probe(&[]);
     let mut steps = log_in();
@@ -89,7 +89,7 @@ fn a_client_is_connected_tested_and_undone_in_light_and_dark_and_by_keyboard() {
 fn a_removed_entry_is_noticed_and_repaired_and_a_broken_program_is_named() {
     let desktop = DesktopSession::without_screen();
     let empty = "{\"mcpServers\": {}}";
-    let file = write(&desktop, ".cursor/mcp.json", empty);
+    let file = write_file(&desktop, ".cursor/mcp.json", empty);
     let _hub = Hub::serve(&desktop);
     desktop
         .cli(&["config", "connect", "cursor", "--yes"])
@@ -178,8 +178,8 @@ fn servers_move_in_and_back_out_in_light_and_dark_and_by_keyboard() {
     let server = json!({"command": "mcp-server-everything", "args": ["stdio"],
         "env": {"API_TOKEN": "ghp_0123456789abcdefghijklmnopqrstuvwxyz"}});
     let text = json!({"mcpServers": {"everything": server}}).to_string();
-    let file = write(&desktop, ".cursor/mcp.json", &text);
-    write(&desktop, ".gemini/settings.json", &text);
+    let file = write_file(&desktop, ".cursor/mcp.json", &text);
+    write_file(&desktop, ".gemini/settings.json", &text);
     let _hub = Hub::serve(&desktop);
     let mut steps = log_in();
     for theme in ["light", "dark"] {

@@ -81,7 +81,7 @@ fn add_hook(hub: &Hub<'_>, name: &str, target: Value, extra_members: Value) {
 }
 
 /// Returns a line for `sh` that writes a JSON value.
-fn writes(answer: &Value) -> String {
+fn print_command(answer: &Value) -> String {
     format!("cat > /dev/null; printf '%s' '{answer}'")
 }
 
@@ -100,7 +100,7 @@ fn last_call(hub: &Hub<'_>) -> Value {
 }
 
 /// Returns the JSON objects that a hook appended to a file.
-fn appended(home: &Home, file: &str) -> Vec<Value> {
+fn read_payloads(home: &Home, file: &str) -> Vec<Value> {
     let text = fs::read_to_string(home.file(file)).unwrap_or_default();
     text.lines()
         .filter_map(|line| serde_json::from_str(line).ok())
@@ -179,7 +179,7 @@ fn a_program_and_a_webhook_get_each_event_with_the_documented_payload() {
             && has("server_disconnected", "had_session", &json!(false))
     };
     let of_file = wait_until("the program has got each event", || {
-        let events = appended(home, "events");
+        let events = read_payloads(home, "events");
         is_complete(&events).then_some(events)
     });
     let of_webhook = wait_until("the webhook has got each event", || {
@@ -240,7 +240,7 @@ fn a_blocking_hook_replaces_the_result_and_the_record_names_it() {
     add_program(
         &hub,
         "mask",
-        &writes(&json!({"action": "change", "result": masked})),
+        &print_command(&json!({"action": "change", "result": masked})),
         json!({"events": ["tool_executed"]}),
     );
     let (url, received) = serve_webhook("");
@@ -321,7 +321,7 @@ fn a_person_decides_on_the_arguments_that_a_hook_has_changed() {
     add_program(
         &hub,
         "redirect",
-        &writes(&json!({"action": "change", "arguments": changed})),
+        &print_command(&json!({"action": "change", "arguments": changed})),
         json!({}),
     );
     let client = hub.connect_client("desk");
@@ -389,7 +389,7 @@ fn changed_arguments_that_break_the_schema_are_not_sent() {
     add_program(
         &hub,
         "spoiler",
-        &writes(&json!({"action": "change", "arguments": {"m": []}})),
+        &print_command(&json!({"action": "change", "arguments": {"m": []}})),
         json!({}),
     );
     let answer = hub
@@ -531,7 +531,7 @@ fn each_blocking_hook_gets_the_call_as_earlier_hooks_changed_it() {
         client.call("probe__echo", r#"{"n":0}"#).text(),
         r#"{"n":2}"#
     );
-    let payload = &appended(&home, "second.payloads")[0]["payload"];
+    let payload = &read_payloads(&home, "second.payloads")[0]["payload"];
     assert_eq!(payload["arguments"], json!({"n": 1}));
     assert_eq!(payload["metadata"]["changed_by"], json!(["first"]));
     assert_eq!(last_call(&hub)["request_hooks"], json!(["first", "second"]));
@@ -549,7 +549,7 @@ fn disabled_hooks_and_those_for_other_servers_and_tools_do_not_run() {
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     hub.set_policy("probe", "allow");
-    let deny = writes(&json!({"action": "deny"}));
+    let deny = print_command(&json!({"action": "deny"}));
     add_program(&hub, "other-server", &deny, json!({"server": "elsewhere"}));
     add_program(
         &hub,
