@@ -91,12 +91,12 @@ fn measure_slow_connections(hub: &Hub<'_>, sessions: &mut [Session]) {
     println!("\n| calls | alone | beside {SLOW_CONNECTIONS} slow connections | ratio |");
     println!("|---|---|---|---|");
     for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
-        let took: Vec<_> = rounds
+        let times: Vec<_> = rounds
             .iter()
             .map(|two| two.each_ref().map(|round| quantile(round, share)))
             .collect();
-        let of = |kind: usize| median(took.iter().map(|two| two[kind]).collect());
-        let ratio = median(took.iter().map(|two| two[1] / two[0]).collect());
+        let of = |kind: usize| median(times.iter().map(|two| two[kind]).collect());
+        let ratio = median(times.iter().map(|two| two[1] / two[0]).collect());
         println!(
             "| {name} | {:.2} ms | {:.2} ms | {ratio:.2} |",
             of(0),
@@ -138,10 +138,10 @@ fn run_round(sessions: &mut [Session]) -> Round {
             })
         });
         let all: Vec<_> = all.collect();
-        all.into_iter().fold(Round::default(), |mut sum, one| {
-            let one = one.join().expect("a session");
-            sum.durations.extend(one.durations);
-            sum.errors += one.errors;
+        all.into_iter().fold(Round::default(), |mut sum, thread| {
+            let round = thread.join().expect("a session");
+            sum.durations.extend(round.durations);
+            sum.errors += round.errors;
             sum
         })
     })
@@ -158,9 +158,9 @@ fn call_steadily(session: &mut Session, number: usize, begin: Instant) -> Round 
         let arguments = format!(r#"{{"n":{}}}"#, round.durations.len());
         let answer = session.call(&format!("well-{server}__echo"), &arguments);
         round.durations.push(due.elapsed());
-        let said = format!(r#""text":{:?}"#, arguments);
+        let echoed = format!(r#""text":{:?}"#, arguments);
         if !answer
-            .is_ok_and(|answer| answer.contains(&said) && !answer.contains(r#""isError":true"#))
+            .is_ok_and(|answer| answer.contains(&echoed) && !answer.contains(r#""isError":true"#))
         {
             round.errors += 1;
         }
@@ -175,12 +175,13 @@ fn print_table(rounds: &[[Round; 3]]) {
     );
     println!("|---|---|---|---|---|---|");
     for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
-        let took: Vec<_> = rounds
+        let times: Vec<_> = rounds
             .iter()
             .map(|three| three.each_ref().map(|round| quantile(round, share)))
             .collect();
-        let of = |kind: usize| median(took.iter().map(|three| three[kind]).collect());
-        let ratio = |kind: usize| median(took.iter().map(|three| three[kind] / three[0]).collect());
+        let of = |kind: usize| median(times.iter().map(|three| three[kind]).collect());
+        let ratio =
+            |kind: usize| median(times.iter().map(|three| three[kind] / three[0]).collect());
         println!(
             "| {name} | {:.2} ms | {:.2} ms | {:.2} | {:.2} ms | {:.2} |",
             of(0),
@@ -209,9 +210,9 @@ fn print_table(rounds: &[[Round; 3]]) {
     reason = "the value is an index"
 )]
 fn quantile(round: &Round, share: f64) -> f64 {
-    let mut took = round.durations.clone();
-    took.sort();
-    took[((took.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3
+    let mut times = round.durations.clone();
+    times.sort();
+    times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

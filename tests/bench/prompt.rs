@@ -114,7 +114,7 @@ fn run_round(
     let sent = unix_micros();
     let call = asked.spawn_call("probe__now", "{}");
     thread::sleep(POLL_PAUSE);
-    let seen = wait_until("its card is painted", || {
+    let seen = wait_until("the card of the call is painted", || {
         let at = driver
             .run_script("return Object.values(bench.painted).at(-1)")
             .as_f64()?;
@@ -151,12 +151,12 @@ fn millis(micros: u128) -> f64 {
     micros as f64 / 1_000.0
 }
 
-fn print_row(what: &str, target: &str, times: impl Iterator<Item = f64>) {
+fn print_row(label: &str, target: &str, times: impl Iterator<Item = f64>) {
     let mut times: Vec<f64> = times.collect();
     times.sort_by(f64::total_cmp);
     let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize];
     println!(
-        "| {what} | {:.1} | {:.1} | {:.1} | {target} |",
+        "| {label} | {:.1} | {:.1} | {:.1} | {target} |",
         at(0.5),
         at(0.95),
         at(1.0)

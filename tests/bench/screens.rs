@@ -72,7 +72,7 @@ fn main() {
     print_table("the app", &screen_times::measure_in_app(&driver));
 }
 
-/// Adds servers with many tools, each with rules, and one that answers calls.
+/// Adds servers with many tools and an allow rule each, and the probe, which answers calls.
 fn add_servers(desktop: &DesktopSession, hub: &Hub<'_>) {
     let tools: Vec<_> = (0..TOOLS_PER_SERVER).map(describe_tool).collect();
     let file = desktop.file("tools.json");

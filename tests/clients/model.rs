@@ -1,6 +1,6 @@
-//! A stand-in for a language model: it calls one tool, and then answers "Done.". It speaks the four
-//! protocols that client programs use with models, so that each program can use it without an
-//! account.
+//! A stand-in for a language model: it calls one tool, and then answers "Done.". The stand-in speaks
+//! the four protocols that client programs use with models, so that each program can use it without
+//! an account.
 
 use std::{
     net::TcpListener,
@@ -24,9 +24,9 @@ const MAX_BODY_BYTES: usize = 64 << 20;
 /// The names of the tools that load the definitions of other tools. Both take the same arguments.
 const SEARCH_TOOLS: [&str; 2] = ["tool_search", "ToolSearch"];
 
-/// The requests that the model has seen since [`Model::reset`].
+/// The requests that the model has received since [`Model::reset`].
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct ModelRecord {
     /// The name under which the program offered the tool to call.
     pub(crate) tool_name: Option<String>,
     /// Whether the program sent the model the tool's result.
@@ -48,27 +48,27 @@ pub(crate) struct Task {
 pub(crate) struct Model {
     /// The address, `http://HOST:PORT`.
     pub(crate) url: String,
-    seen: Arc<Mutex<Seen>>,
+    record: Arc<Mutex<ModelRecord>>,
 }
 
 #[derive(Clone)]
 struct ModelState {
     task: Arc<Task>,
-    seen: Arc<Mutex<Seen>>,
+    record: Arc<Mutex<ModelRecord>>,
 }
 
 impl Model {
-    /// Starts the model. It runs until this program ends.
+    /// Starts the model, which runs until this program ends.
     pub(crate) fn start(task: Task) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         listener
             .set_nonblocking(true)
             .expect("a listener for tokio");
         let address = listener.local_addr().expect("a bound listener");
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let record = Arc::new(Mutex::new(ModelRecord::default()));
         let state = ModelState {
             task: Arc::new(task),
-            seen: Arc::clone(&seen),
+            record: Arc::clone(&record),
         };
         let router = Router::new()
             .fallback(answer)
@@ -86,24 +86,24 @@ impl Model {
         });
         Self {
             url: format!("http://{address}"),
-            seen,
+            record,
         }
     }
 
     /// Deletes the record of the requests, so that the next program starts with an empty one.
     pub(crate) fn reset(&self) {
-        *self.seen.lock().expect("no holder panics") = Seen::default();
+        *self.record.lock().expect("no holder panics") = ModelRecord::default();
     }
 
-    pub(crate) fn seen(&self) -> Seen {
-        self.seen.lock().expect("no holder panics").clone()
+    pub(crate) fn read_record(&self) -> ModelRecord {
+        self.record.lock().expect("no holder panics").clone()
     }
 }
 
 async fn answer(State(state): State<ModelState>, uri: Uri, body: String) -> Response {
     let request: Value = serde_json::from_str(&body).unwrap_or_default();
-    let mut seen = state.seen.lock().expect("no holder panics");
-    seen.requests.push(format!("{uri} {body}"));
+    let mut record = state.record.lock().expect("no holder panics");
+    record.requests.push(format!("{uri} {body}"));
     let Some(protocol) = Protocol::of_path(uri.path()) else {
         let models = json!({"object": "list", "data": [{"id": "model", "object": "model"}]});
         return json_response(&models);
@@ -112,19 +112,19 @@ async fn answer(State(state): State<ModelState>, uri: Uri, body: String) -> Resp
     find_tools(&request["tools"], None, state.task.tool, &mut tools);
     let tool = tools.into_iter().next();
     if let Some(tool) = &tool {
-        seen.tool_name = Some(tool.full_name());
+        record.tool_name = Some(tool.full_name());
     }
     if body.contains(state.task.result) {
-        seen.has_result = true;
+        record.has_result = true;
     }
     let search_tool = find_search_tool(&request["tools"]);
     let turn = match (tool, search_tool) {
-        _ if seen.has_result => Turn::End,
+        _ if record.has_result => Turn::End,
         (Some(tool), _) => Turn::Call {
             tool,
             arguments: state.task.arguments.to_owned(),
         },
-        // The program names its tools only in a text. It offers a tool after the model has asked
+        // The program names its tools only in a text, and offers a tool after the model has asked
         // for its definition.
         (None, Some(search_tool)) => match find_name(&request, state.task.tool) {
             Some(name) => Turn::Call {

@@ -2,7 +2,7 @@
 //! model.
 //!
 //! `{home}`, `{config}`, `{project}` and `{model}` stand for the home folder, the folder of
-//! settings (`XDG_CONFIG_HOME`), the folder that the program works in, and the address of the
+//! settings (`XDG_CONFIG_HOME`), the folder in which the program works, and the address of the
 //! model.
 
 /// A program that runs against Drawbridge.
@@ -254,7 +254,8 @@ pub(crate) const PROGRAMS: &[Program] = &[
                 "exec",
                 "--auto",
                 "high",
-                // Without this, the program may send the prompt before its servers have answered.
+                // Without these arguments, the program may send the prompt before its servers have
+                // answered.
                 "--add-tools",
                 "MCP:drawbridge",
                 "--model",

@@ -20,7 +20,7 @@ type Contents = BTreeMap<PathBuf, Option<Vec<u8>>>;
 pub(crate) struct Bench<'a> {
     home: &'a Home,
     model: &'a Model,
-    /// The folder that the programs work in.
+    /// The folder in which the programs work.
     project: PathBuf,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Report {
     pub(crate) tool_count: u64,
     /// The files that connecting changed. Undoing restored all of them if there are no failures.
     pub(crate) changed_files: Vec<String>,
-    /// The files among them that the program changed while it was connected.
+    /// The files of `changed_files` that the program changed while it was connected.
     pub(crate) own_changes: Vec<String>,
     /// The expectations that did not hold.
     pub(crate) failures: Vec<String>,
@@ -151,27 +151,30 @@ impl<'a> Bench<'a> {
         self.model.reset();
         let output = self.run_command(conversation.command, conversation.variables);
         report.expect_success(&output);
-        let seen = self.model.seen();
+        let record = self.model.read_record();
         let requests = paths::output_file(format!("clients/{}-requests.txt", program.client));
-        fs::write(&requests, seen.requests.join("\n")).expect("keep the requests");
-        if !seen.has_result {
-            let reason = match &seen.tool_name {
+        fs::write(&requests, record.requests.join("\n")).expect("keep the requests");
+        if !record.has_result {
+            let reason = match &record.tool_name {
                 Some(name) => format!("the result of {name} did not reach the model"),
                 None => format!("{} was not offered to the model", TASK.tool),
             };
             report.failures.push(format!("`{}`: {reason}", output.line));
         }
-        if !self.has_allowed_call(program.client) {
-            let failure = format!("`{}`: Drawbridge has no such call", output.line);
+        if !self.has_answered_call(program.client) {
+            let failure = format!(
+                "`{}`: Drawbridge has recorded no answered call",
+                output.line
+            );
             report.failures.push(failure);
         }
         report.software = self.find_software(program.client);
-        report.tool_name = seen.tool_name;
+        report.tool_name = record.tool_name;
         report.conversation = Some(output);
     }
 
     /// Returns whether the hub has recorded a call of this client that the server answered.
-    fn has_allowed_call(&self, client: &str) -> bool {
+    fn has_answered_call(&self, client: &str) -> bool {
         let calls = self.home.cli(&["calls", "list", "--json"]).expect_json();
         let calls = calls.as_array().expect("a list");
         calls
@@ -206,9 +209,10 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn differing(&self, one: &Contents, other: &Contents) -> Vec<String> {
-        one.iter()
-            .filter(|(path, bytes)| other[*path] != **bytes)
+    fn differing(&self, before: &Contents, after: &Contents) -> Vec<String> {
+        before
+            .iter()
+            .filter(|(path, bytes)| after[*path] != **bytes)
             .map(|(path, _)| self.tidy_path(path))
             .collect()
     }
@@ -239,7 +243,7 @@ impl<'a> Bench<'a> {
         self.tidy(&paths::path_text(path)).trim_end().to_owned()
     }
 
-    /// Replaces what differs between machines, and removes escape sequences.
+    /// Replaces the paths and the port that differ between runs, and removes escape sequences.
     fn tidy(&self, text: &str) -> String {
         let mut text = strip_escapes(text);
         let program = paths::built_binary("drawbridge");

@@ -29,14 +29,14 @@ use serde_json::{Map, Value, json};
 /// The revision of this client. Drawbridge negotiates its own revision with the server.
 const REVISION: &str = "2025-11-25";
 
-/// The variable with the scenarios that Drawbridge does not support. They are skipped, because each
-/// would take long to fail.
+/// The variable with the scenarios that Drawbridge does not support. This program skips them,
+/// because each would take long to fail.
 const UNSUPPORTED: &str = "CONFORMANCE_UNSUPPORTED";
 
 /// How long a server may take until Drawbridge has read its tools.
 const READY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The server may require more scopes after the first sign-in, so there may be a second one.
+/// The server may require more scopes after the first sign-in, so a second sign-in may follow.
 const MAX_SIGN_INS: usize = 2;
 
 fn main() -> ExitCode {
@@ -352,7 +352,7 @@ fn accept_elicitation(request: &Value) -> Value {
     json!({"action": "accept", "content": fields.collect::<Map<_, _>>()})
 }
 
-/// Fetches a page. Returns the URL that the page redirects to, if it does.
+/// Fetches a page. Returns the URL to which the page redirects, or `None`.
 fn fetch_redirect(url: &str) -> Result<Option<String>, String> {
     let request = Request {
         method: "GET",

@@ -80,8 +80,8 @@ impl Report {
     }
 }
 
-/// Returns the checks of a scenario. If the scenario was aborted before it wrote any, returns one
-/// failed check.
+/// Returns the checks of a scenario. If the scenario was aborted before it wrote any check, returns
+/// one failed check.
 #[track_caller]
 fn read_checks(folder: &Path) -> Vec<Value> {
     let file = folder.join("checks.json");

@@ -10,25 +10,15 @@ use drawbridge_tests::{
 use serde_json::{Value, json};
 
 use crate::steps::{
-    click, create_login_link, log_in, press_key, set_size, set_theme, tab_to, wait_for,
-    wait_for_text, wait_until_enabled, wait_until_gone,
+    check_screen, click, create_login_link, log_in, press_key, set_size, set_theme, tab_to,
+    wait_for, wait_for_text, wait_until_enabled, wait_until_gone,
 };
 
-fn write(home: &Home, name: &str, text: &str) -> PathBuf {
+fn write_file(home: &Home, name: &str, text: &str) -> PathBuf {
     let path = home.file("home").join(name);
     fs::create_dir_all(path.parent().expect("a folder")).expect("create the folder");
     fs::write(&path, text).expect("write the file");
     path
-}
-
-/// Returns the steps that take a screenshot, and check the layout and the accessibility.
-fn look(name: &str) -> Vec<Value> {
-    vec![
-        json!({"do": "wait_until_settled"}),
-        json!({"do": "take_screenshot", "name": name}),
-        json!({"do": "check_layout", "where": name}),
-        json!({"do": "check_accessibility", "where": name}),
-    ]
 }
 
 /// Returns the steps that connect Cursor, test the entry, and undo the change.
@@ -38,17 +28,17 @@ fn connect_and_undo(theme: &str) -> Vec<Value> {
         click("nav-clients"),
         wait_for("known-client[data-kind=cursor]"),
     ];
-    steps.extend(look(&format!("clients-found-{theme}")));
+    steps.extend(check_screen(&format!("clients-found-{theme}")));
     steps.extend([
         click("known-client[data-kind=cursor] client-connect"),
         wait_for("file-diff"),
         wait_until_enabled("connect-apply"),
     ]);
-    steps.extend(look(&format!("connect-diff-{theme}")));
+    steps.extend(check_screen(&format!("connect-diff-{theme}")));
     steps.extend([click("connect-apply"), wait_for("entry-test-ok")]);
-    steps.extend(look(&format!("connect-done-{theme}")));
+    steps.extend(check_screen(&format!("connect-done-{theme}")));
     steps.extend([click("connect-undo"), wait_for("undone")]);
-    steps.extend(look(&format!("connect-undone-{theme}")));
+    steps.extend(check_screen(&format!("connect-undone-{theme}")));
     steps.extend([click("connect-done"), wait_until_gone("connect-dialog")]);
     steps
 }
@@ -78,7 +68,7 @@ fn connect_by_keyboard() -> Vec<Value> {
 fn a_client_is_connected_tested_and_undone_in_light_and_dark_and_by_keyboard() {
     let desktop = DesktopSession::without_screen();
     let before = "{\n  \"mcpServers\": {}\n}\n";
-    let file = write(&desktop, ".cursor/mcp.json", before);
+    let file = write_file(&desktop, ".cursor/mcp.json", before);
     let hub = Hub::serve(&desktop);
     hub.add_probe(&[]);
     let mut steps = log_in();
@@ -99,7 +89,7 @@ fn a_client_is_connected_tested_and_undone_in_light_and_dark_and_by_keyboard() {
 fn a_removed_entry_is_noticed_and_repaired_and_a_broken_program_is_named() {
     let desktop = DesktopSession::without_screen();
     let empty = "{\"mcpServers\": {}}";
-    let file = write(&desktop, ".cursor/mcp.json", empty);
+    let file = write_file(&desktop, ".cursor/mcp.json", empty);
     let _hub = Hub::serve(&desktop);
     desktop
         .cli(&["config", "connect", "cursor", "--yes"])
@@ -112,7 +102,7 @@ fn a_removed_entry_is_noticed_and_repaired_and_a_broken_program_is_named() {
             click("nav-clients"),
             wait_for("files-need-attention"),
         ]);
-        steps.extend(look(&format!("clients-drift-{theme}")));
+        steps.extend(check_screen(&format!("clients-drift-{theme}")));
     }
     steps.extend([
         click("client-repair"),
@@ -138,7 +128,7 @@ fn a_removed_entry_is_noticed_and_repaired_and_a_broken_program_is_named() {
         click("client-test"),
         wait_for_text("entry-test-failed", "/nonexistent/drawbridge"),
     ]);
-    steps.extend(look("clients-test-failed"));
+    steps.extend(check_screen("clients-test-failed"));
     browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();
 }
 
@@ -158,7 +148,7 @@ fn a_program_that_asks_to_be_paired_is_shown_and_approved() {
     steps.extend([click("nav-calls"), wait_for("pairing-banner")]);
     for theme in ["light", "dark"] {
         steps.push(set_theme(theme));
-        steps.extend(look(&format!("pairing-banner-{theme}")));
+        steps.extend(check_screen(&format!("pairing-banner-{theme}")));
     }
     steps.extend([
         tab_to("pairing-look"),
@@ -167,7 +157,7 @@ fn a_program_that_asks_to_be_paired_is_shown_and_approved() {
     ]);
     for theme in ["light", "dark"] {
         steps.push(set_theme(theme));
-        steps.extend(look(&format!("pairing-card-{theme}")));
+        steps.extend(check_screen(&format!("pairing-card-{theme}")));
     }
     steps.extend([
         tab_to("pairing-approve"),
@@ -188,26 +178,26 @@ fn servers_move_in_and_back_out_in_light_and_dark_and_by_keyboard() {
     let server = json!({"command": "mcp-server-everything", "args": ["stdio"],
         "env": {"API_TOKEN": "ghp_0123456789abcdefghijklmnopqrstuvwxyz"}});
     let text = json!({"mcpServers": {"everything": server}}).to_string();
-    let file = write(&desktop, ".cursor/mcp.json", &text);
-    write(&desktop, ".gemini/settings.json", &text);
+    let file = write_file(&desktop, ".cursor/mcp.json", &text);
+    write_file(&desktop, ".gemini/settings.json", &text);
     let _hub = Hub::serve(&desktop);
     let mut steps = log_in();
     for theme in ["light", "dark"] {
         steps.push(set_theme(theme));
         steps.extend([click("nav-approvals"), wait_for("guide-import")]);
-        steps.extend(look(&format!("guide-{theme}")));
+        steps.extend(check_screen(&format!("guide-{theme}")));
         steps.extend([
             click("guide-import"),
             wait_for("found-server"),
             wait_until_enabled("import-preview"),
         ]);
-        steps.extend(look(&format!("import-found-{theme}")));
+        steps.extend(check_screen(&format!("import-found-{theme}")));
         steps.extend([click("import-preview"), wait_for("preview-file")]);
-        steps.extend(look(&format!("import-preview-{theme}")));
+        steps.extend(check_screen(&format!("import-preview-{theme}")));
         steps.extend([click("import-confirm"), wait_for("import-done")]);
-        steps.extend(look(&format!("import-done-{theme}")));
+        steps.extend(check_screen(&format!("import-done-{theme}")));
         steps.extend([click("import-undo"), wait_for("import-undone")]);
-        steps.extend(look(&format!("import-undone-{theme}")));
+        steps.extend(check_screen(&format!("import-undone-{theme}")));
         steps.extend([click("import-close"), wait_until_gone("import-panel")]);
     }
     browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();

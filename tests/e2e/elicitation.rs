@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::app::App;
 
 /// Returns the answer that the server got.
-fn answer_of(text: &str) -> Value {
+fn parse_answer(text: &str) -> Value {
     let message: Value = serde_json::from_str(text).expect("the probe's answer");
     message["result"].clone()
 }
@@ -61,7 +61,7 @@ fn windows_fill_in_a_form_and_open_a_url_for_a_server() {
     driver.click("form-submit");
     let answer = call.join().expect("the call ends");
     assert_eq!(
-        answer_of(&answer.text()),
+        parse_answer(&answer.text()),
         json!({"action": "accept", "content": {"name": "Ada", "age": 36, "color": "b"}})
     );
     app.wait_until_popup_hides();
@@ -84,5 +84,5 @@ fn windows_fill_in_a_form_and_open_a_url_for_a_server() {
     });
     assert_eq!(opened, ["1", url], "the browser gets only the URL");
     let answer = call.join().expect("the call ends");
-    assert_eq!(answer_of(&answer.text()), json!({"action": "accept"}));
+    assert_eq!(parse_answer(&answer.text()), json!({"action": "accept"}));
 }

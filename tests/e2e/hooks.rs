@@ -2,13 +2,9 @@
 //! with its failures, and removed.
 
 use drawbridge_tests::{DesktopSession, Hub, browser, mcp::join_text_blocks};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::steps::{self, check_screen, click, create_login_link, wait_for, wait_for_text};
-
-fn fill(part: &str, text: &str) -> Value {
-    json!({"do": "fill", "part": part, "text": text})
-}
+use crate::steps::{self, check_screen, click, create_login_link, fill, wait_for, wait_for_text};
 
 #[test]
 fn a_hook_is_added_tried_and_removed_on_the_screen() {

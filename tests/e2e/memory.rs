@@ -53,7 +53,7 @@ fn entries_are_found_edited_and_deleted_in_a_browser() {
         wait_for_text("memory-row[data-id=2]", "Meets on Tuesdays"),
     ]);
     browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();
-    let left = desktop.cli(&["memory", "list", "--json"]).expect_json();
-    assert_eq!(left["entries"].as_array().map(Vec::len), Some(1));
-    assert_eq!(left["entries"][0]["user"], "grace");
+    let remaining = desktop.cli(&["memory", "list", "--json"]).expect_json();
+    assert_eq!(remaining["entries"].as_array().map(Vec::len), Some(1));
+    assert_eq!(remaining["entries"][0]["user"], "grace");
 }

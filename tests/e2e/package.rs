@@ -52,7 +52,7 @@ impl CleanRoot<'_> {
         command
     }
 
-    /// Returns the folders of an overlay: the changes, and one that the system uses.
+    /// Returns the folders of an overlay: its changes, and the work folder of the kernel.
     fn layers(&self, name: &str) -> [PathBuf; 2] {
         ["changes", "work"].map(|layer| {
             let folder = self.desktop.file(&format!("root/{layer}/{name}"));
@@ -93,7 +93,7 @@ impl CleanRoot<'_> {
     }
 }
 
-/// A running process in a [`CleanRoot`], which others can join.
+/// A running process in a [`CleanRoot`], whose namespaces other programs can join.
 struct EnteredRoot<'a> {
     desktop: &'a DesktopSession,
     holder: Process,
@@ -206,18 +206,23 @@ fn the_deb_installs_an_app_that_works_and_its_removal_leaves_only_the_data_folde
     let data_folder = desktop.file("share/drawbridge");
     assert!(data_folder.join("drawbridge.db").is_file());
     // The keyring and the cache of the graphics driver belong to the desktop.
-    let of_others = ["share/keyrings", "cache/mesa_shader_cache"].map(|name| desktop.file(name));
+    let desktop_folders =
+        ["share/keyrings", "cache/mesa_shader_cache"].map(|name| desktop.file(name));
     let remaining: Vec<_> = ["home", "share", "config", "cache"]
         .iter()
         .flat_map(|folder| list_files(&desktop.file(folder)))
         .filter(|file| !file.starts_with(&data_folder))
-        .filter(|file| !of_others.iter().any(|folder| file.starts_with(folder)))
+        .filter(|file| {
+            !desktop_folders
+                .iter()
+                .any(|folder| file.starts_with(folder))
+        })
         .collect();
     assert!(remaining.is_empty(), "the app left {remaining:#?}");
 }
 
-/// Asks the desktop for the type and the app of a bundle. In place of the triggers of the system,
-/// copies the installed files, and makes the caches there.
+/// Checks that the desktop opens bundles and links in the app. Makes the caches in a folder of the
+/// test, because the triggers of the package did not run.
 #[track_caller]
 fn assert_bundles_open_in_app(root: &CleanRoot<'_>) {
     const MAKE_CACHES: &str = "

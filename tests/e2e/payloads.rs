@@ -135,7 +135,7 @@ impl<'a> PayloadFixture<'a> {
     }
 
     /// Opens sessions of two clients, and returns that of the second. The payloads in the members
-    /// of `clientInfo` are shared out between the clients, because it may have only 64 KiB.
+    /// of `clientInfo` are shared out between the clients, because one may have only 64 KiB.
     fn connect_client(hub: &Hub<'_>) -> McpClient {
         let all_texts = all_payloads();
         let other_info = json!({"name": "painter", "title": all_texts, "version": "1", "icons": [{"src": all_texts}]});
@@ -162,7 +162,7 @@ impl<'a> PayloadFixture<'a> {
         );
     }
 
-    /// Writes spec files as other programs can.
+    /// Writes spec files, as another program may.
     fn write_specs(&self) {
         let payloads = corpus::all_payloads();
         let spec = json!({"name": all_payloads(), "command": payloads[0], "args": payloads, "env": {"A": all_payloads()}, "cwd": payloads[1]});

@@ -46,7 +46,7 @@ impl<'a> PromptFixture<'a> {
         (McpClient::connect(&self.app.url, &token), token)
     }
 
-    /// Begins a call and waits until the popup shows the approval. `name` is that of the client.
+    /// Begins a call and waits until the popup shows the approval. `name` is the client's name.
     fn begin_call(
         &self,
         client: &McpClient,

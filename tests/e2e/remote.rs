@@ -33,8 +33,8 @@ fn desktop_of(endpoint: &Endpoint) -> DesktopSession {
 
 #[test]
 fn calls_of_a_remote_hub_are_approved_and_denied_in_the_window() {
-    let there = Home::new();
-    let (_hub, endpoint) = start_hub(&there);
+    let remote_home = Home::new();
+    let (_hub, endpoint) = start_hub(&remote_home);
     let desktop = desktop_of(&endpoint);
     let app = App::open(&desktop);
 
@@ -72,8 +72,8 @@ fn calls_of_a_remote_hub_are_approved_and_denied_in_the_window() {
 
 #[test]
 fn every_screen_works_with_a_remote_hub() {
-    let there = Home::new();
-    let (_hub, endpoint) = start_hub(&there);
+    let remote_home = Home::new();
+    let (_hub, endpoint) = start_hub(&remote_home);
     let desktop = desktop_of(&endpoint);
     let app = App::open(&desktop);
     let driver = &app.driver;
@@ -95,7 +95,7 @@ fn every_screen_works_with_a_remote_hub() {
     driver.wait_for_text("setting-url", &endpoint.url);
     driver.click("doctor-run");
     driver.wait_for("doctor-check[data-topic=hub][data-status=ok]");
-    let folder = paths::path_text(there.data_dir());
+    let folder = paths::path_text(remote_home.data_dir());
     driver.wait_for_text("doctor-check[data-topic=hub]", &folder);
     driver.click("doctor-bundle");
     driver.wait_for("bundle-file");

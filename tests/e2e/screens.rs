@@ -160,8 +160,8 @@ fn the_sign_in_screens_have_no_problems() {
     browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();
 }
 
-/// Returns the steps that open each dialog, at three sizes and in both themes. Each dialog is named
-/// by the screen, the control that opens it, and a part of it.
+/// Returns the steps that open each dialog, at three sizes and in both themes. Each row has
+/// the screen, the control that opens the dialog, and a part of the dialog.
 fn visit_dialogs() -> Vec<Value> {
     const DIALOGS: &[(&str, &str, &str)] = &[
         ("servers", "add-server", "server-form-tab"),
@@ -205,7 +205,8 @@ fn visit_dialogs() -> Vec<Value> {
     steps
 }
 
-/// Checks what is shown at the size of [`visit_screens`], and at the smaller sizes.
+/// Returns the steps that check the current view at the size of [`visit_screens`] and at the
+/// smaller sizes.
 fn check_sizes(name: &str) -> Vec<Value> {
     let mut steps = Vec::new();
     for (width, height) in [SMALLER_SIZES[1], SMALLER_SIZES[0], (1280, 800)] {
@@ -273,7 +274,7 @@ fn set_up_hub(desktop: &DesktopSession, hub: &Hub<'_>) {
     hub.set_policy("everything", "ask");
 }
 
-/// The benchmark of the screens needs these parts, and lists that scroll.
+/// `cargo xtask bench screens` needs the parts and the scrolling lists that this test checks.
 #[test]
 fn each_screen_opens_by_its_url_in_a_browser_and_in_the_app() {
     let desktop = DesktopSession::new();
@@ -294,8 +295,8 @@ fn each_screen_opens_by_its_url_in_a_browser_and_in_the_app() {
     for screens in [in_browser, screen_times::measure_in_app(&app.driver)] {
         let scrolled: Vec<_> = screens
             .iter()
-            .filter(|one| one.scrolling.is_some())
-            .map(|one| one.name)
+            .filter(|screen| screen.scrolling.is_some())
+            .map(|screen| screen.name)
             .collect();
         assert!(
             scrolled.contains(&"calls"),
@@ -303,8 +304,8 @@ fn each_screen_opens_by_its_url_in_a_browser_and_in_the_app() {
         );
         let typed: Vec<_> = screens
             .iter()
-            .filter(|one| one.typing.is_some())
-            .map(|one| one.name)
+            .filter(|screen| screen.typing.is_some())
+            .map(|screen| screen.name)
             .collect();
         for name in ["servers", "policy", "calls", "memory", "audit", "logs"] {
             assert!(

@@ -599,7 +599,7 @@ fn without_a_tray_the_app_says_how_to_reopen_it_and_keeps_running() {
     assert_eq!(
         app.driver.count_parts("reopen-hint-banner"),
         0,
-        "the person has read it"
+        "the person has read the hint"
     );
 
     desktop.close_window("Drawbridge");

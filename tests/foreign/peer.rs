@@ -120,7 +120,7 @@ impl Peer {
         peer
     }
 
-    /// Makes a request of the table.
+    /// Sends a request of the table.
     #[track_caller]
     pub(crate) fn send_table_request(&mut self, request: &TableRequest) -> Answer {
         self.request(request.method, request.name(), request.params)

@@ -17,7 +17,7 @@ pub(crate) struct Server {
     pub(crate) sdk: Label,
     pub(crate) transport: Transport,
     program: Program,
-    /// The arguments. `{port}` stands for the port to listen on, `{folder}` for a private folder
+    /// The arguments. `{port}` stands for the port of the listener, `{folder}` for a private folder
     /// of the process.
     arguments: &'static [&'static str],
     environment: &'static [(&'static str, &'static str)],
@@ -141,8 +141,8 @@ macro_rules! prompt {
     };
 }
 
-/// A server that runs already. If it uses stdio, there is neither a URL nor a process, because the
-/// client starts it.
+/// A started server. A stdio server has neither a URL nor a process, because the client starts the
+/// program.
 pub(crate) struct Running {
     pub(crate) url: Option<String>,
     _process: Option<Process>,

@@ -66,7 +66,7 @@ fn list_resources(client: &McpClient) -> Value {
 
 fn count_audit_entries(home: &Home, kind: &str) -> usize {
     let kinds = store::read_audit_kinds(&home.data_dir()).expect("read the store");
-    kinds.iter().filter(|one| *one == kind).count()
+    kinds.iter().filter(|found| *found == kind).count()
 }
 
 #[test]
@@ -86,12 +86,15 @@ fn everything_that_a_server_changes_waits_for_acceptance() {
     change_texts(&home, "one", FORGED);
 
     let client = McpClient::connect(&hub.url, &token);
-    let seen = read_everything(&client);
+    let received = read_everything(&client);
     assert!(
-        !seen.contains("Ignore previous") && !seen.contains("Be brief"),
-        "{seen}"
+        !received.contains("Ignore previous") && !received.contains("Be brief"),
+        "{received}"
     );
-    assert!(seen.contains("# Server two\n> Be polite."), "{seen}");
+    assert!(
+        received.contains("# Server two\n> Be polite."),
+        "{received}"
+    );
     assert_eq!(
         list_resources(&client)[0],
         json!({"uri": "doc://a", "name": "doc://a", "size": 5}),
@@ -106,7 +109,9 @@ fn everything_that_a_server_changes_waits_for_acceptance() {
         .as_array()
         .expect("definitions")
         .iter()
-        .map(|one| format!("{} {}", one["acceptance"], one["kind"]).replace('"', ""))
+        .map(|definition| {
+            format!("{} {}", definition["acceptance"], definition["kind"]).replace('"', "")
+        })
         .collect();
     waiting.sort();
     assert_eq!(
@@ -232,12 +237,12 @@ fn clients_can_keep_the_accepted_texts() {
     let token = hub.add_client("desk");
     let check = |hub: &Hub<'_>| {
         let client = McpClient::connect(&hub.url, &token);
-        let seen = read_everything(&client);
-        assert!(!seen.contains("Ignore previous"), "{seen}");
+        let received = read_everything(&client);
+        assert!(!received.contains("Ignore previous"), "{received}");
         assert_eq!(
-            seen.matches("Be brief.").count(),
+            received.matches("Be brief.").count(),
             7,
-            "the instructions and each definition are as they were accepted: {seen}"
+            "the instructions and each definition are as they were accepted: {received}"
         );
         assert!(
             !client

@@ -218,7 +218,7 @@ fn a_call_that_nobody_decides_is_denied_as_timed_out() {
 }
 
 #[test]
-fn a_client_of_which_three_calls_are_missed_is_muted_until_a_person_unmutes_it() {
+fn a_client_is_muted_after_three_missed_calls_until_a_person_unmutes_it() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);

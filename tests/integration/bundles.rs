@@ -84,24 +84,24 @@ fn read_files(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) {
 /// into `node_modules`.
 fn read_packages(package: &str) -> Vec<(String, Vec<u8>)> {
     let modules = paths::repository_root().join("tests/real/node_modules");
-    let (mut wanted, mut seen) = (vec![package.to_owned()], BTreeSet::new());
+    let (mut pending, mut visited) = (vec![package.to_owned()], BTreeSet::new());
     let mut files = Vec::new();
-    while let Some(name) = wanted.pop() {
+    while let Some(name) = pending.pop() {
         let folder = modules.join(&name);
-        if !folder.is_dir() || !seen.insert(name.clone()) {
+        if !folder.is_dir() || !visited.insert(name.clone()) {
             continue;
         }
         let text = fs::read(folder.join("package.json")).expect("a package.json");
         let package: Value = serde_json::from_slice(&text).expect("JSON");
         let needed = package["dependencies"].as_object().into_iter().flatten();
-        wanted.extend(needed.map(|(name, _)| name.clone()));
+        pending.extend(needed.map(|(name, _)| name.clone()));
         read_files(&folder, &format!("node_modules/{name}"), &mut files);
     }
     files
 }
 
 /// Adds and accepts the server of a bundle. Returns its spec.
-fn add(home: &Home, hub: &Hub, id: &str, bundle: &str) -> Value {
+fn add_bundle(home: &Home, hub: &Hub, id: &str, bundle: &str) -> Value {
     let added = home
         .cli(&["servers", "add", "--bundle", bundle, "--json"])
         .expect_json();
@@ -113,13 +113,13 @@ fn add(home: &Home, hub: &Hub, id: &str, bundle: &str) -> Value {
 }
 
 /// Returns the folder with the unpacked files of the server.
-fn unpacked(home: &Home) -> PathBuf {
+fn unpacked_dir(home: &Home) -> PathBuf {
     home.data_dir().join("bundles/desk-probe")
 }
 
 #[track_caller]
 fn assert_nothing_added(home: &Home) {
-    assert!(!unpacked(home).exists(), "unpacked files remain");
+    assert!(!unpacked_dir(home).exists(), "unpacked files remain");
     let servers = home.cli(&["servers", "list", "--json"]).expect_json();
     let added = servers["servers"].as_array().expect("a list");
     assert!(
@@ -182,7 +182,7 @@ fn a_bundle_is_added_accepted_used_and_removed_with_its_files() {
     assert!(!added.to_string().contains(SECRET), "{added}");
     let command = added["spec"]["command"].as_str().expect("a command");
     assert!(fs::canonicalize(command).is_ok_and(|path| {
-        path.starts_with(fs::canonicalize(unpacked(&desktop)).expect("the folder"))
+        path.starts_with(fs::canonicalize(unpacked_dir(&desktop)).expect("the folder"))
     }));
     let recorded = hub.run_verb("audit.list", &json!({"kind": "server_added"}));
     assert_eq!(recorded["entries"][0]["body"]["server"], "desk-probe");
@@ -271,12 +271,12 @@ fn a_node_server_runs_from_a_bundle_also_in_a_sandbox() {
     });
     let files = read_packages("@modelcontextprotocol/server-everything");
     let bundle = pack(&home, "everything", &manifest, files);
-    let mut spec = add(&home, &hub, "everything", &bundle);
+    let mut spec = add_bundle(&home, &hub, "everything", &bundle);
     let client = hub.connect_client("desk");
     let answer = client.call("everything__echo", r#"{"message":"packed"}"#);
     assert_eq!(answer.text(), "Echo: packed");
 
-    // It may read its own files, although the sandbox lists none.
+    // The server may read its own files, although the sandbox lists none.
     spec["sandbox"] = json!({});
     hub.run_verb("servers.update", &json!({"id": "everything", "spec": spec}));
     hub.wait_until_synced("everything");
@@ -306,7 +306,7 @@ fn a_bundle_in_a_sandbox_reads_its_own_files_and_changes_none() {
         ("data/words".to_owned(), b"x".to_vec()),
     ];
     let bundle = pack(&home, "curious", &manifest, files);
-    let mut spec = add(&home, &hub, "curious", &bundle);
+    let mut spec = add_bundle(&home, &hub, "curious", &bundle);
     let script = PathBuf::from(spec["args"][0].as_str().expect("a path"));
     let folder = script
         .ancestors()
@@ -369,7 +369,7 @@ fn a_python_server_runs_from_a_bundle_with_its_packages() {
         },
     });
     let bundle = pack(&home, "time", &manifest, files);
-    add(&home, &hub, "time", &bundle);
+    add_bundle(&home, &hub, "time", &bundle);
     let client = hub.connect_client("desk");
     let answer = client.call("time__get_current_time", r#"{"timezone":"Europe/Berlin"}"#);
     assert!(answer.text().contains("Europe/Berlin"), "{}", answer.text());

@@ -22,7 +22,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 /// Writes a file below the user's home folder.
-fn write(home: &Home, name: &str, text: &str) -> PathBuf {
+fn write_file(home: &Home, name: &str, text: &str) -> PathBuf {
     let path = home.file("home").join(name);
     fs::create_dir_all(path.parent().expect("a folder")).expect("create the folder");
     fs::write(&path, text).expect("write the file");
@@ -34,7 +34,7 @@ fn read_json(path: &Path) -> Value {
 }
 
 /// Returns all files below a folder with their bytes and modes.
-fn contents(folder: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+fn read_contents(folder: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -52,7 +52,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
 }
 
 /// Returns the states of a client's files, by their paths.
-fn states(home: &Home, client: &str) -> BTreeMap<String, String> {
+fn list_states(home: &Home, client: &str) -> BTreeMap<String, String> {
     let overview = home.cli(&["config", "list", "--json"]).expect_json();
     let kinds = overview["kinds"].as_array().expect("kinds");
     let kind = kinds.iter().find(|kind| kind["id"] == client);
@@ -66,8 +66,8 @@ fn states(home: &Home, client: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn state(home: &Home, client: &str, path: &Path) -> String {
-    states(home, client)[&paths::path_text(path)].clone()
+fn read_state(home: &Home, client: &str, path: &Path) -> String {
+    list_states(home, client)[&paths::path_text(path)].clone()
 }
 
 /// A client that starts the entry of its file, and asks its user about each call unless the file
@@ -115,7 +115,7 @@ fn a_connected_client_asks_nothing_and_the_hub_asks_once() {
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     let before = "{\n  // mine\n  \"theme\": \"dark\",\n}\n";
-    let file = write(&home, ".gemini/settings.json", before);
+    let file = write_file(&home, ".gemini/settings.json", before);
     let shown = home.cli(&["config", "diff", "gemini-cli"]).expect_success();
     assert!(
         shown.stdout().contains("+      \"trust\": true"),
@@ -129,7 +129,7 @@ fn a_connected_client_asks_nothing_and_the_hub_asks_once() {
     );
     home.cli(&["config", "connect", "gemini-cli", "--yes"])
         .expect_success();
-    assert_eq!(state(&home, "gemini-cli", &file), "connected");
+    assert_eq!(read_state(&home, "gemini-cli", &file), "connected");
     let tested = home
         .cli(&["config", "test", "gemini-cli", "--json"])
         .expect_json();
@@ -170,7 +170,7 @@ fn a_tool_is_tried_by_the_entry_of_a_client_and_waits_for_the_person() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    write(&home, ".cursor/mcp.json", "{}");
+    write_file(&home, ".cursor/mcp.json", "{}");
     home.cli(&["config", "connect", "cursor", "--yes"])
         .expect_success();
     let attempt = |tool: &str| json!({"kind": "cursor", "server": "probe", "tool": tool, "arguments": {"a": 1}});
@@ -227,7 +227,7 @@ fn a_client_that_gives_up_before_a_decision_is_shown() {
 fn a_file_that_changes_after_the_preview_stays_as_it_is() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let file = write(&home, ".cursor/mcp.json", "{}");
+    let file = write_file(&home, ".cursor/mcp.json", "{}");
     let preview = hub.run_verb(
         "config.preview",
         &json!({"kind": "cursor", "action": "connect", "ask_once": true}),
@@ -250,7 +250,7 @@ fn a_file_that_changes_after_the_preview_stays_as_it_is() {
 fn a_client_with_a_token_connects_by_url_until_that_is_undone() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let file = write(&home, ".cursor/mcp.json", "{}");
+    let file = write_file(&home, ".cursor/mcp.json", "{}");
     let preview = home
         .cli(&["config", "connect", "cursor", "--http", "--yes", "--json"])
         .expect_json();
@@ -259,7 +259,7 @@ fn a_client_with_a_token_connects_by_url_until_that_is_undone() {
     let header = entry["headers"]["Authorization"].as_str().expect("a token");
     let token = header.strip_prefix("Bearer ").expect("a bearer token");
     assert!(!preview.to_string().contains(token), "{preview}");
-    assert_eq!(state(&home, "cursor", &file), "connected");
+    assert_eq!(read_state(&home, "cursor", &file), "connected");
     McpClient::connect(&hub.url, token).list_tools();
     home.cli(&["config", "undo", "cursor"]).expect_success();
     assert_eq!(fs::read_to_string(&file).expect("the file"), "{}");
@@ -272,21 +272,21 @@ fn an_entry_that_another_program_removes_is_restored_if_the_person_wants_that() 
     let home = Home::new();
     let _hub = Hub::serve(&home);
     let empty = "{\"mcpServers\": {}}";
-    let restored = write(&home, ".cursor/mcp.json", empty);
-    let left = write(&home, ".gemini/settings.json", empty);
+    let restored = write_file(&home, ".cursor/mcp.json", empty);
+    let unmanaged = write_file(&home, ".gemini/settings.json", empty);
     home.cli(&["config", "connect", "cursor", "--restore", "--yes"])
         .expect_success();
     home.cli(&["config", "connect", "gemini-cli", "--yes"])
         .expect_success();
     let connected = fs::read(&restored).expect("the file");
-    fs::write(&left, empty).expect("wipe the file");
+    fs::write(&unmanaged, empty).expect("wipe the file");
     fs::write(&restored, empty).expect("wipe the file");
     wait_until("the entry is restored", || {
         some_if(fs::read(&restored).is_ok_and(|bytes| bytes == connected))
     });
-    assert_eq!(fs::read_to_string(&left).expect("the file"), empty);
-    assert_eq!(state(&home, "gemini-cli", &left), "removed");
-    assert_eq!(state(&home, "cursor", &restored), "connected");
+    assert_eq!(fs::read_to_string(&unmanaged).expect("the file"), empty);
+    assert_eq!(read_state(&home, "gemini-cli", &unmanaged), "removed");
+    assert_eq!(read_state(&home, "cursor", &restored), "connected");
 }
 
 /// Starts the hub from another folder, as after an update that has moved the program.
@@ -307,14 +307,14 @@ fn entries_are_updated_at_the_start_unless_that_is_turned_off() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let empty = "{\"mcpServers\": {}}";
-    let file = write(&home, ".cursor/mcp.json", empty);
+    let file = write_file(&home, ".cursor/mcp.json", empty);
     home.cli(&["config", "connect", "cursor", "--yes"])
         .expect_success();
     let before = fs::read(&file).expect("the file");
     hub.stop(Signal::SIGTERM);
 
     let mut process = serve_from_other_folder(&home, &["--skip-config-gen"]);
-    assert_eq!(state(&home, "cursor", &file), "outdated");
+    assert_eq!(read_state(&home, "cursor", &file), "outdated");
     process.send_signal(Signal::SIGTERM);
     process.wait_until_exit(Duration::from_secs(15));
     assert_eq!(fs::read(&file).expect("the file"), before);
@@ -325,7 +325,7 @@ fn entries_are_updated_at_the_start_unless_that_is_turned_off() {
         let entry = &read_json(&file)["mcpServers"]["drawbridge"];
         some_if(entry["command"] == program)
     });
-    assert_eq!(state(&home, "cursor", &file), "connected");
+    assert_eq!(read_state(&home, "cursor", &file), "connected");
 }
 
 #[test]
@@ -434,7 +434,7 @@ fn write_servers(home: &Home) {
                 format!("{{\n  \"mcpServers\": {{\n{}\n  }}\n}}\n", entries.join(",\n"))
             }
         };
-        write(home, name, &text);
+        write_file(home, name, &text);
     }
 }
 
@@ -444,7 +444,12 @@ fn forty_servers_of_twelve_clients_move_in_and_back_out() {
     let home: &Home = &desktop;
     write_servers(home);
     let folders = [home.file("home"), home.file("config")];
-    let read_all = || folders.iter().flat_map(|folder| contents(folder)).collect();
+    let read_all = || {
+        folders
+            .iter()
+            .flat_map(|folder| read_contents(folder))
+            .collect()
+    };
     let before: BTreeMap<PathBuf, (u32, Vec<u8>)> = read_all();
     let hub = Hub::serve(home);
 
@@ -462,7 +467,7 @@ fn forty_servers_of_twelve_clients_move_in_and_back_out() {
     let imported = home.cli(&["import", "--yes", "--json"]).expect_json();
     assert_eq!(imported["servers"].as_array().map(Vec::len), Some(SERVERS));
     for (client, _) in CLIENTS {
-        let states = states(home, client);
+        let states = list_states(home, client);
         assert!(
             states.values().any(|state| state == "connected"),
             "{client}: {states:?}"
@@ -483,7 +488,7 @@ fn forty_servers_of_twelve_clients_move_in_and_back_out() {
     let everywhere = folders
         .iter()
         .chain([&home.data_dir()])
-        .flat_map(|folder| contents(folder))
+        .flat_map(|folder| read_contents(folder))
         .collect::<Vec<_>>();
     for (path, (_, bytes)) in everywhere {
         for server in 0..SERVERS {

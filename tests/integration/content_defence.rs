@@ -1,4 +1,4 @@
-//! The content defence: what servers say to a model is flagged, framed or held, and never changed.
+//! The content defence: suspicious texts of servers are flagged, framed or held, and never changed.
 
 use std::fs;
 
@@ -105,18 +105,18 @@ fn a_flagged_result_is_recorded_and_framed_as_data_in_both_eras() {
             assert!(kinds.contains(&"hidden_characters".to_owned()), "{kinds:?}");
         }
     }
-    let shown = home.cli(&["calls", "list"]).stdout();
+    let list = home.cli(&["calls", "list"]).stdout();
     let id = hub.run_verb("calls.list", &json!({"limit": 1}))[0]["id"].clone();
-    let one = home
+    let record = home
         .cli(&["calls", "show", id.as_str().expect("an id")])
         .stdout();
     assert!(
-        one.contains("instructions to a model at /contents/0/text"),
-        "{one} {shown}"
+        record.contains("instructions to a model at /contents/0/text"),
+        "{record} {list}"
     );
     assert!(
-        !one.contains('\u{200b}'),
-        "hidden characters are shown as such: {one}"
+        !record.contains('\u{200b}'),
+        "hidden characters are shown as such: {record}"
     );
     home.cli(&["audit", "verify"]).expect_success();
 }

@@ -41,7 +41,7 @@ fn install_uvx(home: &Home, script: &str) {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("a program");
 }
 
-fn enable(home: &Home) {
+fn enable_docling(home: &Home) {
     home.cli(&["servers", "enable", "docling-tools"])
         .expect_success();
 }
@@ -49,7 +49,7 @@ fn enable(home: &Home) {
 /// Starts a hub with the Docling tools enabled, and allows every client to call them.
 fn serve_with_docling(home: &Home) -> Hub<'_> {
     let hub = Hub::serve(home);
-    enable(home);
+    enable_docling(home);
     hub.wait_until_synced("docling");
     hub.set_policy("docling-tools", "allow");
     hub
@@ -68,7 +68,7 @@ fn connect(hub: &Hub<'_>) -> McpClient {
     client
 }
 
-fn document(content: &str, file_name: &str) -> String {
+fn document_arguments(content: &str, file_name: &str) -> String {
     json!({"content": canary::base64(content.as_bytes()), "file_name": file_name}).to_string()
 }
 
@@ -86,7 +86,7 @@ fn call_error(client: &McpClient, tool: &str, arguments: &str) -> String {
 }
 
 /// Returns the entries that the stand-in recorded under this name.
-fn recorded(home: &Home, name: &str) -> Vec<Value> {
+fn read_records(home: &Home, name: &str) -> Vec<Value> {
     let text = fs::read_to_string(home.file("home/docling.jsonl")).unwrap_or_default();
     text.lines()
         .map(|line| serde_json::from_str::<Value>(line).expect("an entry"))
@@ -94,7 +94,7 @@ fn recorded(home: &Home, name: &str) -> Vec<Value> {
         .collect()
 }
 
-fn spec(home: &Home) -> Value {
+fn read_spec(home: &Home) -> Value {
     let text = fs::read_to_string(spec_file(&home.data_dir(), "docling")).expect("a spec file");
     serde_json::from_str(&text).expect("a spec")
 }
@@ -104,7 +104,7 @@ fn inbox_is_empty(home: &Home) -> bool {
     fs::read_dir(inbox).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-fn models(home: &Home) -> PathBuf {
+fn models_dir(home: &Home) -> PathBuf {
     home.data_dir().join("docling/models")
 }
 
@@ -112,27 +112,27 @@ fn models(home: &Home) -> PathBuf {
 fn a_document_is_decided_once_converted_and_recorded() {
     let home = home_with_uvx();
     let hub = Hub::serve(&home);
-    enable(&home);
+    enable_docling(&home);
     hub.wait_until_synced("docling");
     let client = connect(&hub);
-    let converted = client.spawn_call(CONVERT, &document("Tea & cake", "Notes.md"));
+    let converted = client.spawn_call(CONVERT, &document_arguments("Tea & cake", "Notes.md"));
     let approval = hub.wait_for_approval();
     assert_eq!(approval["server"], "docling-tools");
     assert_eq!(approval["tool"], CONVERT);
-    assert_eq!(recorded(&home, "converted"), Vec::<Value>::new());
+    assert_eq!(read_records(&home, "converted"), Vec::<Value>::new());
     let id = approval["id"].as_str().expect("an id");
     home.cli(&["approvals", "approve", id]).expect_success();
     let converted = converted.join().expect("an answer");
     assert!(!converted.is_error(), "{}", converted.raw);
     assert_eq!(converted.text(), "# Tea & cake");
 
-    let seen = recorded(&home, "converted");
-    assert_eq!(seen.len(), 1);
+    let conversions = read_records(&home, "converted");
+    assert_eq!(conversions.len(), 1);
     assert_eq!(
-        (&seen[0]["mode"], &seen[0]["folder"]),
+        (&conversions[0]["mode"], &conversions[0]["folder"]),
         (&json!("600"), &json!("700"))
     );
-    let file = Path::new(seen[0]["converted"].as_str().expect("a path"));
+    let file = Path::new(conversions[0]["converted"].as_str().expect("a path"));
     let data_dir = home.data_dir().canonicalize().expect("the data folder");
     assert!(file.starts_with(data_dir.join("docling/inbox")), "{file:?}");
     assert_eq!(file.file_name().expect("a name"), "document.md");
@@ -171,7 +171,9 @@ fn a_document_can_stay_in_the_server_for_its_own_tools() {
     assert!(exported.text().contains("# Tea"), "{}", exported.raw);
     // A later conversion still returns the text.
     assert_eq!(
-        client.call(CONVERT, &document("Cake", "a.md")).text(),
+        client
+            .call(CONVERT, &document_arguments("Cake", "a.md"))
+            .text(),
         "# Cake"
     );
 }
@@ -228,7 +230,7 @@ fn bad_input_gets_an_error_that_names_the_limit() {
         assert!(message.contains(reason), "{shown}: {message}");
     }
     assert!(call_error(&client, SYNC, r#"{"force":"yes"}"#).contains("force"));
-    assert_eq!(recorded(&home, "converted"), Vec::<Value>::new());
+    assert_eq!(read_records(&home, "converted"), Vec::<Value>::new());
     assert!(!home.data_dir().join("docling/inbox").exists());
 }
 
@@ -240,7 +242,7 @@ fn one_switch_adds_the_server_and_hides_both() {
     assert_eq!(client.list_tools(), Vec::<String>::new());
     assert!(!spec_file(&home.data_dir(), "docling").exists());
 
-    enable(&home);
+    enable_docling(&home);
     hub.wait_until_synced("docling");
     let shown = hub.show_server("docling");
     assert_eq!(shown["acceptance"], "accepted");
@@ -268,8 +270,8 @@ fn one_switch_adds_the_server_and_hides_both() {
     wait_until("no tool is listed", || {
         some_if(client.list_tools().is_empty())
     });
-    assert_eq!(spec(&home)["enabled"], false);
-    enable(&home);
+    assert_eq!(read_spec(&home)["enabled"], false);
+    enable_docling(&home);
     wait_until("the tools are listed again", || {
         some_if(client.list_tools().contains(&CONVERT.to_owned()))
     });
@@ -287,7 +289,7 @@ fn change_spec(hub: &Hub<'_>, change: impl FnOnce(&mut Value)) {
 fn an_older_version_is_updated_at_the_start_and_a_persons_command_is_not() {
     let home = home_with_uvx();
     let hub = serve_with_docling(&home);
-    let pinned = spec(&home)["args"].clone();
+    let pinned = read_spec(&home)["args"].clone();
     change_spec(&hub, |spec| {
         spec["args"][1] = json!("docling-mcp[local]==1.3.2");
         spec["env"]["DOCLING_MCP_DO_OCR"] = json!("false");
@@ -322,7 +324,7 @@ fn an_older_version_is_updated_at_the_start_and_a_persons_command_is_not() {
     // The switch of the tools does not change this spec either.
     home.cli(&["servers", "disable", "docling-tools"])
         .expect_success();
-    assert_ne!(spec(&home)["enabled"], false);
+    assert_ne!(read_spec(&home)["enabled"], false);
 }
 
 #[test]
@@ -330,7 +332,7 @@ fn a_spec_that_another_program_wrote_waits_for_a_person() {
     let home = home_with_uvx();
     let hub = serve_with_docling(&home);
     let client = connect(&hub);
-    let mut changed = spec(&home);
+    let mut changed = read_spec(&home);
     changed["args"][1] = json!("docling-mcp[local]==1.3.2");
     changed["env"]["LD_PRELOAD"] = json!("/tmp/evil.so");
     write_spec(&home, "docling", &changed.to_string());
@@ -339,7 +341,11 @@ fn a_spec_that_another_program_wrote_waits_for_a_person() {
     });
     hub.stop(Signal::SIGTERM);
     let hub = Hub::serve(&home);
-    assert_eq!(spec(&home), changed, "Drawbridge accepts nothing by itself");
+    assert_eq!(
+        read_spec(&home),
+        changed,
+        "Drawbridge accepts nothing by itself"
+    );
     let tools = hub.show_server("docling-tools");
     assert_eq!(tools["state"], "error");
     assert!(
@@ -351,7 +357,7 @@ fn a_spec_that_another_program_wrote_waits_for_a_person() {
     );
     drop(client);
     let client = connect_again(&hub);
-    let error = call_error(&client, CONVERT, &document("Tea", "a.md"));
+    let error = call_error(&client, CONVERT, &document_arguments("Tea", "a.md"));
     assert!(
         error.contains("drawbridge servers accept docling"),
         "{error}"
@@ -368,7 +374,7 @@ fn a_failed_conversion_says_why() {
     let home = home_with_uvx();
     let hub = serve_with_docling(&home);
     let client = connect(&hub);
-    let error = call_error(&client, CONVERT, &document("fail", "a.md"));
+    let error = call_error(&client, CONVERT, &document_arguments("fail", "a.md"));
     for part in [
         "ImportError: Local conversion mode requires docling-mcp[local] extra.",
         "Its package lacks the local converter",
@@ -384,12 +390,12 @@ fn a_rule_on_the_server_applies_to_the_tools_in_front_of_it() {
     let hub = serve_with_docling(&home);
     let client = connect(&hub);
     hub.set_policy("docling/convert_document_into_docling_document", "deny");
-    let error = call_error(&client, CONVERT, &document("Tea", "a.md"));
+    let error = call_error(&client, CONVERT, &document_arguments("Tea", "a.md"));
     assert!(error.contains("a rule denies this client"), "{error}");
-    assert_eq!(recorded(&home, "converted"), Vec::<Value>::new());
+    assert_eq!(read_records(&home, "converted"), Vec::<Value>::new());
     home.cli(&["servers", "disable", "docling"])
         .expect_success();
-    let error = call_error(&client, CONVERT, &document("Tea", "a.md"));
+    let error = call_error(&client, CONVERT, &document_arguments("Tea", "a.md"));
     assert!(
         error.contains("drawbridge servers enable docling"),
         "{error}"
@@ -402,10 +408,13 @@ fn a_missing_runtime_is_named_with_its_remedy() {
     home.set_variable("PATH", home.file("empty").display().to_string());
     home.set_variable("SHELL", "/bin/false");
     let hub = Hub::serve(&home);
-    enable(&home);
+    enable_docling(&home);
     hub.set_policy("docling-tools", "allow");
     let client = connect(&hub);
-    for (tool, arguments) in [(CONVERT, document("Tea", "a.md")), (SYNC, "{}".into())] {
+    for (tool, arguments) in [
+        (CONVERT, document_arguments("Tea", "a.md")),
+        (SYNC, "{}".into()),
+    ] {
         let error = call_error(&client, tool, &arguments);
         assert!(error.contains("cannot find the command 'uvx'"), "{error}");
         assert!(error.contains("https://docs.astral.sh/uv/"), "{error}");
@@ -426,7 +435,7 @@ fn models_are_downloaded_when_a_client_asks_for_it() {
     let home = home_with_uvx();
     let hub = serve_with_docling(&home);
     let client = connect(&hub);
-    let pdf = document("Tea", "a.PDF");
+    let pdf = document_arguments("Tea", "a.PDF");
     let error = call_error(&client, CONVERT, &pdf);
     assert!(error.contains("sync_docling_models"), "{error}");
     let shown = hub.show_server("docling-tools");
@@ -449,9 +458,9 @@ fn models_are_downloaded_when_a_client_asks_for_it() {
     fs::remove_file(home.file("home/docling-models")).expect("a file");
     let answer = client.call(SYNC, r#"{"force":true}"#);
     assert!(answer.text().contains("3 MiB"), "{}", answer.raw);
-    let runs = recorded(&home, "program");
+    let runs = read_records(&home, "program");
     let last = &runs.last().expect("a run");
-    let folder = models(&home).canonicalize().expect("a folder");
+    let folder = models_dir(&home).canonicalize().expect("a folder");
     assert_eq!(last["package"], "docling-mcp[local]==3.3.0");
     assert_eq!(
         last["arguments"],
@@ -467,21 +476,21 @@ fn a_client_that_gives_up_ends_the_conversion_and_the_download() {
     let hub = serve_with_docling(&home);
     let client = connect(&hub);
     let conversion = client
-        .begin_call(CONVERT, &document("wait", "a.md"))
+        .begin_call(CONVERT, &document_arguments("wait", "a.md"))
         .expect("a call");
     wait_until("the conversion has begun", || {
-        some_if(recorded(&home, "waits").len() == 1)
+        some_if(read_records(&home, "waits").len() == 1)
     });
     assert!(!inbox_is_empty(&home));
     conversion.disconnect();
     wait_until("the conversion is cancelled and its file removed", || {
-        some_if(recorded(&home, "cancelled").len() == 1 && inbox_is_empty(&home))
+        some_if(read_records(&home, "cancelled").len() == 1 && inbox_is_empty(&home))
     });
 
     fs::write(home.file("home/docling-models"), "wait").expect("a file");
     let download = client.begin_call(SYNC, "{}").expect("a call");
     wait_until("the download has begun", || {
-        some_if(recorded(&home, "downloads").len() == 1)
+        some_if(read_records(&home, "downloads").len() == 1)
     });
     let error = call_error(&client, SYNC, "{}");
     assert!(error.contains("another download"), "{error}");
@@ -493,7 +502,8 @@ fn a_client_that_gives_up_ends_the_conversion_and_the_download() {
     });
     // A download that was not completed does not count.
     assert!(
-        call_error(&client, CONVERT, &document("Tea", "a.pdf")).contains("sync_docling_models")
+        call_error(&client, CONVERT, &document_arguments("Tea", "a.pdf"))
+            .contains("sync_docling_models")
     );
 }
 
@@ -563,7 +573,7 @@ fn the_real_docling_mcp_makes_documents_and_says_why_it_converts_none() {
     );
     assert_eq!(exported["markdown"], "# Tea");
 
-    let error = call_error(&client, CONVERT, &document("# Cake", "a.md"));
+    let error = call_error(&client, CONVERT, &document_arguments("# Cake", "a.md"));
     for part in [
         "ImportError: Local conversion mode requires docling-mcp[local] extra.",
         "Its package lacks the local converter",
@@ -579,7 +589,7 @@ fn the_real_docling_mcp_makes_documents_and_says_why_it_converts_none() {
     change_spec(&hub, |spec| {
         spec["env"]["DOCLING_MCP_CONVERSION_MODE"] = json!("remote")
     });
-    let error = call_error(&client, CONVERT, &document("# Cake", "a.md"));
+    let error = call_error(&client, CONVERT, &document_arguments("# Cake", "a.md"));
     assert!(error.contains("DOCLING_MCP_SERVICE_URL"), "{error}");
     assert!(
         error.contains("set DOCLING_MCP_SERVICE_URL to a Docling Serve instance"),
@@ -607,7 +617,7 @@ fn the_real_docling_mcp_converts_with_a_docling_serve_instance() {
         spec["env"]["DOCLING_MCP_SERVICE_URL"] = json!(url);
     });
     // The instance has models of its own, so a PDF needs none here.
-    let answer = client.call(CONVERT, &document("Cake", "a.pdf"));
+    let answer = client.call(CONVERT, &document_arguments("Cake", "a.pdf"));
     assert!(!answer.is_error(), "{}", answer.raw);
     assert_eq!(answer.text(), "# document.pdf\n\nCake");
     assert!(inbox_is_empty(&home));

@@ -52,7 +52,9 @@ impl Report {
     fn expect(&self, topic: &str, status: &str, text: &str) {
         let found = self.topic(topic).into_iter().find(|check| {
             check["status"] == status
-                && check["text"].as_str().is_some_and(|one| one.contains(text))
+                && check["text"]
+                    .as_str()
+                    .is_some_and(|shown| shown.contains(text))
         });
         let found = found.unwrap_or_else(|| {
             panic!(

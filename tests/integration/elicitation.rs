@@ -23,11 +23,11 @@ fn serve(home: &Home) -> (Hub<'_>, McpClient, Response) {
 }
 
 /// Returns the arguments with which the probe asks for input.
-fn ask_for(params: Value) -> String {
+fn ask_arguments(params: Value) -> String {
     json!({"method": "elicitation/create", "params": params}).to_string()
 }
 
-fn form() -> Value {
+fn form_params() -> Value {
     json!({
         "message": "Who are you?",
         "requestedSchema": {
@@ -50,7 +50,7 @@ fn decide(hub: &Hub<'_>, approval: &Value, verdict: Value) -> (u16, String) {
 }
 
 /// Returns the answer that the probe got.
-fn answer_of(answer: &Answer) -> Value {
+fn parse_answer(answer: &Answer) -> Value {
     let message: Value = serde_json::from_str(&answer.text()).expect("the probe's answer");
     message["result"].clone()
 }
@@ -62,7 +62,7 @@ fn a_person_fills_in_a_form_and_the_values_reach_only_the_server() {
     // No rule can fill in a form.
     let rule = ["policy", "set", "probe", "allow", "--kind", "elicitation"];
     home.cli(&rule).expect_success();
-    let call = client.spawn_call("probe__ask", &ask_for(form()));
+    let call = client.spawn_call("probe__ask", &ask_arguments(form_params()));
     let approval = hub.wait_for_approval();
     assert_eq!(approval["is_form"], true, "{approval}");
     for (content, expected) in [
@@ -90,7 +90,7 @@ fn a_person_fills_in_a_form_and_the_values_reach_only_the_server() {
 
     let answer = call.join().expect("the call ends");
     assert_eq!(
-        answer_of(&answer),
+        parse_answer(&answer),
         json!({"action": "accept", "content": content})
     );
     let id = approval["id"].as_str().expect("an id");
@@ -125,21 +125,25 @@ fn a_person_declines_dismisses_or_misses_a_form() {
     let home = Home::new();
     let (hub, client, screen) = serve(&home);
     for (command, action) in [("deny", "decline"), ("dismiss", "cancel")] {
-        let call = client.spawn_call("probe__ask", &ask_for(form()));
+        let call = client.spawn_call("probe__ask", &ask_arguments(form_params()));
         let approval = hub.wait_for_approval();
         let id = approval["id"].as_str().expect("an id");
         home.cli(&["approvals", command, id]).expect_success();
         let answer = call.join().expect("the call ends");
-        assert_eq!(answer_of(&answer), json!({"action": action}), "{command}");
+        assert_eq!(
+            parse_answer(&answer),
+            json!({"action": action}),
+            "{command}"
+        );
     }
     hub.set_approval_timeout(5);
-    let missed = client.call("probe__ask", &ask_for(form()));
-    assert_eq!(answer_of(&missed), json!({"action": "cancel"}));
+    let missed = client.call("probe__ask", &ask_arguments(form_params()));
+    assert_eq!(parse_answer(&missed), json!({"action": "cancel"}));
     let list = home.cli(&["approvals", "missed", "--json"]).expect_json();
     assert_eq!(list, json!([]), "a missed form cannot be allowed later");
 
     let nested = json!({"message": "m", "requestedSchema": {"type": "object", "properties": {"a": {"type": "object"}}}});
-    let refused = client.call("probe__ask", &ask_for(nested));
+    let refused = client.call("probe__ask", &ask_arguments(nested));
     assert!(
         refused.raw.contains("-32602") && refused.raw.contains("'a'"),
         "{}",
@@ -147,13 +151,13 @@ fn a_person_declines_dismisses_or_misses_a_form() {
     );
     home.cli(&["policy", "set", "probe", "deny", "--client", "desk"])
         .expect_success();
-    let denied = client.call("probe__ask", &ask_for(form()));
+    let denied = client.call("probe__ask", &ask_arguments(form_params()));
     assert!(denied.raw.contains("denied"), "{}", denied.raw);
     home.cli(&["settings", "set", "elicitation-forms", "off"])
         .expect_success();
     home.cli(&["policy", "set", "probe", "allow", "--client", "desk"])
         .expect_success();
-    let off = client.call("probe__ask", &ask_for(form()));
+    let off = client.call("probe__ask", &ask_arguments(form_params()));
     assert!(off.raw.contains("-32601"), "{}", off.raw);
 
     // Without a screen nobody could answer, so the server need not wait.
@@ -164,7 +168,7 @@ fn a_person_declines_dismisses_or_misses_a_form() {
         // A change of a setting is an event. The hub notices that a screen is gone when it sends an
         // event.
         hub.set_approval_timeout(5);
-        let unanswered = client.call("probe__ask", &ask_for(form()));
+        let unanswered = client.call("probe__ask", &ask_arguments(form_params()));
         some_if(unanswered.raw.contains("-32601"))
     });
 }
@@ -173,7 +177,7 @@ fn a_person_declines_dismisses_or_misses_a_form() {
 fn a_form_is_filled_in_at_a_terminal_and_a_url_is_shown_there() {
     let home = Home::new();
     let (hub, client, screen) = serve(&home);
-    let call = client.spawn_call("probe__ask", &ask_for(form()));
+    let call = client.spawn_call("probe__ask", &ask_arguments(form_params()));
     let approval = hub.wait_for_approval();
     let id = approval["id"].as_str().expect("an id");
     // The fields come in the order of their names.
@@ -182,13 +186,13 @@ fn a_form_is_filled_in_at_a_terminal_and_a_url_is_shown_there() {
     let answer = call.join().expect("the call ends");
     let content = json!({"name": "Ada", "age": 20, "color": "red"});
     assert_eq!(
-        answer_of(&answer),
+        parse_answer(&answer),
         json!({"action": "accept", "content": content})
     );
 
     let url = "https://accounts.example.com/connect?state=1";
     let params = json!({"mode": "url", "elicitationId": "e1", "message": "Sign in", "url": url});
-    let call = client.spawn_call("probe__ask", &ask_for(params));
+    let call = client.spawn_call("probe__ask", &ask_arguments(params));
     let approval = hub.wait_for_approval();
     let id = approval["id"].as_str().expect("an id");
     let opened = home
@@ -197,10 +201,10 @@ fn a_form_is_filled_in_at_a_terminal_and_a_url_is_shown_there() {
         .stdout();
     assert!(opened.contains(url), "{opened}");
     let answer = call.join().expect("the call ends");
-    assert_eq!(answer_of(&answer), json!({"action": "accept"}));
+    assert_eq!(parse_answer(&answer), json!({"action": "accept"}));
     let unsafe_url =
         json!({"mode": "url", "elicitationId": "e2", "message": "m", "url": "file:///etc/passwd"});
-    let refused = client.call("probe__ask", &ask_for(unsafe_url));
+    let refused = client.call("probe__ask", &ask_arguments(unsafe_url));
     assert!(refused.raw.contains("-32602"), "{}", refused.raw);
     drop(screen);
 }
@@ -367,7 +371,7 @@ fn servers_get_the_roots_of_the_settings_or_the_project_folder() {
         let lines = received_lines(&home).join("\n");
         some_if(lines.contains("notifications/roots/list_changed"))
     });
-    let roots = answer_of(&client.call("probe__ask", ask));
+    let roots = parse_answer(&client.call("probe__ask", ask));
     assert_eq!(roots["roots"][0]["name"], "work", "{roots}");
 
     // For a client in a project folder, the server gets only that folder.

@@ -365,7 +365,7 @@ fn a_session_of_another_client_is_unknown() {
     );
     let session = open_session(&url, &owner, "2025-06-18");
     let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
-    for (who, token, expected) in [("its owner", &owner, 200), ("another client", &other, 404)] {
+    for (user, token, expected) in [("its owner", &owner, 200), ("another client", &other, 404)] {
         let headers = [
             JSON,
             ACCEPT,
@@ -375,7 +375,7 @@ fn a_session_of_another_client_is_unknown() {
         assert_eq!(
             request_status("POST", &url, &headers, list),
             expected,
-            "the session used by {who}"
+            "the session used by {user}"
         );
     }
 }

@@ -87,7 +87,7 @@ fn a_legacy_server_is_told_of_the_extensions_of_all_clients_that_share_it() {
         server.received_by_method("initialize")[0]["params"]["capabilities"]
             .get("extensions")
             .is_none(),
-        "no client has declared any"
+        "no client has declared an extension"
     );
     let capabilities = json!({"extensions": {UI: ui_settings(), TASKS: {}}});
     McpClient::connect_with(&hub.url, &hub.add_client("desk"), &capabilities);

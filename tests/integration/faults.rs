@@ -32,7 +32,7 @@ fn long_timeouts() -> Value {
     json!({"call_ms": 600_000})
 }
 
-/// Adds a healthy server and a client of it.
+/// Adds a healthy server and a client that calls it.
 fn add_neighbour<'a>(hub: &'a Hub<'a>) -> (FaultyServer<'a>, McpClient) {
     let server = FaultyServer::add(hub, "neighbour", &json!({}), &[]).wait_until_synced();
     let client = hub.connect_client("neighbour");
@@ -40,8 +40,8 @@ fn add_neighbour<'a>(hub: &'a Hub<'a>) -> (FaultyServer<'a>, McpClient) {
     (server, client)
 }
 
-/// A file that a fixture waits for. It appears at the latest when this is dropped, so that no
-/// fixture waits for a test that has failed.
+/// A file for which a fixture waits. The file appears at the latest when this value is dropped, so
+/// that no fixture waits for a test that has failed.
 struct ReleaseFile(PathBuf);
 
 impl ReleaseFile {

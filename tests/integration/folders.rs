@@ -21,33 +21,33 @@ fn make_folder(home: &Home, name: &str) -> PathBuf {
     folder
 }
 
-fn share(home: &Home, folder: &Path) {
+fn share_folder(home: &Home, folder: &Path) {
     home.cli(&["folders", "add", &paths::path_text(folder)])
         .expect_success();
 }
 
-fn uri(folder: &Path, file: &str) -> String {
+fn file_uri(folder: &Path, file: &str) -> String {
     format!("file://{}/{file}", paths::path_text(folder))
 }
 
 /// Returns the names of the resources, in the order of the list.
-fn list(client: &McpClient) -> Vec<String> {
+fn list_names(client: &McpClient) -> Vec<String> {
     let listed = client.request("resources/list", "{}").result();
     let resources = listed["resources"].as_array().expect("a list").clone();
     let names = resources
         .iter()
-        .map(|one| one["name"].as_str().expect("a name").to_owned());
+        .map(|resource| resource["name"].as_str().expect("a name").to_owned());
     names.collect()
 }
 
 #[track_caller]
 fn wait_until_listed(client: &McpClient, expected: &[&str]) {
     wait_until(format!("the list is {expected:?}"), || {
-        some_if(list(client) == expected)
+        some_if(list_names(client) == expected)
     });
 }
 
-fn read(client: &McpClient, uri: &str) -> drawbridge_tests::mcp::Answer {
+fn read_resource(client: &McpClient, uri: &str) -> drawbridge_tests::mcp::Answer {
     client.request("resources/read", &json!({"uri": uri}).to_string())
 }
 
@@ -56,30 +56,30 @@ fn a_client_reads_the_files_of_a_shared_folder_and_each_read_is_recorded() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let client = hub.connect_client("desk");
-    assert!(list(&client).is_empty(), "nothing is shared at first");
+    assert!(list_names(&client).is_empty(), "nothing is shared at first");
     let folder = make_folder(&home, "shared");
-    share(&home, &folder);
+    share_folder(&home, &folder);
     wait_until_listed(&client, &["deep/image.png", "notes.md"]);
 
-    let text = read(&client, &uri(&folder, "notes.md")).result();
+    let text = read_resource(&client, &file_uri(&folder, "notes.md")).result();
     assert_eq!(
         text["contents"][0],
-        json!({"uri": uri(&folder, "notes.md"), "mimeType": "text/markdown", "text": "# Notes"})
+        json!({"uri": file_uri(&folder, "notes.md"), "mimeType": "text/markdown", "text": "# Notes"})
     );
-    let binary = read(&client, &uri(&folder, "deep/image.png")).result();
+    let binary = read_resource(&client, &file_uri(&folder, "deep/image.png")).result();
     assert_eq!(binary["contents"][0]["mimeType"], "image/png");
     let blob = binary["contents"][0]["blob"].as_str().expect("a blob");
     assert_eq!(from_base64(blob), b"\x89PNG\r\n\x1a\n");
-    let names = read(&client, &uri(&folder, "deep")).result();
+    let names = read_resource(&client, &file_uri(&folder, "deep")).result();
     assert_eq!(names["contents"][0]["text"], "image.png");
     let templates = client.request("resources/templates/list", "{}").result();
     assert_eq!(
         templates["resourceTemplates"][0]["uriTemplate"],
-        uri(&folder, "{+path}")
+        file_uri(&folder, "{+path}")
     );
 
     let refused = |file: &str| {
-        let answer = read(&client, &uri(&folder, file));
+        let answer = read_resource(&client, &file_uri(&folder, file));
         answer
             .error()
             .unwrap_or_else(|| panic!("{file} was read: {}", answer.raw))["message"]
@@ -111,11 +111,11 @@ fn subscribers_are_notified_of_changed_files_and_all_clients_of_new_ones() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let folder = make_folder(&home, "shared");
-    share(&home, &folder);
+    share_folder(&home, &folder);
     let client = hub.connect_client("desk");
     wait_until_listed(&client, &["deep/image.png", "notes.md"]);
     let events = client.listen(None);
-    let notes = uri(&folder, "notes.md");
+    let notes = file_uri(&folder, "notes.md");
     let subscribed = client.request("resources/subscribe", &json!({"uri": notes}).to_string());
     assert!(subscribed.error().is_none(), "{}", subscribed.raw);
     let mut messages = events.map(|event| event.message());
@@ -134,7 +134,7 @@ fn subscribers_are_notified_of_changed_files_and_all_clients_of_new_ones() {
     home.cli(&["folders", "remove", &paths::path_text(&folder)])
         .expect_success();
     wait_until_listed(&client, &[]);
-    assert!(read(&client, &notes).error().is_some());
+    assert!(read_resource(&client, &notes).error().is_some());
 }
 
 #[test]
@@ -146,10 +146,10 @@ fn a_long_list_is_read_page_by_page_and_a_modern_client_gets_it_too() {
     for number in 0..1_200 {
         fs::write(folder.join(format!("{number:04}.txt")), "x").expect("write a file");
     }
-    share(&home, &folder);
+    share_folder(&home, &folder);
     let client = hub.connect_client("desk");
     wait_until("all files are listed", || {
-        some_if(list(&client).len() == 1_200)
+        some_if(list_names(&client).len() == 1_200)
     });
     let modern = StatelessClient::new(&hub.url, &hub.add_client("modern"), json!({}));
     let listed = modern.request("resources/list", &json!({})).result();
@@ -173,8 +173,12 @@ fn a_profile_limits_who_reads_the_folders_and_the_switch_turns_them_off() {
         .expect_success();
     home.cli(&["clients", "profile", "desk", "work"])
         .expect_success();
-    assert!(list(&client).is_empty());
-    assert!(read(&client, &uri(&folder, "notes.md")).error().is_some());
+    assert!(list_names(&client).is_empty());
+    assert!(
+        read_resource(&client, &file_uri(&folder, "notes.md"))
+            .error()
+            .is_some()
+    );
     home.cli(&["profiles", "set", "work", "probe", "folders"])
         .expect_success();
     wait_until_listed(&client, &[".env", "deep/image.png", "notes.md"]);
@@ -182,10 +186,10 @@ fn a_profile_limits_who_reads_the_folders_and_the_switch_turns_them_off() {
         .expect_success();
     wait_until_listed(&client, &[]);
 
-    for (path, says) in [("/", "whole disk"), ("/nowhere/at/all", "cannot be opened")] {
+    for (path, reason) in [("/", "whole disk"), ("/nowhere/at/all", "cannot be opened")] {
         let refused = home.cli(&["folders", "add", path]);
         assert_eq!(refused.exit_code(), 1, "{path}");
-        assert!(refused.stderr().contains(says), "{}", refused.stderr());
+        assert!(refused.stderr().contains(reason), "{}", refused.stderr());
     }
     let data_dir = paths::path_text(home.data_dir());
     let refused = home.cli(&["folders", "add", &data_dir]).stderr();

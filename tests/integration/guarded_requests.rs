@@ -414,10 +414,10 @@ fn requests_of_servers_to_clients_are_decided_and_recorded() {
             json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "hi"}}),
         ),
     ] {
-        let asked = ask_client(&client, method, &answer);
+        let messages = ask_client(&client, method, &answer);
         assert!(
-            asked.iter().any(|message| message["method"] == method),
-            "{asked:?}"
+            messages.iter().any(|message| message["method"] == method),
+            "{messages:?}"
         );
         let record = last_record(&home, method);
         assert_eq!(

@@ -17,7 +17,7 @@ use drawbridge_tests::{
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-/// A request that the webhook got: its headers and its body.
+/// The requests that a webhook got: the headers and the body of each.
 type Received = Arc<Mutex<Vec<(String, Value)>>>;
 
 /// Serves a webhook that answers every event with `answer`. Returns its URL and what it receives.
@@ -58,26 +58,30 @@ fn serve_webhook(answer: &str) -> (String, Received) {
     (url, received)
 }
 
-/// Adds a hook that runs `line` with `sh`. `more` has further members of the hook.
+/// Adds a hook that runs `line` with `sh`. `extra_members` are added to
+/// the hook.
 #[track_caller]
-fn add_program(hub: &Hub<'_>, name: &str, line: &str, more: Value) {
+fn add_program(hub: &Hub<'_>, name: &str, line: &str, extra_members: Value) {
     let target = json!({"kind": "command", "program": "sh", "args": ["-c", line]});
-    add_hook(hub, name, target, more);
+    add_hook(hub, name, target, extra_members);
 }
 
 #[track_caller]
-fn add_hook(hub: &Hub<'_>, name: &str, target: Value, more: Value) {
+fn add_hook(hub: &Hub<'_>, name: &str, target: Value, extra_members: Value) {
     let mut hook = json!({
         "name": name, "events": ["tool_requested"], "mode": "blocking", "target": target,
         "timeout_ms": 20_000,
     });
-    let members = more.as_object().expect("members of a hook").clone();
+    let members = extra_members
+        .as_object()
+        .expect("members of a hook")
+        .clone();
     hook.as_object_mut().expect("an object").extend(members);
     hub.run_verb("hooks.add", &json!({"hook": hook}));
 }
 
 /// Returns a line for `sh` that writes a JSON value.
-fn writes(answer: &Value) -> String {
+fn print_command(answer: &Value) -> String {
     format!("cat > /dev/null; printf '%s' '{answer}'")
 }
 
@@ -96,7 +100,7 @@ fn last_call(hub: &Hub<'_>) -> Value {
 }
 
 /// Returns the JSON objects that a hook appended to a file.
-fn appended(home: &Home, file: &str) -> Vec<Value> {
+fn read_payloads(home: &Home, file: &str) -> Vec<Value> {
     let text = fs::read_to_string(home.file(file)).unwrap_or_default();
     text.lines()
         .filter_map(|line| serde_json::from_str(line).ok())
@@ -175,7 +179,7 @@ fn a_program_and_a_webhook_get_each_event_with_the_documented_payload() {
             && has("server_disconnected", "had_session", &json!(false))
     };
     let of_file = wait_until("the program has got each event", || {
-        let events = appended(home, "events");
+        let events = read_payloads(home, "events");
         is_complete(&events).then_some(events)
     });
     let of_webhook = wait_until("the webhook has got each event", || {
@@ -236,7 +240,7 @@ fn a_blocking_hook_replaces_the_result_and_the_record_names_it() {
     add_program(
         &hub,
         "mask",
-        &writes(&json!({"action": "change", "result": masked})),
+        &print_command(&json!({"action": "change", "result": masked})),
         json!({"events": ["tool_executed"]}),
     );
     let (url, received) = serve_webhook("");
@@ -256,13 +260,13 @@ fn a_blocking_hook_replaces_the_result_and_the_record_names_it() {
         (&call["outcome"], &call["request_hooks"]),
         (&json!("ok"), &Value::Null)
     );
-    let seen = wait_until("the observing hook has the result", || {
+    let request = wait_until("the observing hook has the result", || {
         received.lock().expect("not poisoned").first().cloned()
     });
-    let metadata = &seen.1["payload"]["metadata"];
+    let metadata = &request.1["payload"]["metadata"];
     assert_eq!(
         metadata["result"]["content"], "masked",
-        "the hook sees the result that the client got"
+        "the hook gets the result that the client got"
     );
     assert_eq!(metadata["result_changed_by"], json!(["mask"]));
     // The result of a call that became a task comes later, and passes the same hooks.
@@ -317,7 +321,7 @@ fn a_person_decides_on_the_arguments_that_a_hook_has_changed() {
     add_program(
         &hub,
         "redirect",
-        &writes(&json!({"action": "change", "arguments": changed})),
+        &print_command(&json!({"action": "change", "arguments": changed})),
         json!({}),
     );
     let client = hub.connect_client("desk");
@@ -385,7 +389,7 @@ fn changed_arguments_that_break_the_schema_are_not_sent() {
     add_program(
         &hub,
         "spoiler",
-        &writes(&json!({"action": "change", "arguments": {"m": []}})),
+        &print_command(&json!({"action": "change", "arguments": {"m": []}})),
         json!({}),
     );
     let answer = hub
@@ -426,8 +430,8 @@ fn hooks_that_misbehave_disturb_no_call_and_leave_nothing_behind() {
         ("deaf", "exec 0<&-; exit 1"),
     ];
     for (name, line) in programs {
-        let more = json!({"events": both, "timeout_ms": 400});
-        add_program(&hub, name, line, more);
+        let extra_members = json!({"events": both, "timeout_ms": 400});
+        add_program(&hub, name, line, extra_members);
     }
     add_hook(
         &hub,
@@ -473,11 +477,14 @@ fn hooks_that_misbehave_disturb_no_call_and_leave_nothing_behind() {
         "the last line of stderr is quoted: {logs}"
     );
     wait_until("nothing of the hooks runs", || {
-        let left = home.processes();
+        let processes = home.processes();
         let is_hook = |command: &str| command.contains("sleep 1000") && !command.contains("setsid");
-        let is_of_escape = left.iter().filter(|left| is_hook(&left.command)).count();
+        let escaped = processes
+            .iter()
+            .filter(|process| is_hook(&process.command))
+            .count();
         // Processes that left the group of the hook end with the hub.
-        some_if(is_of_escape <= 8)
+        some_if(escaped <= 8)
     });
     hub.stop(Signal::SIGTERM);
     home.assert_no_survivors();
@@ -508,15 +515,15 @@ fn a_guard_that_fails_denies_the_call_or_withholds_its_result() {
 }
 
 #[test]
-fn blocking_hooks_run_in_their_order_and_see_what_those_before_made_of_the_call() {
+fn each_blocking_hook_gets_the_call_as_earlier_hooks_changed_it() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     hub.set_policy("probe", "allow");
     for (name, n) in [("first", 1), ("second", 2)] {
-        let seen = paths::path_text(home.file(&format!("{name}.seen")));
+        let file = paths::path_text(home.file(&format!("{name}.payloads")));
         let answer = json!({"action": "change", "arguments": {"n": n}});
-        let line = format!("cat >> {seen}; echo >> {seen}; printf '%s' '{answer}'");
+        let line = format!("cat >> {file}; echo >> {file}; printf '%s' '{answer}'");
         add_program(&hub, name, &line, json!({}));
     }
     let client = hub.connect_client("desk");
@@ -524,9 +531,9 @@ fn blocking_hooks_run_in_their_order_and_see_what_those_before_made_of_the_call(
         client.call("probe__echo", r#"{"n":0}"#).text(),
         r#"{"n":2}"#
     );
-    let seen = &appended(&home, "second.seen")[0]["payload"];
-    assert_eq!(seen["arguments"], json!({"n": 1}));
-    assert_eq!(seen["metadata"]["changed_by"], json!(["first"]));
+    let payload = &read_payloads(&home, "second.payloads")[0]["payload"];
+    assert_eq!(payload["arguments"], json!({"n": 1}));
+    assert_eq!(payload["metadata"]["changed_by"], json!(["first"]));
     assert_eq!(last_call(&hub)["request_hooks"], json!(["first", "second"]));
     home.cli(&["hooks", "move", "second", "1"]).expect_success();
     assert_eq!(
@@ -542,7 +549,7 @@ fn disabled_hooks_and_those_for_other_servers_and_tools_do_not_run() {
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     hub.set_policy("probe", "allow");
-    let deny = writes(&json!({"action": "deny"}));
+    let deny = print_command(&json!({"action": "deny"}));
     add_program(&hub, "other-server", &deny, json!({"server": "elsewhere"}));
     add_program(
         &hub,
@@ -579,7 +586,7 @@ fn no_hook_outlives_a_hub_that_is_killed() {
         some_if(
             processes
                 .iter()
-                .any(|one| one.command.contains("sleep 1000")),
+                .any(|process| process.command.contains("sleep 1000")),
         )
     });
     hub.stop(Signal::SIGKILL);

@@ -212,7 +212,7 @@ fn health_names_no_path_of_the_user() {
 }
 
 #[test]
-fn a_client_that_comes_by_an_allowed_name_cannot_ask_to_be_paired() {
+fn a_client_that_connects_under_an_allowed_host_cannot_ask_to_be_paired() {
     let home = Home::new();
     let hub = Hub::serve_with_arguments(&home, &["--allow-host", "hub.example:443"]);
     let request = Request {

@@ -69,8 +69,9 @@ fn run_inspector(
 }
 
 /// Returns the output in comparable form: entries are ordered by name and have no prefix, and the
-/// [`CLIENT_INPUT_TOOLS`] are removed. Unless the era is legacy, `resultType` is removed from
-/// results, and `execution` from tools, because the Inspector does not print it.
+/// [`CLIENT_INPUT_TOOLS`] are removed. Unless the era is legacy, the
+/// members that the Inspector prints only in the legacy era are removed: `resultType` of a result,
+/// and `execution` of a tool.
 fn normalize(mut output: Value, is_legacy: bool) -> Value {
     if let (Some(members), false) = (output.as_object_mut(), is_legacy) {
         members.remove("resultType");
@@ -105,13 +106,13 @@ fn normalize(mut output: Value, is_legacy: bool) -> Value {
 fn stdio_options(home: &Home, name: &str, program: &Path, arguments: &[&str]) -> Vec<String> {
     let file = home.file(&format!("{name}.json"));
     let config =
-        json!({"mcpServers": {"it": {"type": "stdio", "command": program, "args": arguments}}});
+        json!({"mcpServers": {"tested": {"type": "stdio", "command": program, "args": arguments}}});
     fs::write(&file, config.to_string()).expect("write the Inspector's settings");
     [
         "--config".to_owned(),
         paths::path_text(&file),
         "--server".to_owned(),
-        "it".to_owned(),
+        "tested".to_owned(),
     ]
     .into()
 }

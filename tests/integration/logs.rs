@@ -19,7 +19,7 @@ fn add_loud_server(hub: &Hub<'_>, id: &str) {
 }
 
 #[track_caller]
-fn list(home: &Home, arguments: &[&str]) -> Vec<Value> {
+fn list_lines(home: &Home, arguments: &[&str]) -> Vec<Value> {
     let lines = home
         .cli(&[&["logs", "--json"], arguments].concat())
         .expect_json();
@@ -45,11 +45,11 @@ fn lines_from_before_a_restart_are_shown_with_and_without_a_hub() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     add_loud_server(&hub, "one");
-    let before = list(&home, &["--server", "one"]);
+    let before = list_lines(&home, &["--server", "one"]);
     assert!(!before.is_empty());
     hub.stop(Signal::SIGTERM);
 
-    let offline = list(&home, &["--limit", "5000"]);
+    let offline = list_lines(&home, &["--limit", "5000"]);
     let openings = |lines: &[Value]| {
         let is_opening = |line: &&Value| {
             line["text"]
@@ -59,7 +59,7 @@ fn lines_from_before_a_restart_are_shown_with_and_without_a_hub() {
         lines.iter().filter(is_opening).count()
     };
     assert_eq!(
-        list(&home, &["--limit", "5000"]).len(),
+        list_lines(&home, &["--limit", "5000"]).len(),
         offline.len(),
         "reading the folder adds no lines"
     );
@@ -70,9 +70,9 @@ fn lines_from_before_a_restart_are_shown_with_and_without_a_hub() {
     );
 
     let hub = Hub::serve(&home);
-    let all = list(&home, &["--limit", "5000"]);
+    let all = list_lines(&home, &["--limit", "5000"]);
     assert_eq!(openings(&all), openings(&offline) + 1, "one more start");
-    assert_eq!(list(&home, &["--server", "one"])[0], before[0]);
+    assert_eq!(list_lines(&home, &["--server", "one"])[0], before[0]);
     let numbers: Vec<_> = all.iter().map(|line| line["seq"].as_u64()).collect();
     assert!(
         numbers.is_sorted_by(|a, b| a < b),
@@ -103,7 +103,7 @@ fn a_flood_of_one_server_is_counted_and_leaves_the_lines_of_another() {
     add_loud_server(&hub, "quiet");
     add_loud_server(&hub, "loud");
     hub.set_policy("loud", "allow");
-    let quiet = list(&home, &["--server", "quiet"]);
+    let quiet = list_lines(&home, &["--server", "quiet"]);
     let client = hub.connect_client("desk");
     client.call(
         "loud__flood",
@@ -112,14 +112,14 @@ fn a_flood_of_one_server_is_counted_and_leaves_the_lines_of_another() {
     wait_until(
         "the dropped lines are counted, without another line of the server",
         || {
-            let counted = list(
+            let counted = list_lines(
                 &home,
                 &["--server", "loud", "--text", "because there were too many"],
             );
             some_if(!counted.is_empty())
         },
     );
-    assert_eq!(list(&home, &["--server", "quiet"]), quiet);
+    assert_eq!(list_lines(&home, &["--server", "quiet"]), quiet);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn decisions_and_messages_name_their_call_and_are_found_after_a_restart() {
     hub.set_policy("one", "deny");
     client.call("one__echo", r#"{"text": "not-for-the-log"}"#);
 
-    let of_call = list(&home, &["--call", &id]);
+    let of_call = list_lines(&home, &["--call", &id]);
     assert!(of_call.iter().all(|line| line["call"] == id.as_str()));
     let texts = |part: &str| {
         let has_part = |line: &&Value| line["text"].as_str().is_some_and(|t| t.contains(part));
@@ -149,15 +149,23 @@ fn decisions_and_messages_name_their_call_and_are_found_after_a_restart() {
         of_call.iter().any(|line| line["kind"] == "message"),
         "{of_call:?}"
     );
-    let denied = list(&home, &["--text", "one__echo"]);
+    let denied = list_lines(&home, &["--text", "one__echo"]);
     assert_eq!(denied.len(), 1, "{denied:?}");
     assert_eq!(denied[0]["level"], "info");
-    assert!(list(&home, &["--text", "not-for-the-log"]).is_empty());
+    assert!(list_lines(&home, &["--text", "not-for-the-log"]).is_empty());
 
     hub.stop(Signal::SIGTERM);
-    assert_eq!(list(&home, &["--call", &id]), of_call, "without a hub");
+    assert_eq!(
+        list_lines(&home, &["--call", &id]),
+        of_call,
+        "without a hub"
+    );
     let hub = Hub::serve(&home);
-    assert_eq!(list(&home, &["--call", &id]), of_call, "after a restart");
+    assert_eq!(
+        list_lines(&home, &["--call", &id]),
+        of_call,
+        "after a restart"
+    );
     let mut newest_first = Vec::new();
     let mut before = Value::Null;
     loop {

@@ -35,7 +35,7 @@ fn sorted_tools(client: &McpClient) -> Vec<String> {
 fn wait_for_audit(home: &Home, kind: &str, count: usize) {
     wait_until(format!("the audit log has {count} entries {kind}"), || {
         let kinds = store::read_audit_kinds(&home.data_dir()).ok()?;
-        some_if(kinds.iter().filter(|one| *one == kind).count() == count)
+        some_if(kinds.iter().filter(|found| *found == kind).count() == count)
     });
 }
 
@@ -481,7 +481,7 @@ fn a_person_manages_the_memory_without_a_running_hub() {
     assert_eq!(exported.len(), 2);
 
     let unasked = memory(&["delete", &id]);
-    assert_ne!(unasked.exit_code(), 0, "nobody confirmed it");
+    assert_ne!(unasked.exit_code(), 0, "nobody confirmed the deletion");
     memory(&["delete", &id, "--yes"]).expect_success();
     let missing = memory(&["show", &id]);
     assert!(

@@ -30,7 +30,7 @@ fn read_sign_in_url(process: &mut Process) -> String {
     process.read_line()
 }
 
-/// Returns the details of the audit log's entries of that kind, newest first.
+/// Returns the details of the audit log's entries of a kind, newest first.
 fn list_entries(home: &Home, kind: &str) -> Vec<Value> {
     let page = home
         .cli(&["audit", "list", "--kind", kind, "--json"])

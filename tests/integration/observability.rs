@@ -89,7 +89,7 @@ fn assert_moves(hub: &Hub<'_>, expected: &[(&str, f64)], action: impl FnOnce()) 
 }
 
 #[test]
-fn each_metric_moves_with_what_it_counts() {
+fn each_metric_counts_its_events() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let tools = home.file("tools.json");
@@ -514,8 +514,8 @@ fn spans_of_call(collector: &Collector) -> [ReceivedSpan; 3] {
     wait_until("the collector has all spans", || {
         let spans = collector.spans();
         let find = |name: &str, kind| {
-            let is_it = |span: &&ReceivedSpan| span.name == name && span.kind == kind;
-            spans.iter().find(is_it).cloned()
+            let is_match = |span: &&ReceivedSpan| span.name == name && span.kind == kind;
+            spans.iter().find(is_match).cloned()
         };
         Some([
             find("tools/call s__echo", "server")?,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const OLD: &str = "2026-01-02T03:04:05Z";
 
-fn npm(package: &str) -> Value {
+fn npm_server(package: &str) -> Value {
     json!({"packages": [{
         "registryType": "npm", "identifier": package, "version": "1.2.3",
         "transport": {"type": "stdio"},
@@ -20,7 +20,7 @@ fn npm(package: &str) -> Value {
     }]})
 }
 
-fn remote(url: &str) -> Value {
+fn remote_server(url: &str) -> Value {
     json!({
         "title": "Notes", "description": "Keeps notes.",
         "remotes": [{"type": "streamable-http", "url": url}],
@@ -34,7 +34,7 @@ fn use_registry(home: &Home, registry: &OfficialRegistryServer) {
         .expect_success();
 }
 
-fn search(home: &Home, arguments: &[&str]) -> Value {
+fn search_registry(home: &Home, arguments: &[&str]) -> Value {
     let arguments = [&["registry", "search", "--json"], arguments].concat();
     home.cli(&arguments).expect_json()
 }
@@ -52,23 +52,28 @@ fn a_person_finds_a_server_of_the_official_registry_and_adds_it() {
     let home = DesktopSession::without_screen();
     let registry = OfficialRegistryServer::start();
     registry.list(vec![
-        entry("com.example/jira", npm("@example/jira"), OLD),
+        entry("com.example/jira", npm_server("@example/jira"), OLD),
         entry(
             "io.github.example/notes",
-            remote("https://notes.example/mcp"),
+            remote_server("https://notes.example/mcp"),
             OLD,
         ),
         entry(
             "io.github.example/other",
-            remote("https://other.example/mcp"),
+            remote_server("https://other.example/mcp"),
             OLD,
         ),
-        entry_with_status("io.github.example/old", npm("old"), OLD, "deprecated"),
-        entry_with_status("io.github.example/gone", npm("gone"), OLD, "deleted"),
+        entry_with_status(
+            "io.github.example/old",
+            npm_server("old"),
+            OLD,
+            "deprecated",
+        ),
+        entry_with_status("io.github.example/gone", npm_server("gone"), OLD, "deleted"),
     ]);
     use_registry(&home, &registry);
 
-    let before = search(&home, &["git"]);
+    let before = search_registry(&home, &["git"]);
     assert_eq!(found_names(&before), Vec::<&str>::new());
     assert_eq!(before["presets"][0]["id"], "git", "presets need no network");
     assert_eq!(before["registry"]["refreshed_at"], Value::Null);
@@ -87,14 +92,17 @@ fn a_person_finds_a_server_of_the_official_registry_and_adds_it() {
             "/v0.1/servers?limit=100&version=latest&cursor=after-2",
         ]
     );
-    let all = search(&home, &[]);
+    let all = search_registry(&home, &[]);
     assert_eq!(all["total"], 4, "{all}");
     assert_eq!(
-        found_names(&search(&home, &["keeps", "/notes"])),
+        found_names(&search_registry(&home, &["keeps", "/notes"])),
         ["io.github.example/notes"]
     );
-    assert_eq!(found_names(&search(&home, &["--kind", "npm"])).len(), 2);
-    assert_eq!(found_names(&search(&home, &["--no-key"])).len(), 2);
+    assert_eq!(
+        found_names(&search_registry(&home, &["--kind", "npm"])).len(),
+        2
+    );
+    assert_eq!(found_names(&search_registry(&home, &["--no-key"])).len(), 2);
 
     let details = home.cli(&["registry", "show", "com.example/jira"]);
     let text = details.expect_success().stdout();
@@ -135,7 +143,7 @@ fn a_person_finds_a_server_of_the_official_registry_and_adds_it() {
         server["spec"]["env"]["JIRA_TOKEN"],
         "${keyring:jira.JIRA_TOKEN}"
     );
-    let found = search(&home, &["jira"]);
+    let found = search_registry(&home, &["jira"]);
     assert_eq!(found["servers"][0]["added"], json!(["jira"]));
 }
 
@@ -143,8 +151,16 @@ fn a_person_finds_a_server_of_the_official_registry_and_adds_it() {
 fn a_refresh_fetches_only_changes_and_removes_what_was_deleted() {
     let home = Home::new();
     let registry = OfficialRegistryServer::start();
-    let kept = entry("a.example/kept", remote("https://kept.example/mcp"), OLD);
-    let gone = entry("a.example/gone", remote("https://gone.example/mcp"), OLD);
+    let kept = entry(
+        "a.example/kept",
+        remote_server("https://kept.example/mcp"),
+        OLD,
+    );
+    let gone = entry(
+        "a.example/gone",
+        remote_server("https://gone.example/mcp"),
+        OLD,
+    );
     registry.list(vec![kept.clone(), gone]);
     use_registry(&home, &registry);
     let _hub = Hub::serve(&home);
@@ -154,16 +170,20 @@ fn a_refresh_fetches_only_changes_and_removes_what_was_deleted() {
     assert_eq!(registry.requests().len(), 1, "a fresh copy is left alone");
 
     let later = "2100-01-01T00:00:00Z";
-    let url = remote("https://gone.example/mcp");
+    let url = remote_server("https://gone.example/mcp");
     registry.list(vec![
         kept,
         entry_with_status("a.example/gone", url, later, "deleted"),
-        entry("a.example/new", remote("https://new.example/mcp"), later),
+        entry(
+            "a.example/new",
+            remote_server("https://new.example/mcp"),
+            later,
+        ),
     ]);
     home.cli(&["registry", "refresh"]).expect_success();
     let requests = registry.requests();
     assert!(requests[1].contains("&updated_since=20"), "{requests:?}");
-    let mut names = search(&home, &[]);
+    let mut names = search_registry(&home, &[]);
     let names: Vec<String> = serde_json::from_value(
         names["servers"]
             .as_array_mut()
@@ -183,7 +203,7 @@ fn the_copy_is_used_without_the_network_and_says_how_old_it_is() {
     let registry = OfficialRegistryServer::start();
     registry.list(vec![entry(
         "a.example/notes",
-        remote("https://notes.example/mcp"),
+        remote_server("https://notes.example/mcp"),
         OLD,
     )]);
     use_registry(&home, &registry);
@@ -216,7 +236,7 @@ fn the_copy_is_used_without_the_network_and_says_how_old_it_is() {
 
     home.cli(&["settings", "set", "official-registry", "off"])
         .expect_success();
-    let off = search(&home, &[]);
+    let off = search_registry(&home, &[]);
     assert_eq!(found_names(&off), Vec::<&str>::new());
     assert!(!off["presets"].as_array().expect("a list").is_empty());
     let refused = home.cli(&["registry", "refresh"]);
@@ -268,7 +288,7 @@ fn hostile_answers_are_rejected_or_lose_only_their_bad_entries() {
     let page = json!({"servers": [
         7, null, {"server": []}, {"server": {"name": 7}},
         {"server": {"name": "no-namespace", "description": "", "version": "1", "remotes": []}},
-        entry("../../etc/passwd", remote("https://x.example/mcp"), OLD),
+        entry("../../etc/passwd", remote_server("https://x.example/mcp"), OLD),
         entry("a.example/empty", json!({"remotes": []}), OLD),
         entry("a.example/plugin", plugin, OLD),
         entry("a.example/huge", json!({"description": "x".repeat(70_000), "remotes": [{"type": "sse", "url": "https://x.example"}]}), OLD),

@@ -190,7 +190,7 @@ struct CleanRoot {
 }
 
 impl CleanRoot {
-    /// Does the steps of the image: the files of its base that the program needs, the program, the
+    /// Performs the steps of the image: the files of its base that the program needs, the program, the
     /// data folder and the environment.
     fn new(home: &Home, name: &str) -> Self {
         let folder = home.file(name);
@@ -329,7 +329,7 @@ fn the_image_runs_a_hub_and_a_client_that_knows_only_its_url() {
 
     let variables = [("MCP_HUB_URL", url.as_str()), token_file];
     let run = |arguments: &[&str]| {
-        let arguments: Vec<_> = arguments.iter().map(|one| (*one).to_owned()).collect();
+        let arguments: Vec<_> = arguments.iter().map(|text| (*text).to_owned()).collect();
         let mut command = client_root.command(&home, &arguments, &variables);
         CliOutput::run(&mut command)
     };

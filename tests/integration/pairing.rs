@@ -56,7 +56,7 @@ fn post_mcp(hub: &Hub, token: Option<&str>, body: &str) -> (u16, String) {
     (response.status, response.text().expect("a body"))
 }
 
-fn pairings(home: &Home) -> Vec<Value> {
+fn list_pairings(home: &Home) -> Vec<Value> {
     let list = home.cli(&["clients", "pairing", "list", "--json"]);
     list.expect_json().as_array().expect("a list").clone()
 }
@@ -64,12 +64,12 @@ fn pairings(home: &Home) -> Vec<Value> {
 /// Waits until this number of clients ask to be paired, and returns their requests.
 fn wait_for_pairings(home: &Home, count: usize) -> Vec<Value> {
     wait_until(format!("{count} clients ask to be paired"), || {
-        let found = pairings(home);
+        let found = list_pairings(home);
         some_if(found.len() == count).map(|()| found)
     })
 }
 
-fn id(pairing: &Value) -> &str {
+fn pairing_id(pairing: &Value) -> &str {
     pairing["id"].as_str().expect("an id")
 }
 
@@ -79,16 +79,16 @@ fn an_approved_client_gets_a_token_that_lists_tools() {
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     let connection = begin_pairing(&hub, "notes", None);
-    let asked = wait_for_pairings(&home, 1);
-    assert_eq!(asked[0]["name"], "notes");
-    assert_eq!(asked[0]["has_token"], false);
+    let requests = wait_for_pairings(&home, 1);
+    assert_eq!(requests[0]["name"], "notes");
+    assert_eq!(requests[0]["has_token"], false);
     let (status, text) = post_mcp(&hub, None, LIST_TOOLS);
     assert_eq!(status, 401, "nothing is listed yet");
     assert!(
         text.contains("POST /pair") && text.contains("drawbridge config connect CLIENT"),
         "{text}"
     );
-    home.cli(&["clients", "pairing", "approve", id(&asked[0])])
+    home.cli(&["clients", "pairing", "approve", pairing_id(&requests[0])])
         .expect_success();
     let (status, paired) = read_answer(connection);
     assert_eq!(status, 200, "{paired}");
@@ -99,8 +99,8 @@ fn an_approved_client_gets_a_token_that_lists_tools() {
     let client = McpClient::connect(&hub.url, token);
     let tools = client.list_tools();
     assert!(tools.contains(&"probe__echo".to_owned()), "{tools:?}");
-    assert!(pairings(&home).is_empty());
-    let again = home.cli(&["clients", "pairing", "approve", id(&asked[0])]);
+    assert!(list_pairings(&home).is_empty());
+    let again = home.cli(&["clients", "pairing", "approve", pairing_id(&requests[0])]);
     assert_ne!(again.exit_code(), 0, "an id can be answered once");
 }
 
@@ -109,8 +109,8 @@ fn a_denied_client_is_not_asked_about_again() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let connection = begin_pairing(&hub, "notes", None);
-    let asked = wait_for_pairings(&home, 1);
-    home.cli(&["clients", "pairing", "deny", id(&asked[0])])
+    let requests = wait_for_pairings(&home, 1);
+    home.cli(&["clients", "pairing", "deny", pairing_id(&requests[0])])
         .expect_success();
     let (status, error) = read_answer(connection);
     assert_eq!(status, 403, "{error}");
@@ -118,15 +118,15 @@ fn a_denied_client_is_not_asked_about_again() {
     let (status, error) = read_answer(begin_pairing(&hub, "another name", None));
     assert_eq!(status, 403, "the same program: {error}");
     post_mcp(&hub, Some(OWN_TOKEN), LIST_TOOLS);
-    let asked = wait_for_pairings(&home, 1);
-    home.cli(&["clients", "pairing", "deny", id(&asked[0])])
+    let requests = wait_for_pairings(&home, 1);
+    home.cli(&["clients", "pairing", "deny", pairing_id(&requests[0])])
         .expect_success();
     let (status, text) = post_mcp(&hub, Some(OWN_TOKEN), LIST_TOOLS);
     assert_eq!(status, 401);
     assert!(!text.contains("has asked its user"), "{text}");
     let (status, _) = read_answer(begin_pairing(&hub, "notes", Some(OWN_TOKEN)));
     assert_eq!(status, 403);
-    assert!(pairings(&home).is_empty());
+    assert!(list_pairings(&home).is_empty());
     assert_eq!(
         home.cli(&["clients", "list", "--json"]).expect_json(),
         json!([]),
@@ -151,12 +151,12 @@ fn an_unknown_token_raises_one_question_and_works_after_its_approval() {
             "{text}"
         );
     }
-    let asked = pairings(&home);
-    assert_eq!(asked.len(), 1, "{asked:?}");
-    assert_eq!(asked[0]["name"], "notes");
-    assert_eq!(asked[0]["has_token"], true);
-    assert_eq!(asked[0]["revoked_client"], Value::Null);
-    home.cli(&["clients", "pairing", "approve", id(&asked[0])])
+    let requests = list_pairings(&home);
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    assert_eq!(requests[0]["name"], "notes");
+    assert_eq!(requests[0]["has_token"], true);
+    assert_eq!(requests[0]["revoked_client"], Value::Null);
+    home.cli(&["clients", "pairing", "approve", pairing_id(&requests[0])])
         .expect_success();
     let client = McpClient::connect(&hub.url, OWN_TOKEN);
     assert!(client.list_tools().contains(&"probe__echo".to_owned()));
@@ -166,8 +166,8 @@ fn an_unknown_token_raises_one_question_and_works_after_its_approval() {
     home.cli(&["clients", "revoke", "notes"]).expect_success();
     let (status, _) = post_mcp(&hub, Some(OWN_TOKEN), &initialize);
     assert_eq!(status, 401, "the token is unknown again");
-    let asked = wait_for_pairings(&home, 1);
-    assert_eq!(asked[0]["revoked_client"], "notes");
+    let requests = wait_for_pairings(&home, 1);
+    assert_eq!(requests[0]["revoked_client"], "notes");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_short_token_raises_no_question() {
     assert_eq!(status, 401);
     let (status, _) = read_answer(begin_pairing(&hub, "notes", Some("short")));
     assert_eq!(status, 400);
-    assert!(pairings(&home).is_empty());
+    assert!(list_pairings(&home).is_empty());
 }
 
 #[test]
@@ -187,17 +187,17 @@ fn a_client_can_bring_its_token_to_pair() {
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     let connection = begin_pairing(&hub, "notes", Some(OWN_TOKEN));
-    let asked = wait_for_pairings(&home, 1);
+    let requests = wait_for_pairings(&home, 1);
     let (status, _) = post_mcp(&hub, Some(OWN_TOKEN), LIST_TOOLS);
     assert_eq!(status, 401);
-    assert_eq!(pairings(&home).len(), 1, "one question per token");
+    assert_eq!(list_pairings(&home).len(), 1, "one question per token");
     home.cli(&["profiles", "set", "none", "other"])
         .expect_success();
-    let approve = ["clients", "pairing", "approve", id(&asked[0])];
+    let approve = ["clients", "pairing", "approve", pairing_id(&requests[0])];
     let with_profile = [&approve[..], &["--name", "mine", "--profile"]].concat();
     let unknown = home.cli(&[&with_profile[..], &["unknown"]].concat());
     assert_ne!(unknown.exit_code(), 0);
-    assert_eq!(pairings(&home).len(), 1, "the client still waits");
+    assert_eq!(list_pairings(&home).len(), 1, "the client still waits");
     home.cli(&[&with_profile[..], &["none"]].concat())
         .expect_success();
     let (status, paired) = read_answer(connection);
@@ -214,18 +214,18 @@ fn a_new_client_does_not_get_the_name_of_another_one() {
     let hub = Hub::serve(&home);
     hub.add_client("notes");
     let connection = begin_pairing(&hub, "notes", None);
-    let asked = wait_for_pairings(&home, 1);
-    assert_eq!(asked[0]["suggested_name"], "notes 2");
+    let requests = wait_for_pairings(&home, 1);
+    assert_eq!(requests[0]["suggested_name"], "notes 2");
     let taken = home.cli(&[
         "clients",
         "pairing",
         "approve",
-        id(&asked[0]),
+        pairing_id(&requests[0]),
         "--name",
         "notes",
     ]);
     assert_ne!(taken.exit_code(), 0);
-    home.cli(&["clients", "pairing", "approve", id(&asked[0])])
+    home.cli(&["clients", "pairing", "approve", pairing_id(&requests[0])])
         .expect_success();
     assert_eq!(read_answer(connection).1["name"], "notes 2");
 }
@@ -255,8 +255,8 @@ fn the_question_names_the_program_behind_the_connection() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let _connection = begin_pairing(&hub, "notes", None);
-    let asked = wait_for_pairings(&home, 1);
-    let program = &asked[0]["program"];
+    let requests = wait_for_pairings(&home, 1);
+    let program = &requests[0]["program"];
     let own = env::current_exe().expect("the program of this test");
     assert_eq!(program["executable"], paths::path_text(&own));
     assert_eq!(program["pid"], std::process::id());
@@ -297,7 +297,7 @@ fn websites_and_bad_requests_are_refused_without_a_question() {
         let response = request.send().expect("an answer");
         assert_eq!(response.status, expected, "{headers:?} {body:.80}");
     }
-    assert!(pairings(&home).is_empty());
+    assert!(list_pairings(&home).is_empty());
 }
 
 #[test]
@@ -305,8 +305,8 @@ fn questions_and_answers_are_in_the_audit() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     post_mcp(&hub, Some(OWN_TOKEN), LIST_TOOLS);
-    let asked = wait_for_pairings(&home, 1);
-    home.cli(&["clients", "pairing", "approve", id(&asked[0])])
+    let requests = wait_for_pairings(&home, 1);
+    home.cli(&["clients", "pairing", "approve", pairing_id(&requests[0])])
         .expect_success();
     for kind in ["pairing_requested", "pairing_approved", "client_added"] {
         let page = home

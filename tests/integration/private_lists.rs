@@ -202,7 +202,7 @@ fn a_rule_is_bound_to_the_definition_that_its_client_is_given() {
         .iter()
         .map(|rule| &rule["suspended"])
         .collect();
-    assert!(suspended.iter().all(|one| **one == false), "{rules}");
+    assert!(suspended.iter().all(|flag| **flag == false), "{rules}");
     for client in [&one, &other] {
         assert_eq!(
             client.call("s__t", "{}").text(),

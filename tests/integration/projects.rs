@@ -1,4 +1,5 @@
-//! Project folders: what a client sees and may do depends on the folder in which it works.
+//! Project folders: the folder in which a client works determines which tools it sees, and which
+//! rules apply to its calls.
 
 use std::fs;
 

@@ -314,12 +314,17 @@ fn a_person_at_a_terminal_sees_the_spec_and_accepts_it_with_yes_only() {
     write_spec(&home, "weather", r#"{"url": "http://127.0.0.1:9/mcp"}"#);
     for (typed, is_accepted) in [("\n", false), ("no\n", false), ("y\n", true)] {
         let answered = home.cli_at_terminal(&["servers", "accept", "weather"], typed);
-        let seen = answered.stdout();
+        let output = answered.stdout();
         assert!(
-            seen.contains("http://127.0.0.1:9/mcp") && seen.contains("Accept this server? [y/N]"),
-            "{seen}"
+            output.contains("http://127.0.0.1:9/mcp")
+                && output.contains("Accept this server? [y/N]"),
+            "{output}"
         );
-        assert_eq!(answered.exit_code() == 0, is_accepted, "{typed:?}: {seen}");
+        assert_eq!(
+            answered.exit_code() == 0,
+            is_accepted,
+            "{typed:?}: {output}"
+        );
         let view = home
             .cli(&["servers", "show", "weather", "--json"])
             .expect_json();
@@ -400,7 +405,7 @@ fn a_floating_package_is_pinned_to_the_version_in_use_and_runs_on() {
         "{kinds:?}"
     );
     let again = home.cli(&["servers", "pin", "everything"]);
-    assert_ne!(again.exit_code(), 0, "nothing floats any more");
+    assert_ne!(again.exit_code(), 0, "every package has an exact version");
 }
 
 #[test]

@@ -14,13 +14,13 @@ fn serve(home: &Home) -> (Hub<'_>, String) {
 
 #[test]
 fn every_kind_of_command_works_on_a_remote_hub() {
-    let (there, here) = (Home::new(), Home::new());
-    let (hub, origin) = serve(&there);
+    let (hub_home, client_home) = (Home::new(), Home::new());
+    let (hub, origin) = serve(&hub_home);
     hub.add_probe(&[]);
     hub.set_policy("probe", "allow");
     // The path of the URL is ignored.
     let url = format!("{origin}/sse");
-    let remote = |arguments: &[&str]| here.remote_cli(&url, Some(ADMIN_TOKEN), arguments);
+    let remote = |arguments: &[&str]| client_home.remote_cli(&url, Some(ADMIN_TOKEN), arguments);
     let servers = remote(&["servers", "list", "--json"]).expect_json();
     let has_probe = servers["servers"]
         .as_array()
@@ -45,7 +45,10 @@ fn every_kind_of_command_works_on_a_remote_hub() {
     let report = remote(&["doctor", "--json"]);
     let report: Value = serde_json::from_str(&report.stdout()).expect("a report");
     let text = report["checks"][0]["text"].as_str().expect("a text");
-    assert!(text.contains(&paths::path_text(there.data_dir())), "{text}");
+    assert!(
+        text.contains(&paths::path_text(hub_home.data_dir())),
+        "{text}"
+    );
     let listed = remote(&["config", "list"]).expect_success();
     assert!(
         listed.stderr().contains("on the computer of the hub"),
@@ -53,15 +56,15 @@ fn every_kind_of_command_works_on_a_remote_hub() {
         listed.stderr()
     );
     assert!(
-        !here.file("share/drawbridge").exists(),
+        !client_home.file("share/drawbridge").exists(),
         "nothing is made on this computer"
     );
 }
 
 #[test]
 fn a_hub_that_refuses_or_does_not_answer_leads_to_an_error_with_the_remedy() {
-    let (there, here) = (Home::new(), Home::new());
-    let (hub, url) = serve(&there);
+    let (hub_home, client_home) = (Home::new(), Home::new());
+    let (hub, url) = serve(&hub_home);
     for (url, token, expected) in [
         (
             url.as_str(),
@@ -76,7 +79,7 @@ fn a_hub_that_refuses_or_does_not_answer_leads_to_an_error_with_the_remedy() {
         ("http://127.0.0.1:1", Some(ADMIN_TOKEN), "cannot be reached"),
         ("ftp://hub", Some(ADMIN_TOKEN), "is not a URL such as"),
     ] {
-        let refused = here.remote_cli(url, token, &["servers", "list"]);
+        let refused = client_home.remote_cli(url, token, &["servers", "list"]);
         assert_eq!(refused.exit_code(), 1, "{url}");
         assert!(
             refused.stdout().is_empty() && refused.stderr().contains(expected),
@@ -85,7 +88,7 @@ fn a_hub_that_refuses_or_does_not_answer_leads_to_an_error_with_the_remedy() {
         );
     }
     let client = hub.add_client("desk");
-    let refused = here.remote_cli(&url, Some(&client), &["servers", "list"]);
+    let refused = client_home.remote_cli(&url, Some(&client), &["servers", "list"]);
     assert!(
         refused.stderr().contains("administrator"),
         "{}",
@@ -96,9 +99,9 @@ fn a_hub_that_refuses_or_does_not_answer_leads_to_an_error_with_the_remedy() {
     drop(hub);
     let other = find_other_name();
     let address = other.address.to_string();
-    let hub = Hub::serve_with_arguments(&there, &["--host", &address]);
+    let hub = Hub::serve_with_arguments(&hub_home, &["--host", &address]);
     let url = format!("http://{}:{}/mcp", other.name, hub.port());
-    let refused = here.remote_cli(&url, Some(ADMIN_TOKEN), &["servers", "list"]);
+    let refused = client_home.remote_cli(&url, Some(ADMIN_TOKEN), &["servers", "list"]);
     assert_eq!(refused.exit_code(), 1);
     let remedy = format!("--allow-host {}:{}", other.name, hub.port());
     assert!(refused.stderr().contains(&remedy), "{}", refused.stderr());
@@ -106,21 +109,21 @@ fn a_hub_that_refuses_or_does_not_answer_leads_to_an_error_with_the_remedy() {
 
 #[test]
 fn the_bridge_serves_a_remote_hub_with_a_clients_token() {
-    let (there, here) = (Home::new(), Home::new());
-    let (hub, url) = serve(&there);
+    let (hub_home, client_home) = (Home::new(), Home::new());
+    let (hub, url) = serve(&hub_home);
     hub.add_probe(&[]);
-    let without = here.remote_cli(&url, None, &["stdio"]);
+    let without = client_home.remote_cli(&url, None, &["stdio"]);
     assert_eq!(without.exit_code(), 1);
     assert!(
         without.stderr().contains("DRAWBRIDGE_CLIENT_TOKEN"),
         "{}",
         without.stderr()
     );
-    let mut command = here.command(paths::built_binary("drawbridge"));
+    let mut command = client_home.command(paths::built_binary("drawbridge"));
     command.arg("stdio").stdin(std::process::Stdio::piped());
     command.env("MCP_HUB_URL", &url);
     command.env("DRAWBRIDGE_CLIENT_TOKEN", hub.add_client("desk"));
-    let mut bridge = Process::start(&here, "bridge", &mut command);
+    let mut bridge = Process::start(&client_home, "bridge", &mut command);
     let mut stdin = bridge.take_stdin();
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {},
@@ -132,7 +135,7 @@ fn the_bridge_serves_a_remote_hub_with_a_clients_token() {
     writeln!(stdin, "{list}").expect("write");
     let answer = bridge.read_line();
     assert!(answer.contains("probe__echo"), "{answer}");
-    let clients = there.cli(&["clients", "list", "--json"]).expect_json();
+    let clients = hub_home.cli(&["clients", "list", "--json"]).expect_json();
     assert_eq!(
         clients[0]["name"], "desk",
         "the token names the client: {clients}"

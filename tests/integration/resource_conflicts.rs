@@ -5,8 +5,8 @@ use std::fs;
 use drawbridge_tests::{FaultyServer, Home, Hub, McpClient, paths};
 use serde_json::{Value, json};
 
-/// Adds a server with these resources and templates. It answers each read with its name, and its
-/// tool `link` names `file:///linked`.
+/// Adds a server with these resources and templates. The server answers each read with its name,
+/// and its tool `link` names `file:///linked`.
 fn add_resource_server<'a>(
     hub: &'a Hub<'a>,
     name: &str,

@@ -142,7 +142,7 @@ fn a_bad_body_is_an_error_that_names_the_field() {
 }
 
 #[test]
-fn a_client_token_is_rejected_on_these_routes() {
+fn a_client_token_is_rejected_on_the_routes_for_scripts() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let token = hub.add_client("desk");

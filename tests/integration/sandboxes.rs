@@ -1,4 +1,4 @@
-//! Servers in a sandbox: what they may not use is refused, real servers keep working, and a sandbox
+//! Servers in a sandbox: forbidden accesses are refused, real servers keep working, and a sandbox
 //! that cannot be enforced starts nothing.
 
 use std::{
@@ -14,7 +14,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 const REFUSED: &str = "EACCES";
-/// How long the recorder of a server's accesses may take to report. It reports once a second.
+/// How long the recorder of a server's accesses, which reports once a second, may take to report.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn fixture(name: &str) -> String {
@@ -308,7 +308,7 @@ fn wait_for_report(hub: &Hub, id: &str, is_there: impl Fn(&Value) -> bool) -> Va
         last = hub.run_verb("servers.access_report", &json!({"id": id}));
         some_if(is_there(&last["report"]["access"]["summary"]))
     });
-    assert!(report.is_some(), "it is not reported: {last:#}");
+    assert!(report.is_some(), "the access is not reported: {last:#}");
     last
 }
 

@@ -154,7 +154,7 @@ fn removing_a_server_keeps_a_secret_to_which_another_server_refers() {
     };
     assert_eq!(read("first.shared").expect("in use")["present"], true);
 
-    // The name is not in use any more. A server that refers to it again finds no value.
+    // No server refers to the name, so its value was deleted. A new reference finds no value.
     add(
         json!({"name": "third", "url": url, "enabled": false,
         "headers": {"X-Own": "${keyring:first.own}"}}),

@@ -129,9 +129,13 @@ fn a_browser_s_token_is_no_cookie_and_counts_only_at_its_address_until_signed_ou
 
     let list = || home.cli(&["browsers", "list", "--json"]).expect_json();
     let listed = list();
-    let ids: Vec<_> = listed.as_array().expect("a list").iter().collect();
-    assert_eq!(ids.len(), 2);
-    assert!(ids.iter().all(|one| one["user_agent"] == "Test Browser/1"));
+    let browsers: Vec<_> = listed.as_array().expect("a list").iter().collect();
+    assert_eq!(browsers.len(), 2);
+    assert!(
+        browsers
+            .iter()
+            .all(|browser| browser["user_agent"] == "Test Browser/1")
+    );
     assert_eq!(listed[0]["address"], json!(origin));
     home.cli(&["browsers", "sign-out", &id]).expect_success();
     assert_eq!(status(&[("Authorization", &bearer)]), 401);
@@ -195,7 +199,11 @@ fn a_rotated_token_is_in_the_client_s_file_and_ends_the_old_one_with_its_first_u
     let new = token();
     assert_eq!(rotated["token"], json!(new));
     assert_ne!(old, new);
-    assert_eq!(initialize(&url, &old).0, 200, "until the new one is used");
+    assert_eq!(
+        initialize(&url, &old).0,
+        200,
+        "the old token is valid until the new one is used"
+    );
     assert_eq!(initialize(&url, &new).0, 200);
     assert_eq!(initialize(&url, &old).0, 401);
     let clients = home.cli(&["clients", "list", "--json"]).expect_json();
@@ -238,18 +246,25 @@ fn a_client_whose_profile_was_removed_sees_nothing_until_a_person_chooses() {
         .expect_success();
     assert_eq!(count(), 1);
     let removed = home.cli(&["profiles", "remove", "some"]).expect_success();
-    assert!(removed.stderr().contains("desk"), "who is affected");
+    assert!(
+        removed.stderr().contains("desk"),
+        "the warning names the affected client"
+    );
     assert_eq!(count(), 0);
     home.cli(&["profiles", "set", "some", "probe"])
         .expect_success();
-    assert_eq!(count(), 0, "a new profile of the same name is another one");
+    assert_eq!(
+        count(),
+        0,
+        "a new profile of the same name is another profile"
+    );
     home.cli(&["clients", "profile", "desk"]).expect_success();
     assert!(count() > 1);
 }
 
 /// A Perl program that connects to the socket that is its stdin, asks for the health of the hub and
-/// prints the answer. curl is no help here: it reports a connection that is reset at once as one
-/// that was never open.
+/// prints the answer. curl does not help: it reports a connection that is reset at once as never
+/// opened.
 const ASK_AT_STDIN: &str = r#"
     $| = 1;
     $SIG{PIPE} = "IGNORE";

@@ -90,7 +90,7 @@ fn a_spec_can_pin_a_known_revision() {
 }
 
 /// How many lists have to be answered before the server that takes twelve seconds has started. If
-/// each list waited for a server, only eight would be.
+/// each list waited for a server, only eight would be answered.
 const MIN_LISTS: usize = 40;
 
 #[test]

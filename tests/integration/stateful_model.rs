@@ -4,8 +4,8 @@
 //! instructions come in between. No call reaches the server without a matching decision that was
 //! recorded before, and no client sees a text of a server that no person has accepted.
 //!
-//! `DRAWBRIDGE_MODEL_CASES` sets how many random sequences are tried. Without it, the test runs the
-//! same few each time.
+//! `DRAWBRIDGE_MODEL_CASES` sets how many random sequences are tried. Without the variable, the
+//! test tries the same [`CASES`] sequences each time.
 
 mod model;
 
@@ -130,7 +130,8 @@ impl<'a> Harness<'a> {
             }
             Step::DecideOppositely { call } => self.decide_oppositely(*call, world.is_forbidden),
             Step::Disconnect { call } => self.calls[call].disconnect(),
-            // In the model, all pending calls have ended now; the comparison waits for that.
+            // In the model, all pending calls have ended now. `assert_matches_model` waits for their
+            // ends.
             Step::TimeOut => {}
             Step::AllowRetry { call } => {
                 let (id, digest) = (&self.approvals[call]["id"], &self.approvals[call]["digest"]);
@@ -250,24 +251,24 @@ impl<'a> Harness<'a> {
     /// Waits until this number of definitions of the server `guide`, which has instructions and a
     /// tool, wait for acceptance.
     fn wait_until_unaccepted(&self, count: usize) {
-        wait_until("the hub knows what the server says", || {
+        wait_until("the hub has read the definitions of the server", || {
             let server = self.hub().show_server("guide");
             some_if(server["unaccepted"].as_array()?.len() == count)
         });
     }
 
-    /// Checks what a new session sees of the server `guide`.
+    /// Checks which texts of the server `guide` a new session gets.
     fn read_guide(&self, token: &str, guide: Guide) {
         let client = McpClient::connect(&self.hub().url, token);
         let instructions = client.instructions().unwrap_or_default();
         let tools = client.request("tools/list", "{}").raw;
-        let seen = |text: &str| {
+        let find_versions = |text: &str| {
             let versions = (0..GUIDE_TEXTS).filter(|version| text.contains(&guide_text(*version)));
             versions.collect::<Vec<_>>()
         };
         let expected = |is_visible: bool| Vec::from_iter(is_visible.then_some(guide.current));
         assert_eq!(
-            (seen(instructions), seen(&tools)),
+            (find_versions(instructions), find_versions(&tools)),
             (
                 expected(guide.gives_instructions()),
                 expected(guide.is_accepted())

@@ -1,5 +1,5 @@
 //! Messages from the hub: in the response to a request, on a session's own stream, and over the
-//! older HTTP+SSE.
+//! older HTTP+SSE transport.
 
 use std::{io, thread};
 
@@ -340,11 +340,11 @@ fn a_client_whose_connection_broke_resumes_its_call() {
         "{answer}"
     );
     let progress = |message: &Value| message["params"]["progress"].as_u64();
-    let seen: Vec<_> = std::iter::once(&first)
+    let progress: Vec<_> = std::iter::once(&first)
         .chain(&rest)
         .filter_map(|event| progress(&event.message()))
         .collect();
-    assert_eq!(seen, [1, 2, 3, 4], "no progress is lost or repeated");
+    assert_eq!(progress, [1, 2, 3, 4], "no progress is lost or repeated");
     wait_until("the call has ended well", || {
         let calls = home.cli(&["calls", "list", "--json"]).expect_json();
         some_if(calls[0]["outcome"] == "ok")

@@ -28,7 +28,7 @@ fn content_text(answer: &Answer) -> Value {
 }
 
 /// Adds a server with unlisted resources. Its tool, its prompt and its update notification each
-/// name one of them.
+/// name one of these resources.
 fn add_linking_server<'a>(hub: &'a Hub<'a>, name: &str) -> FaultyServer<'a> {
     let tool = json!({"name": "link", "inputSchema": {"type": "object"}});
     let capabilities =

@@ -113,7 +113,7 @@ async function waitUntilSettled() {
   await document.fonts.ready;
   // An animation without an end, such as that of a spinner, would never finish. A transition that
   // is cancelled is over, too.
-  const transitions = document.getAnimations().filter((one) => Number.isFinite(one.effect?.getComputedTiming().endTime));
+  const transitions = document.getAnimations().filter((animation) => Number.isFinite(animation.effect?.getComputedTiming().endTime));
   await Promise.allSettled(transitions.map(({ finished }) => finished));
   let [before, now] = ["", document.body.innerText];
   for (let checks = 0; checks < 10 && before !== now; checks += 1) {

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-/// The timeout of a read. It is longer than a call waits for an approval.
+/// The timeout of a read, which is longer than a call waits for an approval.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A URL of the form `http://HOST:PORT/PATH`.

@@ -39,7 +39,7 @@ struct State {
     requests: Vec<String>,
 }
 
-/// The registry. It ends with the test's process.
+/// The registry, which ends with the test's process.
 pub struct OfficialRegistryServer {
     /// The base URL.
     pub url: String,
@@ -98,7 +98,7 @@ impl OfficialRegistryServer {
     }
 }
 
-/// Returns an entry of the list: a server with these members, and when it changed last.
+/// Returns an entry of the list: a server with these members that changed last at `updated_at`.
 pub fn entry(name: &str, members: Value, updated_at: &str) -> Value {
     entry_with_status(name, members, updated_at, "active")
 }

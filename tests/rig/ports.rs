@@ -4,7 +4,7 @@ use std::{net::TcpListener, time::Duration};
 
 use crate::wait::wait_until_within;
 
-/// The ports that the system gives to nobody on its own. Linux takes the ports of outgoing
+/// The ports that the system never assigns by itself. Linux takes the ports of outgoing
 /// connections, and those of listeners on port 0, from 32768 up.
 const UNASSIGNED: std::ops::Range<u16> = 20_000..32_768;
 

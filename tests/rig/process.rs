@@ -81,11 +81,13 @@ impl Process {
         }
     }
 
-    /// Waits until the process ends, for at most `bound`. Returns its exit status and the rest of
+    /// Waits until the process ends, for at most `timeout`. Returns its exit status and the rest of
     /// its stdout.
     #[track_caller]
-    pub fn wait_until_exit(&mut self, bound: Duration) -> (ExitStatus, String) {
-        let status = wait_until_within(bound, format!("{} ends", self.name), || self.exit_status());
+    pub fn wait_until_exit(&mut self, timeout: Duration) -> (ExitStatus, String) {
+        let status = wait_until_within(timeout, format!("{} ends", self.name), || {
+            self.exit_status()
+        });
         (status, self.lines.iter().collect::<Vec<_>>().join("\n"))
     }
 

@@ -37,7 +37,7 @@ pub struct ProviderRequest {
     pub body: Value,
 }
 
-/// The provider. It ends with the test's process.
+/// The provider, which ends with the test's process.
 pub struct Provider {
     /// The base URL.
     pub url: String,

@@ -68,7 +68,8 @@ pub fn measure_in_app(driver: &WebDriver) -> Vec<ScreenTimes> {
     combine(arguments().map(|argument| driver.run_async_script(&script, &json!([argument]))))
 }
 
-/// Returns the arguments of all visits: each screen once, and then each once more, used as well.
+/// Returns the arguments of all visits: each screen is opened, and then each is opened again and
+/// used.
 fn arguments() -> impl Iterator<Item = Value> {
     [false, true].into_iter().flat_map(|act| {
         SCREENS

@@ -25,7 +25,7 @@ impl SourceFile {
         name == "tests.rs" || name.contains(".test.") || folder("tests") || folder("test")
     }
 
-    /// Returns the module that the file belongs to: the first path component below `folder`,
+    /// Returns the module to which the file belongs: the first path component below `folder`,
     /// without its extension.
     pub fn module(&self, folder: &str) -> String {
         let below = self

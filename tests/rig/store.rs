@@ -58,9 +58,9 @@ pub fn is_allowed(data_dir: &Path, arguments_digest: &str) -> Result<bool, sqlx:
     run_query(data_dir, query).map(|found: i64| found > 0)
 }
 
-/// Checks the invariant that no call reaches a server without a recorded decision. A server calls
-/// this when it receives a call with these arguments; the result is the violation to record, or
-/// `None`.
+/// Checks the invariant that no call reaches a server without a recorded decision. Returns the
+/// violation to record, or `None`. A server calls this function when it receives a call with these
+/// arguments.
 pub fn find_undecided(data_dir: &Path, arguments: &str) -> Option<Value> {
     let digest = digest(arguments);
     match is_allowed(data_dir, &digest) {

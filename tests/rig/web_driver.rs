@@ -18,13 +18,13 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// The Enter key in WebDriver's encoding of keys.
 const ENTER: &str = "\u{e007}";
 
-/// Discards the events of the next click if they hit an element other than the wanted one.
+/// Discards the events of the next click if they hit an element other than the given one.
 const GUARD_CLICK: &str = "\
-    const wanted = arguments[0]; \
+    const target = arguments[0]; \
     const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click']; \
     const guard = { missed: false, end() { for (const type of types) removeEventListener(type, check, true); } }; \
     function check(event) { \
-        if (!event.composedPath().includes(wanted)) { \
+        if (!event.composedPath().includes(target)) { \
             guard.missed = true; event.preventDefault(); event.stopImmediatePropagation(); \
         } \
         if (event.type === 'click') guard.end(); \
@@ -157,7 +157,8 @@ impl WebDriver {
     /// Waits for a part and clicks it. Retries while the part is hidden, disabled or moving.
     ///
     /// The driver reads the place of the element before it moves the pointer there. If the page
-    /// moves the element in between, the click hits another one: [`GUARD_CLICK`] discards it.
+    /// moves the element in between, the click hits another element, and [`GUARD_CLICK`] discards
+    /// the click.
     #[track_caller]
     pub fn click(&self, part: &str) {
         self.retry_until_done(&format!("'{part}' can be clicked"), || {
@@ -185,7 +186,7 @@ impl WebDriver {
     }
 
     /// Scrolls an element to the middle of the window, as a person would. The driver scrolls only
-    /// elements that are out of sight, and refuses to click one that is cut off at the edge.
+    /// elements that are out of sight, and refuses to click an element that is cut off.
     fn scroll_to(&self, element: &str) {
         let _ = self.run_on(element, "arguments[0].scrollIntoView({block: 'center'})");
     }

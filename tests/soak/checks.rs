@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The longest time until the outcomes of the last calls are written.
 const OUTCOMES_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Compares what the servers received, what the clients were answered, and what is recorded.
+/// Compares the calls that the servers received, the answers of the clients, and the records.
 /// Returns the contradictions.
 pub(crate) fn find_violations(
     hub: &Hub<'_>,
@@ -19,13 +19,13 @@ pub(crate) fn find_violations(
 ) -> Vec<String> {
     let mut violations = Vec::new();
     let data_dir = hub.home.data_dir();
-    let settled = try_until_within(OUTCOMES_TIMEOUT, || {
+    let ended_calls = try_until_within(OUTCOMES_TIMEOUT, || {
         let rows = store::read_calls(&data_dir).ok()?;
         rows.iter()
             .all(|row| row.outcome != "running")
             .then_some(rows)
     });
-    let Some(rows) = settled else {
+    let Some(rows) = ended_calls else {
         return vec!["some calls have no outcome".into()];
     };
     let mut decided: BTreeMap<&str, usize> = BTreeMap::new();
@@ -81,7 +81,7 @@ pub(crate) fn find_violations(
     violations
 }
 
-/// Checks what a hub leaves behind.
+/// Returns the faults of the data folder of a stopped hub. Fails if a child of the hub still runs.
 pub(crate) fn find_violations_after_stop(home: &Home) -> Vec<String> {
     let mut violations = Vec::new();
     home.assert_no_survivors();

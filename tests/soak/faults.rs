@@ -15,7 +15,7 @@ use serde_json::json;
 
 /// The longest pause between two faults.
 const MAX_PAUSE_MS: u64 = 4_000;
-/// How long a disk is full, and a keyring locked.
+/// How long the disk is full, or the keyring is locked.
 const FAULT_LENGTH: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,8 +1,8 @@
-//! Checks where the dependencies come from and under which licences, and lists them in a software
-//! bill of materials: `cargo xtask test` runs it. It needs only Cargo and npm.
+//! Checks the sources and licences of the dependencies, and lists the dependencies in a software
+//! bill of materials. `cargo xtask test` runs this program, which needs only Cargo and npm.
 //!
 //! The rules for crates are those of `deny.toml`, which cargo-deny reads too. The packages of npm
-//! have to have a checksum, and may run nothing when they are installed.
+//! must have a checksum, and may run nothing when they are installed.
 
 #![allow(
     clippy::print_stdout,

@@ -31,7 +31,7 @@ struct Package {
     has_install_script: bool,
 }
 
-/// Returns what is wrong with a lock file.
+/// Returns the violations of the rules in a lock file.
 pub(crate) fn find_violations(
     folder: &str,
     allowed_scripts: &[&str],

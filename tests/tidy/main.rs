@@ -89,7 +89,7 @@ const MODULE_ORDERS: &[(&str, &[&[&str]])] = &[
     ),
 ];
 
-/// The generated types and labels of the API. They import nothing, and any module may import them.
+/// The generated types and labels of the API, which import nothing and which any module may import.
 const BINDINGS: &str = "ui/src/ipc/bindings";
 
 /// The modules of the UI, bottom first.

@@ -1,5 +1,5 @@
-"""A server that tries what a sandbox forbids. Its tool `attempt` does one thing, and answers "done", or
-with the name of the error."""
+"""A server that tries what a sandbox forbids. Its tool `attempt` tries one access. The answer is
+"done", the value that was read, "failed", or the name of the error."""
 
 import ctypes
 import errno

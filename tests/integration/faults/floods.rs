@@ -88,7 +88,7 @@ fn a_stderr_flood_bounds_memory_and_log_and_delays_no_other_server() {
     );
     // The hub's seconds do not begin with those of the time stamps, so each second of the time
     // stamps overlaps two of the hub's. Each of the hub's seconds adds a line that counts the
-    // omitted ones.
+    // omitted lines.
     let max_lines = 2 * (LINES_A_SECOND + 1);
     assert!(
         !lines.is_empty() && lines.values().all(|count| *count <= max_lines),

@@ -24,13 +24,13 @@ const CLIENT_MIB: usize = 32;
 /// The most requests of one client in flight.
 const CLIENT_REQUESTS: usize = 512;
 
-/// Checks that the hub has grown by at most `max_mib`.
+/// Checks that the hub has grown by at most `max_mib` under a `load`.
 #[track_caller]
-fn check_growth(memory: &MemoryGrowth, what: &str, max_mib: u64) {
+fn check_growth(memory: &MemoryGrowth, load: &str, max_mib: u64) {
     let growth_mib = memory.peak_growth_mib();
     assert!(
         growth_mib <= max_mib,
-        "{what}: the hub grew by {growth_mib} MiB"
+        "{load}: the hub grew by {growth_mib} MiB"
     );
 }
 
@@ -128,7 +128,7 @@ fn a_client_has_at_most_512_requests_in_flight() {
     });
 }
 
-/// An introduction is what a client tells the hub about itself: here, the params of `initialize`.
+/// An introduction is the information that a client gives about itself: the params of `initialize`.
 #[test]
 fn an_introduction_of_more_than_64_kib_is_refused_and_takes_no_memory() {
     let home = Home::new();
@@ -197,7 +197,7 @@ fn a_body_in_pieces_of_one_byte_takes_little_more_memory_than_in_one_piece() {
 
 /// Makes a server send 100 log messages of 4 MiB during a call. `run_call` sends the call, and
 /// reads as much of the response as the test wants.
-fn flood_with_logs<T>(what: &str, run_call: impl FnOnce(&Hub<'_>, &McpClient, &Value) -> T) -> T {
+fn flood_with_logs<T>(load: &str, run_call: impl FnOnce(&Hub<'_>, &McpClient, &Value) -> T) -> T {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (_neighbour, neighbour_client) = add_neighbour(&hub);
@@ -212,15 +212,15 @@ fn flood_with_logs<T>(what: &str, run_call: impl FnOnce(&Hub<'_>, &McpClient, &V
         some_if(outcomes.first().is_some_and(|outcome| outcome != "running"))
     });
     check_neighbour(&neighbour_client);
-    check_growth(&memory, what, 64);
+    check_growth(&memory, load, 64);
     assert_eq!(faulty.count_starts(), 1);
     result
 }
 
 #[test]
 fn log_messages_for_a_client_that_takes_only_json_take_little_memory() {
-    let what = "400 MiB of logs for a client without a stream";
-    let answer = flood_with_logs(what, |_, client, call| {
+    let load = "400 MiB of logs for a client without a stream";
+    let answer = flood_with_logs(load, |_, client, call| {
         client.post_for_json(call).expect("an answer")
     });
     assert!(answer.contains("the flood is over"), "{answer}");
@@ -285,8 +285,8 @@ fn a_stream_that_its_client_does_not_read_is_closed_and_takes_little_memory() {
 
 #[test]
 fn a_session_stream_that_its_client_does_not_read_takes_little_memory() {
-    let what = "400 MiB of logs for a session's stream";
-    let answer = flood_with_logs(what, |_, client, call| {
+    let load = "400 MiB of logs for a session's stream";
+    let answer = flood_with_logs(load, |_, client, call| {
         let _stalled = client.begin_listen().expect("a connection");
         // If a call accepts only JSON, its log messages go to the session's own stream.
         client.post_for_json(call).expect("an answer")

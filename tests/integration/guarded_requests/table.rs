@@ -162,7 +162,7 @@ fn was_sent(record: &Value) -> bool {
     record["decision"] == "allowed"
 }
 
-fn check(home: &Home, hub: &Hub<'_>, client: &McpClient, policy: &AnyPolicy) {
+fn assert_policy_holds(home: &Home, hub: &Hub<'_>, client: &McpClient, policy: &AnyPolicy) {
     let import = json!({"text": policy.to_file(), "replace": true});
     hub.run_verb("policy.import", &import);
     for index in &policy.requests {
@@ -216,7 +216,7 @@ fn no_request_crosses_without_its_decision_and_its_record() {
     };
     TestRunner::new(config)
         .run(&any_policy(), |policy| {
-            check(&home, &hub, &client, &policy);
+            assert_policy_holds(&home, &hub, &client, &policy);
             Ok(())
         })
         .unwrap_or_else(|error| panic!("{error}"));

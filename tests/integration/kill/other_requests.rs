@@ -69,11 +69,11 @@ struct Load {
 impl Load {
     /// Repeats a step until it returns false, which it may do only after the hub was killed. Each
     /// step gets its number.
-    fn repeat(&self, what: &str, mut step: impl FnMut(usize) -> bool) -> usize {
+    fn repeat(&self, step_name: &str, mut step: impl FnMut(usize) -> bool) -> usize {
         for number in 0.. {
             if !step(number) {
                 let is_over = self.is_over.load(Ordering::Relaxed);
-                assert!(is_over, "{what} {number} failed although the hub runs");
+                assert!(is_over, "{step_name} {number} failed although the hub runs");
                 return number;
             }
             self.answered.fetch_add(1, Ordering::Relaxed);

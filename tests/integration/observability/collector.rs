@@ -20,7 +20,7 @@ pub(super) struct Collector {
     received: Arc<Mutex<Vec<Export>>>,
 }
 
-/// One request to the collector.
+/// A request to the collector.
 struct Export {
     headers: Vec<(String, String)>,
     request: ExportTraceServiceRequest,

@@ -126,7 +126,7 @@ impl Request {
     }
 }
 
-/// The answer to a request that is no call of a tool, or to one about a task.
+/// The answer to a request that is no call of a tool, or to a request about a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reply {
     Answered,
@@ -211,13 +211,13 @@ impl Default for Guide {
 }
 
 impl Guide {
-    /// Returns whether the present text is accepted, so that clients may see it in the list of
+    /// Returns whether the current text is accepted, so that clients may see it in the list of
     /// tools.
     pub(crate) fn is_accepted(self) -> bool {
         self.is_accepted[self.current]
     }
 
-    /// Returns whether clients get the present text as instructions.
+    /// Returns whether clients get the current text as instructions.
     pub(crate) fn gives_instructions(self) -> bool {
         self.is_accepted() && !self.is_forbidden
     }
@@ -326,7 +326,7 @@ impl World {
             return;
         };
         if let Verdict::SomeCalls | Verdict::Session | Verdict::Always = verdict {
-            // Only an unconditional permanent rule replaces an earlier one of the same scope.
+            // Only an unconditional permanent rule replaces an earlier rule of the same scope.
             if verdict == Verdict::Always {
                 self.allows
                     .retain(|allow| (allow.client, allow.verdict) != (client, verdict));

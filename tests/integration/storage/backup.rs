@@ -29,7 +29,7 @@ fn a_backup_brings_back_rules_clients_and_specs() {
         .mode();
     assert_eq!(mode & 0o777, 0o600, "only this user can read a backup");
     let again = home.cli(&["backup", "create", &archive_text]);
-    assert_eq!(again.exit_code(), 1, "it is not overwritten");
+    assert_eq!(again.exit_code(), 1, "the archive is not overwritten");
 
     let running = home.cli(&["backup", "restore", &archive_text, "--yes"]);
     let error = running.stderr();
@@ -169,7 +169,7 @@ fn a_reset_deletes_the_named_parts_at_the_next_start() {
 }
 
 #[test]
-fn a_backup_of_another_computer_is_made_there() {
+fn a_remote_hub_is_backed_up_only_on_its_own_computer() {
     let home = Home::new();
     let archive = paths::path_text(home.file("backup.zip"));
     let token = "x".repeat(40);

@@ -35,12 +35,12 @@ impl LogLevel {
     /// Sends a message at `info`. In the modern era, only a request that names a level gets
     /// messages.
     pub(crate) async fn log_info(&self, context: &RequestContext<RoleServer>, text: &str) {
-        let wanted = if is_modern(context) {
+        let min_level = if is_modern(context) {
             context.meta.log_level()
         } else {
             Some(self.get())
         };
-        if wanted.is_some_and(|wanted| wanted as u8 <= LoggingLevel::Info as u8) {
+        if min_level.is_some_and(|level| level as u8 <= LoggingLevel::Info as u8) {
             let message =
                 LoggingMessageNotificationParam::new(LoggingLevel::Info, Value::from(text));
             drop(context.peer.notify_logging_message(message).await);

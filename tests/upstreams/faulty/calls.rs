@@ -104,7 +104,7 @@ impl Server {
             // Answers with the length of the arguments.
             "measure" => answer(id, &text_result(&raw.len().to_string())),
             other if self.options.tools.is_none() => {
-                panic!("the hub called {other}, which is not there")
+                panic!("the hub called the unknown tool {other}")
             }
             // A tool of the file that `--tools` names.
             _ => answer(

@@ -16,11 +16,11 @@ use crate::{
 
 /// The bytes of a line on stderr.
 const LINE_BYTES: usize = 120;
-/// The lines that are written between two looks for the file that ends a flood.
+/// The number of lines that are written between two searches for the file that ends a flood.
 const PORTION_LINES: usize = 1_000;
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Returns whether the file that `until` names exists. Returns true if the arguments name none.
+/// Returns whether the file that `until` names exists. Returns true if the arguments name no file.
 fn is_released(arguments: &Value) -> bool {
     arguments["until"]
         .as_str()

@@ -105,7 +105,7 @@ fn main() {
             recorder::truncate_line(&line),
         );
         if let (false, Some(message)) = (server.options.mute, Message::read(&line)) {
-            server.clone().handle(message);
+            server.clone().handle_message(message);
         } else if let Some((id, answer)) = recorder::parse_response(&line)
             && let Some(asking) = server
                 .pending_requests
@@ -203,7 +203,7 @@ fn start_hidden_child(options: &Options, script: &str) {
 }
 
 impl Server {
-    fn handle(self: Arc<Self>, message: Message) {
+    fn handle_message(self: Arc<Self>, message: Message) {
         let Message { id, method, params } = message;
         let Some(id) = id else {
             if method == "notifications/cancelled" {
@@ -263,7 +263,8 @@ impl Server {
         capabilities
     }
 
-    /// Returns the error for a method that the options refuse.
+    /// Returns the error for a method that the options refuse, or `None`. Notes that `initialize` has
+    /// arrived.
     fn refuse(&self, method: &str) -> Option<Value> {
         match method {
             "initialize" if self.options.in_two_steps => Some(

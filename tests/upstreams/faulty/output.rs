@@ -10,10 +10,10 @@ pub(crate) fn write_line(line: impl AsRef<[u8]>) {
 /// Writes a part of a line to stdout. Nothing else may be written before its end.
 pub(crate) fn write_piece(piece: impl AsRef<[u8]>) {
     let mut stdout = io::stdout().lock();
-    let said = stdout
+    let result = stdout
         .write_all(piece.as_ref())
         .and_then(|()| stdout.flush());
-    if said.is_err() {
+    if result.is_err() {
         // The hub closed the other end.
         std::process::exit(0);
     }
@@ -27,13 +27,13 @@ pub(crate) fn write_repeated(mut to: impl Write, bytes: &[u8], total: usize) {
         .cycle()
         .take(bytes.len() * 65_536_usize.div_ceil(bytes.len()))
         .collect();
-    let mut left = total;
-    while left > 0 {
-        let part = &piece[..piece.len().min(left)];
+    let mut remaining = total;
+    while remaining > 0 {
+        let part = &piece[..piece.len().min(remaining)];
         if to.write_all(part).is_err() {
             std::process::exit(0);
         }
-        left -= part.len();
+        remaining -= part.len();
     }
     let _ = to.flush();
 }

@@ -53,8 +53,8 @@ pub(crate) fn answer(options: &Options, method: &str, params: &Object) -> Option
     Some(result.to_string())
 }
 
-/// Returns the error that requires the URL of a call of `ask`. Only the first call with a URL gets
-/// it.
+/// Returns the error that requires a visit to the URL of a call of `ask`. Only the first call with
+/// each URL gets this error.
 pub(crate) fn required_url(options: &Options, params: &Object) -> Option<Value> {
     static VISITED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if !options.guarded || string_member(params, "name").as_deref() != Some("ask") {
@@ -71,7 +71,7 @@ pub(crate) fn required_url(options: &Options, params: &Object) -> Option<Value> 
     })
 }
 
-/// Answers a call of `ask`, or a call that asks for a task.
+/// Answers a call of `ask`, or a call that asks for a task. Returns `None` for any other call.
 pub(crate) fn call(options: &Options, params: &Object) -> Option<String> {
     if !options.guarded {
         return None;

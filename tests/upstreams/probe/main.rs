@@ -227,7 +227,7 @@ fn call_tool(options: &Options, params: &Object) -> String {
             text_result("at last")
         }
         "crash" => exit(3),
-        other => panic!("the hub called {other}, which is not there"),
+        other => panic!("the hub called the unknown tool {other}"),
     }
 }
 

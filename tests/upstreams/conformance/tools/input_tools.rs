@@ -149,8 +149,8 @@ pub(crate) async fn call(
         | "test_input_required_result_tampered_state" => {
             let questions = [("confirm".to_owned(), confirmation_form()?)];
             let state = seal_state(codec, &json!({"tool": name}))?;
-            let asked = call.request_input(questions.into(), Some(state)).await?;
-            answer(asked, |_| "state-ok".to_owned())
+            let input = call.request_input(questions.into(), Some(state)).await?;
+            answer(input, |_| "state-ok".to_owned())
         }
         "test_input_required_result_multiple_inputs" => request_all_at_once(codec, call).await,
         "test_input_required_result_multi_round" => request_in_turn(codec, call).await,
@@ -166,17 +166,17 @@ async fn request_one(
     question: InputRequest,
     say: impl FnOnce(&Value) -> String,
 ) -> Result<CallToolResponse, ErrorData> {
-    let asked = call
+    let input = call
         .request_input([(key.to_owned(), question)].into(), None)
         .await?;
-    answer(asked, |answers| say(&answers[key]))
+    answer(input, |answers| say(&answers[key]))
 }
 
 pub(super) fn answer(
-    asked: ClientInput,
+    input: ClientInput,
     say: impl FnOnce(&InputResponses) -> String,
 ) -> Result<CallToolResponse, ErrorData> {
-    match asked {
+    match input {
         ClientInput::Answered(answers) => text_result(&say(&answers)),
         ClientInput::Required(required) => Ok(required.into()),
     }
@@ -224,10 +224,10 @@ async fn request_in_turn(
         &["color"],
     )?;
     let state = seal_state(codec, &json!({"name": name}))?;
-    let asked = call
+    let input = call
         .request_input([("step2".to_owned(), color)].into(), Some(state))
         .await?;
-    answer(asked, |answers| {
+    answer(input, |answers| {
         format!("{name} likes {}", answers["step2"]["content"]["color"])
     })
 }
@@ -249,10 +249,10 @@ async fn request_supported(call: &Call<'_>) -> Result<CallToolResponse, ErrorDat
     if questions.is_empty() {
         return text_result("The client can answer nothing.");
     }
-    let asked = call
+    let input = call
         .request_input(questions.into_iter().collect(), None)
         .await?;
-    answer(asked, |answers| json!(answers).to_string())
+    answer(input, |answers| json!(answers).to_string())
 }
 
 pub(super) fn name_form(message: &str) -> Result<InputRequest, ErrorData> {
@@ -286,8 +286,8 @@ fn defaults_schema() -> Value {
 
 fn choices_schema() -> Value {
     let options = json!(["option1", "option2", "option3"]);
-    let titled = |what: &str| {
-        let title = |number: &str, place: &str| json!({"const": format!("value{number}"), "title": format!("{place} {what}")});
+    let titled = |noun: &str| {
+        let title = |number: &str, place: &str| json!({"const": format!("value{number}"), "title": format!("{place} {noun}")});
         json!([
             title("1", "First"),
             title("2", "Second"),

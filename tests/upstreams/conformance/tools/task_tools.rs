@@ -17,7 +17,7 @@ use super::{MOMENT, input_tools, text_result, tool};
 use crate::client_input::{Call, ClientInput, form_request};
 
 pub(crate) fn list() -> Vec<Tool> {
-    let text = |what: &str| json!({"type": "string", "description": what});
+    let text = |description: &str| json!({"type": "string", "description": description});
     let seconds = json!({"type": "number", "description": "How long it takes"});
     vec![
         tool(
@@ -185,12 +185,12 @@ async fn confirm_in_task(
     task: TaskContext,
     questions: Vec<(&'static str, InputRequest)>,
 ) -> Result<CallToolResult, TaskExit> {
-    let asked = questions.into_iter().map(|(key, question)| {
+    let requests = questions.into_iter().map(|(key, question)| {
         let task = task.clone();
         tokio::spawn(async move { task.request_input(key, question).await })
     });
     let mut answers: Vec<Value> = vec![];
-    for answer in asked.collect::<Vec<_>>() {
+    for answer in requests.collect::<Vec<_>>() {
         answers.push(
             answer
                 .await

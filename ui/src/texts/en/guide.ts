@@ -4,7 +4,7 @@ import { plural } from "../plural";
 
 export const guide = {
   title: "Welcome to Drawbridge",
-  lead: "One local door between your AI clients and your MCP servers. You see each tool call and decide which calls may run.",
+  lead: "One local gateway between your AI clients and your MCP servers. You see each tool call and decide which calls may run.",
   progress: (done: number, all: number) => `${done} of ${all} steps done`,
   done: "Done",
   skipped: "Skipped",
