@@ -43,7 +43,7 @@ const USAGE: &str = "cargo xtask COMMAND
                               with --keep, keep the inputs that reach more of the code
   soak [SECONDS]              run a hub with 20 clients and 50 servers for an hour, with random faults, and check
                               that no call is lost, duplicated or undecided and that nothing grows
-  bench [catalog|neighbours|prompt|screens|idle]
+  bench [catalog|call|neighbours|prompt|screens|idle]
                               measure a release build: the cost of the catalog by the number of tools, how much
                               faulty servers slow down the others, how soon a person sees a call, how soon the
                               screens can be used if there is much to show, and what the idle app costs";

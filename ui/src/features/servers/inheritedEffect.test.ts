@@ -44,6 +44,17 @@ describe("the effect that a tool inherits", () => {
     expect(inherit({}, "ask", { ...SERVER, effect: "deny", kind: "tools" })).toBe("deny");
   });
 
+  it("ignores a rule that is turned off", () => {
+    const rule = toRuleView({ ...EMPTY_RULE, ...SERVER, effect: "deny" });
+    const find = (disabled: boolean) =>
+      findInheritedEffect(data.tool("filesystem", "read_file", "", { own_effect: "allow" }), {
+        defaults: { ...DEFAULT_EFFECTS, tools: "ask" },
+        rules: [{ ...rule, disabled }],
+      });
+    expect(find(false)).toBe("deny");
+    expect(find(true)).toBe("ask");
+  });
+
   it("follows a rule for read-only tools if the tool is read-only", () => {
     const annotations = { ...data.NO_HINTS, read_only: true };
     expect(inherit({ annotations }, "ask", { ...SERVER, effect: "allow", read_only: true })).toBe(

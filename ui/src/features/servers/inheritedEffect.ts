@@ -26,6 +26,7 @@ function decidesEveryCall(rule: RuleView, tool: ToolView): boolean {
     rule.conditions.length === 0 &&
     rule.lifetime.kind !== "session" &&
     rule.remaining !== 0 &&
-    !rule.suspended
+    !rule.suspended &&
+    !rule.disabled
   );
 }

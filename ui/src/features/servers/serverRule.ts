@@ -35,6 +35,7 @@ function findRule(
       rule.conditions.length === 0 &&
       rule.effect !== null &&
       rule.result === null &&
-      rule.lifetime.kind === "until_deleted",
+      rule.lifetime.kind === "until_deleted" &&
+      !rule.disabled,
   );
 }
