@@ -31,7 +31,7 @@ impl Reply {
     /// Returns the result.
     ///
     /// # Errors
-    /// Returns an error if the peer answered with one: the peer's error.
+    /// Returns the peer's error if the peer answered with an error.
     pub fn into_result(self) -> RpcResult {
         match self {
             Self::Result(result) => Ok(result),
