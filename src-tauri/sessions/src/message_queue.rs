@@ -61,7 +61,7 @@ pub(super) struct MessageQueue {
     changed: Notify,
 }
 
-/// How long a queue takes messages.
+/// How long a queue accepts messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lifetime {
     /// As long as its only reader.
