@@ -65,12 +65,12 @@ pub(crate) async fn ask_about_token(
     if !fits_token(token) || state.hub.access().is_token_in_use(token) {
         return false;
     }
-    let asked = async {
+    let pairing_request = async {
         let place = state.hub.reserve_pairing(Some(token))?;
         let name = find_name(parts, body).await;
         ask(state, place, name, Some(token), peer).await
     };
-    match asked.await {
+    match pairing_request.await {
         Ok(ticket) => {
             let stopping = state.stopping.clone();
             tokio::spawn(async move {

@@ -93,8 +93,8 @@ pub struct ServeError {
     local: BindError,
 }
 
-/// Starts the HTTP listener and the local socket. If one of them fails, the failure is reported to
-/// the hub and the other one runs. The HTTP listener keeps trying to start.
+/// Starts the HTTP listener and the local socket. If only one of them starts, reports the failure
+/// of the other to the hub. The HTTP listener keeps trying to start.
 ///
 /// # Errors
 /// Returns an error if no listener could start.

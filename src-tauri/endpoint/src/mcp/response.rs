@@ -18,7 +18,7 @@ pub(super) type McpResult = Result<Response, RpcRefusal>;
 /// An answer, preceded by the messages that belong to it.
 pub(crate) struct ResponseMessages {
     ready: VecDeque<Bytes>,
-    /// `None` if the client read them too slowly, or once the answer is ready.
+    /// `None` if the client read the messages too slowly, or once the answer is ready.
     messages: Option<MessageReader>,
     /// `None` once the answer is ready.
     answer: Option<Pin<Box<dyn Future<Output = Bytes> + Send>>>,

@@ -38,7 +38,8 @@ pub(crate) async fn add(
     body: BodyBytes,
 ) -> Result<(StatusCode, Json<ServerView>), Refusal> {
     let body = body?;
-    // A folder on a slow disk must not hold up other requests.
+    // The registration may name a manifest in a folder, and a slow disk must not hold up other
+    // requests.
     let text = String::from_utf8_lossy(&body).into_owned();
     let registered = tokio::task::spawn_blocking(move || read_registration(&text)).await;
     let FilledManifest { spec, secrets } = match registered.map_err(|_| internal_error())?? {
