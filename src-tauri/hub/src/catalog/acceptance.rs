@@ -27,7 +27,7 @@ use super::{Definition, Offered};
 /// All definitions of a server that need acceptance, by kind.
 pub(super) type Definitions = BTreeMap<DefinitionKind, Vec<Arc<Definition>>>;
 
-/// Returns the definitions that need acceptance, from what a server offers.
+/// Returns the definitions that need acceptance, from the lists and the instructions of a server.
 pub(super) fn list_definitions(offered: &Offered, instructions: Option<&str>) -> Definitions {
     let mut definitions: Definitions = offered
         .iter()

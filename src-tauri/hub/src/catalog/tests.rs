@@ -485,7 +485,7 @@ mod private_lists {
                 copies.insert(key, copy);
                 copies.share_accepted(&server.id, &accepted);
                 clients_read.extend(client);
-                snapshots = Snapshots::make(&snapshots, &[&server], &copies);
+                snapshots = Snapshots::build(&snapshots, &[&server], &copies);
                 for client in CLIENTS {
                     let client = ClientName::new(client);
                     let reader = if clients_read.contains(&client) {
@@ -541,11 +541,11 @@ mod private_lists {
         );
         let mut copies = Copies::default();
         copies.insert(CopyKey::own(&server.id), own.clone());
-        let before = Snapshots::make(&Snapshots::default(), &[&server], &copies);
+        let before = Snapshots::build(&Snapshots::default(), &[&server], &copies);
         let client = ClientName::new("a");
         let copy = own.after_sync(&server, row, offers(&BTreeSet::from([1]), "a"));
         copies.insert(CopyKey::of_client(&server.id, &client), copy);
-        let after = Snapshots::make(&before, &[&server], &copies);
+        let after = Snapshots::build(&before, &[&server], &copies);
         let change = KindChange {
             kind: CapabilityKind::Tools,
             client: Some(client),

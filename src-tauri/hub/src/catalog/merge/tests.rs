@@ -488,14 +488,19 @@ mod resources {
                 )
             })
             .collect();
-        let same = "'old', which you accepted earlier, offers the same; clients of the endpoint /mcp/new see it";
+        let same = |noun: &str| {
+            format!(
+                "'old', which you accepted earlier, offers the same {noun}; clients of the endpoint /mcp/new see it"
+            )
+        };
+        let (same_resource, same_template) = (same("resource"), same("resource template"));
         let covered = "the template 'a://t/{x}' of 'old', which you accepted earlier, covers this URI; clients of the endpoint /mcp/new see it";
         assert_eq!(
             reasons,
             [
-                ("new", "a://same", same),
+                ("new", "a://same", same_resource.as_str()),
                 ("new", "a://t/1", covered),
-                ("new", "a://t/{x}", same)
+                ("new", "a://t/{x}", same_template.as_str())
             ]
         );
         let server_view = snapshot.server_view(&ServerId::new("new")).expect("a view");
