@@ -17,7 +17,7 @@ const MAX_CHOICES: usize = 1_000;
 /// The longest value of a field, in characters.
 const MAX_CHARS: usize = 64 * 1024;
 
-/// The input that a server asks for.
+/// The input that a server requests.
 #[derive(Debug)]
 pub enum Elicitation {
     Form(Form),
@@ -346,11 +346,11 @@ fn check_choices(
     min: Option<u64>,
     max: Option<u64>,
 ) -> Result<(), String> {
-    let mut seen = HashSet::new();
+    let mut distinct = HashSet::new();
     let are_choices = chosen.iter().all(|value| {
-        value
-            .as_str()
-            .is_some_and(|text| seen.insert(text) && choices.iter().any(|choice| choice == text))
+        value.as_str().is_some_and(|text| {
+            distinct.insert(text) && choices.iter().any(|choice| choice == text)
+        })
     });
     if !are_choices {
         return Err("a list of different choices".into());

@@ -543,7 +543,7 @@ fn parse_call(
         RawObject::parse(params).map_err(|e| invalid(format!("params: {e}").into()))?;
     if let Some(key) = find_ambiguous_key(&params) {
         return Err(invalid(
-            format!("params: the key '{key}' differs from another one only in case").into(),
+            format!("params: the key '{key}' differs from another key only in case").into(),
         ));
     }
     let name = params
@@ -560,8 +560,8 @@ fn parse_call(
     })
 }
 
-/// Returns a key that differs from another one, or from a known one, only in case. A server that
-/// ignores case could read a call other than the one that was decided.
+/// Returns a key that differs from another key, or from a known key, only in case. A server that
+/// ignores case could read another call than the gate decided.
 fn find_ambiguous_key<'a>(params: &'a RawObject<'_>) -> Option<&'a str> {
     const KNOWN: [&str; 4] = ["name", "arguments", "_meta", "task"];
     let mut folded_keys = HashSet::new();
@@ -583,13 +583,13 @@ fn arguments_object(arguments: Option<&RawValue>) -> Result<Box<RawValue>, RpcEr
     let Some(arguments) = arguments.filter(|arguments| arguments.get() != "null") else {
         return Ok(json::raw("{}".into()));
     };
-    let refused = |e| {
+    let invalid = |e| {
         RpcError::new(
             code::INVALID_PARAMS,
             format!("tools/call: params.arguments: {e}"),
         )
     };
-    RawObject::parse(arguments).map_err(refused)?;
+    RawObject::parse(arguments).map_err(invalid)?;
     Ok(arguments.to_owned())
 }
 
@@ -628,7 +628,7 @@ fn failed_result(permitted: Permitted, error: &ForwardError) -> Json {
     let request = permitted.request();
     let server = request.server.name().to_owned();
     let outcome = error_outcome(error);
-    // The record logs it if there was no answer.
+    // Recording the outcome logs the error if there was no answer.
     if matches!(outcome, Outcome::ServerError | Outcome::NotSent) {
         tracing::warn!(
             "server {}: the call of '{}' failed: {error}",
@@ -702,7 +702,7 @@ fn error_outcome(error: &ForwardError) -> Outcome {
     }
 }
 
-/// Returns what is suspicious in an answer of a server.
+/// Returns the flags of a server's answer.
 async fn scan_reply(server: &RegisteredServer, reply: &Reply) -> Vec<ContentFlag> {
     match reply {
         Reply::Result(result) => content::scan_result(server, result).await,

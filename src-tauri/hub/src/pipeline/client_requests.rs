@@ -141,8 +141,8 @@ impl ClientRequests {
         }
     }
 
-    /// Returns whether forms are switched on, and a front end is open on which a person can fill
-    /// one in. If not, the server gets an error at once.
+    /// Returns whether forms are switched on, and a front end is open in which a person can fill in
+    /// a form. If not, the server gets an error at once.
     fn can_ask_person(&self) -> bool {
         self.settings.get().elicitation_forms && self.events.has_subscribers()
     }
@@ -281,7 +281,7 @@ impl ClientRequests {
         Ok(roots)
     }
 
-    /// Records a request that nobody is asked about, and returns the error for the server.
+    /// Records a request about which nobody is asked, and returns the error for the server.
     async fn refuse(&self, guarded: &GuardedRequest, error: RpcError) -> RpcResult {
         let reason = error.message.clone();
         self.gate

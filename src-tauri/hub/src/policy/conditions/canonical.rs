@@ -24,7 +24,7 @@ fn write(value: &RawValue, into: &mut String) -> Option<()> {
     match text.as_bytes().first()? {
         b'{' => {
             let mut members = pointer::members(value)?;
-            members.sort_by(|one, other| one.0.cmp(&other.0));
+            members.sort_by(|left, right| left.0.cmp(&right.0));
             if members.windows(2).any(|pair| pair[0].0 == pair[1].0) {
                 return None;
             }
