@@ -36,7 +36,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// The pause between the end of one hub and the search for the next.
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 
-/// A connection to a hub. It keeps a local hub from ending for lack of use.
+/// A connection to a hub, which keeps a local hub from ending for lack of use.
 pub struct HubConnection {
     api: ApiClient,
     /// The open response that keeps a local hub running.

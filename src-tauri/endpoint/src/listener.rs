@@ -190,7 +190,7 @@ pub(crate) async fn serve_connections<L: Listener>(
     connections.shutdown().await;
 }
 
-/// Resolves when the connection has to make room for another one.
+/// Resolves when the connection has to make room for another connection.
 async fn wait_until_evicted(connection: Option<Arc<UnauthenticatedConnection>>) {
     match connection {
         Some(connection) => connection.closed().await,

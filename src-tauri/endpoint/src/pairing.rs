@@ -51,7 +51,7 @@ pub(crate) fn fits_token(token: &str) -> bool {
 }
 
 /// Asks a person about the client that sent an unknown token, and does not wait for the answer.
-/// Returns whether the person has been asked, because of this request or of an earlier one.
+/// Returns whether the person has been asked, because of this request or an earlier request.
 pub(crate) async fn ask_about_token(
     state: &ListenerState,
     parts: &Parts,
@@ -139,8 +139,8 @@ fn user_agent(headers: &HeaderMap) -> Option<String> {
     Some(header_text(headers, &header::USER_AGENT)?.into_owned())
 }
 
-/// Returns the beginning of a name, with hidden characters replaced by a visible one, or `None` if
-/// the name is blank.
+/// Returns the beginning of a name, with each hidden character replaced by U+FFFD, or `None` if the
+/// name is blank.
 fn clean_name(name: &str) -> Option<String> {
     let name: String = name
         .trim()

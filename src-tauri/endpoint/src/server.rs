@@ -35,8 +35,8 @@ pub struct ServeOptions {
     /// The hosts under which the endpoint answers, in addition to this computer's own names and the
     /// hosts in the settings.
     pub allowed_hosts: Vec<AllowedHost>,
-    /// Whether to update the entries of Drawbridge in clients' files, and to restore those that a
-    /// person wants restored.
+    /// Whether to update the entries of Drawbridge in clients' files, and to restore the entries
+    /// that a person wants restored.
     pub keeps_client_files: bool,
 }
 

@@ -1,5 +1,5 @@
 //! Connections on which no known token was sent yet. Their number is limited, so that programs
-//! without a token leave room for clients with one.
+//! without a token leave room for clients with a token.
 
 use std::{
     collections::BTreeMap,
@@ -64,7 +64,7 @@ impl UnauthenticatedConnection {
         self.all.lock().connections.remove(&self.number);
     }
 
-    /// Resolves when the connection has to make room for another one.
+    /// Resolves when the connection has to make room for another connection.
     pub(crate) async fn closed(&self) {
         self.closed.cancelled().await;
     }

@@ -374,7 +374,7 @@ impl Access {
     }
 
     /// Checks a client that is going to be added. Without a `user`, the client belongs to the user
-    /// of the earlier client with this name (one that was revoked or had no token), or to the
+    /// of the earlier client with this name (which was revoked or had no token), or to the
     /// default user. Without a `lifetime`, the token does not expire.
     ///
     /// # Errors

@@ -79,7 +79,7 @@ const MIN_TTL: Duration = Duration::from_secs(10);
 /// The minimum time between two attempts to refresh the copies of a sleeping server, because each
 /// attempt starts the server.
 const MIN_TTL_ASLEEP: Duration = Duration::from_secs(60 * 60);
-/// The time after a failed sync in which no client's request starts another one.
+/// The time after a failed sync in which no client's request starts another sync.
 const RETRY_DELAY: Duration = Duration::from_secs(30);
 /// The grace period: definitions that a server adds this soon after its first sync count as
 /// accepted together with the server. Definitions that it changes do not.
@@ -119,8 +119,8 @@ pub struct Catalog {
     sync_locks: Arc<Mutex<BTreeMap<ServerId, Arc<tokio::sync::Mutex<()>>>>>,
 }
 
-/// The catalog's copy of a server's lists: one that all clients share and, if the server declares a
-/// list private, one for each client.
+/// A copy of a server's lists in the catalog. All clients share one copy; if the server declares a
+/// list private, each client that asks for it gets a copy of its own.
 #[derive(Clone)]
 pub struct ServerCopy {
     pub row: ServerRow,
@@ -130,10 +130,10 @@ pub struct ServerCopy {
     accepted: AcceptedDefinitions,
     /// The newest accepted definitions, by kind and name.
     last_accepted: BTreeMap<DefinitionKind, BTreeMap<String, Arc<Definition>>>,
-    /// The offered definitions without new and changed ones.
+    /// The offered definitions, except the new and the changed definitions.
     visible: Offered,
-    /// The offered definitions without new ones, and with the last accepted definition in place of
-    /// each changed one.
+    /// The offered definitions, except the new definitions, and with the last accepted definition
+    /// in place of each changed definition.
     visible_retained: Offered,
     /// The end of the grace period, in which additions count as accepted together with the server.
     grace_period_end: Option<Instant>,
@@ -549,8 +549,8 @@ impl Catalog {
     /// Makes the snapshots again from the current specs and copies, and reports which lists
     /// changed.
     pub fn rebuild(&self) {
-        // Lock the copies before the specs are read. Otherwise, of two concurrent rebuilds, the one
-        // with older specs could store its snapshots last.
+        // Lock the copies before reading the specs. Otherwise, of two concurrent rebuilds, the
+        // rebuild with older specs could store its snapshots last.
         let copies = self.lock();
         let specs = self.registry.specs();
         let mut servers: Vec<_> = specs
@@ -638,8 +638,8 @@ impl Catalog {
         let _ = timeout_at(deadline, join_all(first_reads)).await;
     }
 
-    /// Waits for the first read of the server whose prefix this exposed name has, at most as long as
-    /// a call of the server's tools may take. Returns whether there was such a server.
+    /// Waits for the first read of the server whose prefix this exposed name has, at most as long
+    /// as a call of the server's tools may take. Returns whether a server was read.
     pub async fn read_server_of(&self, session: &Arc<ClientSession>, exposed_name: &str) -> bool {
         let is_candidate = |server: &RegisteredServer| {
             session.scope.includes(&server.id)
@@ -769,7 +769,7 @@ impl Catalog {
         sync.await.unwrap_or(Err(SyncError::FailedRecently))
     }
 
-    /// Starts a [`Self::sync`] in the background. It reads the server for Drawbridge and, if the
+    /// Starts a [`Self::sync`] in the background, which reads the server for Drawbridge and, if the
     /// server has private lists, for each connected client that has asked for them.
     pub fn start_sync(&self, id: ServerId) -> JoinHandle<Result<(), SyncError>> {
         // Any sync that begins from now on sees all changes of which the caller knows. If another
@@ -1185,7 +1185,7 @@ async fn load_copy(store: &Store, mut row: ServerRow) -> Result<ServerCopy, Stor
     let versions = store.definitions(&row.id).await?;
     let mut accepted = AcceptedDefinitions::default();
     let mut last_accepted = BTreeMap::<_, BTreeMap<_, _>>::new();
-    // Oldest first, so that the newest version replaces the older ones.
+    // Oldest first, so that the newest version replaces the older versions.
     for version in versions
         .iter()
         .rev()

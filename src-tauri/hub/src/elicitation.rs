@@ -1,6 +1,6 @@
 //! Requests of servers for a person's input, which Drawbridge shows if the client cannot. Reads the
 //! form that a request describes, and checks the values that a person has entered. No value of a
-//! form is stored, and no error quotes one.
+//! form is stored, and no error quotes a value.
 
 use std::collections::HashSet;
 
@@ -232,7 +232,7 @@ impl FieldKind {
         }
     }
 
-    /// Checks a value. If it does not fit, the error says what the value must be.
+    /// Checks a value. If the value does not fit, the error describes a valid value.
     fn check(&self, value: &Value) -> Result<(), String> {
         match (self, value) {
             (Self::Text { min, max, format }, Value::String(text)) => {

@@ -99,10 +99,10 @@ impl Pipeline {
     /// cancelled if it was permitted already.
     ///
     /// # Errors
-    /// Returns an error if the protocol demands one: for an unknown tool, for bad params, and for
-    /// the server's own errors. A denied call, a tool that waits for acceptance, arguments that do
-    /// not match the schema, and a server that failed lead to results with `isError`, which a model
-    /// can read.
+    /// Returns an error if the protocol demands an error: for an unknown tool, for bad params, and
+    /// for the server's own errors. A denied call, a tool that waits for acceptance, arguments that
+    /// do not match the schema, and a server that failed lead to results with `isError`, which a
+    /// model can read.
     pub async fn call(&self, request: ClientRequest<'_>) -> RpcResult {
         let handle = request.handle;
         let mut request = parse_call(request.params, request.trace)?;
@@ -474,7 +474,7 @@ enum Found {
 /// A parsed `tools/call`.
 struct CallRequest<'a> {
     name: String,
-    /// An object. It is empty if the arguments in `params` are missing or null.
+    /// An object, which is empty if the arguments in `params` are missing or null.
     arguments: Box<RawValue>,
     progress_token: Option<ProgressToken>,
     params: RawObject<'a>,

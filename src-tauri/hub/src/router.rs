@@ -172,7 +172,7 @@ impl Router {
         Some(self.catalog.session_view(session)).filter(|view| deferred::is_offered(view))
     }
 
-    /// Returns the same tool of the next fallback server, if there is one that was not tried yet.
+    /// Returns the same tool of the next fallback server, if a fallback was not tried yet.
     /// The fallbacks are those of the server that was tried first. The client's profile limits the
     /// choice; the scope of its endpoint does not.
     pub fn next_fallback(

@@ -1,4 +1,4 @@
-//! JSON-RPC errors and replies. They keep their parts as raw JSON, so that no member is lost.
+//! JSON-RPC errors and replies, which keep their parts as raw JSON, so that no member is lost.
 
 use serde::{Serialize, Serializer, de::Error, ser::SerializeMap};
 use serde_json::value::RawValue;

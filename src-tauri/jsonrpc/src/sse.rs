@@ -24,7 +24,7 @@ pub struct SseParser {
     after_cr: bool,
     has_read_line: bool,
     too_long: bool,
-    /// The id of the last event that had one, even if that event had no data.
+    /// The id of the last event with an id, even if that event had no data.
     last_id: String,
     retry: Option<Duration>,
 }
@@ -113,7 +113,8 @@ impl SseParser {
         }
     }
 
-    /// Adds a part of a line, unless the event is then too long. Returns whether the part was added.
+    /// Adds a part of a line, unless the event is then too long. Returns whether the part was
+    /// added.
     fn try_append(&mut self, part: &[u8]) -> bool {
         self.too_long = self.line.len() + self.name.len() + self.data.len() + part.len() > self.max;
         if !self.too_long {

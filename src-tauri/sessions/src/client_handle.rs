@@ -69,7 +69,7 @@ impl Default for HubRequests {
 
 impl ClientSession {
     /// Returns a reader of the messages that belong to no request. The new reader takes over from
-    /// the previous one.
+    /// the previous reader.
     pub fn listen(&self) -> MessageReader {
         self.outbox.0.attach_reader()
     }

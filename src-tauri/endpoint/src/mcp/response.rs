@@ -46,7 +46,7 @@ impl ResponseMessages {
         }
     }
 
-    /// Returns the next message, or `None` after the last one, which is the answer. Also returns
+    /// Returns the next message, or `None` after the last message, the answer. Also returns
     /// `None`, once, if the client reads too slowly and its stream has to be closed; later calls
     /// can still return the answer.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {

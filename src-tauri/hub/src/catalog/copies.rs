@@ -164,7 +164,7 @@ impl Copies {
             .collect()
     }
 
-    /// Makes all copies of a server agree about what a person has accepted.
+    /// Gives all copies of a server the same accepted definitions.
     pub(super) fn share_accepted(&mut self, server: &ServerId, accepted: &AcceptedDefinitions) {
         for copy in self.of_server_mut(server) {
             if copy.accepted != *accepted {

@@ -95,7 +95,7 @@ pub struct Definition {
     flags: OnceLock<Vec<ContentFlag>>,
 }
 
-/// The definition that a server offers while clients see an earlier one.
+/// The definition that a server offers while clients see an earlier definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedDefinition {
     /// The definition, as JSON text.

@@ -97,7 +97,7 @@ pub struct FetchedList {
     pub excluded: ExcludedEntries,
     ttl_ms: Option<u32>,
     is_private: bool,
-    /// The number of entries on the pages so far, including the excluded ones.
+    /// The number of entries on the pages so far, including the excluded entries.
     entries: usize,
     /// The bytes that the definitions may still take.
     remaining_bytes: usize,

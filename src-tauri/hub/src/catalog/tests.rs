@@ -419,7 +419,7 @@ mod acceptance {
 
 mod private_lists {
     //! No client sees the lists that were read for another client. After its own lists were read,
-    //! a client does not see those that were read for Drawbridge.
+    //! a client does not see the lists that were read for Drawbridge.
 
     use std::collections::BTreeSet;
 

@@ -48,11 +48,11 @@ fn notice_text(server: &RegisteredServer, flags: &[ContentFlag]) -> String {
     )
 }
 
-/// Inserts the notice wherever a client may look for the result: in a tool's content, in the
-/// messages of a prompt, in the contents of a resource, and in the result within the answer about a
-/// task. The server chooses which of these members are present, and a client reads only one of
-/// them. Returns `None` if no such member is present. `may_nest` says whether the object can be an
-/// answer about a task, with the result in its member `result`.
+/// Inserts the notice in each place where a client may look for the result: in a tool's content, in
+/// the messages of a prompt, in the contents of a resource, and in the result within the answer
+/// about a task. The server chooses which of these members are present, and a client reads only one
+/// of them. Returns `None` if no such member is present. `may_nest` says whether the object can be
+/// an answer about a task, with the result in its member `result`.
 pub(super) fn insert_notice(
     mut object: RawObject<'_>,
     text: &str,

@@ -30,7 +30,7 @@ pub(super) fn scan(json: &str, limit: usize) -> Vec<ContentFlag> {
 }
 
 /// Replaces each `\u` escape of a lone surrogate with `\ufffd`, because the walk would end there.
-/// Programs write such an escape if they cut a text within a character.
+/// Programs write a lone surrogate if they cut a text within a character.
 fn replace_lone_surrogates(json: &str) -> Cow<'_, str> {
     let mut replaced = Cow::Borrowed(json);
     let mut at = 0;
@@ -140,7 +140,7 @@ impl Walk {
     }
 
     /// Reports that a text is not checked to its end. If there are [`MAX_FLAGS`] flags already,
-    /// this flag replaces the last one.
+    /// this flag replaces the last flag.
     fn report_unchecked(&mut self, excerpt: String) {
         self.flags.truncate(MAX_FLAGS - 1);
         self.flags.push(ContentFlag {

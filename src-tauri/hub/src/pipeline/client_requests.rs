@@ -41,8 +41,8 @@ const KEEPALIVE: Duration = Duration::from_secs(10);
 /// during the approval, because progress must increase.
 const FIRST_PROGRESS: u32 = 1_000;
 
-/// Carries requests from servers to clients, and answers those that the client cannot answer. Cheap
-/// to clone.
+/// Carries requests from servers to clients, and answers the requests that the client cannot
+/// answer. Cheap to clone.
 #[derive(Clone)]
 pub struct ClientRequests {
     gate: Gate,

@@ -170,7 +170,8 @@ impl PolicyEditor {
         }
         let count = u32::try_from(document.rules.len()).unwrap_or(u32::MAX);
         let new = self.bind_all(document.rules);
-        // A scope has at most one plain rule, so a plain rule in the file replaces the present one.
+        // A scope has at most one plain rule, so a plain rule in the file replaces the present
+        // rule.
         let is_retained = |old: &Rule| {
             !replace
                 && !new

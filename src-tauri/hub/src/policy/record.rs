@@ -247,7 +247,7 @@ impl PendingRecord {
         self.decide(decision, ruling.decided_by, ruling.reason);
     }
 
-    /// Stores the arguments that a person has edited, besides those that the client sent.
+    /// Stores the arguments that a person has edited, besides the arguments that the client sent.
     pub(super) fn mark_edited(&mut self, request: &GuardedRequest) {
         let arguments = self.recorder.stored(&request.arguments);
         let row = self.row_mut();

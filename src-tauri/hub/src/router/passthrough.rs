@@ -40,7 +40,8 @@ impl Router {
     /// Returns the prompt that has this exposed name.
     ///
     /// # Errors
-    /// Returns an error (`-32602`) if no server has the prompt, or if the prompt cannot be used now.
+    /// Returns an error (`-32602`) if no server has the prompt, or if the prompt cannot be used
+    /// now.
     pub async fn find_prompt(
         &self,
         handle: &ClientHandle,

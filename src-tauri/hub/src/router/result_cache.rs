@@ -1,4 +1,4 @@
-//! The cache of results, which the user can turn on for a server. It holds the results of
+//! The cache of results, which the user can turn on for a server. The cache holds the results of
 //! `resources/read`, and of calls of tools that the server marks read-only and idempotent.
 //!
 //! Each cached result belongs to one client, and no other client receives it. A request bypasses

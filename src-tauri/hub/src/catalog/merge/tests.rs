@@ -409,8 +409,8 @@ fn a_profile_keeps_the_long_names_of_its_tools_and_hides_other_tools() {
 }
 
 mod resources {
-    //! A URI leads to the server that was accepted first among those that answer it, whatever the
-    //! others offer.
+    //! A URI leads to the server that was accepted first among the servers that answer it, whatever
+    //! the other servers offer.
 
     use proptest::prelude::*;
 

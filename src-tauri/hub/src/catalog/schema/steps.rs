@@ -12,7 +12,8 @@ use jsonschema::{Keyword, ValidationError};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
-/// The keyword that counts the steps of its subschema. It is added to every subschema.
+/// The keyword that counts the steps of its subschema. Drawbridge adds the keyword to every
+/// subschema.
 pub(super) const KEYWORD: &str = "x-drawbridge-steps";
 /// The steps of a subschema with a pattern, which may backtrack.
 const PATTERN_STEPS: u32 = 100;

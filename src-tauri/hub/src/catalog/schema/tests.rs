@@ -105,7 +105,7 @@ fn a_pattern_is_given_up_after_too_many_steps() {
     };
     // Without a limit, this would take longer than anybody can wait.
     assert!(check("^(?=(a+)+$)(a+)+b\\1$", &"a".repeat(5_000)).is_err());
-    // Both texts match, but the longer one only after a number of steps that grows with the fourth
+    // Both texts match, but the longer text only after a number of steps that grows with the fourth
     // power of its length.
     let halves = "^(a*)(a*)(a*)(a*)\\1c$";
     assert_eq!(check(halves, "aaaac"), Ok(()));

@@ -1,6 +1,6 @@
 //! The ways in which servers deliberately convert a value: a string to the number, boolean or JSON
-//! in it, and a number or boolean to text. Only [`MatchMode::May`](super::MatchMode::May) uses these
-//! conversions, because one matching way of reading is enough for it.
+//! in it, and a number or boolean to text. Only [`MatchMode::May`](super::MatchMode::May) uses
+//! these conversions, because one matching way of reading is enough for this mode.
 
 use std::borrow::Cow;
 
@@ -81,7 +81,7 @@ fn may_equal_object(expected: &RawValue, value: &RawValue) -> bool {
 }
 
 /// Returns whether some server reads the value as `true`. JavaScript does so for every string
-/// except the empty one, even for `"false"`.
+/// except the empty string, even for `"false"`.
 fn may_be_true(value: &RawValue) -> bool {
     match value.get().as_bytes().first() {
         Some(b'"') => value.get() != "\"\"",

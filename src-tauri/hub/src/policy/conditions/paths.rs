@@ -112,7 +112,7 @@ fn expand_home(text: &str) -> Option<PathBuf> {
 }
 
 /// Returns the path that a server uses if it removes `file://` from a URL and decodes nothing:
-/// `file:///a/?/../../b` is `/a/` for a URL parser, and `/b` for such a server. The path of
+/// `file:///a/?/../../b` is `/a/` for a URL parser, and `/b` for this server. The path of
 /// `file:a` is relative.
 fn literal_path_of_url(text: &str) -> Option<PathBuf> {
     let rest = text
