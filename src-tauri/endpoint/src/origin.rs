@@ -86,7 +86,7 @@ impl ListenerHosts {
         self.allowed.store(names.into());
     }
 
-    fn find(&self, host: &[u8]) -> Option<NamedHost> {
+    fn find_host(&self, host: &[u8]) -> Option<NamedHost> {
         let has = |names: &Names| names.authorities.iter().any(|name| name.as_bytes() == host);
         if has(&self.own) {
             Some(NamedHost::Own)
@@ -127,8 +127,8 @@ fn check_host(hosts: &ListenerHosts, uri: &Uri, headers: &HeaderMap) -> Result<N
     };
     let target_is_own = uri
         .authority()
-        .is_none_or(|authority| hosts.find(authority.as_str().as_bytes()).is_some());
-    match hosts.find(host.as_bytes()) {
+        .is_none_or(|authority| hosts.find_host(authority.as_str().as_bytes()).is_some());
+    match hosts.find_host(host.as_bytes()) {
         Some(named) if target_is_own => Ok(named),
         Some(_) | None => Err(unknown_host(hosts, host.as_bytes())),
     }

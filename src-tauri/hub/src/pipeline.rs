@@ -107,7 +107,7 @@ impl Pipeline {
         let handle = request.handle;
         let mut request = parse_call(request.params, request.trace)?;
         let counted = self.access.count_call(&handle.session().client);
-        let found = self.find(handle, &mut request).await;
+        let found = self.find_tool(handle, &mut request).await;
         if let Err(limit) = counted {
             return self
                 .refuse_beyond_limit(request, found, handle, limit)
@@ -412,7 +412,7 @@ impl Pipeline {
     }
 
     /// Finds the tool that a request names, directly or through `tool_call`. Answers `tool_search`.
-    async fn find(
+    async fn find_tool(
         &self,
         handle: &ClientHandle,
         request: &mut CallRequest<'_>,
@@ -489,7 +489,7 @@ impl CallRequest<'_> {
         let name = tool.definition.name.clone();
         let exposed_name = tool.exposed_name.clone();
         let server = tool.server.clone();
-        self.build(handle, server, Some(tool), [name, exposed_name])
+        self.build_request(handle, server, Some(tool), [name, exposed_name])
     }
 
     /// Builds a call that is recorded with this server id, but not sent, because it is for no
@@ -501,10 +501,10 @@ impl CallRequest<'_> {
             PathBuf::default(),
         );
         let names = [self.name.clone(), self.name.clone()];
-        self.build(handle, Arc::new(server), None, names)
+        self.build_request(handle, Arc::new(server), None, names)
     }
 
-    fn build(
+    fn build_request(
         &self,
         handle: &ClientHandle,
         server: Arc<RegisteredServer>,

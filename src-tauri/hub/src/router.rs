@@ -208,7 +208,7 @@ impl Router {
         let Some(tool) = &call.entry else {
             return Err(ForwardError::Changed);
         };
-        let (server, session) = self.prepare(call)?;
+        let (server, session) = self.lease_session(call)?;
         let cache_key = result_cache::CacheKey::for_call(
             &call.client,
             tool,
@@ -280,7 +280,7 @@ impl Router {
     /// # Errors
     /// Returns an error if the server, the tool or the prompt has changed since the request was
     /// permitted.
-    fn prepare(
+    fn lease_session(
         &self,
         request: &GuardedRequest,
     ) -> Result<(Arc<RegisteredServer>, Lease), ForwardError> {

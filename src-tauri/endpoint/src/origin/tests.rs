@@ -292,8 +292,8 @@ async fn a_person_can_allow_and_forbid_a_host_while_the_listener_serves() {
 #[tokio::test]
 async fn a_listener_on_all_addresses_does_not_answer_to_the_unspecified_address() {
     let hosts = ListenerHosts::new(([0, 0, 0, 0], 8765).into(), &[]);
-    assert_eq!(hosts.find(b"0.0.0.0:8765"), None);
-    assert_eq!(hosts.find(b"127.0.0.1:8765"), Some(NamedHost::Own));
+    assert_eq!(hosts.find_host(b"0.0.0.0:8765"), None);
+    assert_eq!(hosts.find_host(b"127.0.0.1:8765"), Some(NamedHost::Own));
 }
 
 #[tokio::test]

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_patch_changes_named_members_removes_null_ones_and_keeps_the_rest() {
+    fn a_patch_changes_named_members_removes_null_members_and_keeps_the_rest() {
         let mut spec = json!({"command":"x","env":{"A":"1","B":"2"},"args":["1"]});
         merge_patch(
             &mut spec,

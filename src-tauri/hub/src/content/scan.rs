@@ -81,11 +81,11 @@ impl Walk {
     fn check_key(&mut self) {
         if let Some(Step::Member(key)) = self.path.last() {
             let key = key.clone();
-            self.check(&key, true);
+            self.check_text(&key, true);
         }
     }
 
-    fn check(&mut self, text: &str, is_key: bool) {
+    fn check_text(&mut self, text: &str, is_key: bool) {
         if text.is_empty() || self.remaining == 0 || is_data(text) {
             return;
         }
@@ -224,7 +224,7 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        self.0.check(text, false);
+        self.0.check_text(text, false);
         Ok(())
     }
 

@@ -90,7 +90,7 @@ impl PolicyEditor {
     pub async fn save(&self, id: Option<RuleId>, spec: RuleSpec) -> Result<Rule, PolicyError> {
         check_rule(&spec)?;
         if let Some(id) = &id {
-            self.find(id)?;
+            self.find_rule(id)?;
         }
         let rule = self.bind(id, spec);
         self.rules.save_rule(rule.clone()).await?;
@@ -102,13 +102,13 @@ impl PolicyEditor {
     /// # Errors
     /// Returns an error if there is no such rule, or if the store fails.
     pub async fn set_enabled(&self, id: &RuleId, enabled: bool) -> Result<Rule, PolicyError> {
-        self.find(id)?;
+        self.find_rule(id)?;
         self.rules.set_enabled(id, enabled).await?;
-        self.find(id)
+        self.find_rule(id)
     }
 
     /// Returns the rule with this id.
-    fn find(&self, id: &RuleId) -> Result<Rule, PolicyError> {
+    fn find_rule(&self, id: &RuleId) -> Result<Rule, PolicyError> {
         let rules = self.rules.list();
         let rule = rules.iter().find(|rule| rule.id == *id);
         rule.map(|rule| (**rule).clone())

@@ -415,7 +415,8 @@ impl Rules {
         &self,
         rules: Vec<(RuleId, String)>,
     ) -> Result<(), RuleError> {
-        self.change(RuleChange::BindToDefinitions(rules)).await
+        self.apply_change(RuleChange::BindToDefinitions(rules))
+            .await
     }
 
     /// Binds the rules of a server to the identity that a person has accepted. Allow rules that
@@ -429,7 +430,7 @@ impl Rules {
         identity: &str,
     ) -> Result<(), RuleError> {
         let (server, identity) = (server.clone(), identity.to_owned());
-        self.change(RuleChange::BindToIdentity { server, identity })
+        self.apply_change(RuleChange::BindToIdentity { server, identity })
             .await
     }
 
@@ -456,7 +457,7 @@ impl Rules {
     }
 
     /// Makes a change that follows from another change, which has its own entry in the audit log.
-    async fn change(&self, change: RuleChange) -> Result<(), RuleError> {
+    async fn apply_change(&self, change: RuleChange) -> Result<(), RuleError> {
         let _guard = self.write_lock.lock().await;
         self.store.journal().change_rules(change, None).await?;
         Ok(self.reload().await?)

@@ -203,7 +203,7 @@ impl Router {
         send: impl AsyncFnOnce(&Arc<ServerSession>, ServerRequest<'_>) -> Result<Reply, UpstreamError>,
     ) -> Result<Reply, ForwardError> {
         let request = permitted.request();
-        let (server, session) = self.prepare(request)?;
+        let (server, session) = self.lease_session(request)?;
         let timeouts = match timeout {
             Some(timeout) => timeout.into(),
             None => RequestTimeouts::from_spec(&server.spec.timeouts, None),

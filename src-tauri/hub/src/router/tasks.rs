@@ -208,7 +208,7 @@ impl Router {
         task: &str,
         handle: &ClientHandle,
     ) {
-        let Ok((server, session)) = self.prepare(&started_by.request) else {
+        let Ok((server, session)) = self.lease_session(&started_by.request) else {
             return;
         };
         let params = json::raw(format!(r#"{{"taskId":{}}}"#, json::quote(task)));
