@@ -54,7 +54,8 @@ impl CheckedRouter {
         response
     }
 
-    /// Returns the kind of host that the request names, or `None` for the local socket.
+    /// Checks the host, the origin and the announced body length of a request. Returns the kind of
+    /// host that the request names, or `None` for the local socket.
     fn check_request(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<NamedHost>, Refusal> {
         let named = match &self.hosts {
             Some(hosts) => Some(origin::check_host_and_origin(hosts, uri, headers)?),

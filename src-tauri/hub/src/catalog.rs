@@ -639,7 +639,7 @@ impl Catalog {
     }
 
     /// Waits for the first read of the server whose prefix this exposed name has, at most as long
-    /// as a call of the server's tools may take. Returns whether a server was read.
+    /// as a call of the server's tools may take. Returns whether there was a server to read.
     pub async fn read_server_of(&self, session: &Arc<ClientSession>, exposed_name: &str) -> bool {
         let is_candidate = |server: &RegisteredServer| {
             session.scope.includes(&server.id)

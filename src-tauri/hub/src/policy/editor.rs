@@ -191,7 +191,7 @@ impl PolicyEditor {
     /// Sets the default for calls of tools, and adds the rules of the preset. Removes the other
     /// allows and asks for all tools of a server or of all servers, unless they are limited to a
     /// client, a user, a kind or conditions, or concern results. Also removes a plain deny of a
-    /// server for which the preset has a rule. All other rules stay.
+    /// server about which the preset asks. All other rules stay.
     ///
     /// # Errors
     /// Returns an error if a server does not exist, or the store fails. The previous policy then
