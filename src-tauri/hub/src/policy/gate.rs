@@ -656,8 +656,10 @@ impl Gate {
             Err(unanswered) => unanswered.reason.to_decision().0,
         };
         metrics.count_decision(call, decision, elapsed_ms(asked_at));
-        let unanswered = answer.as_ref().err();
-        let reason = unanswered.map(|unanswered| unanswered.reason.to_string());
+        let reason = answer
+            .as_ref()
+            .err()
+            .map(|unanswered| unanswered.reason.to_string());
         self.recorder
             .log_result_decision(call, decision, reason.as_deref().unwrap_or_default());
         end_span(span, decision);
