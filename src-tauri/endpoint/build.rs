@@ -1,10 +1,10 @@
-//! Makes sure that there is a web UI to embed. If the UI was not built, embeds a page that says how
-//! to build it.
+//! Makes sure that there is a web UI to embed. If the web UI was not built, embeds a page that says
+//! how to build it.
 
 use std::{fs, path::Path};
 
 const PLACEHOLDER: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Drawbridge</title>\n\
-    <p>The screens were not built. Run <code>npm ci && npm run build</code> in <code>ui/</code>, then build again.</p>\n\
+    <p>The web UI was not built. Run <code>npm ci && npm run build</code> in <code>ui/</code>, then build again.</p>\n\
     </html>\n";
 
 fn main() {

@@ -247,7 +247,7 @@ fn a_script_lists_and_decides_pending_calls_and_reads_their_outcome() {
         (
             json!({"digest": "another", "verdict": {"kind": "approve_once"}}),
             409,
-            "not the one that was shown",
+            "has changed since it was shown",
         ),
         (
             json!({"digest": details["digest"], "verdict": {"kind": "approve"}}),

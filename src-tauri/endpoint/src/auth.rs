@@ -1,8 +1,8 @@
-//! Authentication. Over TCP, a request to a path that is not open to anyone needs a bearer token:
-//! a client's token, the admin token, or the token of a signed-in browser. A browser's token is
-//! valid only at the address at which the browser signed in. Cookies are ignored, because browsers
-//! send them to every port of a host. Only this user and root can open the local socket, so every
-//! request over it is authorized, and a client sends its name instead of a token.
+//! Authentication. Over TCP, a request needs a bearer token, unless its path is public: a client's
+//! token, the admin token, or the token of a signed-in browser. A browser's token is valid only at
+//! the address at which the browser signed in. Cookies are ignored, because browsers send them to
+//! every port of a host. Only this user and root can open the local socket, so every request over
+//! the socket is authorized, and a client sends its name instead of a token.
 
 #[cfg(test)]
 mod tests;
@@ -43,7 +43,8 @@ const ASKED_TO_PAIR: &str = "the token is wrong or was revoked. Drawbridge has a
     user has approved it, connect again with the same token";
 const NO_ADMIN_TOKEN: &str = "this path requires the administrator's token; open the web UI with `drawbridge open`, or send \
     the token that DRAWBRIDGE_ADMIN_TOKEN sets";
-const WRONG_ADMIN_TOKEN: &str = "the token is wrong; send the one that DRAWBRIDGE_ADMIN_TOKEN sets";
+const WRONG_ADMIN_TOKEN: &str =
+    "the token is wrong; send the token that DRAWBRIDGE_ADMIN_TOKEN sets";
 
 /// Returns the client that sent the request. If the token is unknown and the client runs on this
 /// computer, asks a person whether to pair the client, and may read `body` to find its name.
@@ -108,7 +109,7 @@ fn mark_authenticated(extensions: &Extensions) {
     }
 }
 
-/// Returns whether an administrator sent the request. For paths that are open to anyone.
+/// Returns whether an administrator sent a request to a public path.
 pub(crate) fn is_administrator(state: &ListenerState, headers: &HeaderMap) -> bool {
     match state.kind {
         ListenerKind::Local => true,
@@ -166,8 +167,8 @@ async fn authenticate_by_token(
     }
     count_unknown_token(state, &parts.extensions)?;
     state.hub.record_unknown_token(token);
-    let is_asked = Box::pin(pairing::ask_about_token(state, parts, token, body)).await;
-    Err(Refusal::invalid_token(if is_asked {
+    let asked_user = Box::pin(pairing::ask_about_token(state, parts, token, body)).await;
+    Err(Refusal::invalid_token(if asked_user {
         ASKED_TO_PAIR
     } else {
         WRONG_CLIENT_TOKEN
@@ -212,8 +213,10 @@ fn check_administrator(
     Err(Refusal::invalid_token(WRONG_ADMIN_TOKEN))
 }
 
+/// Counts an unknown token that the address of a request has sent.
+///
 /// # Errors
-/// Returns 429 if the address of the request has sent too many unknown tokens.
+/// Returns 429 if the address has sent too many unknown tokens.
 fn count_unknown_token(state: &ListenerState, extensions: &Extensions) -> Result<(), Refusal> {
     let address = extensions.get::<Peer>().map(Peer::ip);
     state.refused_tokens.count(address).map_err(|seconds| {

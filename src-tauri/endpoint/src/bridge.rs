@@ -36,7 +36,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// The pause between the end of one hub and the search for the next.
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 
-/// A connection to a hub. It keeps a local hub from ending for lack of use.
+/// A connection to a hub, which keeps a local hub from ending for lack of use.
 pub struct HubConnection {
     api: ApiClient,
     /// The open response that keeps a local hub running.
@@ -54,7 +54,7 @@ pub async fn connect(data_dir: &Path) -> Result<HubConnection, ApiError> {
             api,
             presence: Some(presence),
         }),
-        // An older hub, which never ends for lack of use.
+        // An older hub has no such route, and never ends for lack of use.
         Err(error) if error.code == ErrorCode::NotFound => Ok(HubConnection {
             api,
             presence: None,
@@ -76,8 +76,8 @@ pub fn connect_remote(url: &str, token: String) -> Result<HubConnection, ApiErro
 }
 
 impl HubConnection {
-    /// Keeps a local hub running while the future is polled. If the hub ends, connects to the next
-    /// hub of the data folder and keeps that one running.
+    /// Keeps a local hub running while the future is polled. If the hub ends, does the same for the
+    /// next hub of the data folder.
     async fn keep_alive(self) {
         let Self { api, mut presence } = self;
         if api.remote_origin().is_some() {
@@ -128,7 +128,7 @@ pub async fn run(
         tokio::select! {
             () = &mut stop => break true,
             line = lines.recv() => match line {
-                Some(line) => bridge.handle_line(line).await?,
+                Some(line) => bridge.forward_line(line).await?,
                 None => break false,
             },
             Some(message) = bridge.hub_messages.recv() => bridge.write(&message).await?,
@@ -161,7 +161,7 @@ struct Bridge<W> {
 }
 
 impl<W: AsyncWrite + Unpin> Bridge<W> {
-    async fn handle_line(&mut self, line: Line) -> io::Result<()> {
+    async fn forward_line(&mut self, line: Line) -> io::Result<()> {
         let bytes = match line {
             Line::Whole(bytes) => Bytes::from(bytes),
             Line::TooLong(_) => {

@@ -38,7 +38,7 @@ impl CheckedRouter {
     where
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin + Send + 'static,
     {
-        let result = match self.check(request.uri(), request.headers()) {
+        let result = match self.check_request(request.uri(), request.headers()) {
             Ok(named) => {
                 // The request may have come through a proxy on this computer, and then the program
                 // at the other end is not the client.
@@ -54,7 +54,9 @@ impl CheckedRouter {
         response
     }
 
-    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<NamedHost>, Refusal> {
+    /// Checks the host, the origin and the announced body length of a request. Returns the kind of
+    /// host that the request names, or `None` for the local socket.
+    fn check_request(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<NamedHost>, Refusal> {
         let named = match &self.hosts {
             Some(hosts) => Some(origin::check_host_and_origin(hosts, uri, headers)?),
             None => None,

@@ -1,6 +1,6 @@
 //! Translates failures into responses: `{"error":{"code","message"}}` for people and scripts,
-//! JSON-RPC errors for MCP clients, and OAuth errors for clients that look for OAuth. No such
-//! response is empty.
+//! JSON-RPC errors for MCP clients, and OAuth errors for clients that look for OAuth. Each of these
+//! responses has a body.
 
 use std::{any::Any, fmt::Write};
 
@@ -265,8 +265,8 @@ const NO_OAUTH: &str = "Drawbridge's clients do not sign in with OAuth. Add the 
     `drawbridge clients add NAME`, and copy the token that it shows. In this client's configuration, set the header \
     Authorization: Bearer TOKEN with this token. If the header is set already, its token is wrong or was revoked.";
 
-/// Returns whether clients look for OAuth at this path: at a metadata document in `/.well-known/`,
-/// with or without a path before or after it, or at an endpoint that they try if there is no
+/// Returns whether clients look for OAuth at this path: for a metadata document in `/.well-known/`,
+/// with or without a path before or after, or for an endpoint that clients try if there is no
 /// metadata.
 fn is_oauth_path(path: &str) -> bool {
     let metadata = [

@@ -31,7 +31,7 @@ pub(crate) fn add_security_headers(headers: &mut HeaderMap) {
         header::REFERRER_POLICY,
         HeaderValue::from_static("no-referrer"),
     );
-    // A website that opens the screens gets no handle to their window.
+    // A website that opens the web UI gets no handle to its window.
     headers.insert(
         HeaderName::from_static("cross-origin-opener-policy"),
         HeaderValue::from_static("same-origin"),
@@ -80,7 +80,7 @@ pub(crate) fn accepts_json(headers: &HeaderMap) -> bool {
 }
 
 /// Returns whether the `Accept` header includes server-sent events, by name or by a wildcard. A
-/// client without the header does not accept them.
+/// client without the header does not accept events.
 pub(crate) fn accepts_events(headers: &HeaderMap) -> bool {
     accepts(headers, ["text/event-stream", "text/*", "*/*"])
 }

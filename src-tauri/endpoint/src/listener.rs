@@ -27,8 +27,8 @@ use crate::{
 /// response.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// While each new connection evicts another one, the listener pauses after this many, so that
-/// programs that connect again and again leave the processor to the calls of clients.
+/// The number of evictions after which the listener pauses. Programs that connect again and again
+/// thus leave the processor to the calls of clients.
 const EVICTIONS_PER_PAUSE: u32 = 4;
 const EVICTION_PAUSE: Duration = Duration::from_millis(1);
 
@@ -68,46 +68,46 @@ pub(crate) enum BindError {
 #[derive(Clone)]
 pub(crate) struct ConnectionLimits {
     unauthenticated: UnauthenticatedConnections,
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
 }
 
 impl ConnectionLimits {
-    /// Returns the limits for listeners that share `max_connections`. No further connection is
-    /// accepted while that many are open.
+    /// Returns the limits for listeners that share `max_connections`. While that many connections
+    /// are open, the listeners accept no further connection.
     pub(crate) fn new(max_connections: usize) -> Self {
         Self {
             unauthenticated: UnauthenticatedConnections::default(),
-            places: Arc::new(Semaphore::new(max_connections)),
+            slots: Arc::new(Semaphore::new(max_connections)),
         }
     }
 
-    async fn take_place(&self) -> OwnedSemaphorePermit {
-        let place = Arc::clone(&self.places).acquire_owned().await;
-        place.expect("the semaphore is never closed")
+    async fn acquire_slot(&self) -> OwnedSemaphorePermit {
+        let slot = Arc::clone(&self.slots).acquire_owned().await;
+        slot.expect("the semaphore is never closed")
     }
 }
 
-/// A connection, and the place among the connections that it takes until it is closed.
+/// A connection, and the slot that it occupies until it is closed.
 struct AcceptedConnection<Io, Address> {
     io: Io,
     address: Address,
-    _place: Option<OwnedSemaphorePermit>,
+    _slot: Option<OwnedSemaphorePermit>,
 }
 
-/// Accepts a connection as soon as there is room for it.
+/// Accepts a connection as soon as a slot is free.
 async fn accept<L: Listener>(
     listener: &mut L,
     limits: Option<&ConnectionLimits>,
 ) -> AcceptedConnection<L::Io, L::Addr> {
-    let place = match limits {
-        Some(limits) => Some(limits.take_place().await),
+    let slot = match limits {
+        Some(limits) => Some(limits.acquire_slot().await),
         None => None,
     };
     let (io, address) = listener.accept().await;
     AcceptedConnection {
         io,
         address,
-        _place: place,
+        _slot: slot,
     }
 }
 
@@ -128,7 +128,7 @@ pub(crate) async fn serve_connections<L: Listener>(
         let AcceptedConnection {
             io,
             address,
-            _place: place,
+            _slot: slot,
         } = tokio::select! {
             connection = accept(&mut listener, limits.as_ref()) => connection,
             () = stopping.cancelled() => break,
@@ -164,7 +164,7 @@ pub(crate) async fn serve_connections<L: Listener>(
             .with_upgrades();
         let stopping = stopping.clone();
         connections.spawn(async move {
-            let (_connection_guard, _place) = (connection_guard, place);
+            let (_connection_guard, _slot) = (connection_guard, slot);
             let mut connection = pin!(connection);
             tokio::select! {
                 ended = connection.as_mut() => ended,
@@ -190,7 +190,7 @@ pub(crate) async fn serve_connections<L: Listener>(
     connections.shutdown().await;
 }
 
-/// Resolves when the connection has to make room for another one.
+/// Resolves when the connection has to make room for another connection.
 async fn wait_until_evicted(connection: Option<Arc<UnauthenticatedConnection>>) {
     match connection {
         Some(connection) => connection.closed().await,

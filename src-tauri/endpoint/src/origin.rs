@@ -86,8 +86,8 @@ impl ListenerHosts {
         self.allowed.store(names.into());
     }
 
-    fn find(&self, host: &[u8]) -> Option<NamedHost> {
-        let has = |names: &Names| names.authorities.iter().any(|own| own.as_bytes() == host);
+    fn find_host(&self, host: &[u8]) -> Option<NamedHost> {
+        let has = |names: &Names| names.authorities.iter().any(|name| name.as_bytes() == host);
         if has(&self.own) {
             Some(NamedHost::Own)
         } else {
@@ -96,7 +96,7 @@ impl ListenerHosts {
     }
 
     fn has_origin(&self, origin: &[u8]) -> bool {
-        let has = |names: &Names| names.origins.iter().any(|own| own.as_bytes() == origin);
+        let has = |names: &Names| names.origins.iter().any(|name| name.as_bytes() == origin);
         has(&self.own) || has(&self.allowed.load())
     }
 }
@@ -106,7 +106,7 @@ impl ListenerHosts {
 /// # Errors
 /// Returns 400 if `Host` is missing, empty or repeated. Returns 403 if `Host`, the request's target
 /// or `Origin` names another host, or if `Sec-Fetch-Site` is neither `same-origin` nor `none`,
-/// unless the request opens the page of the screens as a document.
+/// unless the request opens the web UI as a document.
 pub(crate) fn check_host_and_origin(
     hosts: &ListenerHosts,
     uri: &Uri,
@@ -127,8 +127,8 @@ fn check_host(hosts: &ListenerHosts, uri: &Uri, headers: &HeaderMap) -> Result<N
     };
     let target_is_own = uri
         .authority()
-        .is_none_or(|authority| hosts.find(authority.as_str().as_bytes()).is_some());
-    match hosts.find(host.as_bytes()) {
+        .is_none_or(|authority| hosts.find_host(authority.as_str().as_bytes()).is_some());
+    match hosts.find_host(host.as_bytes()) {
         Some(named) if target_is_own => Ok(named),
         Some(_) | None => Err(unknown_host(hosts, host.as_bytes())),
     }
@@ -168,7 +168,7 @@ fn check_origin(hosts: &ListenerHosts, headers: &HeaderMap) -> Result<(), Refusa
 fn check_site(uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     let is_own_site = |site: &[u8]| matches!(site, b"same-origin" | b"none");
     let sites = headers.get_all("sec-fetch-site");
-    if sites.iter().all(|site| is_own_site(site.as_bytes())) || opens_screens(uri, headers) {
+    if sites.iter().all(|site| is_own_site(site.as_bytes())) || opens_web_ui(uri, headers) {
         return Ok(());
     }
     Err(Refusal::forbidden(
@@ -176,10 +176,10 @@ fn check_site(uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     ))
 }
 
-/// Returns whether a browser opens the web UI as a document, as the page that `drawbridge open`
-/// writes makes it do. The web UI's page is the same for everyone and cannot be framed, so another
-/// website learns nothing and changes nothing by opening it.
-fn opens_screens(uri: &Uri, headers: &HeaderMap) -> bool {
+/// Returns whether a browser opens the web UI as a document, for example because of the page that
+/// `drawbridge open` writes. The web UI's page is the same for everyone and cannot be framed, so
+/// another website learns nothing and changes nothing by opening the page.
+fn opens_web_ui(uri: &Uri, headers: &HeaderMap) -> bool {
     let is = |name: &str, expected: &[u8]| {
         let mut values = headers.get_all(name).iter();
         values

@@ -51,7 +51,7 @@ pub(crate) fn fits_token(token: &str) -> bool {
 }
 
 /// Asks a person about the client that sent an unknown token, and does not wait for the answer.
-/// Returns whether the person has been asked, because of this request or of an earlier one.
+/// Returns whether the person has been asked, because of this request or an earlier request.
 pub(crate) async fn ask_about_token(
     state: &ListenerState,
     parts: &Parts,
@@ -65,12 +65,12 @@ pub(crate) async fn ask_about_token(
     if !fits_token(token) || state.hub.access().is_token_in_use(token) {
         return false;
     }
-    let asked = async {
+    let pairing_request = async {
         let place = state.hub.reserve_pairing(Some(token))?;
         let name = find_name(parts, body).await;
         ask(state, place, name, Some(token), peer).await
     };
-    match asked.await {
+    match pairing_request.await {
         Ok(ticket) => {
             let stopping = state.stopping.clone();
             tokio::spawn(async move {
@@ -139,8 +139,8 @@ fn user_agent(headers: &HeaderMap) -> Option<String> {
     Some(header_text(headers, &header::USER_AGENT)?.into_owned())
 }
 
-/// Returns the beginning of a name, with hidden characters replaced by a visible one, or `None` if
-/// the name is blank.
+/// Returns the beginning of a name, with each hidden character replaced by U+FFFD, or `None` if the
+/// name is blank.
 fn clean_name(name: &str) -> Option<String> {
     let name: String = name
         .trim()

@@ -13,7 +13,7 @@ use crate::error_response::Refusal;
 /// The header with the folder: an absolute path, percent-encoded.
 pub(crate) const PROJECT_HEADER: &str = "drawbridge-project";
 
-/// The parameter of the URL's query with the folder.
+/// The parameter with the folder in the URL's query.
 const QUERY_PARAMETER: &str = "project";
 
 /// The characters of a path that are encoded in the header.

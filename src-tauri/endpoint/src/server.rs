@@ -35,8 +35,8 @@ pub struct ServeOptions {
     /// The hosts under which the endpoint answers, in addition to this computer's own names and the
     /// hosts in the settings.
     pub allowed_hosts: Vec<AllowedHost>,
-    /// Whether to update the entries of Drawbridge in clients' files, and to restore those that a
-    /// person wants restored.
+    /// Whether to update the entries of Drawbridge in clients' files, and to restore the entries
+    /// that a person wants restored.
     pub keeps_client_files: bool,
 }
 
@@ -93,8 +93,8 @@ pub struct ServeError {
     local: BindError,
 }
 
-/// Starts the HTTP listener and the local socket. If one of them fails, the failure is reported to
-/// the hub and the other one runs. The HTTP listener keeps trying to start.
+/// Starts the HTTP listener and the local socket. If only one of them starts, reports the failure
+/// of the other to the hub. The HTTP listener keeps trying to start.
 ///
 /// # Errors
 /// Returns an error if no listener could start.

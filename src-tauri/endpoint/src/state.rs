@@ -33,7 +33,7 @@ pub(crate) struct ListenerState {
     pub(crate) stopping: CancellationToken,
 }
 
-/// The kind of listener that a request arrived over.
+/// The kind of listener over which a request arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ListenerKind {
     Tcp,

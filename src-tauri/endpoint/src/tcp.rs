@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// How many connections may wait to be accepted. If there are more, the operating system drops the
-/// next one, which its client repeats only a second later.
+/// next connection, and its client tries again only a second later.
 const BACKLOG: u32 = 4096;
 /// The interval between attempts to bind a port that could not be bound.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
@@ -94,7 +94,7 @@ impl HttpListener {
                 serving.hosts.set_allowed(&self.hub.allowed_hosts());
                 continue;
             }
-            // Stop first, so that no client is told the URL of a port that Drawbridge leaves.
+            // Stop first, so that no client gets the URL of a port that Drawbridge leaves.
             if let Some(old) = serving.take() {
                 old.stopping.cancel();
             }
@@ -105,7 +105,7 @@ impl HttpListener {
         while tasks.join_next().await.is_some() {}
     }
 
-    /// Serves a port until the returned value's token is cancelled or the endpoint stops.
+    /// Serves a port until [`ServedPort::stopping`] is cancelled or the endpoint stops.
     fn serve(&self, bound: BoundPort, tasks: &mut JoinSet<()>) -> ServedPort {
         let stopping = self.stopping.child_token();
         let state = ListenerState::new(Arc::clone(&self.hub), ListenerKind::Tcp, stopping.clone());
@@ -145,8 +145,8 @@ async fn try_bind(address: SocketAddr) -> Result<BoundPort, BindError> {
             SocketAddr::V4(_) => TcpSocket::new_v4()?,
             SocketAddr::V6(_) => TcpSocket::new_v6()?,
         };
-        // As `TcpListener::bind` does. On Windows, the option would let other programs take the
-        // port.
+        // `TcpListener::bind` sets the same option. On Windows, the option would let other programs
+        // take the port.
         #[cfg(unix)]
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
@@ -165,7 +165,7 @@ async fn describe_bind_error(address: SocketAddr, source: io::Error) -> BindErro
         return BindError::Tcp { address, source };
     }
     let port = address.port();
-    // This reads the tables of the system, which takes a few milliseconds.
+    // The search reads the tables of the system, which takes a few milliseconds.
     let owner = spawn_blocking(move || listeners::get_process_by_port(port, Protocol::TCP).ok());
     let owner = owner.await.ok().flatten();
     BindError::PortInUse {

@@ -1,5 +1,5 @@
 //! Connections on which no known token was sent yet. Their number is limited, so that programs
-//! without a token leave room for clients with one.
+//! without a token leave room for clients with a token.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,8 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 /// The most connections on which no known token has been sent yet. If there are more, the oldest is
-/// closed. That hits no client, because a client sends its token with its first request.
+/// closed. No client loses its connection so, because a client sends its token with its first
+/// request.
 const MAX_UNAUTHENTICATED: usize = 128;
 
 /// The unauthenticated connections, by their numbers. Cheap to clone.
@@ -31,8 +32,8 @@ pub(crate) struct UnauthenticatedConnection {
 }
 
 impl UnauthenticatedConnections {
-    /// Counts a connection. Closes the oldest one if there are too many, and returns whether it
-    /// did.
+    /// Counts a connection, and closes the oldest connection if there are too many. Returns the
+    /// counted connection, and whether another connection was closed.
     pub(crate) fn admit(&self) -> (UnauthenticatedConnection, bool) {
         let closed = CancellationToken::new();
         let mut table = self.lock();
@@ -63,7 +64,7 @@ impl UnauthenticatedConnection {
         self.all.lock().connections.remove(&self.number);
     }
 
-    /// Resolves when the connection has to make room for another one.
+    /// Resolves when the connection has to make room for another connection.
     pub(crate) async fn closed(&self) {
         self.closed.cancelled().await;
     }

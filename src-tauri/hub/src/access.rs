@@ -36,10 +36,10 @@ pub use call_limits::CallLimitReached;
 /// The minimum length, in characters, of a token that a user supplies.
 pub const MIN_TOKEN_CHARS: usize = 32;
 const MAX_NAME_CHARS: usize = 64;
-/// How long the old token of a client stays valid after a rotation if the new one is not used.
+/// How long the old token of a client stays valid after a rotation if the new token is not used.
 pub const ROTATION_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
-/// The shortest time between two notes of a client's last use, in milliseconds. Changes are noted
-/// at once.
+/// The shortest time between two notes of a client's last use, in milliseconds. A use by another
+/// program, and the first use of a new token, are noted at once.
 const USE_INTERVAL_MS: i64 = 1000;
 
 /// The clients, the admin token and the signed-in browsers.
@@ -185,8 +185,8 @@ impl Access {
         let user_agent = user_agent.map(plain_text);
         let now = clock::now();
         let mut clients = self.lock();
-        let (row, use_) = find_owner(&clients, &hmac).ok_or(TokenRefusal::Unknown)?;
-        let expires_at = match use_ {
+        let (row, token_use) = find_owner(&clients, &hmac).ok_or(TokenRefusal::Unknown)?;
+        let expires_at = match token_use {
             TokenUse::Current => row.token_expires_at,
             TokenUse::Old => row.old_token_until,
         };
@@ -194,7 +194,7 @@ impl Access {
             return Err(TokenRefusal::Expired(row.name.clone()));
         }
         let name = row.name.clone();
-        let rotation_ends = use_ == TokenUse::Current && row.old_token_hmac.is_some();
+        let rotation_ends = token_use == TokenUse::Current && row.old_token_hmac.is_some();
         let is_recent = row
             .last_seen_at
             .is_some_and(|seen| (seen.0..seen.0 + USE_INTERVAL_MS).contains(&now.0));
@@ -311,7 +311,7 @@ impl Access {
     }
 
     /// Returns whether the token belongs to the administrator, a browser, or a client that was not
-    /// revoked. It may have expired.
+    /// revoked. The token may have expired.
     pub fn is_token_in_use(&self, token: &str) -> bool {
         self.is_admin_or_browser(token) || self.find_client(token).is_some()
     }
@@ -320,8 +320,8 @@ impl Access {
         self.is_admin(token) || self.browsers.has_token(token)
     }
 
-    /// Returns the name, with a number if a client that was not revoked has it already. Otherwise a
-    /// new client would get the rules of the other one by its name.
+    /// Returns the name, with a number if a client that was not revoked has the name already.
+    /// Otherwise a new client would get the rules of the other client with this name.
     pub fn free_name(&self, name: &ClientName) -> ClientName {
         const MAX_NUMBER_CHARS: usize = 8;
         let clients = self.lock();
@@ -374,7 +374,7 @@ impl Access {
     }
 
     /// Checks a client that is going to be added. Without a `user`, the client belongs to the user
-    /// of the earlier client with this name (one that was revoked or had no token), or to the
+    /// of the earlier client with this name (which was revoked or had no token), or to the
     /// default user. Without a `lifetime`, the token does not expire.
     ///
     /// # Errors
@@ -421,8 +421,8 @@ impl Access {
         Ok(())
     }
 
-    /// Gives a client a new token, and returns it. The old one stays valid until the new one is
-    /// used, at most for [`ROTATION_GRACE`].
+    /// Gives a client a new token, and returns it. The old token stays valid until the new token is
+    /// used, the old token expires, or [`ROTATION_GRACE`] has passed.
     ///
     /// # Errors
     /// Returns an error if the client does not exist, was revoked or has no token, if the new token
@@ -483,7 +483,7 @@ impl Access {
     /// Checks that a client exists and was not revoked.
     ///
     /// # Errors
-    /// Returns an error if it does not exist or was revoked.
+    /// Returns an error if the client does not exist or was revoked.
     pub fn check_admitted(&self, name: &ClientName) -> Result<(), AccessError> {
         self.find_admitted(name).map(drop)
     }
@@ -540,8 +540,8 @@ impl Access {
         }
     }
 
-    /// Writes when and by what program clients were last used. Uses that cannot be written are
-    /// written by the next call.
+    /// Writes the last use of each client: the time and the program. The next call writes the uses
+    /// that cannot be written now.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.
@@ -615,7 +615,8 @@ impl Access {
         Ok(())
     }
 
-    /// Gives a client to another user. Returns whether it belonged to somebody else before.
+    /// Gives a client to another user. Returns whether the client belonged to a different user
+    /// before.
     ///
     /// # Errors
     /// Returns an error if the client does not exist or was revoked, if the user's name is invalid,
@@ -732,7 +733,7 @@ impl Access {
     }
 }
 
-/// Which token of a client a request has.
+/// Which of a client's tokens a request carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TokenUse {
     Current,

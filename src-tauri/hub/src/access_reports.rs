@@ -1,5 +1,5 @@
-//! The access reports: which starts of local servers are recorded, and what the processes used. The
-//! first run of each identity of a server is recorded, and another one if a person asks for it.
+//! The access reports, which show what the processes of local servers used. Drawbridge records the
+//! first run of each identity of a server, and a later run if a person requests it.
 
 mod proposal;
 
@@ -43,7 +43,8 @@ pub(crate) struct AccessReports {
 #[derive(Default)]
 struct State {
     reports: BTreeMap<ServerId, AccessReport>,
-    /// For each server, its identity in the latest recorded run that led to a connection.
+    /// For each server, its identity in the latest recorded run that led to a connection, or in the
+    /// report that the store contained.
     recorded: BTreeMap<ServerId, String>,
     /// The servers whose next run a person wants to have recorded.
     requested: BTreeSet<ServerId>,
@@ -109,7 +110,7 @@ impl AccessReports {
         server: &RegisteredServer,
         report: &AccessReport,
     ) -> Option<SandboxProposal> {
-        proposal::propose_for(server, report, &Machine::this(&self.data_dir))
+        proposal::propose_for(server, report, &Machine::local(&self.data_dir))
     }
 
     pub(crate) async fn remove(&self, server: &ServerId) -> Result<(), StoreError> {
@@ -192,8 +193,8 @@ impl AccessRecorder for AccessReports {
     fn begin(&self, server: &RegisteredServer) -> Option<RecordingSink> {
         let mut state = self.state();
         let is_first = state.recorded.get(&server.id) != Some(&server.identity);
-        let is_wanted = recording::is_available() && is_first;
-        if !is_wanted && !state.requested.contains(&server.id) {
+        let is_due = recording::is_available() && is_first;
+        if !is_due && !state.requested.contains(&server.id) {
             return None;
         }
         let run = Arc::new(Run {
@@ -210,8 +211,8 @@ impl AccessRecorder for AccessReports {
         Some(Arc::new(move |access| reports.update(&id, &run, access)))
     }
 
-    /// Notes that the run led to a connection. Without that, the next start is recorded too,
-    /// because the report of a failed start shows little.
+    /// Notes that the run led to a connection. If a run leads to none, the next start is recorded
+    /// too, because the report of a failed start shows little.
     fn confirm(&self, server: &RegisteredServer) {
         let mut state = self.state();
         let run = state.runs.get(&server.id).and_then(Weak::upgrade);

@@ -74,12 +74,12 @@ use acceptance::{AcceptedDefinitions, Definitions, definition_id, list_definitio
 use copies::{Copies, CopyKey};
 use snapshots::Snapshots;
 
-/// The minimum time to live that a server can state, unless the user wants a shorter one.
+/// The minimum time to live that a server can state, unless the user configured a shorter time.
 const MIN_TTL: Duration = Duration::from_secs(10);
 /// The minimum time between two attempts to refresh the copies of a sleeping server, because each
 /// attempt starts the server.
 const MIN_TTL_ASLEEP: Duration = Duration::from_secs(60 * 60);
-/// The time after a failed sync in which no client's request starts another one.
+/// The time after a failed sync in which no client's request starts another sync.
 const RETRY_DELAY: Duration = Duration::from_secs(30);
 /// The grace period: definitions that a server adds this soon after its first sync count as
 /// accepted together with the server. Definitions that it changes do not.
@@ -119,8 +119,8 @@ pub struct Catalog {
     sync_locks: Arc<Mutex<BTreeMap<ServerId, Arc<tokio::sync::Mutex<()>>>>>,
 }
 
-/// The catalog's copy of a server's lists: one that all clients share and, if the server declares a
-/// list private, one for each client.
+/// A copy of a server's lists in the catalog. All clients share one copy; if the server declares a
+/// list private, each client that asks for it gets a copy of its own.
 #[derive(Clone)]
 pub struct ServerCopy {
     pub row: ServerRow,
@@ -130,14 +130,14 @@ pub struct ServerCopy {
     accepted: AcceptedDefinitions,
     /// The newest accepted definitions, by kind and name.
     last_accepted: BTreeMap<DefinitionKind, BTreeMap<String, Arc<Definition>>>,
-    /// The offered definitions without new and changed ones.
+    /// The offered definitions, except the new and the changed definitions.
     visible: Offered,
-    /// The offered definitions without new ones, and with the last accepted definition in place of
-    /// each changed one.
+    /// The offered definitions, except the new definitions, and with the last accepted definition
+    /// in place of each changed definition.
     visible_retained: Offered,
     /// The end of the grace period, in which additions count as accepted together with the server.
     grace_period_end: Option<Instant>,
-    /// The identity of the server that the copy was read from. The copy is worthless for any other
+    /// The identity of the server from which the copy was read. The copy is worthless for any other
     /// identity.
     identity: String,
     /// The number of syncs that have begun.
@@ -195,9 +195,9 @@ impl ServerCopy {
 
     /// Returns the server's definitions that need acceptance, each with its kind.
     pub fn definitions(&self) -> impl Iterator<Item = (DefinitionKind, &Arc<Definition>)> {
-        self.definitions
-            .iter()
-            .flat_map(|(kind, definitions)| definitions.iter().map(|one| (*kind, one)))
+        self.definitions.iter().flat_map(|(kind, definitions)| {
+            definitions.iter().map(|definition| (*kind, definition))
+        })
     }
 
     /// Returns the new and changed definitions, which wait for a person.
@@ -251,7 +251,9 @@ impl ServerCopy {
         self.offered
             .iter()
             .map(|(kind, offered)| {
-                let definitions = offered.iter().filter_map(|one| visible(*kind, one));
+                let definitions = offered
+                    .iter()
+                    .filter_map(|definition| visible(*kind, definition));
                 (*kind, definitions.collect())
             })
             .collect()
@@ -547,8 +549,8 @@ impl Catalog {
     /// Makes the snapshots again from the current specs and copies, and reports which lists
     /// changed.
     pub fn rebuild(&self) {
-        // Lock the copies before the specs are read. Otherwise, of two concurrent rebuilds, the one
-        // with older specs could store its snapshots last.
+        // Lock the copies before reading the specs. Otherwise, of two concurrent rebuilds, the
+        // rebuild with older specs could store its snapshots last.
         let copies = self.lock();
         let specs = self.registry.specs();
         let mut servers: Vec<_> = specs
@@ -559,7 +561,7 @@ impl Catalog {
         // The server that was accepted first keeps a contested name or URI.
         servers.sort_by_cached_key(|server| self.registry.accepted_since(&server.id));
         let old = self.snapshots.load_full();
-        let new = Snapshots::make(&old, &servers, &copies);
+        let new = Snapshots::build(&old, &servers, &copies);
         if new.is_same(&old) {
             return;
         }
@@ -636,10 +638,10 @@ impl Catalog {
         let _ = timeout_at(deadline, join_all(first_reads)).await;
     }
 
-    /// Waits for the first read of the server whose prefix this exposed name has, at most as long as
-    /// a call of the server's tools may take. Returns whether there was such a server.
+    /// Waits for the first read of the server whose prefix this exposed name has, at most as long
+    /// as a call of the server's tools may take. Returns whether there was a server to read.
     pub async fn read_server_of(&self, session: &Arc<ClientSession>, exposed_name: &str) -> bool {
-        let is_meant = |server: &RegisteredServer| {
+        let is_candidate = |server: &RegisteredServer| {
             session.scope.includes(&server.id)
                 && merge::has_prefix_of(&session.scope, server, exposed_name)
         };
@@ -648,7 +650,7 @@ impl Catalog {
             .filter(|stale| stale.is_first_read)
             .filter_map(|stale| {
                 let server = self.registry.get_runnable(&stale.id).ok()?;
-                is_meant(&server).then_some(server)
+                is_candidate(&server).then_some(server)
             });
         let read = |server: Arc<RegisteredServer>| {
             let (catalog, session) = (self.clone(), session.clone());
@@ -767,11 +769,11 @@ impl Catalog {
         sync.await.unwrap_or(Err(SyncError::FailedRecently))
     }
 
-    /// Starts a [`Self::sync`] in the background. It reads the server for Drawbridge and, if the
+    /// Starts a [`Self::sync`] in the background, which reads the server for Drawbridge and, if the
     /// server has private lists, for each connected client that has asked for them.
     pub fn start_sync(&self, id: ServerId) -> JoinHandle<Result<(), SyncError>> {
-        // Any sync that begins from now on sees all changes that the caller knows of. If another
-        // task begins one first, this call does not read the server again.
+        // Any sync that begins from now on sees all changes of which the caller knows. If another
+        // task begins a sync first, this call does not read the server again.
         let mut syncs_begun: Vec<_> = {
             let copies = self.lock();
             let begun = |(key, copy): (&CopyKey, &ServerCopy)| (key.clone(), copy.syncs_begun);
@@ -1022,10 +1024,12 @@ impl Catalog {
             let others = copies
                 .of_server(&server.id)
                 .filter(|(other, _)| *other != key);
-            let mut seen = HashSet::new();
+            let mut distinct = HashSet::new();
             copy.definitions()
                 .chain(others.flat_map(|(_, other)| other.definitions()))
-                .filter(|(kind, one)| seen.insert((*kind, &one.name, &one.digest)))
+                .filter(|(kind, definition)| {
+                    distinct.insert((*kind, &definition.name, &definition.digest))
+                })
                 .map(version)
                 .collect()
         };
@@ -1068,7 +1072,7 @@ impl Catalog {
             .iter()
             .map(|(kind, definition)| definition_id(*kind, definition))
             .collect();
-        if let Some(gone) = definitions.iter().find(|one| !offered.contains(one)) {
+        if let Some(gone) = definitions.iter().find(|id| !offered.contains(id)) {
             return Err(AcceptError::NoLongerOffered(gone.name.clone()));
         }
         if definitions.len() > 1
@@ -1080,7 +1084,7 @@ impl Catalog {
         let mut accepted = self.copy(id).accepted;
         definitions
             .iter()
-            .for_each(|one| accepted.insert(one.clone()));
+            .for_each(|definition| accepted.insert(definition.clone()));
         self.lock().share_accepted(id, &accepted);
         self.events.publish(Event::ServerChanged { id: id.clone() });
         self.rebuild();
@@ -1181,7 +1185,7 @@ async fn load_copy(store: &Store, mut row: ServerRow) -> Result<ServerCopy, Stor
     let versions = store.definitions(&row.id).await?;
     let mut accepted = AcceptedDefinitions::default();
     let mut last_accepted = BTreeMap::<_, BTreeMap<_, _>>::new();
-    // Oldest first, so that the newest version replaces the older ones.
+    // Oldest first, so that the newest version replaces the older versions.
     for version in versions
         .iter()
         .rev()
@@ -1206,7 +1210,7 @@ async fn load_copy(store: &Store, mut row: ServerRow) -> Result<ServerCopy, Stor
     let unrecorded: Vec<_> = definitions
         .iter()
         .filter(|(kind, _)| !recorded_kinds.contains(kind))
-        .flat_map(|(kind, definitions)| definitions.iter().map(|one| (*kind, one)))
+        .flat_map(|(kind, definitions)| definitions.iter().map(|definition| (*kind, definition)))
         .map(|(kind, definition)| OfferedDefinition {
             id: definition_id(kind, definition),
             definition: definition.raw.get().to_owned(),
@@ -1268,7 +1272,7 @@ fn report_unaccepted(
         .filter(|(_, definition)| !were_offered.contains(definition))
         .collect();
     for (state, DefinitionId { kind, name, digest }) in unaccepted.iter().take(MAX_LOGGED) {
-        let what = if *state == AcceptanceState::New {
+        let change = if *state == AcceptanceState::New {
             "new"
         } else {
             "changed"
@@ -1279,9 +1283,9 @@ fn report_unaccepted(
             "clients do not see it until you accept it"
         };
         let noun = kind.noun();
-        tracing::warn!("server {id}: {what} {noun} '{name}'; {consequence}");
+        tracing::warn!("server {id}: {change} {noun} '{name}'; {consequence}");
         let note =
-            json!({ "server": id, "kind": kind, "name": name, "digest": digest, "what": what });
+            json!({ "server": id, "kind": kind, "name": name, "digest": digest, "what": change });
         store.append_audit(AuditKind::DefinitionChanged, &note);
     }
     if let Some(more) = unaccepted
@@ -1295,8 +1299,8 @@ fn report_unaccepted(
     }
 }
 
-/// Finds the flags of all definitions, which then keep them. Runs on a blocking thread, because the
-/// definitions may take 32 MiB.
+/// Finds the flags of all definitions, which keep their flags. Runs on a blocking thread, because
+/// the definitions may take 32 MiB.
 async fn fill_in_flags(offered: &Offered) {
     let definitions: Vec<_> = offered.values().flatten().cloned().collect();
     let scanning = tokio::task::spawn_blocking(move || {
@@ -1309,7 +1313,7 @@ async fn fill_in_flags(offered: &Offered) {
     }
 }
 
-/// Logs what is suspicious in the definitions that a sync has added or changed.
+/// Logs the flags of the definitions that a sync has added or changed.
 fn report_flagged(
     server: &RegisteredServer,
     were_offered: &HashSet<DefinitionId>,
@@ -1366,21 +1370,22 @@ fn record_accepted(
     store.append_audit(AuditKind::DefinitionAccepted, &note);
 }
 
-/// Logs the entries of a server's lists that are excluded now and were not before.
-fn log_excluded(logs: &Logs, id: &ServerId, now: &ExcludedEntries, before: &ExcludedEntries) {
-    if now == before {
+/// Logs the entries of a server's lists that are excluded and were not excluded before.
+fn log_excluded(logs: &Logs, id: &ServerId, excluded: &ExcludedEntries, before: &ExcludedEntries) {
+    if excluded == before {
         return;
     }
-    now.entries
+    excluded
+        .entries
         .iter()
         .filter(|entry| !before.entries.contains(entry))
         .for_each(|entry| log_excluded_entry(logs, id, entry));
-    if now.more > 0 {
+    if excluded.more > 0 {
         logs.add_server_line(
             id,
             Level::Warn,
             "catalog",
-            &format!("excluded {} more entries", now.more),
+            &format!("excluded {} more entries", excluded.more),
         );
     }
 }
@@ -1396,15 +1401,16 @@ fn is_old(read_at: Timestamp, now: Timestamp, ttl: Duration) -> bool {
     !(0..=ttl).contains(&now.0.saturating_sub(read_at.0))
 }
 
-/// Returns how long a copy counts as fresh: as long as the user wants, or the time that the server
-/// states if that is shorter, but at least [`MIN_TTL`] unless the user wants less. If the server
-/// sleeps, its own time does not count, and the result is at least [`MIN_TTL_ASLEEP`].
-fn effective_ttl(wanted: Duration, ttl_ms: Option<u32>, is_asleep: bool) -> Duration {
+/// Returns how long a copy counts as fresh: `configured`, the time that the user configured, or
+/// `stated_ms`, the time that the server states, if that is shorter. The result is at least
+/// [`MIN_TTL`], unless the user configured less. If the server sleeps, its own time does not count,
+/// and the result is at least [`MIN_TTL_ASLEEP`].
+fn effective_ttl(configured: Duration, stated_ms: Option<u32>, is_asleep: bool) -> Duration {
     if is_asleep {
-        return wanted.max(MIN_TTL_ASLEEP);
+        return configured.max(MIN_TTL_ASLEEP);
     }
-    ttl_ms.map_or(wanted, |ttl| {
-        Duration::from_millis(ttl.into()).clamp(MIN_TTL.min(wanted), wanted)
+    stated_ms.map_or(configured, |ttl| {
+        Duration::from_millis(ttl.into()).clamp(MIN_TTL.min(configured), configured)
     })
 }
 

@@ -39,8 +39,8 @@ pub fn connection(
     }
 }
 
-/// Returns this machine, with those of the caller's environment variables that say where clients
-/// keep their files. Returns `None` if the user has no home folder.
+/// Returns this machine, with the caller's environment variables that say where clients keep their
+/// files. Returns `None` if the user has no home folder.
 pub fn machine(environment: &BTreeMap<String, String>) -> Option<Machine> {
     let mut machine = Machine::this()?;
     machine.set_variables(environment);
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_found_unless_another_folder_has_one_of_its_name_first() {
+    fn a_command_is_found_unless_an_earlier_folder_has_a_command_of_the_same_name() {
         let (own, other) = (tempfile::tempdir(), tempfile::tempdir());
         let (own, other) = (own.expect("a folder"), other.expect("a folder"));
         let file = own.path().join(COMMAND);

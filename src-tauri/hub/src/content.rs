@@ -42,11 +42,11 @@ const EXCERPT_MARGIN: usize = 20;
 /// The longest result that is scanned on the thread of the caller, in bytes. The scan of hostile
 /// text of this length takes some milliseconds.
 const MAX_SCANNED_IN_PLACE: usize = 16 * 1024;
-/// Takes the place of the rule in words if the content defence holds or withholds a result.
+/// The text that stands for a rule if the content defence holds or withholds a result.
 pub(crate) const RULE: &str = "the content defence";
 
-/// Returns what is suspicious in the result of a server, or nothing if the server's spec turns the
-/// content defence off. Scans a long result on another thread.
+/// Returns the flags of a server's result, or no flags if the server's spec turns the content
+/// defence off. Scans a long result on another thread.
 pub(crate) async fn scan_result(server: &RegisteredServer, result: &Json) -> Vec<ContentFlag> {
     if server.spec.content_defence == ContentDefence::Off
         || result.get().len() <= MAX_SCANNED_IN_PLACE
@@ -58,7 +58,7 @@ pub(crate) async fn scan_result(server: &RegisteredServer, result: &Json) -> Vec
     scanning.await.unwrap_or_else(|_| vec![unchecked_flag()])
 }
 
-/// Returns what is suspicious in an error of a server, as [`scan_result`] does for a result.
+/// Returns the flags of a server's error, as [`scan_result`] does for a result.
 pub(crate) async fn scan_error(server: &RegisteredServer, error: &RpcError) -> Vec<ContentFlag> {
     if server.spec.content_defence == ContentDefence::Off {
         return Vec::new();
@@ -82,8 +82,8 @@ fn unchecked_flag() -> ContentFlag {
     }
 }
 
-/// Returns what is suspicious in JSON of a server, or nothing if the server's spec turns the
-/// content defence off.
+/// Returns the flags of a server's JSON, or no flags if the server's spec turns the content defence
+/// off.
 pub(crate) fn find_flags(server: &RegisteredServer, json: &Json) -> Vec<ContentFlag> {
     match server.spec.content_defence {
         ContentDefence::Off => Vec::new(),
@@ -91,12 +91,12 @@ pub(crate) fn find_flags(server: &RegisteredServer, json: &Json) -> Vec<ContentF
     }
 }
 
-/// Returns what is suspicious in a definition, which is JSON text.
+/// Returns the flags of a definition, which is JSON text.
 pub(crate) fn find_definition_flags(definition: &str) -> Vec<ContentFlag> {
     scan::scan(definition, MAX_CHECKED)
 }
 
-/// The names of all tools, by what they look like.
+/// The names of all tools, by their look (see [`look_of_name`]).
 #[derive(Debug, Default)]
 pub(crate) struct ConfusableNames(HashMap<String, Vec<(ServerId, String)>>);
 
@@ -110,10 +110,11 @@ impl ConfusableNames {
         Self(names)
     }
 
-    /// Returns the flag of a server's tool whose name looks like that of another server's tool
+    /// Returns the flag of a server's tool if its name looks like the name of another server's tool
     /// without being the same. Equal names are normal: servers' names keep their tools apart.
     pub(crate) fn find_look_alike(&self, server: &ServerId, name: &str) -> Option<ContentFlag> {
-        // A name can imitate another one only with characters outside ASCII, or with these.
+        // A name can imitate another name only with these characters, or with characters outside
+        // ASCII.
         if name.is_ascii() && !name.contains(['0', '1', 'I', '|']) {
             return None;
         }
@@ -130,8 +131,8 @@ impl ConfusableNames {
     }
 }
 
-/// Returns a name in lower case, without hyphens, underscores and dots. Names that differ only in
-/// these, such as `read_file` and `readFile`, do not imitate each other.
+/// Returns a name in lower case, without hyphens, underscores and dots. Names with the same plain
+/// name, such as `read_file` and `readFile`, do not imitate each other.
 fn plain_name(name: &str) -> String {
     let letters = name.chars().filter(|c| !matches!(c, '-' | '_' | '.'));
     letters.flat_map(char::to_lowercase).collect()
@@ -139,7 +140,7 @@ fn plain_name(name: &str) -> String {
 
 /// Returns a text that is the same for names that look the same.
 fn look_of_name(name: &str) -> String {
-    let seen: String = name
+    let visible: String = name
         .chars()
         .filter(|c| !is_hidden(*c) && !matches!(c, '-' | '_' | '.'))
         .map(|c| match c {
@@ -148,7 +149,7 @@ fn look_of_name(name: &str) -> String {
             c => c,
         })
         .collect();
-    let lower: String = seen.to_lowercase();
+    let lower: String = visible.to_lowercase();
     skeleton(&lower).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Requests of servers for a person's input, which Drawbridge shows if the client cannot. Reads the
 //! form that a request describes, and checks the values that a person has entered. No value of a
-//! form is stored, and no error quotes one.
+//! form is stored, and no error quotes a value.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ const MAX_CHOICES: usize = 1_000;
 /// The longest value of a field, in characters.
 const MAX_CHARS: usize = 64 * 1024;
 
-/// The input that a server asks for.
+/// The input that a server requests.
 #[derive(Debug)]
 pub enum Elicitation {
     Form(Form),
@@ -232,7 +232,7 @@ impl FieldKind {
         }
     }
 
-    /// Checks a value. If it does not fit, the error says what the value must be.
+    /// Checks a value. If the value does not fit, the error describes a valid value.
     fn check(&self, value: &Value) -> Result<(), String> {
         match (self, value) {
             (Self::Text { min, max, format }, Value::String(text)) => {
@@ -346,11 +346,11 @@ fn check_choices(
     min: Option<u64>,
     max: Option<u64>,
 ) -> Result<(), String> {
-    let mut seen = HashSet::new();
+    let mut distinct = HashSet::new();
     let are_choices = chosen.iter().all(|value| {
-        value
-            .as_str()
-            .is_some_and(|text| seen.insert(text) && choices.iter().any(|choice| choice == text))
+        value.as_str().is_some_and(|text| {
+            distinct.insert(text) && choices.iter().any(|choice| choice == text)
+        })
     });
     if !are_choices {
         return Err("a list of different choices".into());

@@ -21,7 +21,7 @@ pub fn registry_page(answer: &[u8]) {
 
 /// Checks the folder of a rule, and a path in the arguments of a call.
 pub fn path(folder: &str, path: &str) {
-    policy::conditions::properties::what_must_be_inside_may_be_inside(folder, path);
+    policy::conditions::properties::a_path_that_must_be_inside_may_be_inside(folder, path);
 }
 
 /// Checks the conditions of a rule, and the arguments of a call.

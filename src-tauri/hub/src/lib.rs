@@ -5,13 +5,13 @@
 //! |---|---|
 //! | [`registry`], [`access`], [`clients`] | specs; clients and their tokens; clients' files |
 //! | `metrics`, `traces`, `live_calls` | counters, spans, and the calls that run now |
-//! | `content` | what is suspicious in the texts of servers |
+//! | `content` | the content defence: flags of the texts of servers |
 //! | [`access_reports`] | what the processes of local servers used, and the sandboxes that follow from it |
 //! | `builtin` | the built-in servers |
 //! | [`pairing`] | unknown clients that ask to be added |
 //! | [`sampling`], [`elicitation`], [`roots`] | answers to servers in place of clients |
 //! | [`catalog`] | all tools as one snapshot, and the stored copies behind it |
-//! | [`policy`], [`router`] | whether a call may run; which server it goes to |
+//! | [`policy`], [`router`] | whether a call may run; to which server it goes |
 //! | [`hooks`] | programs and webhooks that run on the events of servers and calls |
 //! | [`pipeline`] | the steps of a call |
 //! | [`error`] | the error of a verb |

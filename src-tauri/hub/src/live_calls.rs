@@ -1,4 +1,4 @@
-//! The calls of tools that run now: their progress, and how a person cancels one.
+//! The calls of tools that run now: their progress, and how a person cancels a call.
 
 use std::{
     collections::BTreeMap,

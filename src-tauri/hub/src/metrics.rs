@@ -1,6 +1,6 @@
 //! The counters of `GET /metrics`: calls and other requests, approvals, model tokens, caches,
-//! refused clients and spans. The other metrics (of sessions, processes, the journal) are read when
-//! somebody asks for them.
+//! refused clients and spans. The other metrics (of sessions, processes, the journal) are read for
+//! each request.
 //!
 //! A call takes no lock here: it finds its counters in a snapshot, and adds to atomics. Only the
 //! first call of each combination of client, server and tool makes a new snapshot.
@@ -96,7 +96,7 @@ struct Series {
 /// Counts model tokens.
 struct Tokens {
     counter: IntCounter,
-    /// How many of them [`Metrics::take_tokens`] has handed out to be stored.
+    /// How many of these tokens [`Metrics::take_tokens`] has handed out to be stored.
     stored: AtomicU64,
 }
 
@@ -146,9 +146,9 @@ impl CallResult {
     }
 }
 
-fn position<T: PartialEq>(all: &[T], one: T) -> usize {
+fn position<T: PartialEq>(all: &[T], variant: T) -> usize {
     all.iter()
-        .position(|other| *other == one)
+        .position(|other| *other == variant)
         .expect("the list has every variant")
 }
 
@@ -460,8 +460,8 @@ impl Default for Metrics {
 
 impl Tokens {
     fn take(&self) -> u64 {
-        let now = self.counter.get();
-        now.saturating_sub(self.stored.swap(now, Ordering::Relaxed))
+        let counted = self.counter.get();
+        counted.saturating_sub(self.stored.swap(counted, Ordering::Relaxed))
     }
 
     fn put_back(&self, tokens: u64) {

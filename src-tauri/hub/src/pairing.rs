@@ -234,7 +234,7 @@ impl Pairings {
     }
 }
 
-/// Returns what the audit log says about a request.
+/// Describes a request for the audit log.
 fn describe(request: &PairingRequest) -> serde_json::Value {
     json!({
         "name": request.name,

@@ -99,15 +99,15 @@ impl Pipeline {
     /// cancelled if it was permitted already.
     ///
     /// # Errors
-    /// Returns an error if the protocol demands one: for an unknown tool, for bad params, and for
-    /// the server's own errors. A denied call, a tool that waits for acceptance, arguments that do
-    /// not match the schema, and a server that failed lead to results with `isError`, which a model
-    /// can read.
+    /// Returns an error if the protocol demands an error: for an unknown tool, for bad params, and
+    /// for the server's own errors. A denied call, a tool that waits for acceptance, arguments that
+    /// do not match the schema, and a server that failed lead to results with `isError`, which a
+    /// model can read.
     pub async fn call(&self, request: ClientRequest<'_>) -> RpcResult {
         let handle = request.handle;
         let mut request = parse_call(request.params, request.trace)?;
         let counted = self.access.count_call(&handle.session().client);
-        let found = self.find(handle, &mut request).await;
+        let found = self.find_tool(handle, &mut request).await;
         if let Err(limit) = counted {
             return self
                 .refuse_beyond_limit(request, found, handle, limit)
@@ -412,7 +412,7 @@ impl Pipeline {
     }
 
     /// Finds the tool that a request names, directly or through `tool_call`. Answers `tool_search`.
-    async fn find(
+    async fn find_tool(
         &self,
         handle: &ClientHandle,
         request: &mut CallRequest<'_>,
@@ -474,7 +474,7 @@ enum Found {
 /// A parsed `tools/call`.
 struct CallRequest<'a> {
     name: String,
-    /// An object. It is empty if the arguments in `params` are missing or null.
+    /// An object, which is empty if the arguments in `params` are missing or null.
     arguments: Box<RawValue>,
     progress_token: Option<ProgressToken>,
     params: RawObject<'a>,
@@ -489,7 +489,7 @@ impl CallRequest<'_> {
         let name = tool.definition.name.clone();
         let exposed_name = tool.exposed_name.clone();
         let server = tool.server.clone();
-        self.build(handle, server, Some(tool), [name, exposed_name])
+        self.build_request(handle, server, Some(tool), [name, exposed_name])
     }
 
     /// Builds a call that is recorded with this server id, but not sent, because it is for no
@@ -501,10 +501,10 @@ impl CallRequest<'_> {
             PathBuf::default(),
         );
         let names = [self.name.clone(), self.name.clone()];
-        self.build(handle, Arc::new(server), None, names)
+        self.build_request(handle, Arc::new(server), None, names)
     }
 
-    fn build(
+    fn build_request(
         &self,
         handle: &ClientHandle,
         server: Arc<RegisteredServer>,
@@ -543,7 +543,7 @@ fn parse_call(
         RawObject::parse(params).map_err(|e| invalid(format!("params: {e}").into()))?;
     if let Some(key) = find_ambiguous_key(&params) {
         return Err(invalid(
-            format!("params: the key '{key}' differs from another one only in case").into(),
+            format!("params: the key '{key}' differs from another key only in case").into(),
         ));
     }
     let name = params
@@ -560,8 +560,8 @@ fn parse_call(
     })
 }
 
-/// Returns a key that differs from another one, or from a known one, only in case. A server that
-/// ignores case could read a call other than the one that was decided.
+/// Returns a key that differs from another key, or from a known key, only in case. A server that
+/// ignores case could read another call than the gate decided.
 fn find_ambiguous_key<'a>(params: &'a RawObject<'_>) -> Option<&'a str> {
     const KNOWN: [&str; 4] = ["name", "arguments", "_meta", "task"];
     let mut folded_keys = HashSet::new();
@@ -583,13 +583,13 @@ fn arguments_object(arguments: Option<&RawValue>) -> Result<Box<RawValue>, RpcEr
     let Some(arguments) = arguments.filter(|arguments| arguments.get() != "null") else {
         return Ok(json::raw("{}".into()));
     };
-    let refused = |e| {
+    let invalid = |e| {
         RpcError::new(
             code::INVALID_PARAMS,
             format!("tools/call: params.arguments: {e}"),
         )
     };
-    RawObject::parse(arguments).map_err(refused)?;
+    RawObject::parse(arguments).map_err(invalid)?;
     Ok(arguments.to_owned())
 }
 
@@ -628,7 +628,7 @@ fn failed_result(permitted: Permitted, error: &ForwardError) -> Json {
     let request = permitted.request();
     let server = request.server.name().to_owned();
     let outcome = error_outcome(error);
-    // The record logs it if there was no answer.
+    // Recording the outcome logs the error if there was no answer.
     if matches!(outcome, Outcome::ServerError | Outcome::NotSent) {
         tracing::warn!(
             "server {}: the call of '{}' failed: {error}",
@@ -702,7 +702,7 @@ fn error_outcome(error: &ForwardError) -> Outcome {
     }
 }
 
-/// Returns what is suspicious in an answer of a server.
+/// Returns the flags of a server's answer.
 async fn scan_reply(server: &RegisteredServer, reply: &Reply) -> Vec<ContentFlag> {
     match reply {
         Reply::Result(result) => content::scan_result(server, result).await,

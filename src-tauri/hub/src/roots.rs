@@ -1,5 +1,5 @@
-//! The folders that Drawbridge gives to servers as roots in place of a client that cannot name any:
-//! the project folder in which the client works or, if it works in none, the folders in the
+//! The folders that Drawbridge gives to servers as roots in place of a client that cannot name
+//! roots: the project folder in which the client works or, if it works in none, the folders in the
 //! settings.
 
 use std::path::Path;
@@ -72,7 +72,7 @@ fn folder_name(url: &str) -> Option<String> {
 /// Returns the `file://` URLs of folders that a person gave as paths or URLs, without duplicates.
 ///
 /// # Errors
-/// Returns an error if one of them is not a readable folder, or if there are too many.
+/// Returns an error if a path or URL is not a readable folder, or if there are too many.
 pub fn check_roots(folders: &[String]) -> Result<Vec<String>, RootError> {
     let mut urls = Vec::new();
     for folder in folders {

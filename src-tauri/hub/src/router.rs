@@ -120,8 +120,8 @@ impl Router {
     }
 
     /// Returns the tool or prompt that has this exposed name in the client's catalog view. If there
-    /// is none, refreshes the catalog and looks once more. If the name begins like those of a
-    /// server that is being read for the first time, also waits for that read.
+    /// is none, refreshes the catalog and looks once more. If the name has the prefix of a server
+    /// that is being read for the first time, also waits for that read.
     pub async fn find(
         &self,
         session: &Arc<ClientSession>,
@@ -138,8 +138,8 @@ impl Router {
         lookup(&self.catalog.session_view(session))
     }
 
-    /// Applies `lookup` to the client's catalog view. If it finds nothing, refreshes the catalog
-    /// and applies it once more.
+    /// Applies `lookup` to the client's catalog view. If `lookup` finds nothing, refreshes the
+    /// catalog and applies `lookup` once more.
     async fn search<T>(
         &self,
         session: &Arc<ClientSession>,
@@ -172,7 +172,7 @@ impl Router {
         Some(self.catalog.session_view(session)).filter(|view| deferred::is_offered(view))
     }
 
-    /// Returns the same tool of the next fallback server, if there is one that was not tried yet.
+    /// Returns the same tool of the next fallback server, if a fallback was not tried yet.
     /// The fallbacks are those of the server that was tried first. The client's profile limits the
     /// choice; the scope of its endpoint does not.
     pub fn next_fallback(
@@ -196,8 +196,8 @@ impl Router {
     /// gets the call's progress.
     ///
     /// # Errors
-    /// Returns an error if the tool or its server is no longer the permitted one, or if the
-    /// server does not answer.
+    /// Returns an error if the tool or its server has changed since the call was permitted, or if
+    /// the server does not answer.
     pub async fn forward(
         &self,
         permitted: &Permitted,
@@ -208,7 +208,7 @@ impl Router {
         let Some(tool) = &call.entry else {
             return Err(ForwardError::Changed);
         };
-        let (server, session) = self.prepare(call)?;
+        let (server, session) = self.lease_session(call)?;
         let cache_key = result_cache::CacheKey::for_call(
             &call.client,
             tool,
@@ -278,8 +278,9 @@ impl Router {
     /// Returns the server of a permitted request, and its session.
     ///
     /// # Errors
-    /// Returns an error if the server, or the tool or prompt, is no longer the permitted one.
-    fn prepare(
+    /// Returns an error if the server, the tool or the prompt has changed since the request was
+    /// permitted.
+    fn lease_session(
         &self,
         request: &GuardedRequest,
     ) -> Result<(Arc<RegisteredServer>, Lease), ForwardError> {
@@ -296,7 +297,7 @@ impl Router {
 
     fn is_unchanged(&self, request: &GuardedRequest) -> bool {
         let server = self.registry.get_runnable(&request.server.id);
-        if !server.is_ok_and(|now| now.identity == request.server.identity) {
+        if !server.is_ok_and(|server| server.identity == request.server.identity) {
             return false;
         }
         let kind = match request.method {
@@ -330,7 +331,7 @@ impl Router {
 }
 
 /// Returns whether the tool reports a failure itself, with `isError`. Most results do not contain
-/// this key, so they are searched for it before they are parsed.
+/// this key, so this function searches for the key before it parses the result.
 pub fn is_tool_error(result: &Json) -> bool {
     const KEY: &str = "\"isError\"";
     let text = result.get();

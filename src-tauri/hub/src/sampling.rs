@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`conversion`] | converts sampling requests to chat requests, and completions to results |
 //! | [`completion`] | reads a completion, as a stream or as one body |
-//! | [`error`] | why there is no result |
+//! | [`error`] | the reasons why there is no result |
 
 mod completion;
 mod conversion;
@@ -37,7 +37,7 @@ pub use error::SamplingError;
 pub const KEY_NAME: &str = "drawbridge:sampling";
 /// The largest request to the provider, in bytes.
 const MAX_REQUEST: usize = 8 * 1024 * 1024;
-/// The most models that servers may choose from.
+/// The most models from which servers may choose.
 const MAX_MODELS: usize = 20;
 const MAX_MODEL_CHARS: usize = 200;
 /// The longest answer to a request that sets no limit, in tokens, if there is a daily limit. Every
@@ -119,9 +119,9 @@ impl Sampling {
         self.is_on() && self.settings.get().sampling_tools
     }
 
-    /// Returns the provider that answers a request. If the user allows several models, it uses the
-    /// one that the request's params suggest, or else the default. Returns `None` if no provider is
-    /// set up and switched on.
+    /// Returns the provider that answers a request. If the user allows several models, the provider
+    /// uses the model that the request's params suggest, or else the default. Returns `None` if no
+    /// provider is set up and switched on.
     pub fn provider(&self, params: &RawValue) -> Option<Provider> {
         let values = self.settings.get();
         let (default, others) = values.sampling_models.split_first()?;
@@ -354,17 +354,17 @@ impl SamplingBudget {
     }
 
     /// Lowers the limit of a request's answer, which is the member `name`, to the tokens that are
-    /// left today, and returns it. Adds a limit if the request has none, but the day has one.
-    /// Returns 0 if neither has a limit.
+    /// left today, and returns the limit. Adds a limit if only the day has a limit. Returns 0 if
+    /// neither the request nor the day has a limit.
     fn limit_tokens(&self, body: &mut serde_json::Value, name: &str) -> u32 {
-        let wanted = match body.get(name) {
+        let requested = match body.get(name) {
             Some(max) => max
                 .as_u64()
                 .map_or(u32::MAX, |max| u32::try_from(max).unwrap_or(u32::MAX)),
             None if self.tokens_per_day == 0 => return 0,
             None => DEFAULT_MAX_TOKENS,
         };
-        let longest = wanted.min(self.tokens_left());
+        let longest = requested.min(self.tokens_left());
         body[name] = json!(longest);
         longest
     }
@@ -460,11 +460,11 @@ pub fn check_models(models: &[String]) -> Result<Vec<String>, InvalidProvider> {
     Ok(checked)
 }
 
-/// Returns whether two base URLs lead to the same provider, so that the key of one may be sent to
-/// the other.
-pub fn is_same_provider(one: &str, other: &str) -> bool {
-    match (Url::parse(one), Url::parse(other)) {
-        (Ok(one), Ok(other)) => one.origin() == other.origin(),
+/// Returns whether two base URLs lead to the same provider, so that the key for one URL may be sent
+/// to the other.
+pub fn is_same_provider(left: &str, right: &str) -> bool {
+    match (Url::parse(left), Url::parse(right)) {
+        (Ok(left), Ok(right)) => left.origin() == right.origin(),
         _ => false,
     }
 }

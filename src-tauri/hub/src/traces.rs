@@ -34,7 +34,7 @@ use exporter::{Collector, Exporter};
 /// The longest arguments or result in a span, in bytes.
 const MAX_CONTENT: usize = 16 * 1024;
 
-/// Makes spans while a collector is set. Cheap to clone.
+/// Creates spans while a collector is set. Cheap to clone.
 #[derive(Clone)]
 pub struct Tracer(Arc<Inner>);
 
@@ -94,7 +94,7 @@ impl Tracer {
         }
     }
 
-    /// Sends the queued spans, for a few seconds at most. No span is made afterwards.
+    /// Sends the queued spans, for a few seconds at most. No span is created afterwards.
     pub async fn close(&self) {
         if let Some(exporter) = self.0.exporter.swap(None) {
             exporter.close().await;
@@ -218,8 +218,8 @@ impl OpenSpan {
         }
     }
 
-    /// Sets an attribute to arguments or a result, with secrets masked, if the user wants them in
-    /// traces.
+    /// Sets an attribute to arguments or a result, with secrets masked, if the settings say that
+    /// spans contain them.
     pub fn set_content(&mut self, key: &str, json: &str) {
         if self.exporter.includes_content() {
             let mut text = self.logs.redact_json(json).into_owned();

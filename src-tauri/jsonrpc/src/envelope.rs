@@ -16,7 +16,7 @@ const KEYS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyCheck {
     /// Any key that occurs twice, and any key that differs only in case from another key or from a
-    /// known key. Another reader could take the value of such a key for that of the other.
+    /// known key. Another reader could take the value of one key for the value of the other.
     Strict,
     /// No further keys. No decision depends on how another reader understands a message of a
     /// server.

@@ -30,14 +30,14 @@ impl<T> PendingRequests<T> {
         Some(received)
     }
 
-    /// Delivers the outcome of a request. Returns whether the request waited for it.
+    /// Delivers the outcome of a request. Returns whether a receiver waited for the outcome.
     pub fn settle(&self, id: u64, outcome: T) -> bool {
         let waiting = self.lock().remove(&id);
         waiting.is_some_and(|waiting| waiting.send(outcome).is_ok())
     }
 
-    /// Removes a request whose outcome is no longer awaited. Returns `false` if the request was
-    /// settled or removed before.
+    /// Removes a request for whose outcome nobody waits. Returns `false` if the request was settled
+    /// or removed before.
     pub fn remove(&self, id: u64) -> bool {
         self.lock().remove(&id).is_some()
     }

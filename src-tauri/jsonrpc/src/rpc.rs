@@ -1,4 +1,4 @@
-//! JSON-RPC errors and replies. They keep their parts as raw JSON, so that no member is lost.
+//! JSON-RPC errors and replies, which keep their parts as raw JSON, so that no member is lost.
 
 use serde::{Serialize, Serializer, de::Error, ser::SerializeMap};
 use serde_json::value::RawValue;
@@ -31,7 +31,7 @@ impl Reply {
     /// Returns the result.
     ///
     /// # Errors
-    /// Returns an error if the peer answered with one: the peer's error.
+    /// Returns the peer's error if the peer answered with an error.
     pub fn into_result(self) -> RpcResult {
         match self {
             Self::Result(result) => Ok(result),

@@ -19,11 +19,12 @@ pub struct SseParser {
     name: String,
     data: String,
     has_data: bool,
-    /// Whether the last piece ended with a CR, so that an LF may follow that belongs to it.
+    /// Whether the last piece ended with a CR. An LF that begins the next piece is then part of the
+    /// same line break.
     after_cr: bool,
     has_read_line: bool,
     too_long: bool,
-    /// The id of the last event that had one, even if that event had no data.
+    /// The id of the last event with an id, even if that event had no data.
     last_id: String,
     retry: Option<Duration>,
 }
@@ -60,7 +61,7 @@ impl SseParser {
         self.retry
     }
 
-    /// Prepares for a new connection. An incomplete event of the old connection is dropped.
+    /// Prepares for a new connection. Drops an incomplete event of the old connection.
     pub fn reset_for_reconnect(&mut self) {
         let (last_id, retry) = (std::mem::take(&mut self.last_id), self.retry);
         *self = Self {
@@ -70,12 +71,12 @@ impl SseParser {
         };
     }
 
-    /// Takes the next bytes, and returns the events that they complete. Events without data, or
-    /// with blank data, are ignored.
+    /// Parses the next bytes, and returns the events that they complete. Ignores events without
+    /// data or with blank data.
     ///
     /// # Errors
-    /// Returns an error if an event is too long. If the bytes complete other events before it, this
-    /// call returns these events, and the next call returns the error.
+    /// Returns an error if an event is too long. If the bytes complete other events before that
+    /// event, this call returns these events, and the next call returns the error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
         if self.too_long {
             return Err(TooLong);
@@ -112,7 +113,8 @@ impl SseParser {
         }
     }
 
-    /// Adds a part of a line. Returns `false` if the event is then too long.
+    /// Adds a part of a line, unless the event is then too long. Returns whether the part was
+    /// added.
     fn try_append(&mut self, part: &[u8]) -> bool {
         self.too_long = self.line.len() + self.name.len() + self.data.len() + part.len() > self.max;
         if !self.too_long {

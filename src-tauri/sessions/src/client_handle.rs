@@ -69,7 +69,7 @@ impl Default for HubRequests {
 
 impl ClientSession {
     /// Returns a reader of the messages that belong to no request. The new reader takes over from
-    /// the previous one.
+    /// the previous reader.
     pub fn listen(&self) -> MessageReader {
         self.outbox.0.attach_reader()
     }
@@ -94,14 +94,14 @@ pub struct ClientHandle {
 #[derive(Debug)]
 struct RequestContext {
     answers: Mutex<AnswerStream>,
-    /// Takes the questions that wait for the retry of a modern client, which cannot receive
-    /// requests. `None` for a legacy client.
+    /// The sender of questions, which wait for the retry of a modern client because it cannot
+    /// receive requests. `None` for a legacy client.
     questions: Option<mpsc::Sender<PendingQuestion>>,
     /// The level of log messages that the request names, if any.
     log_level: Option<LogLevel>,
 }
 
-/// Where the messages that belong to a request go.
+/// The stream for the messages that belong to a request.
 #[derive(Debug)]
 struct AnswerStream {
     sender: MessageSender,
@@ -203,7 +203,7 @@ impl ClientHandle {
     /// Sends a notification without waiting. A client that reads too slowly misses it. So does a
     /// modern client if this handle belongs neither to a request nor to a subscription.
     pub fn notify(&self, method: &str, params: Option<&RawValue>) {
-        let with_id = match (&self.request, self.era()) {
+        let params_with_id = match (&self.request, self.era()) {
             (None, Era::Modern) => match &self.session.subscription {
                 Some(subscription) => Some(meta::with_subscription_id(params, &subscription.id)),
                 // A modern client receives notifications only in an answer stream or a
@@ -212,7 +212,7 @@ impl ClientHandle {
             },
             _ => None,
         };
-        let params = with_id.as_deref().or(params).map(RawValue::get);
+        let params = params_with_id.as_deref().or(params).map(RawValue::get);
         let _ = self.send(encode_notification(method, params).into());
     }
 
@@ -221,12 +221,12 @@ impl ClientHandle {
         let level = params.and_then(|params| {
             LogLevel::from_member(&RawObject::parse(params).ok()?, "level").ok()
         });
-        let is_wanted = match (self.log_level(), level) {
-            (Some(least), Some(level)) => level >= least,
+        let reaches_level = match (self.log_level(), level) {
+            (Some(minimum), Some(level)) => level >= minimum,
             (Some(_), None) => true,
             (None, _) => !self.era().is_modern(),
         };
-        if is_wanted {
+        if reaches_level {
             self.notify("notifications/message", params);
         }
     }
@@ -313,8 +313,8 @@ impl ClientHandle {
     fn send(&self, message: Bytes) -> Result<(), Undelivered> {
         let message = match &self.request {
             Some(request) => match lock(&request.answers).sender.send(message) {
-                // The request has ended. A message that is too late for its stream goes to the
-                // session.
+                // The request has ended. A message that is too late for the request's stream goes
+                // to the session's outbox.
                 Err(Undelivered::Ended(message)) if !self.era().is_modern() => message,
                 sent => return sent,
             },
@@ -348,8 +348,8 @@ struct PendingGuard<'a> {
 impl Drop for PendingGuard<'_> {
     fn drop(&mut self) {
         let session = &self.client.session;
-        let is_open = session.hub_requests.pending.remove(self.id);
-        if is_open && !session.ended.is_cancelled() {
+        let is_unanswered = session.hub_requests.pending.remove(self.id);
+        if is_unanswered && !session.ended.is_cancelled() {
             let reason = "the server cancelled the request, or it timed out";
             let params = json::raw(cancelled_params(self.id, reason));
             self.client.notify("notifications/cancelled", Some(&params));

@@ -109,8 +109,8 @@ impl Drop for ParkedGuard {
 }
 
 impl ParkedRequests {
-    /// Answers a request. Starts a new request with `start`, and resumes the parked request if this
-    /// is a retry with a state that Drawbridge issued.
+    /// Answers a request. Starts a new request with `start`, or resumes the parked request if
+    /// `request` is a retry with a state that Drawbridge issued.
     ///
     /// # Errors
     /// Returns an error if the request itself fails, if too many requests of the client are parked,
@@ -198,13 +198,14 @@ impl ParkedRequests {
         client: &ClientName,
         digest: &str,
     ) -> Result<ActiveRequest, RpcError> {
-        let refused = |reason: &str| {
+        let invalid_state = |reason: &str| {
             RpcError::new(
                 code::INVALID_PARAMS,
                 format!("params.requestState: {reason}"),
             )
         };
-        let unknown = || refused("no request is waiting for it; send the request again without it");
+        let unknown =
+            || invalid_state("no request is waiting for it; send the request again without it");
         let (hand_over, handed_over) = oneshot::channel();
         let parked = {
             let mut all = self.lock();
@@ -213,7 +214,7 @@ impl ParkedRequests {
                 .filter(|parked| parked.client == *client)
                 .ok_or_else(unknown)?;
             if parked.digest != digest {
-                return Err(refused("it belongs to another request"));
+                return Err(invalid_state("it belongs to another request"));
             }
             all.remove(state).ok_or_else(unknown)?
         };
@@ -250,7 +251,7 @@ impl ParkedRequests {
     }
 
     fn park(&self, state: String, active: ActiveRequest) -> Result<(), RpcError> {
-        let (hand_over, taken) = oneshot::channel();
+        let (hand_over, hand_over_request) = oneshot::channel();
         let (client, digest) = (active.client.clone(), active.digest.clone());
         let mut all = self.lock();
         if all.values().filter(|other| other.client == client).count() >= MAX_PER_CLIENT {
@@ -272,7 +273,7 @@ impl ParkedRequests {
         drop(all);
         tokio::spawn(run_parked(
             active,
-            taken,
+            hand_over_request,
             ParkedGuard {
                 parked_requests: self.clone(),
                 state,
@@ -336,7 +337,7 @@ impl ActiveRequest {
 /// if the client does not retry in time, or if its session ends.
 async fn run_parked(
     mut active: ActiveRequest,
-    mut taken: oneshot::Receiver<oneshot::Sender<ActiveRequest>>,
+    mut hand_over_request: oneshot::Receiver<oneshot::Sender<ActiveRequest>>,
     guard: ParkedGuard,
 ) {
     let session = active.handle.session().clone();
@@ -344,9 +345,9 @@ async fn run_parked(
     loop {
         tokio::select! {
             biased;
-            taker = &mut taken => {
-                if let Ok(taker) = taker {
-                    let _ = taker.send(active);
+            retry = &mut hand_over_request => {
+                if let Ok(retry) = retry {
+                    let _ = retry.send(active);
                 }
                 return;
             }

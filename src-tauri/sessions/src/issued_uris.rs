@@ -93,7 +93,7 @@ impl Uris {
 fn uris_in(json: &str) -> Vec<String> {
     let mut values = VecDeque::new();
     for position in memmem::find_iter(json.as_bytes(), URI_KEY) {
-        // A quote after a backslash is part of a string. Any other quote here begins one.
+        // A quote after a backslash is part of a string. Any other quote here begins a string.
         let begins_string = !json[..position].ends_with('\\');
         let Some(value) = json[position + URI_KEY.len()..]
             .trim_start()

@@ -50,9 +50,9 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// A client that has not read its changed tools for this long does not react to `list_changed`.
 const LIST_CHANGE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A live connection of a client. The protocol gives a modern client no session. Here, such a
-/// client has one as long as it introduces itself in the same way and does not stay idle, so that a
-/// decision "for this session" can apply to it.
+/// A live connection of a client. The protocol gives a modern client no session. Drawbridge gives
+/// it a session as long as it introduces itself in the same way and does not stay idle, so that a
+/// decision "for this session" can apply to the client.
 #[derive(Debug)]
 pub struct ClientSession {
     pub id: SessionId,

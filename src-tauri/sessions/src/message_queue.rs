@@ -19,8 +19,8 @@ pub const MAX_WAITING_BYTES: usize = 64 * 1024;
 pub(super) const MAX_WAITING_ANSWER_BYTES: usize = 32 * 1024 * 1024;
 /// The most messages that a reader may miss after it last took a message. If it misses more, and
 /// also more than [`MAX_MISSED_BYTES`], its stream ends. A reader that still reads does not miss so
-/// much, because the rate limit and the budget for progress of a server let less through between two
-/// reads.
+/// much, because the rate limit and the budget for progress of a server let less through between
+/// two reads.
 const MAX_MISSED: usize = 64;
 /// The most bytes of the messages that a reader may miss. See [`MAX_MISSED`].
 const MAX_MISSED_BYTES: usize = 256 * 1024;
@@ -61,12 +61,12 @@ pub(super) struct MessageQueue {
     changed: Notify,
 }
 
-/// How long a queue takes messages.
+/// How long a queue accepts messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lifetime {
     /// As long as its only reader.
     Reader,
-    /// As long as the session. Readers come and go, and the latest one gets the messages.
+    /// As long as the session. Readers come and go, and the latest reader gets the messages.
     Session,
 }
 
@@ -168,7 +168,7 @@ impl MessageQueue {
         }
     }
 
-    /// Returns a reader, which takes over from the previous one.
+    /// Returns a reader, which takes over from the previous reader.
     pub(super) fn attach_reader(self: &Arc<Self>) -> MessageReader {
         let mut state = self.lock();
         state.last_reader += 1;

@@ -65,7 +65,7 @@ async fn a_client_that_does_not_read_its_changed_tools_counts_as_ignoring_the_ch
     session.note_tool_change();
     advance(LIST_CHANGE_TIMEOUT / 2).await;
     session.note_tool_change();
-    assert!(!session.ignores_tool_changes(), "it still has time");
+    assert!(!session.ignores_tool_changes(), "the client still has time");
     advance(LIST_CHANGE_TIMEOUT).await;
     assert!(
         session.ignores_tool_changes(),

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub struct TokenBucket {
     period: Duration,
-    /// The time in which one token flows in.
+    /// The time in which a token flows in.
     interval: Duration,
     /// When the bucket is full again. The bucket is empty if this is a whole period away.
     full_at: Instant,
@@ -46,7 +46,7 @@ impl TokenBucket {
     }
 }
 
-/// Returns a wait in whole seconds, rounded up, at least one.
+/// Returns a wait in whole seconds, rounded up, and at least 1.
 pub fn wait_seconds(wait: Duration) -> u64 {
     (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
 }

@@ -23,7 +23,7 @@ fn pieces(pieces: &[&'static str]) -> Body {
 }
 
 #[tokio::test]
-async fn a_body_is_the_same_in_however_many_pieces_it_comes() {
+async fn a_body_does_not_depend_on_its_pieces() {
     for body in [
         Body::from("abcd"),
         pieces(&["abcd"]),
@@ -38,21 +38,21 @@ async fn a_body_is_the_same_in_however_many_pieces_it_comes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_stops_coming_is_given_up_and_one_that_is_slow_is_not() {
+async fn a_stalled_body_is_refused_and_a_slow_body_is_not() {
     let slow = stream::iter(0..4).then(|_| async {
         sleep(TOTAL_TIMEOUT / 5).await;
         Ok::<_, Infallible>(Bytes::from_static(b"x"))
     });
     let whole = read(Body::new(BoundedBody::new(Body::from_stream(slow))))
         .await
-        .expect("each piece came in time");
+        .expect("each piece arrives in time");
     assert_eq!(whole, "xxxx");
 
     let stuck = stream::once(async { Ok::<_, Infallible>(Bytes::from_static(b"x")) })
         .chain(stream::pending());
     let refusal = read(Body::new(BoundedBody::new(Body::from_stream(stuck))))
         .await
-        .expect_err("given up");
+        .expect_err("the body takes too long");
     assert_eq!(refusal.status, StatusCode::BAD_REQUEST);
     assert!(
         refusal.error.message.contains("within 30 s"),
@@ -65,20 +65,22 @@ async fn a_body_that_stops_coming_is_given_up_and_one_that_is_slow_is_not() {
 async fn a_body_without_end_is_refused_once_it_is_too_long() {
     let piece = Bytes::from(vec![b'x'; MAX_BODY_BYTES / 4]);
     let endless = stream::repeat_with(move || Ok::<_, Infallible>(piece.clone()));
-    let refusal = read(Body::from_stream(endless)).await.expect_err("refused");
+    let refusal = read(Body::from_stream(endless))
+        .await
+        .expect_err("the body is too long");
     assert_eq!(refusal.status, StatusCode::PAYLOAD_TOO_LARGE);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_whose_parts_come_in_time_is_given_up_if_the_whole_does_not() {
+async fn a_body_is_refused_if_its_pieces_arrive_in_time_but_the_whole_does_not() {
     let start = Instant::now();
-    let drop_by_drop = stream::repeat_with(|| ()).then(|()| async {
+    let trickle = stream::repeat_with(|| ()).then(|()| async {
         sleep(READ_TIMEOUT - Duration::from_secs(5)).await;
         Ok::<_, Infallible>(Bytes::from_static(b"x"))
     });
-    let refusal = read(Body::new(BoundedBody::new(Body::from_stream(drop_by_drop))))
+    let refusal = read(Body::new(BoundedBody::new(Body::from_stream(trickle))))
         .await
-        .expect_err("given up");
+        .expect_err("the body takes too long");
     assert_eq!(start.elapsed(), TOTAL_TIMEOUT);
     assert!(
         refusal.error.message.contains("within 120 s"),
@@ -88,10 +90,10 @@ async fn a_body_whose_parts_come_in_time_is_given_up_if_the_whole_does_not() {
 }
 
 #[tokio::test]
-async fn small_pieces_are_joined_and_large_ones_are_passed_on() {
+async fn small_pieces_are_joined_and_large_pieces_are_passed_on() {
     let bytes = 5 * MIN_PIECE_BYTES / 2;
-    let crumbs = stream::iter(vec![Ok::<_, Infallible>(Bytes::from_static(b"x")); bytes]);
-    let mut body = BoundedBody::new(Body::from_stream(crumbs));
+    let small_pieces = stream::iter(vec![Ok::<_, Infallible>(Bytes::from_static(b"x")); bytes]);
+    let mut body = BoundedBody::new(Body::from_stream(small_pieces));
     let mut lengths = Vec::new();
     while let Some(piece) = body.frame().await {
         let piece = piece.expect("a piece").into_data().expect("data");
@@ -103,7 +105,7 @@ async fn small_pieces_are_joined_and_large_ones_are_passed_on() {
     let mut body = BoundedBody::new(Body::from(large.clone()));
     let piece = body.frame().await.expect("a piece").expect("a piece");
     let piece = piece.into_data().expect("data");
-    assert_eq!(piece.as_ptr(), large.as_ptr(), "it was copied");
+    assert_eq!(piece.as_ptr(), large.as_ptr(), "the piece was copied");
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
-//! The bridge's connection to the hub: one client session, opened again if the hub no longer knows
-//! it.
+//! The bridge's connection to the hub: one client session. If the hub does not know the session,
+//! for example after a restart, the bridge opens a new session.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -98,12 +98,12 @@ impl HubSession {
                 initialize_message: Some(message.clone()),
             }
         });
-        answer_line(id, self.post(id, message, None).await)
+        answer_or_error(id, self.post(id, message, None).await)
     }
 
     /// Returns the answer to a request. If the hub gives none, returns an error for the client.
     pub(super) async fn request(&self, id: &str, message: Bytes) -> Bytes {
-        answer_line(id, self.post_in_session(id, message).await)
+        answer_or_error(id, self.post_in_session(id, message).await)
     }
 
     /// Returns the answer to a request that belongs to no session.
@@ -118,7 +118,7 @@ impl HubSession {
             Ok(response) => read_body(response).await,
             Err(error) => send_failure(&error),
         };
-        answer_line(id, outcome)
+        answer_or_error(id, outcome)
     }
 
     /// Forwards a message that has no answer. A failure is ignored.
@@ -152,8 +152,8 @@ impl HubSession {
         }
     }
 
-    /// Posts a message and returns the answer with this id, which is empty for a message without
-    /// an answer. If the hub no longer knows the session, opens a new one and posts the message
+    /// Posts a message, and returns the answer with this id. The id is empty for a message without
+    /// an answer. If the hub does not know the session, opens a new session and posts the message
     /// again.
     async fn post_in_session(&self, id: &str, message: Bytes) -> PostOutcome {
         let session = match self.open_session(None).await {
@@ -170,9 +170,9 @@ impl HubSession {
         }
     }
 
-    /// Returns the current session. If there is none, or if it is `unknown_session`, which the hub
-    /// no longer knows, one task opens a new session with the client's `initialize`, and the other
-    /// tasks wait for it.
+    /// Returns the current session. If there is none, or if the hub does not know it
+    /// (`unknown_session`), one task opens a new session with the client's `initialize`, and the
+    /// other tasks wait for that session.
     async fn open_session(
         &self,
         unknown_session: Option<&HeaderValue>,
@@ -295,7 +295,7 @@ fn is_successful_stream(response: &Response) -> bool {
 
 /// Returns the message for the client: the hub's answer or, if there is none, an error that says
 /// what to do.
-fn answer_line(id: &str, outcome: PostOutcome) -> Bytes {
+fn answer_or_error(id: &str, outcome: PostOutcome) -> Bytes {
     let message = match outcome {
         PostOutcome::Answered(body) if client_message::is_answer_to(&body, id) => return body,
         PostOutcome::Answered(body) => refusal_message(&body),

@@ -71,7 +71,7 @@ fn a_client_accepts_events_only_if_it_says_so() {
 }
 
 #[test]
-fn a_body_of_exactly_the_limit_is_accepted_and_a_longer_one_is_not() {
+fn a_body_of_exactly_the_limit_is_accepted_and_a_longer_body_is_not() {
     let check = |length: &'static str| check_content_length(&headers("content-length", &[length]));
     assert!(check("16777216").is_ok());
     assert!(check("16777217").is_err());

@@ -1,4 +1,5 @@
-//! The local socket on platforms where Drawbridge does not support one yet: each function fails.
+//! The local socket on platforms where Drawbridge does not support local sockets yet: each function
+//! fails.
 
 use std::path::Path;
 

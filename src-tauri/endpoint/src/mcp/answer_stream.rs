@@ -123,8 +123,9 @@ impl AnswerStream {
         events::message_event(message).id(format!("{}-{index}", self.number))
     }
 
-    /// Keeps the call going until the client resumes. Cancels the call if the time is up, too much
-    /// waits for the client, the session ends or the endpoint stops.
+    /// Keeps the call going until the client resumes. Cancels the call after [`RESUME_TIMEOUT`], if
+    /// more than [`MAX_UNSENT_BYTES`] wait for the client, if the session ends, or if the endpoint
+    /// stops.
     async fn wait_for_client(mut self, mut resumed: oneshot::Receiver<ResumeRequest>) {
         let deadline = Instant::now() + RESUME_TIMEOUT;
         let (ended, stopping) = (self.session.ended.clone(), self.state.stopping.clone());

@@ -33,18 +33,18 @@ use crate::{error_response::RpcRefusal, headers::accepts_events, state::Listener
 /// The largest number of messages in a batch.
 const MAX_MESSAGES: usize = 100;
 
-/// Returns true if a body is a batch.
+/// Returns whether a body is a batch.
 pub(super) fn is_batch(body: &[u8]) -> bool {
     body.trim_ascii_start().starts_with(b"[")
 }
 
-/// Handles a batch. Its requests run concurrently. A malformed message is answered with an error
+/// Answers a batch. Its requests run concurrently. The answer to a malformed message is an error
 /// among the other answers.
 ///
 /// # Errors
-/// Returns an error if the headers name no session or an unknown revision, if the session's
-/// revision has no batches, or if the body is not a batch of 1 to [`MAX_MESSAGES`] messages.
-pub(super) async fn handle(
+/// Returns an error if the headers name no session or an unknown revision, if the revision has no
+/// batches, or if the body is not a batch of 1 to [`MAX_MESSAGES`] messages.
+pub(super) async fn answer(
     state: &Arc<ListenerState>,
     caller: &Caller,
     headers: &HeaderMap,
@@ -129,7 +129,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Messages<'a> {
                 while let Some(message) = seq.next_element()? {
                     if messages.len() == MAX_MESSAGES {
                         return Err(serde::de::Error::custom(format_args!(
-                            "a batch holds at most {MAX_MESSAGES} messages: this one has more than {MAX_MESSAGES}"
+                            "the batch has more than {MAX_MESSAGES} messages, which is the limit"
                         )));
                     }
                     messages.push(message);

@@ -33,7 +33,7 @@ use crate::{
     state::{ListenerState, Outlet},
 };
 
-/// `GET /sse`: opens a stream. Its first event names the URL to post messages to.
+/// `GET /sse`: opens a stream. Its first event names the URL for the client's messages.
 pub(crate) async fn open(
     State(state): State<Arc<ListenerState>>,
     request: Request,

@@ -37,8 +37,8 @@ impl Caller {
     /// Returns the caller of a request. The body is read only if the client is unknown.
     ///
     /// # Errors
-    /// Returns an error if the client is unknown, if the project folder is invalid, or if the path
-    /// names a server that has no endpoint of its own.
+    /// Returns an error if the client is not authenticated, if the project folder is invalid, or if
+    /// the path names a server that has no endpoint of its own.
     pub(super) async fn from_request(
         state: &ListenerState,
         parts: &Parts,

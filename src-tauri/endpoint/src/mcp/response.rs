@@ -18,7 +18,7 @@ pub(super) type McpResult = Result<Response, RpcRefusal>;
 /// An answer, preceded by the messages that belong to it.
 pub(crate) struct ResponseMessages {
     ready: VecDeque<Bytes>,
-    /// `None` if the client read them too slowly, or once the answer is ready.
+    /// `None` if the client read the messages too slowly, or once the answer is ready.
     messages: Option<MessageReader>,
     /// `None` once the answer is ready.
     answer: Option<Pin<Box<dyn Future<Output = Bytes> + Send>>>,
@@ -46,7 +46,7 @@ impl ResponseMessages {
         }
     }
 
-    /// Returns the next message, or `None` after the last one, which is the answer. Also returns
+    /// Returns the next message, or `None` after the last message, the answer. Also returns
     /// `None`, once, if the client reads too slowly and its stream has to be closed; later calls
     /// can still return the answer.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {

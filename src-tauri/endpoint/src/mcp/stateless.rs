@@ -64,9 +64,9 @@ pub(super) fn is_stateless_request(
         || meta::named_revision(params).is_some()
 }
 
-/// Handles a message that is not a request. Notifications have no effect in this era, and responses
+/// Answers a message that is not a request. Notifications have no effect in this era, and responses
 /// are rejected.
-pub(super) fn handle_non_request(message: &ClientMessage<'_>) -> McpResult {
+pub(super) fn answer_non_request(message: &ClientMessage<'_>) -> McpResult {
     match message {
         ClientMessage::Notification { .. } => Ok(StatusCode::ACCEPTED.into_response()),
         ClientMessage::Request { .. } | ClientMessage::Response { .. } => {

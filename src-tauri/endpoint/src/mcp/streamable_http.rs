@@ -42,7 +42,7 @@ use crate::{
     state::{ListenerKind, ListenerState},
 };
 
-/// `POST /mcp`: handles one message or a batch.
+/// `POST /mcp`: answers one message or a batch.
 pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Request) -> McpResult {
     let (parts, mut body) = request.into_parts();
     let caller = Caller::from_request(&state, &parts, Some(&mut body)).await?;
@@ -55,7 +55,7 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
     let mut permit = state.hub.sessions().budget().begin(&caller.client)?;
     let body = body::read_body(body, &mut permit).await?;
     if batch::is_batch(&body) {
-        return Box::pin(batch::handle(&state, &caller, &headers, &body, permit)).await;
+        return Box::pin(batch::answer(&state, &caller, &headers, &body, permit)).await;
     }
     let message = client_message::parse(&body)?;
     if let ClientMessage::Request { id, method, params } = &message
@@ -70,7 +70,7 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
         return Box::pin(stateless::answer(&state, &headers, raw, permit)).await;
     }
     if names_modern_revision(&headers) {
-        return stateless::handle_non_request(&message);
+        return stateless::answer_non_request(&message);
     }
     check_version(&headers)?;
     match message {
@@ -80,7 +80,7 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
         ClientMessage::Request { id, method, params } => {
             let session = caller.find_session(&state, &headers, Some(id))?;
             let exchange = Exchange::begin(&state, &session, id, &method, params, permit)?;
-            // The exchange has a copy of its own.
+            // The exchange has its own copy of the params.
             drop(body);
             if accepts_events(&headers) {
                 return Ok(run_exchange(state, session, exchange).await);

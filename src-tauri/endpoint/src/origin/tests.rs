@@ -290,14 +290,14 @@ async fn a_person_can_allow_and_forbid_a_host_while_the_listener_serves() {
 }
 
 #[tokio::test]
-async fn a_listener_on_all_addresses_does_not_answer_to_the_unspecified_one() {
+async fn a_listener_on_all_addresses_does_not_answer_to_the_unspecified_address() {
     let hosts = ListenerHosts::new(([0, 0, 0, 0], 8765).into(), &[]);
-    assert_eq!(hosts.find(b"0.0.0.0:8765"), None);
-    assert_eq!(hosts.find(b"127.0.0.1:8765"), Some(NamedHost::Own));
+    assert_eq!(hosts.find_host(b"0.0.0.0:8765"), None);
+    assert_eq!(hosts.find_host(b"127.0.0.1:8765"), Some(NamedHost::Own));
 }
 
 #[tokio::test]
-async fn another_site_can_only_open_the_page_of_the_screens() {
+async fn another_site_can_only_open_the_page_of_the_web_ui() {
     let routes = CheckedRoutes::new();
     let status = async |path: &str, mode: &str, dest: &str| {
         let request = Request::builder()

@@ -8,13 +8,13 @@ use tokio::{task::spawn_blocking, time::timeout};
 
 use super::Peer;
 
-/// How long the search may take.
+/// How long the search for a program may take.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Returns the program behind a connection, or `None` if the system does not reveal it in time.
 pub(super) async fn find_program(peer: Peer) -> Option<PairingProgram> {
     let deadline = Instant::now() + TIMEOUT;
-    // This reads the tables of the system, which takes a few milliseconds.
+    // The search reads the tables of the system, which takes a few milliseconds.
     let found = spawn_blocking(move || system::find_program(peer, deadline));
     timeout(TIMEOUT, found).await.ok()?.ok()?
 }

@@ -10,7 +10,7 @@ fn parts(user_agent: &'static str) -> Parts {
 }
 
 #[tokio::test]
-async fn the_name_is_that_of_the_introduction_or_of_the_library() {
+async fn a_client_has_the_name_in_its_introduction_or_else_its_user_agent() {
     let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":" des\u202ek ","version":"1"}}}"#;
     let stateless = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"modern","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     let long = format!(

@@ -15,7 +15,7 @@ use super::{BodyBytes, IdPath, JsonResult, SharedState, read_json, run_verb};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Decision {
-    /// The digest of the request that the decision is for.
+    /// The digest of the request as the person saw it.
     digest: String,
     verdict: Verdict,
 }

@@ -38,9 +38,9 @@ pub(crate) async fn presence(
     State(state): State<Arc<ListenerState>>,
     Extension(access): Extension<AdminAccess>,
 ) -> impl IntoResponse {
-    let nothing = stream::pending::<Result<sse::Event, Infallible>>();
-    let nothing = nothing
+    let no_events = stream::pending::<Result<sse::Event, Infallible>>();
+    let no_events = no_events
         .take_until(state.stopping.clone().cancelled_owned())
         .take_until(Box::pin(access.ended()));
-    Sse::new(nothing).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+    Sse::new(no_events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }

@@ -20,7 +20,8 @@ use crate::{
     state::ListenerState,
 };
 
-/// The largest body of a sign-in, in bytes. The route needs no authentication, so this is small.
+/// The largest body of a sign-in, in bytes. The limit is low, because the route needs no
+/// authentication.
 pub(crate) const MAX_BODY_BYTES: usize = 4096;
 
 #[derive(Deserialize)]

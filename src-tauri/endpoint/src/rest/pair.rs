@@ -37,7 +37,7 @@ struct PairBody {
 pub(crate) struct PairResult {
     client_id: ClientName,
     name: ClientName,
-    /// The new token; null if the client sent one of its own.
+    /// The new token; null if the client sent its own token.
     token: Option<String>,
     /// The endpoint, such as `http://127.0.0.1:8765/mcp`.
     url: String,
@@ -62,10 +62,10 @@ pub(crate) async fn pair(
     check_name(&name)?;
     let token = bearer_token(&headers);
     check_token(&state, token)?;
-    let place = state.hub.reserve_pairing(token).map_err(refuse)?;
+    let place = state.hub.reserve_pairing(token).map_err(to_refusal)?;
     let ticket = pairing::ask(&state, place, name, token, peer)
         .await
-        .map_err(refuse)?;
+        .map_err(to_refusal)?;
     let answer = tokio::select! {
         answer = ticket.wait() => answer,
         () = state.stopping.cancelled() => PairingAnswer::Failed,
@@ -121,7 +121,7 @@ fn check_token(state: &ListenerState, token: Option<&str>) -> Result<(), Refusal
     )))
 }
 
-fn refuse(refusal: PairingRefusal) -> Refusal {
+fn to_refusal(refusal: PairingRefusal) -> Refusal {
     let status = match refusal {
         PairingRefusal::Denied => StatusCode::FORBIDDEN,
         PairingRefusal::AlreadyWaiting | PairingRefusal::TooMany => StatusCode::TOO_MANY_REQUESTS,

@@ -34,7 +34,7 @@ use crate::{auth::AdminAccess, error_response::Refusal, state::ListenerState};
 const MAX_INCOMING: usize = 4 * 1024;
 /// How long a reader may take to accept a message.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The interval of pings, which find readers that are gone.
+/// The interval of pings, which detect readers that have disconnected.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 
 /// A message to the reader.
@@ -78,14 +78,14 @@ pub(crate) async fn show(
         .on_upgrade(move |socket| report(state, access, socket)))
 }
 
-/// Reports until the reader leaves, reads too slowly or is signed out, or the endpoint stops.
+/// Reports until the reader disconnects, reads too slowly or is signed out, or the endpoint stops.
 async fn report(state: Arc<ListenerState>, access: AdminAccess, mut socket: WebSocket) {
     let ended = tokio::select! {
         ended = report_calls(&state, &mut socket) => ended,
         () = access.ended() => Ended::SignedOut,
     };
     let closing = match ended {
-        Ended::ReaderLeft => return,
+        Ended::Disconnected => return,
         Ended::ReaderTooSlow => (close_code::AGAIN, "events were missed; connect again"),
         Ended::SignedOut => (close_code::POLICY, "the browser was signed out"),
         Ended::Stopping => (close_code::AWAY, "Drawbridge stops"),
@@ -99,7 +99,7 @@ async fn report(state: Arc<ListenerState>, access: AdminAccess, mut socket: WebS
 
 /// The reason why a connection ends.
 enum Ended {
-    ReaderLeft,
+    Disconnected,
     ReaderTooSlow,
     SignedOut,
     Stopping,
@@ -136,7 +136,7 @@ async fn report_calls(state: &ListenerState, socket: &mut WebSocket) -> Ended {
                 }
             }
             received = socket.recv() => match received {
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return Ended::ReaderLeft,
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return Ended::Disconnected,
                 Some(Ok(_)) => {}
             },
         }
@@ -146,7 +146,7 @@ async fn report_calls(state: &ListenerState, socket: &mut WebSocket) -> Ended {
 async fn send(socket: &mut WebSocket, message: Message) -> Result<(), Ended> {
     match timeout(WRITE_TIMEOUT, socket.send(message)).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) => Err(Ended::ReaderLeft),
+        Ok(Err(_)) => Err(Ended::Disconnected),
         Err(_) => Err(Ended::ReaderTooSlow),
     }
 }

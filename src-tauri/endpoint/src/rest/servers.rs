@@ -38,7 +38,8 @@ pub(crate) async fn add(
     body: BodyBytes,
 ) -> Result<(StatusCode, Json<ServerView>), Refusal> {
     let body = body?;
-    // A folder on a slow disk must not hold up other requests.
+    // The registration may name a manifest in a folder, and a slow disk must not hold up other
+    // requests.
     let text = String::from_utf8_lossy(&body).into_owned();
     let registered = tokio::task::spawn_blocking(move || read_registration(&text)).await;
     let FilledManifest { spec, secrets } = match registered.map_err(|_| internal_error())?? {
@@ -167,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_patch_changes_named_members_removes_null_ones_and_keeps_the_rest() {
+    fn a_patch_changes_named_members_removes_null_members_and_keeps_the_rest() {
         let mut spec = json!({"command":"x","env":{"A":"1","B":"2"},"args":["1"]});
         merge_patch(
             &mut spec,

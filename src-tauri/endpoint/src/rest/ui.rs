@@ -28,7 +28,7 @@ fn serve_revalidated(headers: &HeaderMap, name: &str) -> Result<Response, Refusa
         Some(file) => Ok(file_response(headers, file, "no-cache")),
         None => Err(Refusal::new(
             StatusCode::NOT_FOUND,
-            "the screens are not built; run `npm run build` in ui/",
+            "the web UI is not built; run `npm run build` in ui/",
         )),
     }
 }

@@ -14,11 +14,11 @@ use drawbridge_sessions::{TokenBucket, wait_seconds};
 /// The unknown tokens that an address may send in a minute. A client that repeats a revoked token
 /// in a loop is told to wait, and causes no more pairing requests and log entries. All programs on
 /// this computer share one address, so there is room for several such clients. The limit is no
-/// defence against guessing, because a correct token is always accepted. The length of the tokens
-/// is: they have at least 32 characters.
+/// defence against guessing, because a correct token is always accepted. Tokens cannot be guessed
+/// because they have at least 32 characters.
 const REFUSED_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("not zero");
 const MINUTE: Duration = Duration::from_secs(60);
-/// The number of addresses that have a count of their own. Further addresses share one.
+/// The number of addresses that have a count of their own. Further addresses share a count.
 const MAX_ADDRESSES: usize = 1_000;
 
 /// Counts the refused tokens of each address.
@@ -53,7 +53,7 @@ impl RefusedTokens {
     ///
     /// # Errors
     /// Returns an error if the address has sent too many tokens: the seconds until it may send
-    /// another one.
+    /// another token.
     pub(crate) fn count(&self, address: Option<IpAddr>) -> Result<(), u64> {
         let mut sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut source = Source::of(address);

@@ -1,4 +1,4 @@
-//! The answers whose connections broke, until their clients resume or the time is up.
+//! The answers whose connections broke, until their clients resume or a timeout passes.
 
 use std::{
     collections::HashMap,
@@ -33,7 +33,8 @@ struct SuspendedAnswer {
 pub(crate) struct ResumeRequest {
     /// The index of the last event that the client has.
     pub(crate) last_index: u64,
-    /// Takes the response with the later events, or `None` if some of these events are lost.
+    /// The sender of the response with the later events, or of `None` if some of these events are
+    /// lost.
     pub(crate) response: oneshot::Sender<Option<Response>>,
 }
 

@@ -138,11 +138,12 @@ fn measure_lists(servers: &Servers) -> Vec<Row> {
     ]
 }
 
-/// Returns a profile with one in `every` servers. Every second one of them offers only 50 tools.
-fn profile(servers: &Servers, every: usize) -> AppliedProfiles {
+/// Returns a profile with one in `step` servers. Every second server of the profile offers only 50
+/// tools.
+fn profile(servers: &Servers, step: usize) -> AppliedProfiles {
     let selected = servers
         .iter()
-        .step_by(every)
+        .step_by(step)
         .enumerate()
         .map(|(index, (server, offered))| {
             let some_tools = || {
@@ -155,7 +156,7 @@ fn profile(servers: &Servers, every: usize) -> AppliedProfiles {
             (server.id.clone(), (index % 2 == 1).then(some_tools))
         });
     AppliedProfiles::of(&Arc::new(Profile {
-        name: format!("every {every}"),
+        name: format!("one in {step}"),
         servers: selected.collect(),
         folder: None,
     }))

@@ -26,8 +26,8 @@ const IDLE_TTL: Duration = Duration::from_secs(12 * 60 * 60);
 const MAX_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// The maximum number of unused codes. A new code replaces the oldest.
 const MAX_CODES: usize = 32;
-/// The maximum number of signed-in browsers. A new browser replaces the one that was not used for
-/// the longest time.
+/// The maximum number of signed-in browsers. A new browser replaces the browser that was not used
+/// for the longest time.
 const MAX_BROWSERS: usize = 64;
 
 /// Codes and tokens of browsers, as digests.
@@ -47,7 +47,7 @@ struct Code {
     redeemed_by: Option<SignedInBrowser>,
 }
 
-/// The address under which a browser has the screens open. A token is valid only at the address at
+/// The address under which a browser has the web UI open. A token is valid only at the address at
 /// which the browser signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScreenAddress {
@@ -181,8 +181,8 @@ impl Browsers {
         }
     }
 
-    /// Returns the session to which a token belongs, if it is used at the right address, and notes
-    /// the use.
+    /// Returns the session to which a token belongs, if the token is used at the right address, and
+    /// notes the use.
     pub(super) fn use_token(&self, token: &str, address: &ScreenAddress) -> Option<BrowserSession> {
         let digest = digest::sha256(token.as_bytes());
         let session = self.lock().sessions.get(&digest).cloned()?;
@@ -322,19 +322,19 @@ fn millis(duration: Duration) -> i64 {
 
 /// Returns the digest of a code, as a person types it or as the link has it.
 fn digest_of_code(code: &str) -> String {
-    let letters: String = code
+    let normalized: String = code
         .chars()
         .filter(|c| !c.is_whitespace() && *c != '-')
         .flat_map(char::to_lowercase)
         .collect();
-    digest::sha256(letters.as_bytes())
+    digest::sha256(normalized.as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn screens() -> ScreenAddress {
+    fn web_ui_address() -> ScreenAddress {
         ScreenAddress {
             host: "127.0.0.1:8765".to_owned(),
             origin: Some("http://127.0.0.1:8765".to_owned()),
@@ -343,7 +343,7 @@ mod tests {
 
     fn sign_in(browsers: &Browsers) -> BrowserToken {
         let code = browsers.issue_code();
-        let token = browsers.redeem_code(&code, screens(), Some("Fire\u{7}fox"));
+        let token = browsers.redeem_code(&code, web_ui_address(), Some("Fire\u{7}fox"));
         token.expect("signed in").0
     }
 
@@ -353,15 +353,23 @@ mod tests {
         let code = browsers.issue_code();
         assert_eq!(browsers.use_of_code(&code), CodeUse::Waiting);
         let typed = format!(" {}-{} ", &code[..5].to_uppercase(), &code[5..]);
-        let token = browsers.redeem_code(&typed, screens(), Some("Fire\u{7}fox"));
+        let token = browsers.redeem_code(&typed, web_ui_address(), Some("Fire\u{7}fox"));
         let browser = token.expect("a token").0.browser;
         assert_eq!(browser.user_agent.as_deref(), Some("Firefox"));
         assert_eq!(browsers.use_of_code(&code), CodeUse::Redeemed(browser));
-        assert!(browsers.redeem_code(&code, screens(), None).is_none());
+        assert!(
+            browsers
+                .redeem_code(&code, web_ui_address(), None)
+                .is_none()
+        );
         let late = browsers.issue_code();
         tokio::time::advance(CODE_TTL).await;
         assert_eq!(browsers.use_of_code(&late), CodeUse::Expired);
-        assert!(browsers.redeem_code(&late, screens(), None).is_none());
+        assert!(
+            browsers
+                .redeem_code(&late, web_ui_address(), None)
+                .is_none()
+        );
     }
 
     #[tokio::test]
@@ -387,34 +395,47 @@ mod tests {
     async fn a_browser_is_signed_out_after_idle_hours_and_after_a_week() {
         let browsers = Browsers::default();
         let token = sign_in(&browsers).token;
-        let session = browsers.use_token(&token, &screens()).expect("signed in");
+        let session = browsers
+            .use_token(&token, &web_ui_address())
+            .expect("signed in");
         let steps = MAX_TTL.as_secs() / (IDLE_TTL.as_secs() - 1);
         for _ in 0..steps {
             tokio::time::advance(IDLE_TTL - Duration::from_secs(1)).await;
-            assert!(browsers.use_token(&token, &screens()).is_some(), "in use");
+            assert!(
+                browsers.use_token(&token, &web_ui_address()).is_some(),
+                "in use"
+            );
         }
         session.ended().await;
-        assert!(browsers.use_token(&token, &screens()).is_none(), "a week");
+        assert!(
+            browsers.use_token(&token, &web_ui_address()).is_none(),
+            "a week"
+        );
 
         let token = sign_in(&browsers).token;
         tokio::time::advance(IDLE_TTL).await;
-        assert!(browsers.use_token(&token, &screens()).is_none(), "idle");
+        assert!(
+            browsers.use_token(&token, &web_ui_address()).is_none(),
+            "idle"
+        );
         assert_eq!(browsers.remove_ended().len(), 2);
         assert!(browsers.list().is_empty());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_browser_too_many_signs_out_the_one_that_was_not_used_for_the_longest_time() {
+    async fn a_browser_beyond_the_limit_signs_out_the_least_recently_used_browser() {
         let browsers = Browsers::default();
         let first = sign_in(&browsers);
-        let session = browsers.use_token(&first.token, &screens()).expect("first");
+        let session = browsers
+            .use_token(&first.token, &web_ui_address())
+            .expect("first");
         for _ in 1..MAX_BROWSERS {
             tokio::time::advance(Duration::from_secs(1)).await;
             sign_in(&browsers);
         }
         let code = browsers.issue_code();
         let (_, evicted) = browsers
-            .redeem_code(&code, screens(), None)
+            .redeem_code(&code, web_ui_address(), None)
             .expect("signed in");
         let evicted = evicted.expect("one browser makes room");
         assert_eq!(evicted.id, first.browser.id);
@@ -425,12 +446,22 @@ mod tests {
     #[tokio::test]
     async fn a_browser_that_is_signed_out_loses_its_token_and_its_streams() {
         let browsers = Browsers::default();
-        let (one, other) = (sign_in(&browsers), sign_in(&browsers));
-        let session = browsers.use_token(&one.token, &screens()).expect("one");
-        assert_eq!(browsers.sign_out(Some(&one.browser.id)).len(), 1);
+        let (first, other) = (sign_in(&browsers), sign_in(&browsers));
+        let session = browsers
+            .use_token(&first.token, &web_ui_address())
+            .expect("first");
+        assert_eq!(browsers.sign_out(Some(&first.browser.id)).len(), 1);
         session.ended().await;
-        assert!(browsers.use_token(&one.token, &screens()).is_none());
-        assert!(browsers.use_token(&other.token, &screens()).is_some());
+        assert!(
+            browsers
+                .use_token(&first.token, &web_ui_address())
+                .is_none()
+        );
+        assert!(
+            browsers
+                .use_token(&other.token, &web_ui_address())
+                .is_some()
+        );
         assert_eq!(browsers.sign_out(None).len(), 1);
         assert!(browsers.list().is_empty());
     }

@@ -1,9 +1,10 @@
 //! How many calls a client may make in a minute, if a person has set a limit. A token bucket counts
-//! them: after a pause, a client may make as many calls at once as the limit allows for a minute.
+//! the calls: after a pause, a client may make as many calls at once as the limit allows for a
+//! minute.
 //!
-//! Nobody has a limit by default: a client that only makes calls that rules allow may make
+//! By default, no client has a limit: a client that only makes calls that rules allow may make
 //! thousands in a second, and the requests in flight are bounded anyway. A limit is for an agent
-//! that a person does not watch, so that a loop in it costs a bounded number of calls.
+//! that a person does not watch, so that a loop in the agent costs a bounded number of calls.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +19,7 @@ use drawbridge_sessions::{TokenBucket, wait_seconds};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The clients that have a limit. For a call of another client, no lock is taken.
+/// The clients that have a limit. A call of another client takes no lock.
 #[derive(Default)]
 pub(super) struct CallLimits(ArcSwap<BTreeMap<ClientName, Arc<CallLimit>>>);
 
@@ -30,7 +31,7 @@ struct CallLimit {
 /// A client has made as many calls as it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this client may make at most {calls_per_minute} calls a minute, and has made them; wait {wait_s} s before the next one"
+    "this client may make at most {calls_per_minute} calls a minute, and has reached this limit; wait {wait_s} s before the next call"
 )]
 pub struct CallLimitReached {
     pub calls_per_minute: NonZeroU32,
@@ -98,7 +99,7 @@ mod tests {
         let reached = limits.count(&limited).expect_err("the limit is reached");
         assert_eq!(
             reached.to_string(),
-            "this client may make at most 2 calls a minute, and has made them; wait 30 s before the next one"
+            "this client may make at most 2 calls a minute, and has reached this limit; wait 30 s before the next call"
         );
         assert!((0..10_000).all(|_| limits.count(&free).is_ok()));
         limits.set(&limited, two);

@@ -74,13 +74,13 @@ async fn a_browser_s_token_belongs_to_no_client() {
     let folder = tempfile::tempdir().expect("a folder");
     let access = access(folder.path()).await;
     let code = access.issue_browser_code();
-    let screens = ScreenAddress {
+    let address = ScreenAddress {
         host: "127.0.0.1:8765".to_owned(),
         origin: None,
     };
-    let token = access.redeem_browser_code(&code, screens.clone(), None);
+    let token = access.redeem_browser_code(&code, address.clone(), None);
     let token = token.expect("a token").token;
-    assert!(access.use_browser_token(&token, &screens).is_some());
+    assert!(access.use_browser_token(&token, &address).is_some());
     assert!(!access.is_admin(&token));
     assert_eq!(access.find_client(&token), None);
     assert!(matches!(
@@ -90,7 +90,7 @@ async fn a_browser_s_token_belongs_to_no_client() {
         Err(AccessError::TokenTaken)
     ));
     assert_eq!(access.sign_out_browsers(None), 1);
-    assert!(access.use_browser_token(&token, &screens).is_none());
+    assert!(access.use_browser_token(&token, &address).is_none());
 }
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -116,7 +116,7 @@ async fn an_expired_token_is_refused_as_expired() {
 }
 
 #[tokio::test]
-async fn after_a_rotation_the_old_token_is_valid_until_the_new_one_is_used() {
+async fn after_a_rotation_the_old_token_is_valid_until_the_new_token_is_used() {
     let folder = tempfile::tempdir().expect("a folder");
     let name = ClientName::new("c");
     let (old, new) = {
@@ -129,7 +129,7 @@ async fn after_a_rotation_the_old_token_is_valid_until_the_new_one_is_used() {
         let [row] = &access.clients()[..] else {
             panic!("one client")
         };
-        let expires_at = row.token_expires_at.expect("as before");
+        let expires_at = row.token_expires_at.expect("the new token expires too");
         let lifetime = expires_at.0 - row.token_issued_at.expect("issued").0;
         assert_eq!(lifetime, 3_600_000, "the new token lives as long");
         (old, new)
@@ -221,13 +221,13 @@ async fn a_browser_that_makes_room_for_another_is_recorded() {
     let access = access(folder.path()).await;
     let journal = access.store.journal();
     journal.recover().await.expect("recover the journal");
-    let screens = ScreenAddress {
+    let address = ScreenAddress {
         host: "127.0.0.1:8765".to_owned(),
         origin: None,
     };
     for _ in 0..65 {
         let code = access.issue_browser_code();
-        let token = access.redeem_browser_code(&code, screens.clone(), None);
+        let token = access.redeem_browser_code(&code, address.clone(), None);
         token.expect("a token");
     }
     journal.close().await;

@@ -38,15 +38,16 @@ pub struct ExcludedPath {
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum ExclusionReason {
-    /// It holds keys, passwords, the profile of a browser, or settings that start programs.
+    /// The path holds keys, passwords, the profile of a browser, or settings that start programs.
     Private,
-    /// It contains much that the server did not use, as the whole home folder does.
+    /// The path contains much that the server did not use, as the whole home folder does.
     TooBroad,
-    /// It belongs to the system, or to the files of programs.
+    /// The path belongs to the system, or to the files of programs.
     System,
-    /// A cache or a folder for temporary files: in a sandbox, it is in the server's own folder.
+    /// The path is a cache or a folder for temporary files. In a sandbox, the server has these in
+    /// its own folder.
     Own,
-    /// It does not exist any more.
+    /// The path does not exist any more.
     Missing,
 }
 
@@ -139,7 +140,7 @@ const PRIVATE: &[&str] = &[
     ".ethereum",
     "Library/Keychains",
 ];
-/// Names of files that hold secrets wherever they are.
+/// Names of files that hold secrets in any folder.
 const PRIVATE_NAMES: &[&str] = &["id_rsa", "id_ed25519", "id_ecdsa", "credentials.json"];
 /// Caches in the home folder. In a sandbox, a server has its caches in its own folder.
 const CACHES: &[&str] = &[".cache", ".npm", ".bun", ".local/share/uv", ".local/state"];
@@ -172,7 +173,7 @@ const HTTPS: u16 = 443;
 
 impl Machine<'_> {
     /// Returns the facts about this computer.
-    pub(super) fn this(data_dir: &Path) -> Self {
+    pub(super) fn local(data_dir: &Path) -> Self {
         let resolve = |path: PathBuf| fs::canonicalize(&path).unwrap_or(path);
         Machine {
             home: directories::BaseDirs::new().map(|dirs| resolve(dirs.home_dir().to_owned())),
@@ -214,8 +215,9 @@ pub(super) fn propose_for(
     proposal.sandbox.check().is_ok().then_some(proposal)
 }
 
-/// Returns the smallest sensible sandbox that allows what was used. Everything that the sandbox of
-/// the run lists stays, because a person chose it. Everything that it refused is left out.
+/// Returns the smallest sensible sandbox that allows what was used. Keeps everything that the
+/// sandbox of the run (`current`) lists, because a person chose it. Leaves out everything that this
+/// sandbox refused.
 fn propose(
     spec: &ServerSpec,
     current: Option<&Sandbox>,
@@ -247,8 +249,8 @@ fn propose(
     let Folding {
         chosen, excluded, ..
     } = folding;
-    let [mut read, mut write] = [FileAccess::Read, FileAccess::Write].map(|wanted| {
-        let of_kind = chosen.iter().filter(|(_, access)| **access == wanted);
+    let [mut read, mut write] = [FileAccess::Read, FileAccess::Write].map(|kind| {
+        let of_kind = chosen.iter().filter(|(_, access)| **access == kind);
         of_kind
             .map(|(path, _)| display(path, machine))
             .collect::<BTreeSet<_>>()
@@ -335,7 +337,8 @@ fn propose_network(
     }
 }
 
-/// Returns the folders among these values of a spec. Each stands for all files that are used in it.
+/// Returns the folders among these values of a spec. Each folder stands for all files that are used
+/// inside it.
 fn named_folders<'a>(
     values: impl Iterator<Item = &'a String>,
     machine: &Machine<'_>,
@@ -411,8 +414,8 @@ impl Folding<'_> {
         }
     }
 
-    /// Returns the folder to which a path belongs: one that the spec names, or that of a program's
-    /// settings or data, or that of a project.
+    /// Returns the folder to which a path belongs: a folder that the spec names, the folder of a
+    /// program's settings or data, or the folder of a project.
     fn find_top(&self, path: &Path, kind: Option<FileKind>) -> Option<PathBuf> {
         let is_usable = |folder: &&Path| !is_too_broad(folder, self.machine);
         let named = self.roots.iter().find(|root| path.starts_with(root));
@@ -464,8 +467,8 @@ impl Folding<'_> {
     }
 }
 
-/// Returns the path that is excluded in place of this one, and why, if it is excluded no matter
-/// what else is used.
+/// Returns the path to exclude, which may be a folder around `path`, and the reason. Returns `None`
+/// unless `path` is excluded no matter which other paths are used.
 fn find_exclusion(
     path: &Path,
     access: FileAccess,

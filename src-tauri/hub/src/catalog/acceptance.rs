@@ -2,11 +2,11 @@
 //! templates, and the texts of its resources), and their accepted versions. Clients see only
 //! accepted versions.
 //!
-//! Accepting a server also accepts all definitions of its first sync, and those that it adds in the
-//! minute after that (some servers list more tools only after they have identified their client). A
-//! definition that the server changes, or adds later, waits for a person, unless the spec trusts
-//! the server's definitions. A definition that the content defence flags always waits if the spec
-//! says so.
+//! Accepting a server also accepts all definitions of its first sync, and the definitions that the
+//! server adds in the grace period after that (some servers list more tools only after they have
+//! identified their client). A definition that the server changes, or adds later, waits for a
+//! person, unless the spec trusts the server's definitions. A definition that the content defence
+//! flags always waits if the content defence of the spec is `ask`.
 //!
 //! Resources come and go all the time, so they are listed without acceptance. Only their names,
 //! titles and descriptions wait, because models read them. A name that is a part of the URI does
@@ -27,7 +27,7 @@ use super::{Definition, Offered};
 /// All definitions of a server that need acceptance, by kind.
 pub(super) type Definitions = BTreeMap<DefinitionKind, Vec<Arc<Definition>>>;
 
-/// Returns the definitions that need acceptance, from what a server offers.
+/// Returns the definitions that need acceptance, from the lists and the instructions of a server.
 pub(super) fn list_definitions(offered: &Offered, instructions: Option<&str>) -> Definitions {
     let mut definitions: Definitions = offered
         .iter()

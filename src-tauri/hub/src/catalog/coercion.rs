@@ -49,7 +49,7 @@ pub(super) fn fits_after_conversion(validator: &Validator, arguments: Value) -> 
         }
         let mut next = next_attempts(&attempt, &errors);
         next.truncate(MAX_OPEN.saturating_sub(open.len()));
-        // Reversed, so that `pop` returns the first one first.
+        // Reversed, so that `pop` returns the first copy first.
         open.extend(next.into_iter().rev());
     }
     false
@@ -170,7 +170,7 @@ fn conversion(arguments: &Value, path: &str, error: &ValidationErrorKind) -> Opt
     };
     let converted = if let ValidationErrorKind::Type { kind } = error {
         match kind {
-            TypeKind::Single(wanted) => to_type(value, *wanted),
+            TypeKind::Single(expected) => to_type(value, *expected),
             TypeKind::Multiple(types) => {
                 types.iter().find_map(|json_type| to_type(value, json_type))
             }
@@ -191,8 +191,8 @@ fn conversion(arguments: &Value, path: &str, error: &ValidationErrorKind) -> Opt
     }
 }
 
-fn to_type(value: &Value, wanted: JsonType) -> Option<Value> {
-    match (value, wanted) {
+fn to_type(value: &Value, expected: JsonType) -> Option<Value> {
+    match (value, expected) {
         (Value::String(text), JsonType::Number) => parse_number(text).map(Value::Number),
         (Value::String(text), JsonType::Integer) => {
             let is_integer =
@@ -214,8 +214,8 @@ fn to_type(value: &Value, wanted: JsonType) -> Option<Value> {
     }
 }
 
-fn to_constant(value: &Value, wanted: &Value) -> Option<Value> {
-    let kind = match wanted {
+fn to_constant(value: &Value, expected: &Value) -> Option<Value> {
+    let kind = match expected {
         Value::Null => JsonType::Null,
         Value::Bool(_) => JsonType::Boolean,
         Value::Number(_) => JsonType::Number,
@@ -223,13 +223,13 @@ fn to_constant(value: &Value, wanted: &Value) -> Option<Value> {
         Value::Array(_) => JsonType::Array,
         Value::Object(_) => JsonType::Object,
     };
-    let is_wanted = |converted: &Value| match (converted, wanted) {
-        (Value::Number(one), Value::Number(other)) => {
-            one == other || one.as_f64() == other.as_f64()
+    let is_expected = |converted: &Value| match (converted, expected) {
+        (Value::Number(left), Value::Number(right)) => {
+            left == right || left.as_f64() == right.as_f64()
         }
-        _ => converted == wanted,
+        _ => converted == expected,
     };
-    to_type(value, kind).filter(is_wanted)
+    to_type(value, kind).filter(is_expected)
 }
 
 fn parse_number(text: &str) -> Option<Number> {

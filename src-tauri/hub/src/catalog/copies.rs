@@ -164,7 +164,7 @@ impl Copies {
             .collect()
     }
 
-    /// Makes all copies of a server agree about what a person has accepted.
+    /// Gives all copies of a server the same accepted definitions.
     pub(super) fn share_accepted(&mut self, server: &ServerId, accepted: &AcceptedDefinitions) {
         for copy in self.of_server_mut(server) {
             if copy.accepted != *accepted {
@@ -204,19 +204,19 @@ impl Copies {
 
     /// Returns the definitions in all current copies of a server, each version once.
     pub(super) fn definitions(&self, server: &ServerId) -> Vec<(DefinitionKind, &Arc<Definition>)> {
-        let mut seen = HashSet::new();
+        let mut distinct = HashSet::new();
         self.of_current_identity(server)
             .flat_map(|(_, copy)| copy.definitions())
-            .filter(|(kind, definition)| seen.insert(definition_id(*kind, definition)))
+            .filter(|(kind, definition)| distinct.insert(definition_id(*kind, definition)))
             .collect()
     }
 
     /// Returns the new and changed definitions in all current copies of a server.
     pub(super) fn unaccepted(&self, server: &ServerId) -> Vec<(AcceptanceState, DefinitionId)> {
-        let mut seen = HashSet::new();
+        let mut distinct = HashSet::new();
         self.of_current_identity(server)
             .flat_map(|(_, copy)| copy.unaccepted())
-            .filter(|(_, id)| seen.insert(id.clone()))
+            .filter(|(_, id)| distinct.insert(id.clone()))
             .collect()
     }
 

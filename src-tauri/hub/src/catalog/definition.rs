@@ -75,8 +75,8 @@ pub struct Definition {
     pub raw: Box<RawValue>,
     /// SHA-256 of `raw`, in hex.
     pub digest: String,
-    /// The definition that the server offers now, if `raw` is an accepted, earlier one. A call runs
-    /// the offered definition, so decisions bind to [`Definition::offered_digest`].
+    /// The definition that the server offers, if `raw` is an accepted, earlier definition. A call
+    /// runs the offered definition, so decisions bind to [`Definition::offered_digest`].
     pub offered: Option<ChangedDefinition>,
     /// The server's own name. For a resource, it is the URI; for a template, the URI template.
     pub name: String,
@@ -95,7 +95,7 @@ pub struct Definition {
     flags: OnceLock<Vec<ContentFlag>>,
 }
 
-/// The definition that a server offers while clients see an earlier one.
+/// The definition that a server offers while clients see an earlier definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedDefinition {
     /// The definition, as JSON text.
@@ -252,8 +252,8 @@ impl Definition {
         }
     }
 
-    /// Returns what is suspicious in the texts of the definition that clients see, and of the
-    /// definition that the server offers, because a call runs the offered one.
+    /// Returns the flags of the definition that clients see, and of the definition that the server
+    /// offers, because a call runs the offered definition.
     pub fn flags(&self) -> &[ContentFlag] {
         self.flags.get_or_init(|| {
             let mut flags = content::find_definition_flags(self.raw.get());
@@ -273,8 +273,8 @@ impl Definition {
         self.digest == other.digest && self.offered == other.offered
     }
 
-    /// Returns the digest that decisions bind to: the digest of the definition that the server
-    /// offers, because a call runs that one.
+    /// Returns the digest to which decisions bind: the digest of the definition that the server
+    /// offers, because a call runs that definition.
     pub fn offered_digest(&self) -> &str {
         self.offered
             .as_ref()
@@ -307,7 +307,7 @@ impl Definition {
         if let Some(checked) = schema::check_arguments(&validator, arguments, validate, budget) {
             return checked;
         }
-        // The semaphore is never closed.
+        // The result is always a permit, because the semaphore is never closed.
         let _one_at_a_time = LONG_CHECKS.acquire().await;
         let arguments = arguments.to_owned();
         let check = move || {
@@ -317,7 +317,7 @@ impl Definition {
         let checked = tokio::task::spawn_blocking(check).await;
         checked.ok().flatten().unwrap_or_else(|| {
             tracing::warn!(
-                "the arguments of '{}' take too long to check, so Drawbridge leaves that to the server",
+                "the arguments of '{}' take too long to check, so Drawbridge leaves the check to the server",
                 self.name
             );
             Ok(())

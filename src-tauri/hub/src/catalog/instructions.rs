@@ -58,14 +58,14 @@ impl Catalog {
         let profiles = self.profiles.in_scope(client, scope);
         let copies = self.lock();
         let specs = self.registry.specs();
-        let is_seen =
+        let is_introduced =
             |id: &ServerId| scope.includes(id) && profiles.permit_server(id) && may_introduce(id);
         let mut extensions = Extensions::default();
         let mut texts = Vec::new();
         for server in specs
             .servers
             .values()
-            .filter(|server| is_seen(&server.id) && self.registry.may_run(server))
+            .filter(|server| is_introduced(&server.id) && self.registry.may_run(server))
         {
             let Some(copy) = copies.current(server) else {
                 continue;

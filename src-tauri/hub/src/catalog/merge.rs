@@ -45,7 +45,7 @@ impl CatalogEntry {
 pub struct Exclusion {
     pub server: ServerId,
     pub entry: ExcludedEntry,
-    /// True if the user excluded it: it is a tool that the spec does not allow.
+    /// True if the user excluded the entry: a tool that the spec does not allow.
     pub is_intended: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct Snapshot {
     shortened: Mutex<HashMap<usize, Arc<CatalogView>>>,
     /// The catalog views of clients with profiles, made at the first use.
     per_profiles: Mutex<HashMap<ProfileKey, PerProfiles>>,
-    /// The names of all tools in the form in which similar ones are equal, computed at the first
+    /// The names of all tools in the form in which similar names are equal, computed at the first
     /// use.
     confusable_names: OnceLock<ConfusableNames>,
 }
@@ -118,14 +118,14 @@ impl Default for Snapshot {
 }
 
 impl Snapshot {
-    /// Merges the lists of servers. If two definitions have the same exposed name, the one that is
-    /// earlier in `servers` keeps it. The resulting lists are sorted by the servers' ids; the
-    /// entries of a server stay in its own order.
+    /// Merges the lists of servers. If two definitions have the same exposed name, the server that
+    /// is earlier in `servers` keeps the name. The resulting lists are sorted by the servers' ids;
+    /// the entries of a server stay in its own order.
     ///
     /// The later tool or prompt with a taken name gets a name with a hash. The same servers always
     /// get the same names. Bare names and URIs cannot be changed, so the later entry with the same
-    /// one is excluded. A resource is also excluded if a template of an earlier server matches its
-    /// URI.
+    /// bare name or URI is excluded. A resource is also excluded if a template of an earlier server
+    /// matches its URI.
     pub fn merge(servers: &[(Arc<RegisteredServer>, &Offered)]) -> Self {
         let per_server = servers.iter().map(|(server, offered)| {
             let entry = PerServer {
@@ -148,7 +148,7 @@ impl Snapshot {
         }
     }
 
-    /// Returns what the names of all tools look like.
+    /// Returns the names of all tools in the form in which similar names are equal.
     pub(crate) fn confusable_names(&self) -> &ConfusableNames {
         self.confusable_names.get_or_init(|| {
             let tools = self.all.entries(CapabilityKind::Tools).iter();
@@ -197,11 +197,11 @@ impl Snapshot {
         max_tool_name: usize,
         profiles: &AppliedProfiles,
     ) -> Arc<CatalogView> {
-        static NOTHING: LazyLock<Arc<CatalogView>> =
+        static EMPTY_VIEW: LazyLock<Arc<CatalogView>> =
             LazyLock::new(|| Arc::new(CatalogView::merge(Naming::Bare, &[])));
         let view = match servers {
             ServerScope::All => self.view_with_names_up_to(max_tool_name),
-            ServerScope::One(id) => self.server_view(id).unwrap_or(&NOTHING).clone(),
+            ServerScope::One(id) => self.server_view(id).unwrap_or(&EMPTY_VIEW).clone(),
         };
         if profiles.is_empty() {
             return view;
@@ -249,17 +249,17 @@ impl Snapshot {
 }
 
 /// Returns true if both offers have the same definitions in the same order.
-fn have_same_definitions(one: &Offered, other: &Offered) -> bool {
-    let is_same = |one: &Arc<Definition>, other: &Arc<Definition>| {
-        Arc::ptr_eq(one, other) || one.is_same(other)
+fn have_same_definitions(left: &Offered, right: &Offered) -> bool {
+    let is_same = |left: &Arc<Definition>, right: &Arc<Definition>| {
+        Arc::ptr_eq(left, right) || left.is_same(right)
     };
-    one.keys().eq(other.keys())
-        && one.iter().zip(other).all(|((_, one), (_, other))| {
-            one.len() == other.len()
-                && one
+    left.keys().eq(right.keys())
+        && left.iter().zip(right).all(|((_, left), (_, right))| {
+            left.len() == right.len()
+                && left
                     .iter()
-                    .zip(other)
-                    .all(|(one, other)| is_same(one, other))
+                    .zip(right)
+                    .all(|(left, right)| is_same(left, right))
         })
 }
 
@@ -401,8 +401,8 @@ impl CatalogView {
     }
 
     /// Returns the resource with this URI, or the template that the URI matches. If several entries
-    /// match, returns one of the server that was accepted first: its resource, or else its template
-    /// with the most literal text.
+    /// match, returns an entry of the server that was accepted first: its resource, or else its
+    /// template with the most literal text.
     pub fn find_resource(&self, uri: &str) -> Option<&Arc<CatalogEntry>> {
         let resource = self.find(CapabilityKind::Resources, uri);
         let resource = resource.map(|entry| (self.rank(&entry.server.id), None, entry));
@@ -421,9 +421,9 @@ impl CatalogView {
             .map(|(.., entry)| entry)
     }
 
-    /// Returns true if the server `one` was accepted before the server `other`.
-    pub fn was_accepted_before(&self, one: &ServerId, other: &ServerId) -> bool {
-        self.rank(one) < self.rank(other)
+    /// Returns true if `server` was accepted before `other`.
+    pub fn was_accepted_before(&self, server: &ServerId, other: &ServerId) -> bool {
+        self.rank(server) < self.rank(other)
     }
 
     /// Returns the templates that a URI matches.
@@ -468,7 +468,7 @@ impl CatalogView {
             && left
                 .iter()
                 .zip(right)
-                .all(|(one, other)| one.is_same(other))
+                .all(|(left, right)| left.is_same(right))
     }
 
     fn render(&self, kind: CapabilityKind) -> Json {
@@ -574,7 +574,7 @@ impl List {
         }
         // The sort is stable, so each server's own order stays.
         list.entries
-            .sort_by(|one, other| one.server.id.cmp(&other.server.id));
+            .sort_by(|left, right| left.server.id.cmp(&right.server.id));
         list
     }
 }
@@ -642,7 +642,7 @@ fn choose_name(
         return Err("not in the server's list of allowed tools".into());
     }
     let with_hash = |prefix: &str| names::hashed_name(prefix, id, name, names::MAX_TOOL_NAME);
-    // The preferred name, and the prefix for a name with a hash, if one is possible.
+    // The preferred name, and the prefix for a name with a hash, if such a name is possible.
     let (preferred, prefix) = match (kind, naming, server.spec.prefix.as_deref()) {
         (CapabilityKind::Resources | CapabilityKind::Templates, ..) | (_, Naming::Bare, _) => {
             (name.to_owned(), None)
@@ -672,7 +672,8 @@ fn choose_name(
         (holder, _) if holder == id => "the server offers two entries with this name".into(),
         (holder, CapabilityKind::Resources | CapabilityKind::Templates) => {
             format!(
-                "'{holder}', which you accepted earlier, offers the same; {}",
+                "'{holder}', which you accepted earlier, offers the same {}; {}",
+                kind.noun(),
                 at_endpoint_of(id)
             )
         }
@@ -683,7 +684,7 @@ fn choose_name(
 }
 
 /// Returns the reason, for people, why a resource is excluded: a template of a server that was
-/// accepted earlier matches its URI, so that server answers requests for it.
+/// accepted earlier matches its URI, so that server answers requests for the resource.
 fn describe_covering_template(
     kind: CapabilityKind,
     server: &ServerId,
@@ -705,7 +706,8 @@ fn describe_covering_template(
     })
 }
 
-/// Returns the hint, for people, where clients find an entry whose URI another server has.
+/// Returns the hint, for people, at which endpoint clients find an entry whose URI another server
+/// has.
 fn at_endpoint_of(server: &ServerId) -> String {
     format!("clients of the endpoint /mcp/{server} see it")
 }

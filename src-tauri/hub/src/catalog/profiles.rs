@@ -36,8 +36,8 @@ struct ProfileTable {
     by_client: BTreeMap<ClientName, Option<String>>,
 }
 
-/// The profiles that apply to a client: its own, and the one of the project folder. The client sees
-/// only servers and tools that each of these profiles contains.
+/// The profiles that apply to a client: its own profile, and the profile of the project folder. The
+/// client sees only servers and tools that each of these profiles contains.
 #[derive(Debug, Clone, Default)]
 pub struct AppliedProfiles(Vec<Arc<Profile>>);
 
@@ -115,11 +115,11 @@ impl Profiles {
         let project = scope.project.as_deref();
         let project = project.and_then(|folder| table.find_by_folder(folder));
         let mut applied: Vec<_> = [own, project].into_iter().flatten().cloned().collect();
-        applied.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        applied.dedup_by(|left, right| Arc::ptr_eq(left, right));
         AppliedProfiles(applied)
     }
 
-    /// Returns the project folder that contains `folder`: the longest one that belongs to a
+    /// Returns the project folder that contains `folder`: the longest folder that belongs to a
     /// profile.
     pub fn project_folder(&self, folder: &Path) -> Option<PathBuf> {
         let table = self.table.load();
@@ -211,12 +211,12 @@ impl ProfileTable {
     /// Returns the profile of the longest project folder that contains a folder.
     fn find_by_folder(&self, folder: &Path) -> Option<&Arc<Profile>> {
         let contains = |profile: &&Arc<Profile>| {
-            let own = profile.folder.as_ref();
-            own.is_some_and(|own| folder.starts_with(own))
+            let project = profile.folder.as_ref();
+            project.is_some_and(|project| folder.starts_with(project))
         };
         let depth = |profile: &&Arc<Profile>| {
-            let own = profile.folder.as_ref();
-            own.map_or(0, |own| Path::new(own).components().count())
+            let project = profile.folder.as_ref();
+            project.map_or(0, |project| Path::new(project).components().count())
         };
         self.profiles.values().filter(contains).max_by_key(depth)
     }
@@ -244,7 +244,7 @@ impl AppliedProfiles {
                 .0
                 .iter()
                 .zip(&other.0)
-                .all(|(one, other)| Arc::ptr_eq(one, other))
+                .all(|(left, right)| Arc::ptr_eq(left, right))
     }
 
     pub fn permit_server(&self, server: &ServerId) -> bool {
@@ -269,7 +269,7 @@ fn check_name(name: &str) -> Result<(), ProfileError> {
         .ok_or(ProfileError::BadName)
 }
 
-/// Checks a profile's folder. Returns it without `.` components and trailing separators.
+/// Checks a profile's folder. Returns the folder without `.` components and trailing separators.
 fn check_folder(folder: &str) -> Result<String, ProfileError> {
     let bad = || ProfileError::BadFolder(folder.to_owned());
     let path = Path::new(folder);

@@ -171,7 +171,7 @@ pub(super) fn compile_validator(tool: &str, schema: &Value) -> Option<Validator>
         .ok()
 }
 
-/// Returns true only if the schema accepts every object. May return false for such a schema.
+/// Returns true only if the schema accepts every object. Does not recognize all schemas that do.
 fn accepts_any_object(schema: &Value) -> bool {
     const ANNOTATIONS: [&str; 8] = [
         "type",

@@ -86,12 +86,12 @@ impl Index {
         let mut found: Vec<_> = matching
             .map(|(index, (score, tool))| (*score, index, tool))
             .collect();
-        found.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        found.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
         found.into_iter().map(|(_, _, tool)| tool).collect()
     }
 
     /// Raises the entry of each tool in `best` to the score of this word of the query. If several
-    /// words of a tool begin with this word, the one with the highest score counts.
+    /// words of a tool begin with this word, the highest score counts.
     fn score_word(&self, word: &str, best: &mut [f32]) {
         for (indexed_word, postings) in self
             .words
@@ -171,26 +171,26 @@ fn split_words(text: &str) -> Vec<String> {
     words
 }
 
-/// Calls `take` with each word of a text: letters and digits, in lower case, with `camelCase` split
-/// and plural endings removed.
-fn for_each_word(text: &str, mut take: impl FnMut(&str)) {
+/// Calls `visit` with each word of a text: letters and digits, in lower case, with `camelCase`
+/// split and plural endings removed.
+fn for_each_word(text: &str, mut visit: impl FnMut(&str)) {
     let mut word = String::new();
     let mut after_lower = false;
     for c in text.chars() {
         let begins = c.is_uppercase() && after_lower;
         if begins || !c.is_alphanumeric() {
-            emit_word(&mut word, &mut take);
+            emit_word(&mut word, &mut visit);
         }
         if c.is_alphanumeric() && word.len() < MAX_WORD_BYTES {
             word.extend(c.to_lowercase());
         }
         after_lower = c.is_lowercase() || c.is_numeric();
     }
-    emit_word(&mut word, &mut take);
+    emit_word(&mut word, &mut visit);
 }
 
-/// Calls `take` with the word without its plural ending, and clears the word for the next one.
-fn emit_word(word: &mut String, take: &mut impl FnMut(&str)) {
+/// Calls `visit` with the word without its plural ending, and clears the buffer for the next word.
+fn emit_word(word: &mut String, visit: &mut impl FnMut(&str)) {
     if word.is_empty() {
         return;
     }
@@ -204,7 +204,7 @@ fn emit_word(word: &mut String, take: &mut impl FnMut(&str)) {
     {
         word.pop();
     }
-    take(word);
+    visit(word);
     word.clear();
 }
 

@@ -29,9 +29,9 @@ pub(super) struct Snapshots {
 }
 
 impl Snapshots {
-    /// Makes the snapshots from `servers`, which are in the order of their acceptance. Reuses each
-    /// old snapshot that is still right, because its lists are already rendered and indexed.
-    pub(super) fn make(old: &Self, servers: &[&Arc<RegisteredServer>], copies: &Copies) -> Self {
+    /// Builds the snapshots from `servers`, which are in the order of their acceptance. Reuses each
+    /// old snapshot that is still valid, because its lists are already rendered and indexed.
+    pub(super) fn build(old: &Self, servers: &[&Arc<RegisteredServer>], copies: &Copies) -> Self {
         let merge = |old: &Arc<Snapshot>, offered: Vec<(Arc<RegisteredServer>, &Offered)>| {
             if old.is_merged_from(&offered) {
                 old.clone()
@@ -69,10 +69,10 @@ impl Snapshots {
                 .by_client
                 .iter()
                 .zip(&other.by_client)
-                .all(|(one, other)| one.0 == other.0 && Arc::ptr_eq(one.1, other.1))
+                .all(|(left, right)| left.0 == right.0 && Arc::ptr_eq(left.1, right.1))
     }
 
-    /// Returns which lists that clients see differ from the `old` ones.
+    /// Returns which of the lists that clients see differ from those in `old`.
     pub(super) fn list_changes(&self, old: &Self) -> Vec<KindChange> {
         let clients: BTreeSet<_> = self.by_client.keys().chain(old.by_client.keys()).collect();
         let views = clients

@@ -25,7 +25,7 @@ use crate::registry::RegistryError;
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_PAGES: usize = 1_000;
-/// Changes that a server reports within this time are handled as one.
+/// Changes that a server reports within this time cause one sync.
 const COALESCE: Duration = Duration::from_millis(150);
 /// The additional pause after a batch of changes.
 const BATCH_PAUSE: Duration = Duration::from_millis(850);
@@ -97,7 +97,7 @@ pub struct FetchedList {
     pub excluded: ExcludedEntries,
     ttl_ms: Option<u32>,
     is_private: bool,
-    /// The number of entries on the pages so far, including the excluded ones.
+    /// The number of entries on the pages so far, including the excluded entries.
     entries: usize,
     /// The bytes that the definitions may still take.
     remaining_bytes: usize,
@@ -263,8 +263,8 @@ async fn read_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
     Err(SyncError::Endless)
 }
 
-/// Reads a page, and returns the cursor of the next one. A definition that cannot be read is
-/// excluded.
+/// Reads a page, and returns the cursor of the next page. Excludes each definition that cannot be
+/// read.
 fn read_page(
     kind: CapabilityKind,
     result: &Json,

@@ -2,14 +2,15 @@ use super::*;
 
 #[test]
 fn a_server_shortens_the_time_to_live_down_to_the_minimum_and_never_lengthens_it() {
-    let (wanted, ms) = (Duration::from_secs(300), |ms| Duration::from_millis(ms));
+    let (configured, ms) = (Duration::from_secs(300), |ms| Duration::from_millis(ms));
     for (stated, expected) in [
-        (None, wanted),
+        (None, configured),
         (Some(60_000), ms(60_000)),
         (Some(0), MIN_TTL),
-        (Some(u32::MAX), wanted),
+        (Some(u32::MAX), configured),
     ] {
-        assert_eq!(effective_ttl(wanted, stated, false), expected, "{stated:?}");
+        let ttl = effective_ttl(configured, stated, false);
+        assert_eq!(ttl, expected, "{stated:?}");
     }
     let short = Duration::from_secs(5);
     assert_eq!(
@@ -20,15 +21,16 @@ fn a_server_shortens_the_time_to_live_down_to_the_minimum_and_never_lengthens_it
 }
 
 #[test]
-fn the_copy_of_a_sleeping_server_is_fresh_for_an_hour_or_longer_if_the_user_wants_that() {
+fn the_copy_of_a_sleeping_server_is_fresh_for_an_hour_or_longer_if_the_user_configured_that() {
     let (hour, day) = (Duration::from_secs(3_600), Duration::from_secs(86_400));
-    for (wanted, stated, expected) in [
+    for (configured, stated, expected) in [
         (Duration::from_secs(300), None, hour),
         (Duration::from_secs(300), Some(0), hour),
         (Duration::ZERO, None, hour),
         (day, Some(1_000), day),
     ] {
-        assert_eq!(effective_ttl(wanted, stated, true), expected, "{wanted:?}");
+        let ttl = effective_ttl(configured, stated, true);
+        assert_eq!(ttl, expected, "{configured:?}");
     }
 }
 
@@ -331,7 +333,7 @@ mod acceptance {
     #[test]
     fn the_texts_of_a_changed_resource_wait_and_the_rest_does_not() {
         let before = r#"{"uri":"f://a%20b","name":"N","title":"T","size":1}"#;
-        for (policy, after, seen) in [
+        for (policy, after, expected) in [
             (
                 "ask",
                 r#"{"uri":"f://a%20b","name":"N","title":"T","size":2}"#,
@@ -358,7 +360,7 @@ mod acceptance {
                 r#"{"uri":"f://a%20b","name":"N","size":2,"title":"T"}"#,
             ),
         ] {
-            assert_eq!(changed_resource(before, after, policy), seen, "{after}");
+            assert_eq!(changed_resource(before, after, policy), expected, "{after}");
         }
     }
 
@@ -416,7 +418,8 @@ mod acceptance {
 }
 
 mod private_lists {
-    //! No client sees what a server said only to another client, or to Drawbridge.
+    //! No client sees the lists that were read for another client. After its own lists were read,
+    //! a client does not see the lists that were read for Drawbridge.
 
     use std::collections::BTreeSet;
 
@@ -485,7 +488,7 @@ mod private_lists {
                 copies.insert(key, copy);
                 copies.share_accepted(&server.id, &accepted);
                 clients_read.extend(client);
-                snapshots = Snapshots::make(&snapshots, &[&server], &copies);
+                snapshots = Snapshots::build(&snapshots, &[&server], &copies);
                 for client in CLIENTS {
                     let client = ClientName::new(client);
                     let reader = if clients_read.contains(&client) {
@@ -541,11 +544,11 @@ mod private_lists {
         );
         let mut copies = Copies::default();
         copies.insert(CopyKey::own(&server.id), own.clone());
-        let before = Snapshots::make(&Snapshots::default(), &[&server], &copies);
+        let before = Snapshots::build(&Snapshots::default(), &[&server], &copies);
         let client = ClientName::new("a");
         let copy = own.after_sync(&server, row, offers(&BTreeSet::from([1]), "a"));
         copies.insert(CopyKey::of_client(&server.id, &client), copy);
-        let after = Snapshots::make(&before, &[&server], &copies);
+        let after = Snapshots::build(&before, &[&server], &copies);
         let change = KindChange {
             kind: CapabilityKind::Tools,
             client: Some(client),

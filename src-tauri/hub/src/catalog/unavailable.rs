@@ -13,16 +13,16 @@ use super::{Catalog, merge};
 pub struct Unavailable {
     kind: CapabilityKind,
     exposed_name: String,
-    /// The name of its server.
+    /// The server's name.
     server: String,
     reason: Reason,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reason {
-    /// The server added it, and no person has accepted it.
+    /// The server added the entry, and no person has accepted it.
     Added,
-    /// The server changed it, and no person has accepted the change.
+    /// The server changed the entry, and no person has accepted the change.
     Changed,
     /// The server's lists have not been read since it was added or its spec was changed.
     Unread,

@@ -24,7 +24,8 @@ impl Catalog {
         let copies = self.lock();
         let specs = self.registry.specs();
         let offers = |id: &&ServerId| {
-            let copy = specs.servers.get(*id).and_then(|one| copies.current(one));
+            let server = specs.servers.get(*id);
+            let copy = server.and_then(|server| copies.current(server));
             copy.is_some_and(ServerCopy::offers_resources)
         };
         let mut servers = specs
@@ -38,9 +39,9 @@ impl Catalog {
 }
 
 impl ServerCopy {
-    /// Returns true if the server announced resources. If an older version of Drawbridge wrote the
-    /// copy, that is not recorded, and the result is whether the copy contains resources or
-    /// templates.
+    /// Returns true if the server announced resources. A copy that an older version of Drawbridge
+    /// wrote does not record the announcement. The result is then whether the copy contains
+    /// resources or templates.
     fn offers_resources(&self) -> bool {
         let has_any = || {
             [CapabilityKind::Resources, CapabilityKind::Templates]

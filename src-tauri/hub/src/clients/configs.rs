@@ -45,7 +45,7 @@ pub enum ConfigError {
     #[error("these changes were made already, or are too old; look at them again")]
     UnknownPreview,
     #[error(
-        "id: is not the preview of such a change; `config.import` imports servers, and `config.apply` makes the other changes"
+        "id: is the preview of another kind of change; `config.import` imports servers, and `config.apply` makes the other changes"
     )]
     WrongPreview,
     #[error("there is no change '{0}'")]
@@ -189,7 +189,7 @@ impl ClientConfigs {
     }
 
     /// Returns how many seconds a client waits for Drawbridge's answers according to its files, or
-    /// `None` if the files do not say so.
+    /// `None` if the files do not state a time.
     pub fn ask_once_wait(&self, client: &ClientName) -> Option<u64> {
         let state = self.lock();
         let rows = state.files.values();
@@ -207,7 +207,7 @@ impl ClientConfigs {
         }
     }
 
-    /// Takes a preview out, so that it can be used only once. `is_wanted` says whether the caller
+    /// Takes a preview out, so that it can be used only once. `accepts` says whether the caller
     /// makes changes of this kind.
     ///
     /// # Errors
@@ -216,12 +216,12 @@ impl ClientConfigs {
     pub fn take(
         &self,
         id: &str,
-        is_wanted: impl FnOnce(ClientAction) -> bool,
+        accepts: impl FnOnce(ClientAction) -> bool,
     ) -> Result<Preview, ConfigError> {
         let mut state = self.lock();
         let position = state.previews.iter().position(|preview| preview.id == id);
         let position = position.ok_or(ConfigError::UnknownPreview)?;
-        if !is_wanted(state.previews[position].action) {
+        if !accepts(state.previews[position].action) {
             return Err(ConfigError::WrongPreview);
         }
         let preview = state.previews.remove(position);
@@ -397,14 +397,14 @@ impl ClientConfigs {
     /// # Errors
     /// Returns an error if there is no such change, or if the store cannot be read.
     pub async fn latest_change(&self, kind: Option<&str>) -> Result<ClientChangeRow, ConfigError> {
-        let is_wanted = |change: &ClientChangeRow| match kind {
+        let matches_kind = |change: &ClientChangeRow| match kind {
             Some(kind) => change.kind.as_deref() == Some(kind),
             None => change.action == ClientAction::Import,
         };
         self.changes()
             .await?
             .into_iter()
-            .find(|change| change.undone_at.is_none() && is_wanted(change))
+            .find(|change| change.undone_at.is_none() && matches_kind(change))
             .ok_or_else(|| match kind {
                 Some(kind) => ConfigError::NothingToUndo(kind.to_owned()),
                 None => ConfigError::NoImport,
@@ -480,7 +480,7 @@ pub struct EntryState {
     pub state: ClientFileState,
     /// The entry's name.
     pub entry: Option<String>,
-    /// How the entry differs from the one that Drawbridge writes, or why the file cannot be read.
+    /// How the entry differs from Drawbridge's own version, or why the file cannot be read.
     pub problems: Vec<String>,
 }
 

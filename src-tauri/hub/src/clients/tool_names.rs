@@ -10,8 +10,9 @@ const COMMAND_LINE: &str = "command-line";
 /// the same prefix.
 const LONGEST_PREFIX: &str = "claude-code";
 
-/// Returns the maximum length of a tool's name for a client, in bytes. With the prefix that the
-/// client adds, which contains Drawbridge's name, such a name has at most [`MAX_TOOL_NAME`] bytes.
+/// Returns the maximum length of a tool's name for a client, in bytes. Together with the prefix
+/// that the client adds, which contains Drawbridge's name, the name then has at most
+/// [`MAX_TOOL_NAME`] bytes.
 pub fn max_tool_name(client: &ClientName) -> usize {
     if client.as_str() == COMMAND_LINE {
         return MAX_TOOL_NAME;

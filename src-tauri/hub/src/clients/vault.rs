@@ -32,7 +32,7 @@ pub enum KeyError {
 /// The folder with the copies, and the ciphers that encrypt and decrypt them.
 pub(super) struct Vault {
     folder: PathBuf,
-    /// The first cipher encrypts. Each of them is tried to decrypt a copy, because the copy may
+    /// The first cipher encrypts. All ciphers are tried to decrypt a copy, because the copy may
     /// have been made with the key file before the machine had a keyring.
     ciphers: Vec<XChaCha20Poly1305>,
 }

@@ -17,8 +17,8 @@ const FLAGS: [&str; 3] = [
 ];
 
 /// Returns the range of a hidden character or of a terminal control sequence that ordinary text
-/// does not have. Those that emoji, right-to-left scripts and the coloured output of programs need
-/// are not reported.
+/// does not have. Ignores the characters and sequences that emoji, right-to-left scripts and the
+/// coloured output of programs need.
 pub(super) fn find(text: &str) -> Option<Range<usize>> {
     if text.is_ascii() {
         return find_control(text);
@@ -153,7 +153,7 @@ fn is_right_to_left(c: char) -> bool {
 }
 
 /// Returns the text as a model may read it: without hidden characters, and with plain Latin letters
-/// instead of tag characters, wide or ornamental letters, and letters that look like Latin ones.
+/// instead of tag characters, wide or ornamental letters, and letters that look like Latin letters.
 /// Returns `None` if the text is ASCII.
 pub(super) fn strip_disguise(text: &str) -> Option<String> {
     if text.is_ascii() {

@@ -9,13 +9,13 @@ use serde_json::json;
 const NOTICE_URI: &str = "drawbridge://notice";
 
 /// Returns a flagged result with a notice that it is data of the server. The notice is the first
-/// block of a tool's content, the first message of a prompt, or the last of a resource's contents,
-/// because clients take the first one for the resource itself. A result without flags, and a result
-/// without any of these members, stay as they are.
+/// block of a tool's content, the first message of a prompt, or the last item of a resource's
+/// contents, because clients take the first item for the resource itself. A result without flags,
+/// and a result without any of these members, stay as they are.
 ///
 /// # Errors
-/// Returns an error if the result repeats a key or has a malformed one: a client could read such a
-/// result differently, and miss the notice.
+/// Returns an error if the result repeats a key or has a malformed key, because a client could read
+/// the result differently, and miss the notice.
 pub(crate) fn add_notice(
     server: &RegisteredServer,
     result: Json,
@@ -24,17 +24,17 @@ pub(crate) fn add_notice(
     if flags.is_empty() {
         return Ok(result);
     }
-    let text = notice(server, flags);
+    let text = notice_text(server, flags);
     let object = RawObject::parse(&result).map_err(|_| MalformedObject)?;
     let with_notice = insert_notice(object, &text, true)?;
     Ok(with_notice.unwrap_or(result))
 }
 
-/// An object in a result repeats a key or has a malformed one.
+/// The error if an object in a result repeats a key or has a malformed key.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MalformedObject;
 
-fn notice(server: &RegisteredServer, flags: &[ContentFlag]) -> String {
+fn notice_text(server: &RegisteredServer, flags: &[ContentFlag]) -> String {
     let mut reasons: Vec<_> = flags.iter().map(|flag| flag.kind).collect();
     reasons.sort_unstable();
     reasons.dedup();
@@ -48,11 +48,11 @@ fn notice(server: &RegisteredServer, flags: &[ContentFlag]) -> String {
     )
 }
 
-/// Inserts the notice wherever a client may look for the result: in a tool's content, in the
-/// messages of a prompt, in the contents of a resource, and in the result within the answer about a
-/// task. The server chooses which of these are present, and a client reads only one. Returns `None`
-/// if none is present. `may_nest` says whether the object can be an answer about a task, with the
-/// result in its member `result`.
+/// Inserts the notice in each place where a client may look for the result: in a tool's content, in
+/// the messages of a prompt, in the contents of a resource, and in the result within the answer
+/// about a task. The server chooses which of these members are present, and a client reads only one
+/// of them. Returns `None` if no such member is present. `may_nest` says whether the object can be
+/// an answer about a task, with the result in its member `result`.
 pub(super) fn insert_notice(
     mut object: RawObject<'_>,
     text: &str,

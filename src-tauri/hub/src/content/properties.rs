@@ -11,8 +11,9 @@ use serde_json::{Value, value::RawValue};
 
 use super::{MAX_CHECKED, MAX_EXCERPT, MAX_FLAGS, notice, scan};
 
-/// A scan returns a bounded number of short flags without hidden characters. The flags do not
-/// depend on what surrounds the JSON, or on how its characters are written.
+/// Checks that a scan returns a bounded number of short flags without hidden characters. Checks
+/// that the flags depend neither on the JSON around the text, nor on how its characters are
+/// written.
 pub(crate) fn flags_do_not_depend_on_spelling(json: &str) {
     if serde_json::from_str::<&RawValue>(json).is_err() {
         return;
@@ -45,7 +46,7 @@ pub(crate) fn flags_do_not_depend_on_spelling(json: &str) {
     assert_eq!(scan::scan(&plain, MAX_CHECKED), escaped, "{json}");
 }
 
-/// A notice is added to a result, and everything else stays.
+/// Checks that adding a notice changes nothing else in a result.
 pub(crate) fn a_notice_changes_nothing_else(result: &str) {
     const TEXT: &str = "the notice of this test";
     let Ok(raw) = serde_json::from_str::<Box<RawValue>>(result) else {

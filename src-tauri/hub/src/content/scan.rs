@@ -1,4 +1,4 @@
-//! Walks over the texts in JSON in one pass, and checks each.
+//! Walks over the texts in JSON in one pass, and checks each text.
 
 use std::{borrow::Cow, fmt, ops::Range};
 
@@ -10,19 +10,19 @@ use super::{EXCERPT_MARGIN, MAX_EXCERPT, MAX_FLAGS, excerpt_of, hidden, patterns
 /// The shortest text, in bytes, that can count as data in base64 or hex, which is not checked.
 const MIN_DATA: usize = 1024;
 
-/// Returns what is suspicious in the texts of a JSON document, up to `limit` bytes of text.
+/// Returns the flags of the texts in a JSON document, up to `limit` bytes of text.
 pub(super) fn scan(json: &str, limit: usize) -> Vec<ContentFlag> {
     let mut walk = Walk {
         path: Vec::new(),
         flags: Vec::new(),
-        left: limit,
+        remaining: limit,
     };
     let json = replace_lone_surrogates(json);
     let mut deserializer = serde_json::Deserializer::from_str(&json);
     // JSON of a server is checked where it is read, but may be too deep for this walk or have a
-    // number that is too large. Then the rest is unchecked.
+    // number that is too large. The rest is then unchecked.
     if let Err(error) = Node(&mut walk).deserialize(&mut deserializer)
-        && walk.left > 0
+        && walk.remaining > 0
     {
         walk.report_unchecked(format!("{error} of {} bytes", json.len()));
     }
@@ -30,7 +30,7 @@ pub(super) fn scan(json: &str, limit: usize) -> Vec<ContentFlag> {
 }
 
 /// Replaces each `\u` escape of a lone surrogate with `\ufffd`, because the walk would end there.
-/// Programs write such an escape if they cut a text within a character.
+/// Programs write a lone surrogate if they cut a text within a character.
 fn replace_lone_surrogates(json: &str) -> Cow<'_, str> {
     let mut replaced = Cow::Borrowed(json);
     let mut at = 0;
@@ -73,29 +73,29 @@ struct Walk {
     path: Vec<Step>,
     flags: Vec<ContentFlag>,
     /// How many more bytes of text are checked.
-    left: usize,
+    remaining: usize,
 }
 
 impl Walk {
-    /// Checks the name of the member that the path ends with.
+    /// Checks the name of the member at the end of the path.
     fn check_key(&mut self) {
         if let Some(Step::Member(key)) = self.path.last() {
             let key = key.clone();
-            self.check(&key, true);
+            self.check_text(&key, true);
         }
     }
 
-    fn check(&mut self, text: &str, is_key: bool) {
-        if text.is_empty() || self.left == 0 || is_data(text) {
+    fn check_text(&mut self, text: &str, is_key: bool) {
+        if text.is_empty() || self.remaining == 0 || is_data(text) {
             return;
         }
-        let checked = if text.len() > self.left {
-            let end = hidden::floor_char_boundary(text, self.left);
-            self.left = 0;
+        let checked = if text.len() > self.remaining {
+            let end = hidden::floor_char_boundary(text, self.remaining);
+            self.remaining = 0;
             self.report_unchecked(format!("from its byte {end}"));
             &text[..end]
         } else {
-            self.left -= text.len();
+            self.remaining -= text.len();
             text
         };
         // A short text has no room for any pattern.
@@ -140,7 +140,7 @@ impl Walk {
     }
 
     /// Reports that a text is not checked to its end. If there are [`MAX_FLAGS`] flags already,
-    /// this flag replaces the last one.
+    /// this flag replaces the last flag.
     fn report_unchecked(&mut self, excerpt: String) {
         self.flags.truncate(MAX_FLAGS - 1);
         self.flags.push(ContentFlag {
@@ -150,8 +150,8 @@ impl Walk {
         });
     }
 
-    /// Returns the place of the current text as a JSON pointer. The place of a key is that of its
-    /// member, with `~` at the end.
+    /// Returns the place of the current text as a JSON pointer. The place of a key is the place of
+    /// its member, with `~` at the end.
     fn place(&self, is_key: bool) -> String {
         let mut place = String::new();
         for step in &self.path {
@@ -197,7 +197,7 @@ fn excerpt_range(text: &str, found: &Range<usize>) -> (usize, usize) {
 }
 
 /// Returns whether a text is long and consists of the characters of base64 or hex, as data does. A
-/// model is not expected to read instructions from it.
+/// model is not expected to read instructions from data.
 fn is_data(text: &str) -> bool {
     text.len() >= MIN_DATA
         && text
@@ -224,7 +224,7 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        self.0.check(text, false);
+        self.0.check_text(text, false);
         Ok(())
     }
 

@@ -79,7 +79,7 @@ fn tokens_are_taken_once_and_can_be_returned() {
     metrics.count_tokens(&call, 8, 400);
     let taken = metrics.take_tokens();
     assert_eq!((taken.len(), taken[0].sent, taken[0].received), (1, 2, 100));
-    assert!(metrics.take_tokens().is_empty(), "they were taken");
+    assert!(metrics.take_tokens().is_empty(), "the tokens were taken");
     metrics.return_tokens(taken.clone());
     metrics.count_tokens(&call, 4, 0);
     let again = metrics.take_tokens();

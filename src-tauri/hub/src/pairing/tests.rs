@@ -38,7 +38,7 @@ fn deny_first(pairings: &Pairings) {
 }
 
 #[tokio::test]
-async fn each_token_and_each_program_without_one_asks_once_at_a_time() {
+async fn each_token_and_each_program_without_a_token_asks_once_at_a_time() {
     let (pairings, _folder) = pairings().await;
     let _first = ask(&pairings, Some(TOKEN), "/a").expect("asked");
     let _second = ask(&pairings, None, "/a").expect("asked");
@@ -101,7 +101,7 @@ async fn a_request_that_nobody_answers_disappears() {
     ));
     assert!(
         ask(&pairings, Some(TOKEN), "/a").is_ok(),
-        "it may ask again"
+        "the client may ask again"
     );
 }
 

@@ -41,8 +41,8 @@ const KEEPALIVE: Duration = Duration::from_secs(10);
 /// during the approval, because progress must increase.
 const FIRST_PROGRESS: u32 = 1_000;
 
-/// Carries requests from servers to clients, and answers those that the client cannot answer. Cheap
-/// to clone.
+/// Carries requests from servers to clients, and answers the requests that the client cannot
+/// answer. Cheap to clone.
 #[derive(Clone)]
 pub struct ClientRequests {
     gate: Gate,
@@ -99,7 +99,7 @@ impl ClientRequestGate for ClientRequests {
     }
 
     fn ask<'a>(&'a self, question: ServerQuestion<'a>) -> BoxFuture<'a, RpcResult> {
-        Box::pin(self.carry_out(question))
+        Box::pin(self.answer_question(question))
     }
 
     fn ask_without_client<'a>(
@@ -117,7 +117,7 @@ impl ClientRequestGate for ClientRequests {
                 client: ClientName::new(OWN_SERVER),
                 session: SessionId::new(""),
                 project: None,
-                ..build(GuardedMethod::ListRoots, server, request)
+                ..build_request(GuardedMethod::ListRoots, server, request)
             };
             Some(self.give_roots(request, None, roots).await)
         })
@@ -141,13 +141,13 @@ impl ClientRequests {
         }
     }
 
-    /// Returns whether forms are switched on, and a front end is open on which a person can fill
-    /// one in. If not, the server gets an error at once.
+    /// Returns whether forms are switched on, and a front end is open in which a person can fill in
+    /// a form. If not, the server gets an error at once.
     fn can_ask_person(&self) -> bool {
         self.settings.get().elicitation_forms && self.events.has_subscribers()
     }
 
-    async fn carry_out(&self, question: ServerQuestion<'_>) -> RpcResult {
+    async fn answer_question(&self, question: ServerQuestion<'_>) -> RpcResult {
         let ServerQuestion {
             request, handle, ..
         } = question;
@@ -281,7 +281,7 @@ impl ClientRequests {
         Ok(roots)
     }
 
-    /// Records a request that nobody is asked about, and returns the error for the server.
+    /// Records a request about which nobody is asked, and returns the error for the server.
     async fn refuse(&self, guarded: &GuardedRequest, error: RpcError) -> RpcResult {
         let reason = error.message.clone();
         self.gate
@@ -338,7 +338,7 @@ impl ClientRequests {
         handle: &ClientHandle,
     ) -> Result<Permitted, Refusal> {
         let method = method_of(request)?;
-        let request = with_client(build(method, server, request), handle);
+        let request = with_client(build_request(method, server, request), handle);
         self.gate.admit(request, Some(handle)).await
     }
 }
@@ -376,7 +376,7 @@ fn has_tools(params: Option<&RawValue>) -> bool {
 }
 
 fn guarded_request(method: GuardedMethod, question: ServerQuestion<'_>) -> GuardedRequest {
-    let request = build(method, question.server, question.request);
+    let request = build_request(method, question.server, question.request);
     GuardedRequest {
         progress_token: question.progress_token.cloned(),
         ..with_client(request, question.handle)
@@ -394,7 +394,7 @@ fn with_client(request: GuardedRequest, handle: &ClientHandle) -> GuardedRequest
 }
 
 /// Returns a request to a client. The caller sets the client and its session.
-fn build(
+fn build_request(
     method: GuardedMethod,
     server: &Arc<RegisteredServer>,
     request: &InputRequest,

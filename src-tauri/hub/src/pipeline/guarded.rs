@@ -43,8 +43,8 @@ impl Pipeline {
             name,
             exposed_name,
         };
-        let request = build(method, named, params, (handle, trace))?;
-        self.carry_out(request, handle, async |permitted| {
+        let request = build_request(method, named, params, (handle, trace))?;
+        self.run_request(request, handle, async |permitted| {
             self.router.send(permitted, handle).await
         })
         .await
@@ -60,13 +60,13 @@ impl Pipeline {
         let params = request.params_object()?;
         let uri = string_member(&params, "uri")?;
         let target = self.router.find_resource(handle, &uri).await?;
-        let request = build(
+        let request = build_request(
             GuardedMethod::ReadResource,
             NamedTarget::resource(target, uri),
             params,
             (handle, trace),
         )?;
-        self.carry_out(request, handle, async |permitted| {
+        self.run_request(request, handle, async |permitted| {
             match self.router.cached_resource(permitted) {
                 Some(cached) => Ok(Reply::Result(cached)),
                 None => self.router.read_resource(permitted, handle).await,
@@ -99,13 +99,13 @@ impl Pipeline {
         let target = self.router.find_resource(handle, &uri).await?;
         let mut params = RawObject::default();
         params.set("uri", json::raw(json::quote(&uri)));
-        let request = build(
+        let request = build_request(
             GuardedMethod::SubscribeToResource,
             NamedTarget::resource(target, uri),
             params,
             (handle, trace),
         )?;
-        self.carry_out(request, handle, async |permitted| {
+        self.run_request(request, handle, async |permitted| {
             self.router.subscribe(permitted, handle).await
         })
         .await
@@ -156,8 +156,8 @@ impl Pipeline {
         };
         let reference = reference.to_raw();
         params.set("ref", reference);
-        let request = build(GuardedMethod::Complete, named, params, (handle, trace))?;
-        self.carry_out(request, handle, async |permitted| {
+        let request = build_request(GuardedMethod::Complete, named, params, (handle, trace))?;
+        self.run_request(request, handle, async |permitted| {
             self.router.send(permitted, handle).await
         })
         .await
@@ -165,7 +165,7 @@ impl Pipeline {
 
     /// Counts a request, decides and records it, sends it with the function `send`, and returns the
     /// released result.
-    async fn carry_out(
+    async fn run_request(
         &self,
         request: GuardedRequest,
         handle: &ClientHandle,
@@ -244,7 +244,7 @@ impl NamedTarget {
     }
 }
 
-fn build(
+fn build_request(
     method: GuardedMethod,
     named: NamedTarget,
     mut params: RawObject<'_>,

@@ -1,5 +1,5 @@
-//! Requests about tasks, and what servers announce about tasks and resources. A task belongs to the
-//! call that started it: the rules for that call, and for its results, apply.
+//! Requests about tasks, and the notifications of servers about tasks and resources. A task belongs
+//! to the call that started it: the rules for that call, and for its results, apply.
 
 use drawbridge_jsonrpc::{
     json::{self, Json, RawObject},
@@ -201,12 +201,12 @@ impl Pipeline {
 
     /// Forwards a server's notification about a resource or a task to the clients that it concerns,
     /// unless a rule denies it to the client.
-    pub fn forward_notification(&self, announced: &ServerNotification) {
+    pub fn forward_notification(&self, notification: &ServerNotification) {
         let ServerNotification {
             server,
             method,
             params,
-        } = announced;
+        } = notification;
         let Ok(object) = RawObject::parse(params) else {
             return;
         };

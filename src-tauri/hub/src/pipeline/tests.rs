@@ -44,7 +44,7 @@ fn a_meta_with_only_a_progress_token_is_removed() {
 
 #[test]
 fn invalid_params_are_rejected_with_their_path() {
-    for (text, says) in [
+    for (text, expected) in [
         ("[]", "params"),
         (r#"{"arguments":{}}"#, "params.name"),
         (r#"{"name":1}"#, "params.name"),
@@ -57,7 +57,7 @@ fn invalid_params_are_rejected_with_their_path() {
     ] {
         let error = parsed(text).expect_err("the params are rejected");
         assert!(
-            error.code == code::INVALID_PARAMS && error.message.contains(says),
+            error.code == code::INVALID_PARAMS && error.message.contains(expected),
             "{text}: {}",
             error.message
         );

@@ -1,9 +1,9 @@
 //! Conditions on arguments, compiled once.
 //!
 //! Servers differ in how they read unusual input: duplicate keys or keys in another case, paths
-//! through symbolic links, URLs with user names. Many also read `"2"` as a number, or a string that
-//! contains JSON as the value in it. A condition therefore has two answers: whether it surely holds
-//! (for an allow), and whether it may hold (for a deny or an ask).
+//! through symbolic links, URLs with user names. Many servers also read `"2"` as a number, or a
+//! string that contains JSON as the JSON value. A condition therefore has two answers: whether it
+//! surely holds (for an allow), and whether it may hold (for a deny or an ask).
 
 mod canonical;
 mod coercions;
@@ -101,7 +101,7 @@ pub(super) struct Folders<'a> {
     /// The working directory of the server, for relative paths, or `None` if it is unknown, as for
     /// a remote server.
     pub(super) cwd: Option<&'a Path>,
-    /// The project folder that `$project` stands for, or `None` if the client works in no project.
+    /// The project folder for `$project`, or `None` if the client works in no project.
     pub(super) project: Option<&'a Path>,
 }
 
@@ -222,15 +222,15 @@ impl CompiledPredicate {
                 return Err(ConditionFault::TooManyValues);
             }
             Predicate::OneOf(values) => {
-                let wanted = values
+                let expected = values
                     .iter()
                     .map(ExpectedValue::new)
                     .collect::<Result<Vec<_>, _>>()?;
-                let canonical = wanted
+                let canonical = expected
                     .iter()
                     .map(|literal| literal.canonical.clone())
                     .collect();
-                Self::OneOf(wanted, canonical)
+                Self::OneOf(expected, canonical)
             }
             Predicate::PathWithin(folder) => Self::PathWithin(Folder::new(folder)?),
             Predicate::Host(host) => {
@@ -265,8 +265,8 @@ impl CompiledPredicate {
             }
             Predicate::Matches(text) => {
                 let whole = format!(r"\A(?:{text})\z");
-                // Compiled on its own first, so that its parentheses cannot close the surrounding
-                // group.
+                // Compile the text on its own first, so that its parentheses cannot close the
+                // surrounding group.
                 Regex::new(text).map_err(ConditionFault::InvalidRegex)?;
                 let regex = RegexBuilder::new(&whole)
                     .dot_matches_new_line(true)
@@ -283,7 +283,7 @@ impl CompiledPredicate {
     fn holds(&self, value: &RawValue, folders: Folders<'_>, mode: MatchMode) -> bool {
         let items = pointer::items(value).filter(|_| !matches!(self, Self::Equals(_)));
         let as_sent = match (items, mode) {
-            (None, _) => self.holds_for_one(value, folders, mode),
+            (None, _) => self.holds_for_value(value, folders, mode),
             (Some(items), MatchMode::Must) => {
                 !items.is_empty()
                     && items
@@ -298,7 +298,12 @@ impl CompiledPredicate {
     }
 
     fn holds_for_item(&self, item: &RawValue, folders: Folders<'_>, mode: MatchMode) -> bool {
-        self.holds_with_embedded(self.holds_for_one(item, folders, mode), item, folders, mode)
+        self.holds_with_embedded(
+            self.holds_for_value(item, folders, mode),
+            item,
+            folders,
+            mode,
+        )
     }
 
     /// Also tests the object or list that a string contains as JSON text. `as_sent` says whether
@@ -331,26 +336,26 @@ impl CompiledPredicate {
         }
     }
 
-    fn holds_for_one(&self, value: &RawValue, folders: Folders<'_>, mode: MatchMode) -> bool {
+    fn holds_for_value(&self, value: &RawValue, folders: Folders<'_>, mode: MatchMode) -> bool {
         match self {
             // A value with a duplicate key has no canonical text.
-            Self::Equals(wanted) => match (canonical_text(value), mode) {
+            Self::Equals(expected) => match (canonical_text(value), mode) {
                 (None, _) => mode == MatchMode::May,
-                (Some(canonical), _) if wanted.canonical == canonical => true,
+                (Some(canonical), _) if expected.canonical == canonical => true,
                 (Some(_), MatchMode::Must) => false,
-                (Some(_), MatchMode::May) => coercions::may_equal(&wanted.value, value),
+                (Some(_), MatchMode::May) => coercions::may_equal(&expected.value, value),
             },
-            Self::OneOf(all, wanted) => match (canonical_text(value), mode) {
+            Self::OneOf(all, expected) => match (canonical_text(value), mode) {
                 (None, _) => mode == MatchMode::May,
-                (Some(canonical), _) if wanted.contains(&canonical) => true,
+                (Some(canonical), _) if expected.contains(&canonical) => true,
                 (Some(_), MatchMode::Must) => false,
                 (Some(_), MatchMode::May) => all
                     .iter()
                     .any(|literal| coercions::may_equal(&literal.value, value)),
             },
-            Self::PathWithin(wanted) => holds_for_text(value, mode, |path| match mode {
-                MatchMode::Must => wanted.must_contain(path, folders),
-                MatchMode::May => wanted.may_contain(path, folders),
+            Self::PathWithin(folder) => holds_for_text(value, mode, |path| match mode {
+                MatchMode::Must => folder.must_contain(path, folders),
+                MatchMode::May => folder.may_contain(path, folders),
             }),
             Self::Host { name, is_wildcard } => {
                 holds_for_text(value, mode, |text| is_host(text, name, *is_wildcard, mode))

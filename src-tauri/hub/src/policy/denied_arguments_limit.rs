@@ -1,5 +1,5 @@
-//! Limits for how many denied requests of each client the arguments are stored, so that a client
-//! whose requests are denied cannot fill the disk. The digests of the arguments are always stored.
+//! Limits how often the arguments of a client's denied requests are stored, so that a client whose
+//! requests are denied cannot fill the disk. The digests of the arguments are always stored.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use std::{
 use drawbridge_model::ids::ClientName;
 use tokio::time::Instant;
 
-/// For at most this many denied requests per client and minute, the arguments are stored.
+/// The most denied requests of a client in a minute whose arguments are stored.
 const MAX_STORED: u32 = 10;
 const MINUTE: Duration = Duration::from_secs(60);
 /// From this number of clients on, the entries of clients whose minute is over are dropped.

@@ -19,7 +19,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// The most time between two looks at the clock while a pause has an end. A timer stands still
+/// The most time between two readings of the clock while a pause has an end. A timer stands still
 /// while the computer sleeps, but the clock does not.
 const CLOCK_INTERVAL: Duration = Duration::from_secs(20);
 /// The delay before calls are resumed again after the state could not be stored.
@@ -38,7 +38,7 @@ pub struct Drawbridge {
     settings: Settings,
     events: Events,
     pause: Arc<watch::Sender<Option<Pause>>>,
-    /// Held while a change is stored, so that the stored state is the latest one.
+    /// Held while a change is stored, so that the stored state is the latest state.
     write_lock: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -134,7 +134,9 @@ impl Drawbridge {
                 Ok(true) => store.append_audit(AuditKind::Resumed, &json!({"automatic": true})),
                 Ok(false) => {}
                 Err(error) => {
-                    tracing::warn!("calls stay paused, because this cannot be stored: {error}");
+                    tracing::warn!(
+                        "calls stay paused, because the new state cannot be stored: {error}"
+                    );
                     sleep(RETRY_DELAY).await;
                 }
             }

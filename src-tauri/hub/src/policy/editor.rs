@@ -90,7 +90,7 @@ impl PolicyEditor {
     pub async fn save(&self, id: Option<RuleId>, spec: RuleSpec) -> Result<Rule, PolicyError> {
         check_rule(&spec)?;
         if let Some(id) = &id {
-            self.find(id)?;
+            self.find_rule(id)?;
         }
         let rule = self.bind(id, spec);
         self.rules.save_rule(rule.clone()).await?;
@@ -102,13 +102,13 @@ impl PolicyEditor {
     /// # Errors
     /// Returns an error if there is no such rule, or if the store fails.
     pub async fn set_enabled(&self, id: &RuleId, enabled: bool) -> Result<Rule, PolicyError> {
-        self.find(id)?;
+        self.find_rule(id)?;
         self.rules.set_enabled(id, enabled).await?;
-        self.find(id)
+        self.find_rule(id)
     }
 
     /// Returns the rule with this id.
-    fn find(&self, id: &RuleId) -> Result<Rule, PolicyError> {
+    fn find_rule(&self, id: &RuleId) -> Result<Rule, PolicyError> {
         let rules = self.rules.list();
         let rule = rules.iter().find(|rule| rule.id == *id);
         rule.map(|rule| (**rule).clone())
@@ -155,8 +155,8 @@ impl PolicyEditor {
         serde_json::to_string_pretty(&document).expect("a policy is plain data")
     }
 
-    /// Adds the rules of a policy file. If `replace` is set, they replace all present rules, and
-    /// the file's defaults replace the present ones, if the file has any. Returns the number of
+    /// Adds the rules of a policy file. If `replace` is set, these rules replace all present rules,
+    /// and the file's defaults, if it has any, replace the present defaults. Returns the number of
     /// rules in the file.
     ///
     /// # Errors
@@ -170,7 +170,8 @@ impl PolicyEditor {
         }
         let count = u32::try_from(document.rules.len()).unwrap_or(u32::MAX);
         let new = self.bind_all(document.rules);
-        // A scope has at most one plain rule, so a plain rule in the file replaces the present one.
+        // A scope has at most one plain rule, so a plain rule in the file replaces the present
+        // rule.
         let is_retained = |old: &Rule| {
             !replace
                 && !new
@@ -190,7 +191,7 @@ impl PolicyEditor {
     /// Sets the default for calls of tools, and adds the rules of the preset. Removes the other
     /// allows and asks for all tools of a server or of all servers, unless they are limited to a
     /// client, a user, a kind or conditions, or concern results. Also removes a plain deny of a
-    /// server that the preset asks about. All other rules stay.
+    /// server about which the preset asks. All other rules stay.
     ///
     /// # Errors
     /// Returns an error if a server does not exist, or the store fails. The previous policy then
@@ -240,7 +241,7 @@ impl PolicyEditor {
     /// Binds rules to the definitions of tools that a person has accepted, given by name and
     /// digest. Allow rules that were suspended because the definition had changed match again. A
     /// rule stays as it is if its client still gets the definition to which the rule is bound, or
-    /// does not get the accepted one.
+    /// does not get the accepted definition.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -287,8 +288,8 @@ impl PolicyEditor {
             .collect()
     }
 
-    /// Returns a rule that is bound to the server and the tool as they are now. If either is
-    /// unknown, the rule is not bound to it.
+    /// Returns a rule that is bound to the server and the tool as they are now. The rule is not
+    /// bound to a server or a tool that is unknown.
     fn bind(&self, id: Option<RuleId>, spec: RuleSpec) -> Rule {
         let server = spec.scope.server.as_ref();
         let server = server.and_then(|id| self.registry.get(id).ok());

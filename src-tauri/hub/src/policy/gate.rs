@@ -47,7 +47,7 @@ use super::{
     verdict::{self, VerdictError},
 };
 
-/// The largest params, or the largest result, that a person is asked about, in bytes.
+/// The largest params or result about which a person is asked, in bytes.
 const MAX_SHOWN: usize = 1024 * 1024;
 /// The time that is reserved for the call itself: a person's time to decide ends this long before
 /// the client stops waiting.
@@ -433,8 +433,8 @@ impl Gate {
             Subject::Request(pending) if pending.answer.is_closed() => Err(gone.into()),
             Subject::Request(pending) => {
                 let gate = self.clone();
-                // In a task of its own, so that a decision that has begun is completed even if the
-                // caller is dropped.
+                // A task of its own completes a decision that has begun, even if the caller is
+                // dropped.
                 let decision =
                     tokio::spawn(
                         async move { gate.decide_request(request, *pending, verdict).await },
@@ -594,8 +594,7 @@ impl Gate {
     }
 
     /// Returns the result of a permitted request: unchanged, masked, or held until a person has
-    /// approved it. `call` is the record of the request, and `flags` lists what is suspicious in
-    /// the result.
+    /// approved it. `call` is the record of the request, and `flags` are the flags of the result.
     ///
     /// # Errors
     /// Returns an error if the result was held and is withheld.
@@ -657,7 +656,10 @@ impl Gate {
             Err(unanswered) => unanswered.reason.to_decision().0,
         };
         metrics.count_decision(call, decision, elapsed_ms(asked_at));
-        let reason = answer.as_ref().err().map(|one| one.reason.to_string());
+        let reason = answer
+            .as_ref()
+            .err()
+            .map(|unanswered| unanswered.reason.to_string());
         self.recorder
             .log_result_decision(call, decision, reason.as_deref().unwrap_or_default());
         end_span(span, decision);
@@ -677,7 +679,7 @@ impl Gate {
     }
 
     /// Returns the server's error as the answer to a permitted request. The rules for results apply
-    /// to it, because its message and data are text of the server too.
+    /// to the error, because its message and data are text of the server too.
     ///
     /// # Errors
     /// Returns an error if the server's error was held and is withheld.
@@ -804,8 +806,8 @@ fn target_of(request: &GuardedRequest) -> RequestTarget {
     }
 }
 
-/// Returns what is suspicious in the params of a sampling or elicitation request, or in the
-/// definition that any other request is about.
+/// Returns the flags of the params of a sampling or elicitation request, or of the definition of
+/// the tool, prompt or resource that any other request names.
 fn flags_of(request: &GuardedRequest) -> Vec<ContentFlag> {
     let server = &request.server;
     match request.kind {

@@ -27,14 +27,14 @@ pub struct GuardedRequest {
     pub method: GuardedMethod,
     /// The kind by which rules decide the request.
     pub kind: RequestKind,
-    /// The client that sent the request. For a request of a server, the client that it is sent to.
+    /// The client that sent the request or, for a request of a server, that receives it.
     pub client: ClientName,
     pub session: SessionId,
     /// The project folder in which the client works, if it works in one.
     pub project: Option<PathBuf>,
     pub server: Arc<RegisteredServer>,
-    /// The tool, prompt, template or listed resource that the request is about. `None` if it is
-    /// about something that is in no list.
+    /// The tool, prompt, template or listed resource that the request names, or `None` if the
+    /// request names none of these.
     pub entry: Option<Arc<CatalogEntry>>,
     /// The server's own name of the tool or prompt, the URI of the resource, the id of the task, or
     /// empty if the request names nothing.
@@ -51,7 +51,7 @@ pub struct GuardedRequest {
     pub progress_token: Option<ProgressToken>,
     /// The change that hooks made to the arguments, if there is one.
     pub hooked: Option<HookedArguments>,
-    /// Who answers a server's request in place of the client. `None` if the client does.
+    /// Who answers a server's request in place of the client. `None` if the client answers.
     pub stand_in: Option<StandIn>,
     /// The span of the client's request, if spans are recorded.
     pub trace: Option<TraceContext>,
@@ -107,7 +107,7 @@ impl GuardedRequest {
         self.entry.as_ref().map(|entry| &*entry.definition)
     }
 
-    /// Returns the digest of the definition that a decision is bound to, or an empty text if there
+    /// Returns the digest of the definition to which a decision is bound, or an empty text if there
     /// is no definition.
     pub(super) fn definition_digest(&self) -> &str {
         self.definition().map_or("", Definition::offered_digest)
@@ -155,7 +155,7 @@ impl GuardedRequest {
         }
     }
 
-    /// Returns the name of the tool, or an empty text if the request is about none.
+    /// Returns the name of the tool, or an empty text if the request names no tool.
     fn tool_name(&self) -> &str {
         if self.kind == RequestKind::Tools {
             &self.name
@@ -169,7 +169,8 @@ impl GuardedRequest {
         self.hooked.as_ref().map_or(&[], |hooked| &hooked.hooks)
     }
 
-    /// Replaces the arguments with those of a hook. They are checked and decided afterwards.
+    /// Replaces the arguments with those of a hook. The new arguments are checked and decided
+    /// afterwards.
     pub fn change_arguments(&mut self, arguments: Box<RawValue>, hook: String) {
         let original = self.replace_arguments(arguments);
         let hooked = self.hooked.get_or_insert_with(|| HookedArguments {

@@ -1,4 +1,4 @@
-//! A request that is permitted: without one, nothing can be sent.
+//! A permitted request, without which nothing can be sent.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ pub struct Permitted {
     record: OpenRecord,
 }
 
-/// A copy of a permitted request and its record. It outlives the request's answer, because the
-/// rules for results also apply to results that come later, such as the result of a task.
+/// A copy of a permitted request and its record. The copy outlives the request's answer, because
+/// the rules for results also apply to results that come later, such as the result of a task.
 #[derive(Clone)]
 pub struct PermittedRequest {
     pub request: Arc<GuardedRequest>,
@@ -54,7 +54,7 @@ impl Permitted {
         self.record.result_hooks = hooks;
     }
 
-    /// Notes what is suspicious in the result, for the record.
+    /// Notes the flags of the result, for the record.
     pub fn set_flags(&mut self, flags: Vec<ContentFlag>) {
         self.record.flags = flags;
     }

@@ -64,14 +64,14 @@ struct PendingApproval {
     subject: Subject,
 }
 
-/// The server that a pending request is about, and the tool, prompt or resource.
+/// The server that a pending request names, and the tool, prompt or resource.
 #[derive(Clone)]
 pub(super) struct RequestTarget {
     pub(super) server: Arc<RegisteredServer>,
     pub(super) entry: Option<Arc<CatalogEntry>>,
 }
 
-/// The subject of a decision: a request, or the result of one.
+/// The subject of a decision: a request, or the result of a request.
 pub(crate) enum Subject {
     Request(Box<PendingRequest>),
     /// The result of a request that was sent.
@@ -129,7 +129,7 @@ pub enum QueueError {
         "no missed call with the id '{0}' is remembered; it may have expired, or its client may have retried it already"
     )]
     NotRemembered(CallId),
-    #[error("the call '{0}' is not the one that was shown; check it again")]
+    #[error("the call '{0}' has changed since it was shown; check it again")]
     Changed(CallId),
 }
 
@@ -147,13 +147,13 @@ impl Queue {
         }
     }
 
-    /// Returns the number of requests that wait. This call does not mark them as seen.
+    /// Returns the number of requests that wait. This call does not mark the requests as seen.
     pub fn count(&self) -> usize {
         self.lock().pending.len()
     }
 
-    /// Returns whether no request waits. Unlike [`Self::list`], this call does not mark them as
-    /// seen.
+    /// Returns whether no request waits. Unlike [`Self::list`], this call does not mark the
+    /// requests as seen.
     pub fn is_empty(&self) -> bool {
         self.lock().pending.is_empty()
     }
@@ -204,7 +204,8 @@ impl Queue {
     /// the retry is allowed.
     ///
     /// # Errors
-    /// Returns an error if the call is no longer remembered, or is not the one that was shown.
+    /// Returns an error if the call is no longer remembered, or differs from the call that was
+    /// shown.
     pub fn allow_retry(&self, id: &CallId, digest: &str) -> Result<u64, QueueError> {
         let mut inner = self.lock();
         inner.remove_expired();
@@ -265,7 +266,7 @@ impl Queue {
     /// Takes a request out of the queue. From now on only the caller can decide it.
     ///
     /// # Errors
-    /// Returns an error if the request no longer waits, or is not the one that was shown.
+    /// Returns an error if the request no longer waits, or differs from the request that was shown.
     pub(crate) fn take(&self, id: &CallId, digest: &str) -> Result<TakenRequest, QueueError> {
         let mut inner = self.lock();
         let Entry::Occupied(found) = inner.pending.entry(id.clone()) else {
@@ -363,7 +364,8 @@ impl Inner {
         self.missed.retain(|missed| now < missed.until);
     }
 
-    /// Records a missed request. Returns the mute of its client that begins with it, if any.
+    /// Records a missed request. Returns the mute of its client that begins with this request, if
+    /// any.
     fn record_missed(&mut self, request: ApprovalRequest) -> Option<ClientMute> {
         let client = request.client.clone();
         let mute = self
@@ -390,8 +392,8 @@ impl Inner {
 }
 
 impl MissedStreak {
-    /// Counts a missed request. Returns the mute that begins with it. A mute does not get longer
-    /// if requests that were queued before it are missed too.
+    /// Counts a missed request. Returns the mute that begins with this request, if any. A mute does
+    /// not get longer if requests that were queued before it are missed too.
     fn count_missed(&mut self) -> Option<ClientMute> {
         self.count = self.count.saturating_add(1);
         if self.count < MAX_MISSED_IN_A_ROW || self.view_mute().is_some() {

@@ -32,9 +32,8 @@ use super::{
 /// The largest arguments that are stored with their call, in bytes.
 pub(super) const MAX_STORED_ARGUMENTS: usize = 16 * 1024;
 
-/// The largest result whose beginning is kept, in bytes. A result is masked as a whole
-/// before it is cut, so that no secret at the cut escapes, and masking a longer one would take too
-/// long.
+/// The largest result whose beginning is kept, in bytes. A result is masked as a whole before it is
+/// cut, so that no secret at the cut escapes, and masking a longer result would take too long.
 const MAX_MASKED_RESULT: usize = 1 << 20;
 
 /// The invariant of both kinds of records.
@@ -82,7 +81,7 @@ impl Recorder {
         });
     }
 
-    /// Logs what was decided on a result that was held.
+    /// Logs the decision on a result that was held.
     pub(super) fn log_result_decision(&self, call: &Call, decision: Decision, reason: &str) {
         let (level, how) = match decision {
             Decision::Allowed => (Level::Info, "released by a person".to_owned()),
@@ -216,14 +215,14 @@ impl PendingRecord {
         self.decide(decision, ruling.decided_by, ruling.reason);
     }
 
-    /// Stores the arguments that a person has edited, besides those that the client sent.
+    /// Stores the arguments that a person has edited, besides the arguments that the client sent.
     pub(super) fn mark_edited(&mut self, request: &GuardedRequest) {
         let arguments = self.recorder.stored(&request.arguments);
         let row = self.row_mut();
         row.call.is_edited = true;
         row.arguments_digest = digest::sha256(request.arguments.get().as_bytes());
         let before = std::mem::replace(&mut row.arguments, arguments);
-        // If hooks have changed the arguments, the client's own are stored already.
+        // If hooks have changed the arguments, the client's own arguments are stored already.
         if row.call.request_hooks.is_empty() {
             row.original_arguments = before;
         }
@@ -345,8 +344,8 @@ impl OpenRecord {
             .count_tokens(&self.row().call, arguments, result);
     }
 
-    /// Keeps the result that the client gets, if the settings say so. It is masked and written in
-    /// the background.
+    /// Keeps the result that the client gets, if the settings say that results are kept. The result
+    /// is masked and written in the background.
     pub(super) fn keep_result(&self, result: &Json) {
         let Some(limit) = self.recorder.settings.result_limit() else {
             return;
@@ -424,8 +423,8 @@ fn shorten_result(masked: &str, bytes: usize, limit: usize) -> KeptResult {
     }
 }
 
-/// Returns the words for a request in the log: its kind, and whose it is. Only the method says what
-/// a request is that names nothing.
+/// Describes a request for the log: its method, the tool, prompt or resource that it names, if any,
+/// its client and its server.
 fn describe(call: &Call) -> String {
     let method = call.method.name();
     let name = if call.exposed_name.is_empty() {

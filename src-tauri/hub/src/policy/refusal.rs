@@ -128,7 +128,7 @@ pub enum WithheldReason {
     #[error("the hook failed")]
     HookFailed,
     #[error(
-        "it cannot be marked as data of its server, because it repeats a key or has a malformed one"
+        "it cannot be marked as data of its server, because it repeats a key or has a malformed key"
     )]
     Unmarkable,
     #[error(transparent)]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::editor::PolicyEditor;
 
-/// The least similarity of a name that is offered instead of an unknown one, from 0 to 1
+/// The least similarity of a known name that is offered in place of an unknown name, from 0 to 1
 /// (Jaro-Winkler).
 const MIN_SIMILARITY: f64 = 0.8;
 
@@ -86,14 +86,14 @@ fn allows_all_tools(spec: &RuleSpec) -> bool {
         && !spec.read_only
 }
 
-/// Returns the value whose name is most similar to `wanted`, if any is similar.
+/// Returns the value whose name is most similar to `unknown`, if any name is similar.
 fn find_similar<'a, T: ?Sized>(
-    wanted: &str,
+    unknown: &str,
     names: impl Iterator<Item = (&'a str, &'a T)>,
 ) -> Option<&'a T> {
-    let wanted = wanted.to_lowercase();
+    let unknown = unknown.to_lowercase();
     names
-        .map(|(name, value)| (strsim::jaro_winkler(&wanted, &name.to_lowercase()), value))
+        .map(|(name, value)| (strsim::jaro_winkler(&unknown, &name.to_lowercase()), value))
         .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, value)| value)
@@ -156,9 +156,9 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelled_name_finds_the_most_similar_one() {
+    fn a_misspelled_name_finds_the_most_similar_name() {
         let names = ["everything", "filesystem", "fetch"];
-        let find = |wanted| find_similar(wanted, names.iter().map(|name| (*name, *name)));
+        let find = |unknown| find_similar(unknown, names.iter().map(|name| (*name, *name)));
         assert_eq!(find("everthing"), Some("everything"));
         assert_eq!(find("Filesytem"), Some("filesystem"));
         assert_eq!(find("github"), None);

@@ -29,7 +29,7 @@ use super::conditions::ConditionError;
 use crate::access::Access;
 use compiled::{CompiledRule, MatchContext, RuleSet};
 
-/// The properties of a request that rules are matched against.
+/// The properties of a request against which rules are matched.
 #[derive(Clone, Copy)]
 pub struct MatchInput<'a> {
     pub kind: RequestKind,
@@ -50,9 +50,9 @@ pub struct MatchInput<'a> {
 }
 
 impl<'a> MatchInput<'a> {
-    /// Returns an input for a call of a tool that Drawbridge makes for a client. It is not matched
-    /// by rules that depend on the session, the project or a read-only tool, or by allow rules that
-    /// are bound to a definition.
+    /// Returns an input for a call of a tool that Drawbridge makes for a client. Rules that depend
+    /// on the session, the project or a read-only tool do not match this input, nor do allow rules
+    /// that are bound to a definition.
     pub fn of_tool(
         client: &'a ClientName,
         server: &'a RegisteredServer,
@@ -88,7 +88,7 @@ impl<'a> MatchInput<'a> {
 pub struct Ruling {
     pub effect: Effect,
     pub decided_by: DecidedBy,
-    /// The rule that decided, if one did.
+    /// The rule that decided, if a rule did.
     pub rule: Option<RuleId>,
     /// The rule in words, or the statement that no rule matches.
     pub reason: String,
@@ -106,7 +106,7 @@ pub struct Rules {
     access: Arc<Access>,
     rules: Arc<ArcSwap<RuleSet>>,
     /// Held from writing a change to publishing the new rules, so that older rules never replace
-    /// newer ones.
+    /// newer rules.
     write_lock: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -227,8 +227,8 @@ impl Rules {
             .map(|rule| rule.current())
     }
 
-    /// Adds the client's user and the time to an input. The user is looked up only if a rule needs
-    /// it.
+    /// Adds the client's user and the time to an input. Looks the user up only if a rule needs the
+    /// user.
     fn context<'a>(&self, rules: &RuleSet, input: &'a MatchInput<'a>) -> MatchContext<'a> {
         let client = input.client.filter(|_| rules.needs_user);
         MatchContext {
@@ -370,7 +370,7 @@ impl Rules {
     }
 
     /// Makes a change that deletes the rules for which `is_deleted` holds. The audit log's entry
-    /// lists them. Returns whether there were any.
+    /// lists these rules. Returns whether there were any.
     async fn delete_matching(
         &self,
         change: RuleChange,
@@ -415,7 +415,8 @@ impl Rules {
         &self,
         rules: Vec<(RuleId, String)>,
     ) -> Result<(), RuleError> {
-        self.change(RuleChange::BindToDefinitions(rules)).await
+        self.apply_change(RuleChange::BindToDefinitions(rules))
+            .await
     }
 
     /// Binds the rules of a server to the identity that a person has accepted. Allow rules that
@@ -429,7 +430,7 @@ impl Rules {
         identity: &str,
     ) -> Result<(), RuleError> {
         let (server, identity) = (server.clone(), identity.to_owned());
-        self.change(RuleChange::BindToIdentity { server, identity })
+        self.apply_change(RuleChange::BindToIdentity { server, identity })
             .await
     }
 
@@ -455,8 +456,8 @@ impl Rules {
             .map(drop)
     }
 
-    /// Makes a change that follows from another one, which has its own entry in the audit log.
-    async fn change(&self, change: RuleChange) -> Result<(), RuleError> {
+    /// Makes a change that follows from another change, which has its own entry in the audit log.
+    async fn apply_change(&self, change: RuleChange) -> Result<(), RuleError> {
         let _guard = self.write_lock.lock().await;
         self.store.journal().change_rules(change, None).await?;
         Ok(self.reload().await?)
@@ -472,7 +473,8 @@ impl Rules {
     }
 }
 
-/// The body of the audit log's entry about removed rules, with what they had in common.
+/// The body of the audit log's entry about removed rules, with the scope, server or client that
+/// they had in common.
 #[derive(Serialize)]
 struct RemovalNote<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]

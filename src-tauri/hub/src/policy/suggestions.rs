@@ -66,8 +66,8 @@ pub struct Suggestion {
 }
 
 impl PolicyEditor {
-    /// Returns stats about the requests of the last days (at most 90) that a person was asked
-    /// about, and the rules that these suggest.
+    /// Returns stats about the requests of the last days (at most 90) about which a person was
+    /// asked, and the rules that these requests suggest.
     ///
     /// # Errors
     /// Returns an error if the calls cannot be read.

@@ -40,7 +40,8 @@ impl Router {
     /// Returns the prompt that has this exposed name.
     ///
     /// # Errors
-    /// Returns an error (`-32602`) if no server has the prompt, or if it cannot be used now.
+    /// Returns an error (`-32602`) if no server has the prompt, or if the prompt cannot be used
+    /// now.
     pub async fn find_prompt(
         &self,
         handle: &ClientHandle,
@@ -96,7 +97,7 @@ impl Router {
     /// 1. the server that lists the URI;
     /// 2. the server with a matching template, or the server at which the session is subscribed to
     ///    the URI or, without a subscription, the server that named the URI in this session. If
-    ///    both exist, the one that was accepted first;
+    ///    both exist, the server that was accepted first;
     /// 3. the only server that can have the URI.
     async fn find_target(&self, session: &Arc<ClientSession>, uri: &str) -> Option<Target> {
         if let Some(target) = self.find_known_target(session, uri) {
@@ -150,8 +151,9 @@ impl Router {
         cached
     }
 
-    /// Returns `None` for an unlisted resource, because the key contains the digest of the
-    /// definition.
+    /// Returns the cache key of a permitted `resources/read`, or `None` if the result must not be
+    /// cached. This includes the result for an unlisted resource, because the key contains the
+    /// digest of the definition.
     fn resource_cache_key(permitted: &Permitted) -> Option<result_cache::CacheKey> {
         let request = permitted.request();
         let entry = request.entry.as_ref()?;
@@ -178,8 +180,8 @@ impl Router {
     /// Sends a permitted request to its server, once.
     ///
     /// # Errors
-    /// Returns an error if the server, or the prompt, is no longer the permitted one, or if the
-    /// server does not answer.
+    /// Returns an error if the server or the prompt has changed since the request was permitted, or
+    /// if the server does not answer.
     pub async fn send(
         &self,
         permitted: &Permitted,
@@ -201,7 +203,7 @@ impl Router {
         send: impl AsyncFnOnce(&Arc<ServerSession>, ServerRequest<'_>) -> Result<Reply, UpstreamError>,
     ) -> Result<Reply, ForwardError> {
         let request = permitted.request();
-        let (server, session) = self.prepare(request)?;
+        let (server, session) = self.lease_session(request)?;
         let timeouts = match timeout {
             Some(timeout) => timeout.into(),
             None => RequestTimeouts::from_spec(&server.spec.timeouts, None),
@@ -278,8 +280,8 @@ impl Router {
         server: &ServerId,
         uri: &str,
     ) -> RpcResult {
-        // The server has one subscription for all sessions, which stays while another session needs
-        // it.
+        // The server has one subscription for all sessions. The subscription stays while another
+        // session needs it.
         if self.subscriptions.remove(server, uri, handle.session()) {
             return Ok(Json::new("{}"));
         }
@@ -322,7 +324,7 @@ pub fn server_error(server: &RegisteredServer, error: &impl std::fmt::Display) -
 /// Returns a member of the params that must be a string.
 ///
 /// # Errors
-/// Returns an error (`-32602`) if it is missing or not a string.
+/// Returns an error (`-32602`) if the member is missing or not a string.
 pub fn string_member(request: &RawObject<'_>, member: &str) -> Result<String, RpcError> {
     let missing = || {
         RpcError::new(

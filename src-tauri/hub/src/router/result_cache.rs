@@ -1,4 +1,4 @@
-//! The cache of results, which the user can turn on for a server. It holds the results of
+//! The cache of results, which the user can turn on for a server. The cache holds the results of
 //! `resources/read`, and of calls of tools that the server marks read-only and idempotent.
 //!
 //! Each cached result belongs to one client, and no other client receives it. A request bypasses
@@ -21,8 +21,8 @@ use tokio::time::Instant;
 
 use crate::{catalog::CatalogEntry, policy::canonical_text};
 
-/// The maximum size of all cached results together, in bytes. If they exceed it, the oldest are
-/// deleted.
+/// The maximum size of all cached results together, in bytes. If they exceed this size, the oldest
+/// results are deleted.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 /// The largest result that is cached, in bytes.
 const MAX_RESULT: usize = 4 * 1024 * 1024;
@@ -142,7 +142,7 @@ impl ResultCache {
         cache.remove(&key.digest);
         cache.bytes += result.get().len();
         cache.order.push_back(key.digest.clone());
-        // Copied, because the original may share the buffer of a larger message.
+        // Copy the result, because the original may share the buffer of a larger message.
         let json = Json::new(result.get());
         let (expires_at, cached_at) = (Instant::now() + ttl, clock::now());
         cache.by_key.insert(

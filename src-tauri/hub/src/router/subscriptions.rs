@@ -23,14 +23,14 @@ pub(super) struct Subscriptions(Arc<Mutex<SubscriptionTable>>);
 #[derive(Default)]
 struct SubscriptionTable {
     subscribers: HashMap<SubscriptionKey, HashMap<SessionId, Weak<ClientSession>>>,
-    /// The subscriptions of each session. For each session in this map, a Tokio task waits for its
-    /// end.
+    /// The subscriptions of each session. For each session in this map, a Tokio task waits for the
+    /// session's end.
     by_session: HashMap<SessionId, HashSet<SubscriptionKey>>,
 }
 
 impl Subscriptions {
-    /// Adds a subscription. Returns `true` if it is the session's first: the caller then has to
-    /// wait for the end of the session and remove its subscriptions.
+    /// Adds a subscription. Returns `true` for the first subscription of a session: the caller then
+    /// has to wait for the end of the session and remove its subscriptions.
     pub(super) fn add(&self, server: &ServerId, uri: &str, session: &Arc<ClientSession>) -> bool {
         let mut all = self.lock();
         let key = (server.clone(), uri.to_owned());
@@ -81,8 +81,8 @@ impl Subscriptions {
         has_subscribers
     }
 
-    /// Takes the list of subscriptions of a session that has ended. The caller then has to `remove`
-    /// each of them.
+    /// Takes the list of subscriptions of a session that has ended. The caller then has to
+    /// [`Self::remove`] each subscription.
     pub(super) fn take_session(&self, session: &ClientSession) -> HashSet<SubscriptionKey> {
         self.lock()
             .by_session

@@ -81,7 +81,7 @@ impl TaskTable {
             return;
         }
         self.retain(|task| task.session.strong_count() > 0);
-        // Several at a time, because finding the oldest is slow.
+        // Remove several tasks at a time, because finding the oldest tasks is slow.
         while !self.has_room() {
             let mut numbers: Vec<u64> = self.tasks.values().map(|task| task.number).collect();
             let last = numbers.len() / 10;
@@ -106,7 +106,7 @@ impl Tasks {
     ///
     /// # Errors
     /// Returns an error if another server has given this client a task with the same id, because
-    /// requests about one task must not reach the other.
+    /// requests about one task must not reach the server of the other task.
     pub(super) fn record(
         &self,
         started_by: PermittedRequest,
@@ -171,7 +171,8 @@ impl Tasks {
 }
 
 impl Router {
-    /// Returns the call that started a task of the client, or `None` if it has no such task.
+    /// Returns the call that started a task of the client, or `None` if the client has no such
+    /// task.
     pub fn find_task(&self, client: &ClientName, id: &str) -> Option<PermittedRequest> {
         self.tasks.started_by(client, id)
     }
@@ -207,7 +208,7 @@ impl Router {
         task: &str,
         handle: &ClientHandle,
     ) {
-        let Ok((server, session)) = self.prepare(&started_by.request) else {
+        let Ok((server, session)) = self.lease_session(&started_by.request) else {
             return;
         };
         let params = json::raw(format!(r#"{{"taskId":{}}}"#, json::quote(task)));

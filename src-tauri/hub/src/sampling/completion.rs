@@ -71,7 +71,7 @@ struct Message {
     tool_calls: Option<Vec<ToolCallDelta>>,
 }
 
-/// A tool call, or a part of one in a chunk of a stream.
+/// A tool call, or a part of a tool call in a chunk of a stream.
 #[derive(Deserialize)]
 struct ToolCallDelta {
     #[serde(default)]
@@ -198,8 +198,8 @@ impl Completion {
             .try_for_each(|call| self.add_tool_call(call))
     }
 
-    /// Adds a tool call, or a further part of one. A part with neither an index nor an id belongs
-    /// to the last call.
+    /// Adds a tool call, or a further part of a tool call. A part with neither an index nor an id
+    /// belongs to the last call.
     fn add_tool_call(&mut self, delta: ToolCallDelta) -> Result<(), SamplingError> {
         let position = match (delta.index, &delta.id) {
             (Some(index), _) => self

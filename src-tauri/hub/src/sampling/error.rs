@@ -139,9 +139,9 @@ impl From<HttpError> for SamplingError {
 }
 
 fn describe(budget: &SamplingBudget) -> String {
-    let of = |used: u32, limit: u32, what: &str| match limit {
-        0 => format!("{used} {what}"),
-        limit => format!("{used} of {limit} {what}"),
+    let of = |used: u32, limit: u32, unit: &str| match limit {
+        0 => format!("{used} {unit}"),
+        limit => format!("{used} of {limit} {unit}"),
     };
     format!(
         "{}, {}",

@@ -102,7 +102,7 @@ fn every_kind_of_content_is_converted_or_becomes_a_placeholder() {
 }
 
 #[test]
-fn a_provider_that_sees_images_gets_them() {
+fn a_provider_that_sees_images_gets_images() {
     let image = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
     let params = json!({"messages": [{"role": "user", "content": image}]});
     let seeing = provider(|values| values.sampling_images = true);

@@ -39,7 +39,7 @@ use crate::metrics::Metrics;
 const MAX_QUEUED: usize = 2_048;
 /// The most spans in one request to the collector.
 const MAX_BATCH: usize = 512;
-/// How long a span waits for others, so that they are sent together.
+/// How long a span waits for other spans, so that they are sent together.
 const BATCH_INTERVAL: Duration = Duration::from_secs(2);
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a shutdown of the hub waits for the queued spans to be sent.
@@ -262,7 +262,7 @@ impl Sender {
         let is_due = self.logged_at.is_none_or(|at| at.elapsed() >= LOG_INTERVAL);
         if is_due {
             tracing::warn!(
-                "{} spans were dropped, because the collector {} did not take them: {reason}",
+                "{} spans were dropped, because the collector {} did not accept them: {reason}",
                 self.unlogged,
                 DisplayUrl::new(&self.collector.url)
             );

@@ -32,7 +32,11 @@ async fn only_the_arguments_of_a_tool_are_arguments_of_a_tool_call() {
 
     for (method, expected) in [("tools/call", true), ("prompts/get", false)] {
         let open = tracer.begin_request(&session, method, Some(&params));
-        let span = open.expect("a span").span.clone().expect("it is open");
+        let span = open
+            .expect("a span")
+            .span
+            .clone()
+            .expect("the span is open");
         let has_arguments = span
             .attributes
             .iter()

@@ -145,7 +145,7 @@ fn a_method_is_unescaped() {
 }
 
 #[test]
-fn keys_that_another_reader_might_confuse_are_refused() {
+fn keys_that_another_reader_might_confuse_are_rejected() {
     for text in [
         r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":"ping","m\u0065thod":"tools/call"}"#,
@@ -160,7 +160,7 @@ fn keys_that_another_reader_might_confuse_are_refused() {
 }
 
 #[test]
-fn anything_but_one_message_is_refused() {
+fn anything_but_one_message_is_rejected() {
     for (text, expected) in [
         ("", code::PARSE_ERROR),
         ("{", code::PARSE_ERROR),
@@ -220,14 +220,14 @@ fn a_parse_error_has_the_id_if_it_could_be_read() {
 }
 
 #[test]
-fn bytes_that_are_not_utf_8_are_refused_wherever_they_are() {
+fn bytes_that_are_not_utf_8_are_rejected_anywhere() {
     let texts: [&[u8]; 3] = [
         b"{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"params\":{\"x\xff\":1}}",
         b"{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"unknown\":{\"x\xff\":1}}",
         b"{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"unknown\":\"\xc3\"}",
     ];
     for text in texts {
-        let error = parse(text).expect_err("the message is refused");
+        let error = parse(text).expect_err("the message is not UTF-8");
         assert_eq!(error.error.code, code::PARSE_ERROR, "{text:?}");
     }
 }
@@ -322,12 +322,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
+    fn any_bytes_are_read_or_rejected(bytes: Vec<u8>) {
         properties::check_message(&bytes);
     }
 
     #[test]
-    fn a_request_is_read_as_it_was_sent_whatever_else_it_holds(bytes: Vec<u8>) {
+    fn a_request_with_any_other_members_is_read_as_it_was_sent(bytes: Vec<u8>) {
         let mut choices = Choices::new(&bytes);
         let members = members(&mut choices);
         let text = choices.object(&members);
@@ -337,12 +337,12 @@ proptest! {
     }
 
     #[test]
-    fn any_members_are_read_or_refused(bytes: Vec<u8>) {
+    fn any_members_are_read_or_rejected(bytes: Vec<u8>) {
         properties::check_message(Choices::new(&bytes).message().as_bytes());
     }
 
     #[test]
-    fn a_key_that_occurs_twice_in_any_spelling_is_refused(bytes: Vec<u8>, index: prop::sample::Index) {
+    fn a_key_that_occurs_twice_in_any_spelling_is_rejected(bytes: Vec<u8>, index: prop::sample::Index) {
         let mut choices = Choices::new(&bytes);
         let mut members = members(&mut choices);
         let key = members[index.index(members.len())].0.clone();
@@ -354,7 +354,7 @@ proptest! {
     }
 
     #[test]
-    fn nesting_over_the_limit_is_refused_whatever_surrounds_it(bytes: Vec<u8>, excess in 0_usize..40) {
+    fn nesting_over_the_limit_is_rejected_whatever_surrounds_it(bytes: Vec<u8>, excess in 0_usize..40) {
         let mut choices = Choices::new(&bytes);
         let deep = |depth: usize, choices: &mut Choices<'_>| {
             let mut members: Vec<_> = choices.members();

@@ -30,7 +30,7 @@ fn an_escaped_key_is_found_by_its_unescaped_name() {
 }
 
 #[test]
-fn a_key_that_occurs_twice_is_refused() {
+fn a_key_that_occurs_twice_is_rejected() {
     let value = RawValue::from_string(r#"{"a":1,"\u0061":2}"#.into()).expect("json");
     assert!(RawObject::parse(&value).is_err());
 }
@@ -44,13 +44,13 @@ fn every_character_folds_like_its_variants() {
 
 #[test]
 fn keys_that_readers_may_confuse_fold_to_the_same_text() {
-    for (one, other) in [
+    for (key, variant) in [
         ("straße", "STRASSE"),
         ("straße", "STRAẞE"),
         ("paramſ", "params"),
         ("\u{212a}ey", "key"),
     ] {
-        assert_eq!(fold_key(one), fold_key(other));
+        assert_eq!(fold_key(key), fold_key(variant));
     }
     assert_ne!(fold_key("name"), fold_key("names"));
 }
@@ -76,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn a_duplicate_key_is_refused_at_any_position(bytes: Vec<u8>, at in 0_usize..5, escaped: bool) {
+    fn a_duplicate_key_is_rejected_at_any_position(bytes: Vec<u8>, at in 0_usize..5, escaped: bool) {
         let mut choices = Choices::new(&bytes);
         let mut members = choices.members();
         members.push(("\"twice\"".to_owned(), choices.value()));
@@ -87,7 +87,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_parsed_or_refused_without_a_panic(text: String) {
+    fn any_text_is_parsed_or_rejected_without_a_panic(text: String) {
         properties::rewritten_is_the_same(&text);
         properties::a_key_folds_like_its_variants(&text);
     }

@@ -44,7 +44,7 @@ fn a_code_is_read_in_any_notation_of_an_integer() {
 }
 
 #[test]
-fn missing_members_are_filled_in_and_wrong_ones_refused() {
+fn missing_members_are_filled_in_and_wrong_members_are_rejected() {
     let empty = read("{}").expect("readable");
     assert_eq!((empty.code, empty.message.as_str()), (0, ""));
     for wrong in [

@@ -174,10 +174,10 @@ fn an_answer_nested_too_deep_fails_its_request_and_other_messages_are_dropped() 
         r#"{{"jsonrpc":"2.0","id":7,"result":{{"x":{deep}}}}}"#
     ));
     assert!(matches!(parse(&answer), Some(ServerMessage::Malformed { ids, .. }) if ids == [7]));
-    let notice = Json::new(format!(
+    let notification = Json::new(format!(
         r#"{{"jsonrpc":"2.0","method":"m","params":{{"x":{deep}}}}}"#
     ));
-    assert!(parse(&notice).is_none());
+    assert!(parse(&notification).is_none());
     let in_a_string = Json::new(format!(
         r#"{{"jsonrpc":"2.0","id":7,"result":{{"x":"{deep}"}}}}"#
     ));

@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_comes_back_from_the_event_that_it_was_written_into(text: String) {
+    fn any_text_written_into_an_event_is_read_back(text: String) {
         properties::written_is_read(&text);
     }
 }

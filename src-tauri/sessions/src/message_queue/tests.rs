@@ -67,7 +67,7 @@ async fn answers_wait_up_to_32_mib_and_more_end_the_stream() {
     let (sender, mut reader) = message_stream();
     let answer = || message(MAX_WAITING_ANSWER_BYTES / 4);
     for _ in 0..4 {
-        sender.send_answer(answer()).expect("it waits");
+        sender.send_answer(answer()).expect("the answer fits");
     }
     assert_eq!(sender.send_answer(answer()), Err(Undelivered::TooSlow));
     assert!(sender.is_abandoned());
@@ -77,7 +77,7 @@ async fn answers_wait_up_to_32_mib_and_more_end_the_stream() {
 #[test]
 fn a_message_to_an_ended_stream_is_returned_to_its_sender() {
     let (sender, mut reader) = message_stream();
-    sender.send("one".into()).expect("it fits");
+    sender.send("one".into()).expect("the message fits");
     assert_eq!(reader.close(), ["one"]);
     let late = Undelivered::Ended("late".into());
     assert_eq!(sender.send("late".into()), Err(late));

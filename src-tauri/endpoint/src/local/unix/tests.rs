@@ -46,13 +46,13 @@ async fn only_the_user_can_open_the_socket_which_is_removed_with_its_listener() 
 }
 
 #[tokio::test]
-async fn the_socket_of_a_dead_hub_is_replaced_and_that_of_a_running_hub_is_not() {
+async fn the_socket_of_a_dead_hub_is_replaced_but_not_the_socket_of_a_running_hub() {
     let folder = folder();
     let file = folder.path().join("drawbridge.sock");
     drop(std::os::unix::net::UnixListener::bind(&file).expect("a stale socket"));
     assert!(file.exists());
     let bound = bind(folder.path()).await;
-    let _listener = bound.listener.expect("bound over the stale one");
+    let _listener = bound.listener.expect("the stale socket is replaced");
     assert!(matches!(
         bind(folder.path()).await.listener,
         Err(BindError::SocketInUse)
@@ -61,7 +61,7 @@ async fn the_socket_of_a_dead_hub_is_replaced_and_that_of_a_running_hub_is_not()
 }
 
 #[tokio::test]
-async fn a_folder_that_others_can_write_is_refused() {
+async fn a_folder_that_other_users_can_write_to_is_refused() {
     let folder = folder();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o770)).expect("chmod");
     assert!(

@@ -1,4 +1,4 @@
-//! Messages precede the answer that they belong to, and none is lost.
+//! Messages precede the answer to which they belong, and none is lost.
 
 use std::future::{pending, ready};
 

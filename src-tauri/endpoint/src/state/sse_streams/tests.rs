@@ -7,7 +7,7 @@ use drawbridge_sessions::MAX_WAITING_BYTES;
 use super::SseStreams;
 
 #[tokio::test]
-async fn a_client_that_does_not_read_is_disconnected_and_one_that_does_is_not() {
+async fn a_client_that_does_not_read_is_disconnected_and_a_reading_client_is_not() {
     let (open, mut messages) = SseStreams::default().open("id", ClientName::new("desk"));
     let outlet = &open.outlet;
     let message = || Bytes::from_static(&[b'x'; 1024]);

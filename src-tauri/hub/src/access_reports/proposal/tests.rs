@@ -148,7 +148,7 @@ fn files_are_folded_to_the_folder_to_which_they_belong() {
 }
 
 #[test]
-fn what_is_private_or_broad_is_excluded_with_its_reason() {
+fn private_and_broad_paths_are_excluded_with_their_reasons() {
     use ExclusionReason::{Missing, Own, Private, System, TooBroad};
     let (read, write) = (FileAccess::Read, FileAccess::Write);
     for (path, access, excluded, reason) in [
@@ -190,7 +190,7 @@ fn what_is_private_or_broad_is_excluded_with_its_reason() {
         let found: Vec<_> = proposal
             .excluded
             .iter()
-            .map(|one| (one.path.as_str(), one.access, one.reason))
+            .map(|path| (path.path.as_str(), path.access, path.reason))
             .collect();
         assert_eq!(found, [(excluded, access, reason)], "{path}");
         assert_eq!(proposal.sandbox.read, [""; 0], "{path}");
@@ -221,12 +221,12 @@ fn a_folder_among_the_arguments_is_proposed_even_if_it_was_not_used() {
     let spec = spec(json!({"name": "s", "command": "server", "args": arguments}));
     let proposal = propose(&spec, None, &AccessSummary::default(), &machine());
     assert_eq!(proposal.sandbox.read, ["/srv/shared", "~/data"]);
-    let excluded: Vec<_> = proposal.excluded.iter().map(|one| &one.path).collect();
+    let excluded: Vec<_> = proposal.excluded.iter().map(|path| &path.path).collect();
     assert_eq!(excluded, [""; 0]);
 }
 
 #[test]
-fn what_the_sandbox_refused_is_not_proposed() {
+fn a_path_that_the_sandbox_refused_is_not_proposed() {
     let refused = FileUse {
         refused: true,
         ..file("/home/me/project/src/main.rs", FileAccess::Read)
@@ -237,7 +237,7 @@ fn what_the_sandbox_refused_is_not_proposed() {
 }
 
 #[test]
-fn what_a_person_listed_stays() {
+fn paths_and_ports_that_a_person_listed_stay() {
     let current = Sandbox {
         read: vec!["~/Documents".into(), "~/both".into()],
         network: SandboxNetwork::Listed,

@@ -1,7 +1,7 @@
 //! URI templates (RFC 6570), of which only the literal texts between the expressions count.
 
-/// Returns the literal texts of a template, in order. Between two of them is an expression. The
-/// first one and the last one may be empty.
+/// Returns the literal texts of a template, in order. Between two texts is an expression. The first
+/// and the last text may be empty.
 fn literals(template: &str) -> impl Iterator<Item = &str> {
     template.split('{').enumerate().map(|(index, part)| {
         if index == 0 {

@@ -72,7 +72,7 @@ fn a_snapshot_recognizes_its_servers_and_definitions() {
         snapshot.is_merged_from(&[(server("one"), &read_again), (server("two"), &b)]),
         "definitions that were read again are recognized"
     );
-    for (what, servers) in [
+    for (difference, servers) in [
         ("order", vec![(server("two"), &b), (server("one"), &a)]),
         ("definition", vec![(server("one"), &b), (server("two"), &b)]),
         (
@@ -82,13 +82,13 @@ fn a_snapshot_recognizes_its_servers_and_definitions() {
                 (server("two"), &b),
             ],
         ),
-        ("one less", vec![(server("one"), &a)]),
+        ("fewer servers", vec![(server("one"), &a)]),
         (
-            "one more",
+            "more servers",
             vec![(server("one"), &a), (server("two"), &b), (server("z"), &a)],
         ),
     ] {
-        assert!(!snapshot.is_merged_from(&servers), "{what}");
+        assert!(!snapshot.is_merged_from(&servers), "{difference}");
     }
 }
 
@@ -123,7 +123,7 @@ fn the_first_of_two_tools_with_the_same_name_keeps_the_plain_name() {
         tool(r#"{"name":"a","description":"other"}"#),
     ];
     let snapshot = Snapshot::merge(&[(server("s"), &self::tools(&tools))]);
-    // The second definition gets a hashed name. A third one would be excluded.
+    // The second definition gets a hashed name. A third definition would be excluded.
     assert!(
         snapshot
             .all()
@@ -392,7 +392,7 @@ fn a_client_that_adds_a_prefix_gets_shorter_names_and_can_call_them() {
 }
 
 #[test]
-fn a_profile_keeps_the_long_names_of_its_tools_and_hides_those_of_others() {
+fn a_profile_keeps_the_long_names_of_its_tools_and_hides_other_tools() {
     let long = "search_the_issues_and_pull_requests_of_a_repository";
     let offered = tools(&[tool(&format!(r#"{{"name":"{long}"}}"#))]);
     let snapshot = Snapshot::merge(&[(server("github"), &offered), (server("gitlab"), &offered)]);
@@ -409,8 +409,8 @@ fn a_profile_keeps_the_long_names_of_its_tools_and_hides_those_of_others() {
 }
 
 mod resources {
-    //! A URI leads to the server that was accepted first among those that answer it, whatever the
-    //! others offer.
+    //! A URI leads to the server that was accepted first among the servers that answer it, whatever
+    //! the other servers offer.
 
     use proptest::prelude::*;
 
@@ -480,22 +480,27 @@ mod resources {
         let excluded: Vec<_> = snapshot.all().excluded().iter().collect();
         let reasons: Vec<_> = excluded
             .iter()
-            .map(|one| {
+            .map(|exclusion| {
                 (
-                    one.server.as_str(),
-                    one.entry.name.as_str(),
-                    one.entry.reason.as_str(),
+                    exclusion.server.as_str(),
+                    exclusion.entry.name.as_str(),
+                    exclusion.entry.reason.as_str(),
                 )
             })
             .collect();
-        let same = "'old', which you accepted earlier, offers the same; clients of the endpoint /mcp/new see it";
+        let same = |noun: &str| {
+            format!(
+                "'old', which you accepted earlier, offers the same {noun}; clients of the endpoint /mcp/new see it"
+            )
+        };
+        let (same_resource, same_template) = (same("resource"), same("resource template"));
         let covered = "the template 'a://t/{x}' of 'old', which you accepted earlier, covers this URI; clients of the endpoint /mcp/new see it";
         assert_eq!(
             reasons,
             [
-                ("new", "a://same", same),
+                ("new", "a://same", same_resource.as_str()),
                 ("new", "a://t/1", covered),
-                ("new", "a://t/{x}", same)
+                ("new", "a://t/{x}", same_template.as_str())
             ]
         );
         let server_view = snapshot.server_view(&ServerId::new("new")).expect("a view");
@@ -556,7 +561,7 @@ mod resources {
                 (prop::collection::btree_set(uri(), 0..4), prop::collection::btree_set(template(), 0..4)),
                 4,
             ),
-            asked in prop::collection::vec(uri(), 1..10),
+            requested in prop::collection::vec(uri(), 1..10),
         ) {
             let offered: Vec<_> = offers.iter().map(|(resources, templates)| {
                 let (resources, templates): (Vec<_>, Vec<_>) =
@@ -565,17 +570,18 @@ mod resources {
             }).collect();
             let servers: Vec<_> = ids.iter().map(|id| server(id)).zip(&offered).collect();
             let snapshot = Snapshot::merge(&servers);
-            for uri in asked.iter().chain(offers.iter().flat_map(|(resources, _)| resources)) {
+            for uri in requested.iter().chain(offers.iter().flat_map(|(resources, _)| resources)) {
                 let first = ids.iter().zip(&offers).find(|(_, (resources, templates))| {
-                    resources.contains(uri) || templates.iter().any(|one| templates::matches(uri, one))
+                    resources.contains(uri) || templates.iter().any(|template| templates::matches(uri, template))
                 });
                 let found = snapshot.all().find_resource(uri);
-                prop_assert_eq!(found.map(|one| one.server.id.as_str()), first.map(|(id, _)| *id), "{}", uri);
+                prop_assert_eq!(found.map(|entry| entry.server.id.as_str()), first.map(|(id, _)| *id), "{}", uri);
                 let Some((found, (_, (resources, templates)))) = found.zip(first) else { continue };
                 if resources.contains(uri) {
                     prop_assert_eq!(&found.definition.name, uri);
                 } else {
-                    let longest = templates.iter().filter(|one| templates::matches(uri, one)).map(|one| templates::literal_length(one)).max();
+                    let matching = templates.iter().filter(|template| templates::matches(uri, template));
+                    let longest = matching.map(|template| templates::literal_length(template)).max();
                     prop_assert_eq!(Some(templates::literal_length(&found.definition.name)), longest);
                 }
             }
@@ -628,12 +634,12 @@ mod exposed_names {
             let servers: Vec<_> = offered.iter().map(|(server, offered)| (server.clone(), offered)).collect();
             let snapshot = Snapshot::merge(&servers);
             let entries = snapshot.all().entries(CapabilityKind::Tools);
-            let mut seen = (BTreeSet::new(), BTreeSet::new());
+            let (mut exposed_names, mut tool_ids) = (BTreeSet::new(), BTreeSet::new());
             for entry in entries {
                 let name = &entry.exposed_name;
                 prop_assert!(names::is_valid_exposed_name(name) && !names::is_reserved(name), "{}", name);
-                prop_assert!(seen.0.insert(name.clone()));
-                prop_assert!(seen.1.insert((entry.server.id.clone(), entry.definition.name.clone())));
+                prop_assert!(exposed_names.insert(name.clone()));
+                prop_assert!(tool_ids.insert((entry.server.id.clone(), entry.definition.name.clone())));
                 let found = snapshot.all().find(CapabilityKind::Tools, name).expect("find the entry");
                 prop_assert!(Arc::ptr_eq(found, entry));
             }

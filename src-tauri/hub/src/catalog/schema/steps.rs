@@ -12,11 +12,12 @@ use jsonschema::{Keyword, ValidationError};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
-/// The keyword that counts the steps of its subschema. It is added to every subschema.
+/// The keyword that counts the steps of its subschema. Drawbridge adds the keyword to every
+/// subschema.
 pub(super) const KEYWORD: &str = "x-drawbridge-steps";
 /// The steps of a subschema with a pattern, which may backtrack.
 const PATTERN_STEPS: u32 = 100;
-/// The deadline is checked once in this many steps.
+/// The number of steps between two checks of the deadline.
 const CLOCK_INTERVAL: u32 = 1_000;
 /// The most steps of a search for errors.
 const MAX_ERROR_STEPS: u32 = 100_000;
@@ -78,9 +79,9 @@ pub(super) fn run<T>(budget: Budget, check: impl FnOnce() -> T) -> Option<T> {
     }
 }
 
-/// Takes steps from the budget of this thread. If there are none left, unwinds to [`run`], because
-/// the validator has no other way to end a check.
-fn take(steps: u32) {
+/// Spends steps of this thread's budget. If too few steps are left or the deadline has passed,
+/// unwinds to [`run`], because the validator has no other way to end a check.
+fn spend(steps: u32) {
     let Some(mut budget) = REMAINING.get() else {
         return;
     };
@@ -101,12 +102,12 @@ struct Steps(u32);
 
 impl<'i> Keyword<'i> for Steps {
     fn validate(&self, _: &'i Value) -> Result<(), ValidationError<'i>> {
-        take(self.0);
+        spend(self.0);
         Ok(())
     }
 
     fn is_valid(&self, _: &'i Value) -> bool {
-        take(self.0);
+        spend(self.0);
         true
     }
 }
@@ -123,7 +124,7 @@ enum SubschemaKind {
     Map,
     /// No subschema.
     Data,
-    /// A subschema, a list of them, or something unknown that a reference may lead to.
+    /// A subschema, a list of subschemas, or an unknown value to which a reference may lead.
     Other,
 }
 
@@ -221,8 +222,8 @@ fn leads_to_subschema(pointer: &str) -> bool {
 }
 
 /// Rejects a schema with too many subschemas, each counted as often as it is referred to, or with
-/// too deeply nested ones. A reference to a subschema that contains the reference counts once,
-/// because the depth of the arguments limits such a recursion.
+/// subschemas that are nested too deeply. A reference to a subschema that contains the reference
+/// counts once, because the depth of the arguments limits this recursion.
 pub(crate) fn check_complexity(schema: &Value) -> Result<(), TooComplex> {
     let mut counter = PartCounter {
         root: schema,

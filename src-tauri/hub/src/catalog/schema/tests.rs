@@ -105,7 +105,7 @@ fn a_pattern_is_given_up_after_too_many_steps() {
     };
     // Without a limit, this would take longer than anybody can wait.
     assert!(check("^(?=(a+)+$)(a+)+b\\1$", &"a".repeat(5_000)).is_err());
-    // Both texts match, but the longer one only after a number of steps that grows with the fourth
+    // Both texts match, but the longer text only after a number of steps that grows with the fourth
     // power of its length.
     let halves = "^(a*)(a*)(a*)(a*)\\1c$";
     assert_eq!(check(halves, "aaaac"), Ok(()));
@@ -290,7 +290,7 @@ fn the_search_for_conversions_is_bounded() {
         check_with(Validate::Coercible, &schema, &json!({ "v": items })).is_ok()
     };
     assert!(check(3, 1), "the fourth alternative is tried");
-    assert!(!check(39, 1), "the search gives up before the last one");
+    assert!(!check(39, 1), "the search ends before the last alternative");
     assert!(
         !check(usize::MAX, 100),
         "without a bound, this would be 40 to the power of 100 attempts"
@@ -387,7 +387,7 @@ fn a_recursive_schema_does_not_overflow_the_stack() {
     }
 }
 
-/// Returns a schema with `n` definitions, each of which refers twice to the one before.
+/// Returns a schema with `n` definitions. Each definition refers twice to the definition before.
 fn doubling_schema(n: u32) -> Value {
     let mut definitions = json!({"a0": {"required": ["zz"]}});
     for i in 1..=n {

@@ -92,9 +92,9 @@ fn words_are_split_at_case_and_punctuation_and_plural_endings_removed() {
     assert!(split_words(" -_. ").is_empty());
 }
 
-/// How long a search takes is measured by `cargo xtask bench catalog`.
+/// `cargo xtask bench catalog` measures how long a search takes.
 #[test]
-fn a_tool_is_found_by_its_number_among_five_thousand_similar_ones() {
+fn a_tool_is_found_by_its_number_among_five_thousand_similar_tools() {
     let tools = (0..5_000).map(|n| {
         tool(
             "many",

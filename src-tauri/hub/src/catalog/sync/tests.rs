@@ -38,9 +38,9 @@ async fn a_list_beyond_the_limit_in_bytes_is_cut_and_its_other_pages_are_not_rea
         .sum();
     assert!((4_700..=5_000).contains(&bytes), "{bytes} bytes are kept");
     assert_eq!(pages.load(std::sync::atomic::Ordering::Relaxed), 3);
-    let notice = &listed.excluded.entries[0];
-    assert_eq!(notice.name, "rest of tools/list");
-    assert!(notice.reason.contains("32 MiB"), "{}", notice.reason);
+    let rest = &listed.excluded.entries[0];
+    assert_eq!(rest.name, "rest of tools/list");
+    assert!(rest.reason.contains("32 MiB"), "{}", rest.reason);
 }
 
 #[tokio::test]
@@ -108,7 +108,8 @@ async fn a_malformed_ttl_is_ignored() {
     }
 }
 
-/// Starts handling changes. Returns the set of changes, and what `observe` returns at each sync.
+/// Starts a task that syncs changed servers. Returns the set of changes, and the results of
+/// `observe`, which is called at each sync.
 fn watch_syncs<T: Send + 'static>(
     observe: impl Fn() -> T + Send + 'static,
 ) -> (ListChanges, Arc<Mutex<Vec<T>>>) {

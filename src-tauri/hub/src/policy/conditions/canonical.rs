@@ -15,16 +15,16 @@ pub fn canonical_text(value: &RawValue) -> Option<String> {
         return None;
     }
     let mut text = String::new();
-    write(value, &mut text)?;
+    write_canonical(value, &mut text)?;
     Some(text)
 }
 
-fn write(value: &RawValue, into: &mut String) -> Option<()> {
+fn write_canonical(value: &RawValue, into: &mut String) -> Option<()> {
     let text = value.get();
     match text.as_bytes().first()? {
         b'{' => {
             let mut members = pointer::members(value)?;
-            members.sort_by(|one, other| one.0.cmp(&other.0));
+            members.sort_by(|left, right| left.0.cmp(&right.0));
             if members.windows(2).any(|pair| pair[0].0 == pair[1].0) {
                 return None;
             }
@@ -32,7 +32,7 @@ fn write(value: &RawValue, into: &mut String) -> Option<()> {
             for (key, value) in members {
                 into.push_str(&json::quote(&key));
                 into.push(':');
-                write(value, into)?;
+                write_canonical(value, into)?;
                 into.push(',');
             }
             into.push('}');
@@ -40,7 +40,7 @@ fn write(value: &RawValue, into: &mut String) -> Option<()> {
         b'[' => {
             into.push('[');
             for item in pointer::items(value)? {
-                write(item, into)?;
+                write_canonical(item, into)?;
                 into.push(',');
             }
             into.push(']');

@@ -1,6 +1,6 @@
 //! The ways in which servers deliberately convert a value: a string to the number, boolean or JSON
-//! in it, and a number or boolean to text. They are used with
-//! [`MatchMode::May`](super::MatchMode::May), for which one matching way of reading is enough.
+//! in it, and a number or boolean to text. Only [`MatchMode::May`](super::MatchMode::May) uses
+//! these conversions, because one matching way of reading is enough for this mode.
 
 use std::borrow::Cow;
 
@@ -12,34 +12,35 @@ use super::{
     pointer::{EmbeddedJson, embedded_json, items, members},
 };
 
-/// Returns whether some server reads the value as the wanted one.
-pub(super) fn may_equal(wanted: &RawValue, value: &RawValue) -> bool {
+/// Returns whether some server reads the value as the expected value.
+pub(super) fn may_equal(expected: &RawValue, value: &RawValue) -> bool {
     let is_text = value.get().starts_with('"');
-    match wanted.get().as_bytes().first() {
+    match expected.get().as_bytes().first() {
         Some(b'{' | b'[') if is_text => match embedded_json(value) {
-            EmbeddedJson::Value(value) => may_equal(wanted, &value),
+            EmbeddedJson::Value(value) => may_equal(expected, &value),
             EmbeddedJson::Unreadable => true,
             EmbeddedJson::Nothing => false,
         },
-        Some(b'{') => may_equal_object(wanted, value),
-        Some(b'[') => match (items(wanted), items(value)) {
-            (Some(wanted), Some(items)) => {
-                wanted.len() == items.len()
-                    && wanted
+        Some(b'{') => may_equal_object(expected, value),
+        Some(b'[') => match (items(expected), items(value)) {
+            (Some(expected), Some(items)) => {
+                expected.len() == items.len()
+                    && expected
                         .iter()
                         .zip(items)
-                        .all(|(wanted, item)| may_equal(wanted, item))
+                        .all(|(expected, item)| may_equal(expected, item))
             }
             _ => false,
         },
         Some(b'"') if !is_text => {
-            let wanted: Option<Cow<'_, str>> = serde_json::from_str(wanted.get()).ok();
-            wanted.is_some_and(|wanted| {
-                coerce_to_texts(value).is_none_or(|texts| texts.iter().any(|text| *text == wanted))
+            let expected: Option<Cow<'_, str>> = serde_json::from_str(expected.get()).ok();
+            expected.is_some_and(|expected| {
+                coerce_to_texts(value)
+                    .is_none_or(|texts| texts.iter().any(|text| *text == expected))
             })
         }
         Some(b'"') => {
-            canonical_text(value).is_none_or(|value| Some(value) == canonical_text(wanted))
+            canonical_text(value).is_none_or(|value| Some(value) == canonical_text(expected))
         }
         Some(b't') => may_be_true(value),
         Some(b'f') => may_be_false(value),
@@ -49,38 +50,38 @@ pub(super) fn may_equal(wanted: &RawValue, value: &RawValue) -> bool {
                 .any(|text| ["null", "None"].contains(&text.trim())),
             None => true,
         },
-        Some(_) => Number::parse(wanted.get())
-            .is_some_and(|wanted| may_be_number(value, |number| *number == wanted)),
+        Some(_) => Number::parse(expected.get())
+            .is_some_and(|expected| may_be_number(value, |number| *number == expected)),
         None => false,
     }
 }
 
-/// Compares objects. A null member may be read as a missing one.
-fn may_equal_object(wanted: &RawValue, value: &RawValue) -> bool {
+/// Compares objects. A server may read a null member as a missing member.
+fn may_equal_object(expected: &RawValue, value: &RawValue) -> bool {
     if !value.get().starts_with('{') {
         return false;
     }
-    let (Some(wanted_members), Some(value_members)) = (members(wanted), members(value)) else {
+    let (Some(expected_members), Some(value_members)) = (members(expected), members(value)) else {
         return true;
     };
     let is_present = |value: &RawValue| value.get() != "null";
-    let is_matched = |(key, wanted): &(Cow<'_, str>, &RawValue)| {
-        !is_present(wanted)
+    let is_matched = |(key, expected): &(Cow<'_, str>, &RawValue)| {
+        !is_present(expected)
             || value_members
                 .iter()
-                .any(|(name, value)| name == key && may_equal(wanted, value))
+                .any(|(name, value)| name == key && may_equal(expected, value))
     };
-    let is_wanted = |(key, value): &(Cow<'_, str>, &RawValue)| {
+    let is_expected = |(key, value): &(Cow<'_, str>, &RawValue)| {
         !is_present(value)
-            || wanted_members
+            || expected_members
                 .iter()
                 .any(|(name, value)| name == key && is_present(value))
     };
-    wanted_members.iter().all(is_matched) && value_members.iter().all(is_wanted)
+    expected_members.iter().all(is_matched) && value_members.iter().all(is_expected)
 }
 
 /// Returns whether some server reads the value as `true`. JavaScript does so for every string
-/// except the empty one, even for `"false"`.
+/// except the empty string, even for `"false"`.
 fn may_be_true(value: &RawValue) -> bool {
     match value.get().as_bytes().first() {
         Some(b'"') => value.get() != "\"\"",

@@ -21,6 +21,8 @@ pub(super) enum Folder {
 }
 
 impl Folder {
+    /// Parses the folder of a rule.
+    ///
     /// # Errors
     /// Returns an error if the path is neither absolute nor in `$project`.
     pub(super) fn new(text: &str) -> Result<Self, ConditionFault> {
@@ -74,8 +76,8 @@ impl Folder {
     }
 
     /// Returns whether the path is inside the folder lexically or on disk at this moment. Also
-    /// returns `true` if this cannot be found out. Returns `false` if the folder is in the project
-    /// and the client works in no project.
+    /// returns `true` if the path cannot be resolved. Returns `false` if the folder is in the
+    /// project and the client works in no project.
     pub(super) fn may_contain(&self, text: &str, folders: Folders<'_>) -> bool {
         let Some(root) = self.resolve(folders.project) else {
             return false;
@@ -100,7 +102,7 @@ impl Folder {
     }
 }
 
-/// Returns the path that the text stands for if it is `~` or begins with `~/`.
+/// Returns the path in the home folder if the text is `~` or begins with `~/`.
 fn expand_home(text: &str) -> Option<PathBuf> {
     let rest = text
         .strip_prefix('~')
@@ -110,7 +112,7 @@ fn expand_home(text: &str) -> Option<PathBuf> {
 }
 
 /// Returns the path that a server uses if it removes `file://` from a URL and decodes nothing:
-/// `file:///a/?/../../b` is `/a/` for a URL parser, and `/b` for such a server. The path of
+/// `file:///a/?/../../b` is `/a/` for a URL parser, and `/b` for this server. The path of
 /// `file:a` is relative.
 fn literal_path_of_url(text: &str) -> Option<PathBuf> {
     let rest = text

@@ -109,8 +109,8 @@ fn resolve_key<'v, 'a>(
     }
 }
 
-/// Returns the object or list that a string contains as JSON text. Many servers read it in place of
-/// the string.
+/// Returns the object or list that a string contains as JSON text. Many servers read this value in
+/// place of the string.
 pub(super) fn embedded_json(value: &RawValue) -> EmbeddedJson {
     let Some(text) = value
         .get()

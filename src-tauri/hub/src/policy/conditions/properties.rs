@@ -16,8 +16,8 @@ const FOLDERS: Folders<'static> = Folders {
     project: None,
 };
 
-/// Conditions that hold with [`MatchMode::Must`] also hold with [`MatchMode::May`], and the
-/// spelling of the arguments makes no difference.
+/// Checks that conditions that hold with [`MatchMode::Must`] also hold with [`MatchMode::May`], and
+/// that the spelling of the arguments makes no difference.
 pub(crate) fn spellings_of_arguments_match_alike(conditions: &str, arguments: &str) {
     let Ok(conditions) = serde_json::from_str::<Vec<Condition>>(conditions) else {
         return;
@@ -51,9 +51,10 @@ pub(crate) fn spellings_of_arguments_match_alike(conditions: &str, arguments: &s
     }
 }
 
-/// A path for which [`Folder::must_contain`] holds is one for which [`Folder::may_contain`] holds.
-/// If the path is a URL, it is also inside the folder for a server that decodes nothing.
-pub(crate) fn what_must_be_inside_may_be_inside(folder: &str, path: &str) {
+/// Checks that [`Folder::may_contain`] holds for each path for which [`Folder::must_contain`]
+/// holds. If the path is a URL, it must also be inside the folder for a server that decodes
+/// nothing.
+pub(crate) fn a_path_that_must_be_inside_may_be_inside(folder: &str, path: &str) {
     let plain = normalize(Path::new(path));
     assert_eq!(normalize(&plain), plain, "{path:?}");
     assert!(

@@ -84,13 +84,13 @@ fn both_bounds_of_a_range_are_included() {
         min: Some(Literal("0".into())),
         max: Some(Literal("10".into())),
     };
-    for (value, wanted) in [
+    for (value, expected) in [
         ("0", BOTH),
         ("10.0", BOTH),
         ("10.0000000000000000001", NEITHER),
         ("-0.1", NEITHER),
     ] {
-        assert_eq!(evaluate(&is, value), wanted, "{value}");
+        assert_eq!(evaluate(&is, value), expected, "{value}");
     }
     assert_eq!(
         evaluate(&is, "\"5\""),
@@ -146,7 +146,7 @@ fn a_number_in_a_string_may_match_in_any_notation() {
 
 #[test]
 fn a_value_of_another_type_matches_only_for_a_deny() {
-    for (wanted, value) in [
+    for (expected, value) in [
         ("true", r#""true""#),
         ("true", r#""TRUE""#),
         ("true", r#""yes""#),
@@ -169,14 +169,18 @@ fn a_value_of_another_type_matches_only_for_a_deny() {
         ("[1,2]", r#"["1",2]"#),
         ("[1,2]", r#"" [1, 2]""#),
     ] {
-        assert_eq!(evaluate(&equals(wanted), value), MAYBE, "{wanted} {value}");
-        let one_of = Predicate::OneOf(vec![Literal(r#""other""#.into()), Literal(wanted.into())]);
-        assert!(!evaluate(&one_of, value).0, "{wanted} {value}");
+        assert_eq!(
+            evaluate(&equals(expected), value),
+            MAYBE,
+            "{expected} {value}"
+        );
+        let one_of = Predicate::OneOf(vec![Literal(r#""other""#.into()), Literal(expected.into())]);
+        assert!(!evaluate(&one_of, value).0, "{expected} {value}");
         if !value.contains('[') {
-            assert_eq!(evaluate(&one_of, value), MAYBE, "{wanted} {value}");
+            assert_eq!(evaluate(&one_of, value), MAYBE, "{expected} {value}");
         }
     }
-    for (wanted, value) in [
+    for (expected, value) in [
         ("true", r#""""#),
         ("true", "0"),
         ("false", r#""true""#),
@@ -190,9 +194,9 @@ fn a_value_of_another_type_matches_only_for_a_deny() {
         ("[1,2]", r#""[1]""#),
     ] {
         assert_eq!(
-            evaluate(&equals(wanted), value),
+            evaluate(&equals(expected), value),
             NEITHER,
-            "{wanted} {value}"
+            "{expected} {value}"
         );
     }
     assert_eq!(
@@ -205,7 +209,7 @@ fn a_value_of_another_type_matches_only_for_a_deny() {
 #[test]
 fn json_in_a_string_matches_for_a_deny_and_never_for_an_allow() {
     let is = Predicate::PathWithin("/etc".into());
-    for (arguments, pointer, wanted) in [
+    for (arguments, pointer, expected) in [
         (
             r#"{"options":{"path":"/etc/passwd"}}"#,
             "/options/path",
@@ -278,7 +282,11 @@ fn json_in_a_string_matches_for_a_deny_and_never_for_an_allow() {
             MAYBE,
         ),
     ] {
-        assert_eq!(evaluate_at(arguments, &is, pointer), wanted, "{arguments}");
+        assert_eq!(
+            evaluate_at(arguments, &is, pointer),
+            expected,
+            "{arguments}"
+        );
     }
 }
 
@@ -328,7 +336,7 @@ fn a_relative_path_in_a_url_is_below_the_working_folder_of_the_server() {
 }
 
 #[test]
-fn the_project_folder_is_that_of_the_client() {
+fn the_project_folder_is_the_folder_in_which_the_client_works() {
     let temp = tempfile::tempdir().expect("a folder");
     let root = temp.path().canonicalize().expect("a folder");
     std::fs::create_dir_all(root.join("one/src")).expect("make the folders");
@@ -341,10 +349,10 @@ fn the_project_folder_is_that_of_the_client() {
         let holds = |mode| conditions.all_hold(&arguments, folders, mode);
         (holds(MatchMode::Must), holds(MatchMode::May))
     };
-    let one = root.join("one");
-    assert_eq!(evaluate("one/src/a", Some(&one)), BOTH);
-    assert_eq!(evaluate("one/a", Some(&one)), NEITHER);
-    assert_eq!(evaluate("one/src/../a", Some(&one)), NEITHER);
+    let project = root.join("one");
+    assert_eq!(evaluate("one/src/a", Some(&project)), BOTH);
+    assert_eq!(evaluate("one/a", Some(&project)), NEITHER);
+    assert_eq!(evaluate("one/src/../a", Some(&project)), NEITHER);
     assert_eq!(evaluate("one/src/a", Some(&root.join("other"))), NEITHER);
     assert_eq!(
         evaluate("one/src/a", None),
@@ -384,20 +392,20 @@ fn deeply_nested_json_does_not_overflow_the_stack() {
 #[test]
 fn a_regular_expression_must_match_the_whole_text() {
     let is = Predicate::Matches("rm|ls .*".into());
-    for (value, wanted) in [
+    for (value, expected) in [
         ("rm", BOTH),
         ("ls -l", BOTH),
         ("ls -l\\nrm -rf /", BOTH),
         ("xrm", NEITHER),
     ] {
-        assert_eq!(evaluate(&is, &format!("\"{value}\"")), wanted, "{value}");
+        assert_eq!(evaluate(&is, &format!("\"{value}\"")), expected, "{value}");
     }
 }
 
 #[test]
 fn a_host_must_match_in_every_url_parser() {
     let is = Predicate::Host("example.com".into());
-    for (url, wanted) in [
+    for (url, expected) in [
         ("https://example.com/a?b", BOTH),
         ("https://EXAMPLE.com:8443", BOTH),
         ("https://example.com.evil.net/", NEITHER),
@@ -409,7 +417,7 @@ fn a_host_must_match_in_every_url_parser() {
         ("example.com/path", MAYBE),
         (" https://example.com/", MAYBE),
     ] {
-        assert_eq!(evaluate(&is, &format!("\"{url}\"")), wanted, "{url}");
+        assert_eq!(evaluate(&is, &format!("\"{url}\"")), expected, "{url}");
     }
     let under = Predicate::Host("*.example.com".into());
     assert_eq!(evaluate(&under, "\"https://a.b.example.com/\""), BOTH);
@@ -431,7 +439,7 @@ fn a_path_must_be_inside_a_folder_lexically_and_on_disk() {
     std::os::unix::fs::symlink(root.join("nowhere"), project.join("dangling")).expect("a link");
     let is = Predicate::PathWithin(project.display().to_string());
     let in_root = |path: &str| format!("\"{}/{path}\"", root.display());
-    for (path, wanted) in [
+    for (path, expected) in [
         ("project", BOTH),
         ("project/a.txt", BOTH),
         ("project/new/deep.txt", BOTH),
@@ -444,7 +452,7 @@ fn a_path_must_be_inside_a_folder_lexically_and_on_disk() {
         ("project/dangling", MAYBE),
         ("secret", NEITHER),
     ] {
-        assert_eq!(evaluate(&is, &in_root(path)), wanted, "{path}");
+        assert_eq!(evaluate(&is, &in_root(path)), expected, "{path}");
     }
     assert_eq!(
         evaluate(&is, &format!("\"file://{}/project/a.txt\"", root.display())),

@@ -81,7 +81,7 @@ async fn a_pause_that_ended_while_the_hub_did_not_run_is_ended_at_the_start() {
 }
 
 #[tokio::test]
-async fn a_longer_pause_is_not_ended_by_the_one_before_it() {
+async fn a_longer_pause_is_not_ended_by_the_pause_before_it() {
     let fixture = fixture().await;
     let earlier = Some(Pause {
         resumes_at: Some(Timestamp(1)),

@@ -285,7 +285,7 @@ async fn a_denial_gives_its_reason_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_decision_on_another_request_than_was_shown_is_rejected() {
+async fn a_decision_on_a_changed_request_is_rejected() {
     let fixture = fixture().await;
     let _call = fixture.spawn_call();
     let request = fixture.waiting_request().await;
@@ -468,7 +468,7 @@ fn hold(queue: &Queue, client: &str) -> Result<Ticket, NotQueued> {
     queued.map_err(|(reason, _)| reason)
 }
 
-/// Lets nobody decide this number of results of a client, one after the other.
+/// Lets this number of results of a client time out, one after the other.
 async fn miss(queue: &Queue, client: &str, count: u32) {
     for _ in 0..count {
         let ticket = hold(queue, client).expect("the client is not muted");
@@ -477,7 +477,7 @@ async fn miss(queue: &Queue, client: &str, count: u32) {
     }
 }
 
-/// Returns the events about mutes, with the remaining seconds of those that begin.
+/// Returns the events about mutes, with the remaining seconds of the mutes that begin.
 fn mutes(events: &mut Receiver<Event>) -> Vec<(String, Option<u32>)> {
     std::iter::from_fn(|| events.try_recv().ok())
         .filter_map(|event| {
@@ -556,7 +556,7 @@ async fn a_decision_about_any_call_unmutes_the_muted_clients() {
 }
 
 #[tokio::test]
-async fn results_are_kept_masked_and_cut_if_the_settings_say_so() {
+async fn if_the_settings_keep_results_they_are_kept_masked_and_cut() {
     let fixture = fixture().await;
     fixture.set_default(Effect::Allow).await;
     let logs = &fixture.gate.recorder.logs;

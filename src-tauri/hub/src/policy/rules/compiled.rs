@@ -16,7 +16,7 @@ use drawbridge_model::{
 use super::{DecidedBy, MatchInput, Ruling, Timestamp};
 use crate::policy::conditions::{ConditionError, Conditions, Folders, MatchMode, working_dir};
 
-/// A request, and what else rules depend on.
+/// A request, and the other facts on which rules depend.
 pub(super) struct MatchContext<'a> {
     pub(super) input: &'a MatchInput<'a>,
     /// The user to whom the client belongs. `None` if there is no such client, or if no rule needs
@@ -37,6 +37,8 @@ pub(super) struct CompiledRule {
 }
 
 impl CompiledRule {
+    /// Compiles a rule.
+    ///
     /// # Errors
     /// Returns an error if a condition is invalid.
     pub(super) fn new(rule: Arc<Rule>) -> Result<Self, ConditionError> {
@@ -50,8 +52,8 @@ impl CompiledRule {
         })
     }
 
-    /// Returns whether the rule decides the request with this effect. Does not check whether it has
-    /// calls left.
+    /// Returns whether the rule decides the request with this effect. Does not check whether the
+    /// rule has calls left.
     pub(super) fn decides(&self, effect: Effect, context: &MatchContext<'_>) -> bool {
         self.rule.spec.effect == Some(effect)
             && !self.is_suspended(context.input)

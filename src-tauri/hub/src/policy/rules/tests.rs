@@ -163,7 +163,7 @@ async fn deny_beats_allow_beats_ask_in_any_scope() {
 }
 
 #[tokio::test]
-async fn a_rule_of_a_user_covers_the_clients_of_the_user_and_follows_a_client_to_another() {
+async fn a_rule_of_a_user_covers_the_clients_that_belong_to_the_user_now() {
     let fixture = fixture().await;
     for (client, user) in [("a", "ada"), ("b", "bob")] {
         let (client, user) = (ClientName::new(client), UserName::new(user));
@@ -184,7 +184,7 @@ async fn a_rule_of_a_user_covers_the_clients_of_the_user_and_follows_a_client_to
 }
 
 #[tokio::test]
-async fn an_allow_applies_only_to_the_definition_and_server_it_was_given_for() {
+async fn an_allow_applies_only_to_its_definition_and_server() {
     let mut fixture = fixture().await;
     let identity = fixture.server.identity.clone();
     let id = fixture
@@ -291,7 +291,7 @@ async fn a_rule_that_is_edited_counts_anew() {
 }
 
 #[tokio::test]
-async fn an_unlimited_allow_is_preferred_to_a_limited_one() {
+async fn an_unlimited_allow_is_preferred_to_a_limited_allow() {
     let fixture = fixture().await;
     fixture
         .save_rule(Effect::Allow, |rule| {
@@ -524,10 +524,10 @@ fn condition() -> impl Strategy<Value = Condition> {
     let is = prop_oneof![
         literal().prop_map(Predicate::Equals),
         prop::collection::vec(literal(), 1..3).prop_map(Predicate::OneOf),
-        (bound(), bound()).prop_map(|(one, other)| match (one, other) {
-            (Some(one), Some(other)) if one.0 > other.0 => Predicate::Between {
-                min: Some(other),
-                max: Some(one)
+        (bound(), bound()).prop_map(|(first, second)| match (first, second) {
+            (Some(first), Some(second)) if first.0 > second.0 => Predicate::Between {
+                min: Some(second),
+                max: Some(first)
             },
             (min, max) => Predicate::Between { min, max },
         }),
@@ -625,11 +625,11 @@ fn reference_condition(condition: &Condition, arguments: &Value, is_allow: bool)
         return false;
     };
     let read = |literal: &Literal| serde_json::from_str::<Value>(&literal.0).expect("JSON");
-    let one = |value: &Value| match &condition.is {
-        Predicate::Equals(wanted) => reference_equals(&read(wanted), value, is_allow),
-        Predicate::OneOf(wanted) => wanted
+    let holds = |value: &Value| match &condition.is {
+        Predicate::Equals(expected) => reference_equals(&read(expected), value, is_allow),
+        Predicate::OneOf(expected) => expected
             .iter()
-            .any(|wanted| reference_equals(&read(wanted), value, is_allow)),
+            .any(|expected| reference_equals(&read(expected), value, is_allow)),
         Predicate::Between { min, max } => reference_number(value, is_allow).is_some_and(|n| {
             let bound = |bound: &Option<Literal>| {
                 bound
@@ -649,26 +649,26 @@ fn reference_condition(condition: &Condition, arguments: &Value, is_allow: bool)
         }
     };
     match (&condition.is, value) {
-        (Predicate::Equals(_), value) => one(value),
-        (_, Value::Array(items)) if is_allow => !items.is_empty() && items.iter().all(one),
-        (_, Value::Array(items)) => items.iter().any(one),
-        (_, value) => one(value),
+        (Predicate::Equals(_), value) => holds(value),
+        (_, Value::Array(items)) if is_allow => !items.is_empty() && items.iter().all(holds),
+        (_, Value::Array(items)) => items.iter().any(holds),
+        (_, value) => holds(value),
     }
 }
 
-/// For a deny or an ask, a value also equals any number that some server may convert it to.
-fn reference_equals(wanted: &Value, value: &Value, is_allow: bool) -> bool {
-    let equals_converted = || match (wanted, value) {
-        (Value::Array(wanted), Value::Array(items)) => {
-            wanted.len() == items.len()
-                && wanted
+/// For a deny or an ask, a value also equals any number to which some server may convert it.
+fn reference_equals(expected: &Value, value: &Value, is_allow: bool) -> bool {
+    let equals_converted = || match (expected, value) {
+        (Value::Array(expected), Value::Array(items)) => {
+            expected.len() == items.len()
+                && expected
                     .iter()
                     .zip(items)
-                    .all(|(one, other)| reference_equals(one, other, is_allow))
+                    .all(|(expected, item)| reference_equals(expected, item, is_allow))
         }
-        _ => wanted.is_number() && wanted.as_i64() == reference_number(value, is_allow),
+        _ => expected.is_number() && expected.as_i64() == reference_number(value, is_allow),
     };
-    wanted == value || (!is_allow && equals_converted())
+    expected == value || (!is_allow && equals_converted())
 }
 
 /// JavaScript reads an empty text and null as 0.

@@ -70,14 +70,14 @@ fn the_results_of_a_client_that_changes_its_user_are_deleted_and_no_others() {
 
 #[test]
 fn arguments_that_a_server_may_distinguish_share_no_result() {
-    for (one, other) in [
+    for (first, second) in [
         (
             r#"{"account":18446744073709551617}"#,
             r#"{"account":18446744073709551999}"#,
         ),
         (r#"{"n":0.10000000000000000001}"#, r#"{"n":0.1}"#),
     ] {
-        assert_ne!(key("a", one).digest, key("a", other).digest, "{one}");
+        assert_ne!(key("a", first).digest, key("a", second).digest, "{first}");
     }
     let twice = json::raw(r#"{"f":{"id":1,"id":2}}"#.into());
     let key = CacheKey::for_call(&ClientName::new("a"), &tool(PURE, 1), &twice, None);
@@ -88,7 +88,7 @@ fn arguments_that_a_server_may_distinguish_share_no_result() {
 }
 
 #[test]
-fn only_read_only_idempotent_results_are_cached_and_only_if_the_user_wants_it() {
+fn only_read_only_idempotent_results_are_cached_and_only_if_the_user_turns_the_cache_on() {
     let (client, arguments) = (ClientName::new("a"), json::raw("{}".into()));
     let key = |hints, ttl, extra: Option<&RawValue>| {
         CacheKey::for_call(&client, &tool(hints, ttl), &arguments, extra)

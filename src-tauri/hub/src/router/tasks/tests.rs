@@ -144,7 +144,7 @@ fn tasks_of_disconnected_clients_are_evicted_first() {
 }
 
 #[test]
-fn a_task_id_of_one_server_cannot_be_reused_by_another() {
+fn a_task_id_of_one_server_cannot_be_reused_by_another_server() {
     let sessions = ClientSessions::new(Events::new());
     let (tasks, handle) = (Tasks::default(), client(&sessions, "c"));
     record_task(&tasks, "one", &handle, 7).expect("record the task");
