@@ -81,7 +81,7 @@ pub enum BackupError {
         "the data folder has too many servers and copies of clients' files: the list of {0} files is too long for a backup"
     )]
     TooManyFiles(usize),
-    #[error("what a reset keeps cannot be separated from the rest: {0}")]
+    #[error("the parts that a reset keeps cannot be separated from the rest: {0}")]
     DeleteParts(#[source] rusqlite::Error),
     #[error("the database cannot be copied: {0}")]
     CopyDatabase(#[source] rusqlite::Error),
@@ -116,9 +116,9 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> BackupError {
 /// was committed when its database was copied.
 ///
 /// # Errors
-/// Returns an error if there is no database, if a restore is not complete, if a file cannot be
-/// read, if there are too many files, or if the archive cannot be written. The archive is then
-/// incomplete.
+/// Returns an error if there is no database, if a restore or a reset is not complete, if a file
+/// cannot be read, if there are too many files, or if the archive cannot be written. The archive is
+/// then incomplete.
 pub fn create_backup(
     data_dir: &Path,
     version: &str,

@@ -36,7 +36,7 @@ pub struct MemoryFilter {
 #[derive(Debug)]
 pub enum StoredMemory {
     New(MemoryEntry),
-    /// The user had an entry with this content in this category. It has the new tags now.
+    /// The user already had an entry with this content in this category. The entry got the new tags.
     Known(MemoryEntry),
     /// The user has as many entries as are allowed. Nothing was stored.
     Full,
@@ -59,7 +59,7 @@ impl Store {
         stored.await.context("cannot store an entry of the memory")
     }
 
-    /// Returns a page of at most `limit` entries: the first one, or the one at `cursor`.
+    /// Returns a page of at most `limit` entries: the first page, or the page at `cursor`.
     pub async fn memory_page(
         &self,
         filter: &MemoryFilter,
