@@ -194,7 +194,7 @@ impl Connection {
             self.has_client.store(true, Ordering::Relaxed);
         }
         let modern = self.era().is_modern();
-        // The client's own token may be the same as another client's, so the server gets this one.
+        // Two clients may use the same token, so the server gets Drawbridge's own token.
         let progress_token = request
             .progress_token
             .map(|_| ProgressToken::for_request(id));

@@ -229,13 +229,13 @@ impl Connector {
         }
         // A program that prints a secret may ask a person to unlock it. It therefore runs once for
         // each start, however many negotiations the start takes.
-        let once = Self {
+        let with_cache = Self {
             secrets: self.secrets.with_command_cache(),
             ..self.clone()
         };
         loop {
             tried.push(negotiation);
-            let (connected, next) = once
+            let (connected, next) = with_cache
                 .try_negotiation(
                     server,
                     client,
@@ -336,20 +336,20 @@ impl Connector {
             return timeout(time_limit, awaited).await.ok();
         };
         let mut awaited = std::pin::pin!(awaited);
-        let (began, mut worked_at, mut worked) = (Instant::now(), Instant::now(), 0_u64);
+        let (began, mut worked_at, mut last_cpu_ms) = (Instant::now(), Instant::now(), 0_u64);
         while worked_at.elapsed() < time_limit && began.elapsed() < MAX_START.max(time_limit) {
             tokio::select! {
                 done = &mut awaited => return Some(done),
                 () = sleep(CPU_CHECK_INTERVAL.min(time_limit)) => {}
             }
-            let used = self
+            let cpu_ms = self
                 .meter
                 .read_usage(vec![pid])
                 .await
                 .get(&pid)
-                .map_or(0, |used| used.cpu_ms);
-            if used.abs_diff(worked) >= MIN_CPU_MS {
-                (worked, worked_at) = (used, Instant::now());
+                .map_or(0, |usage| usage.cpu_ms);
+            if cpu_ms.abs_diff(last_cpu_ms) >= MIN_CPU_MS {
+                (last_cpu_ms, worked_at) = (cpu_ms, Instant::now());
             }
             if began.elapsed() > 2 * CPU_CHECK_INTERVAL {
                 let seconds = began.elapsed().as_secs();

@@ -20,7 +20,7 @@ pub struct Downloader {
     dial_policy: DialPolicy,
 }
 
-/// Why something was not downloaded.
+/// Why a download failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DownloadError {
     #[error("its address is not a URL")]

@@ -220,7 +220,9 @@ impl UpstreamError {
             Self::TimedOut(_) => {
                 "See the server's log. Raise the timeouts in its spec, or restart it.".into()
             }
-            Self::Protocol(_) => "Check that it is an MCP server. Its log shows its output.".into(),
+            Self::Protocol(_) => {
+                "Check that the server speaks MCP. The server's log shows its output.".into()
+            }
         }
     }
 }

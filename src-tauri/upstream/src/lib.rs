@@ -194,7 +194,8 @@ impl Drop for Lease {
 }
 
 impl Pool {
-    /// `client_requests` decides what servers may ask of clients.
+    /// Returns a pool without sessions. `client_requests` decides which requests servers may send
+    /// to clients.
     pub fn new(
         connector: Connector,
         session_events: SessionEvents,
@@ -208,9 +209,9 @@ impl Pool {
         }
     }
 
-    /// Returns the session of a server, and makes one if there is none. The session is a client's
+    /// Returns the session of a server, and creates one if there is none. The session is a client's
     /// own if the server is not shared, and always a new one if the server is started for each
-    /// call. A session that was made from another spec is ended and replaced.
+    /// call. Ends and replaces a session that was made from another spec.
     pub fn session(&self, server: &Arc<RegisteredServer>, client: Option<&ClientName>) -> Lease {
         let client = client
             .filter(|_| server.spec.isolation == Isolation::PerClient)

@@ -249,7 +249,7 @@ impl Authorizer {
         }
     }
 
-    /// Deletes the tokens of a server. `why` is recorded in the audit log.
+    /// Deletes the tokens of a server. The audit log records `reason`.
     ///
     /// # Errors
     /// Returns an error if the secret store cannot be used. In that case, the tokens are still

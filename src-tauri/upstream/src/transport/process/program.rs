@@ -167,8 +167,8 @@ pub(super) fn list_files(program: &Path, args: &[String], folder: &Path) -> Vec<
         }
     }
     // Joined to each folder, an absolute path stays the same.
-    let mut seen = BTreeSet::new();
-    files.retain(|file| seen.insert(file.clone()));
+    let mut unique = BTreeSet::new();
+    files.retain(|file| unique.insert(file.clone()));
     files
 }
 
