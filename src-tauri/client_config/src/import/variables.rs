@@ -38,7 +38,7 @@ pub(super) fn replace_inputs(text: &str, replace: impl Fn(&str) -> String) -> St
             break;
         };
         replaced.push_str(before);
-        // A reference that is not closed before the next one begins is plain text.
+        // A reference that is not closed before the next reference begins is plain text.
         let (plain, id) = match id.rfind(OPEN_INPUT) {
             Some(start) => {
                 replaced.push_str(OPEN_INPUT);
