@@ -20,11 +20,11 @@ pub struct Args {
     /// The address that clients connect to
     #[arg(long, default_value = "127.0.0.1")]
     pub host: IpAddr,
-    /// The port that clients connect to; 0 for a free port [default: the one of the settings, 8765]
+    /// The port that clients connect to; 0 for a free port [default: the port in the settings, 8765]
     #[arg(long)]
     pub port: Option<u16>,
     /// A host name under which clients and browsers reach the hub, besides this computer's own
-    /// addresses; with a port if it is not the one that the hub listens on. May be repeated
+    /// addresses; with a port if the hub listens on another port. May be repeated
     #[arg(long = "allow-host", value_name = "NAME[:PORT]")]
     pub allow_hosts: Vec<AllowedHost>,
     /// Start in the tray, without a window

@@ -71,7 +71,7 @@ impl Doctor {
         Ok(())
     }
 
-    /// Lets the hub make the checks: the remote hub, the running one, or one that this process
+    /// Lets a hub make the checks: the remote hub, the running hub, or a hub that this process
     /// opens.
     async fn ask_hub(
         &self,
