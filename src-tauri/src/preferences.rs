@@ -51,8 +51,8 @@ impl Notifications {
             NoticeKind::MissedCalls | NoticeKind::MutedClient => self.missed,
             NoticeKind::FailedServers => self.failed_servers,
             NoticeKind::WaitingDefinitions => self.changed_tools,
-            // A person who turned the search for updates on wants to know. The hint how to reopen
-            // the app is shown once.
+            // A person who turned the search for updates on wants to know about them. The hint how
+            // to reopen the app is shown once.
             NoticeKind::Update | NoticeKind::ReopenHint => true,
         }
     }

@@ -133,7 +133,7 @@ fn a_missed_call_is_named() {
     assert_eq!(notice.title, "Nobody decided in time");
     assert_eq!(
         notice.body,
-        "claude wanted to call read_file of Files (ID files). You can allow it if it is tried again."
+        "claude wanted to call read_file of Files (ID files). You can allow the call if it is tried again."
     );
     assert_eq!(notice.actions, Actions::ShowMissed);
     let with_markup = missed_notice(&[ApprovalRequest {
@@ -163,7 +163,7 @@ fn a_muted_client_can_be_unmuted_in_its_notification() {
     assert_eq!(notice.title, "claude is muted");
     assert!(
         notice.body.starts_with(
-            "Nobody decided three of its calls in a row. Its calls are refused until 1 Jan, "
+            "Nobody decided three of the client's calls in a row. Its calls are refused until 1 Jan, "
         ),
         "{}",
         notice.body
@@ -242,7 +242,7 @@ fn a_failed_server_is_named_with_its_reason_and_opens_its_page() {
     }
     let markup = alert("files", "<b>no</b>", 0);
     let notice = Notice::for_failed(&[&markup]).expect("one failed");
-    assert_eq!(notice.body, "Open to see why");
+    assert_eq!(notice.body, "Open to see the reason");
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn several_servers_share_a_notification_that_opens_their_list() {
     let failed = Notice::for_failed(&[&files, &shop]).expect("two failed");
     assert_eq!(failed.title, "2 servers failed");
     let changed = Notice::for_waiting_definitions(&[&files, &shop]).expect("two changed");
-    assert_eq!(changed.title, "2 servers changed what they offer");
+    assert_eq!(changed.title, "2 servers changed their definitions");
     for notice in [failed, changed] {
         assert_eq!(
             parse_choice(Some(notice.actions.id()), "show", Subject::default()),
@@ -262,7 +262,7 @@ fn several_servers_share_a_notification_that_opens_their_list() {
     assert_eq!(
         (changed.title.as_str(), changed.body.as_str()),
         (
-            "files changed what it offers",
+            "files changed its definitions",
             "2 new or changed definitions wait for your acceptance."
         )
     );
