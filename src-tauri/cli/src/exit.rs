@@ -91,7 +91,7 @@ pub(crate) enum Failure {
     MissingServer,
     #[error(
         "--sandbox off cannot be combined with other options for a sandbox; remove it, or remove \
-        the other options"
+         the other options"
     )]
     SandboxOffWithOthers,
     #[error("--sandbox read-project needs the folder of the project: add --sandbox-read PATH")]
@@ -194,9 +194,9 @@ pub(crate) fn print_stderr(message: &str) {
     let _ = writeln!(io::stderr(), "drawbridge: {message}");
 }
 
-/// Makes a message's first letter lower-case, because the message follows `drawbridge:`. The first word
-/// stays unchanged if it is the product's name or has other upper-case letters, as an abbreviation
-/// has.
+/// Makes a message's first letter lower-case, because the message follows `drawbridge:`. The first
+/// word stays unchanged if it is the product's name or has other upper-case letters, as an
+/// abbreviation has.
 fn lowercase_first(message: &str) -> String {
     let word = message
         .split(|c: char| !c.is_alphanumeric())

@@ -112,8 +112,8 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> BackupError {
     }
 }
 
-/// Writes a backup of the data folder. A hub may use the folder meanwhile: the backup contains what
-/// was committed when its database was copied.
+/// Writes a backup of the data folder. A hub may use the folder meanwhile: the backup contains the
+/// data that was committed when the database was copied.
 ///
 /// # Errors
 /// Returns an error if there is no database, if a restore or a reset is not complete, if a file

@@ -1,5 +1,5 @@
-//! Reports of panics, in the folder `crashes` of the data folder: what happened and where, without
-//! secrets.
+//! Reports of panics, in the folder `crashes` of the data folder: the message, the place and the
+//! backtrace, without secrets.
 //!
 //! A panic ends the task or thread that it happens in, and Drawbridge goes on. The message of a
 //! panic may contain anything, so only a redacted form of it is written or printed.

@@ -248,7 +248,7 @@ impl Logs {
     }
 
     /// Adds a line of the hub about a call. If there are too many such lines per second, further
-    /// ones are dropped, and a later line states their number.
+    /// lines are dropped, and a later line states their number.
     pub fn add_call_line(&self, call: &CallId, level: Level, text: &str) {
         self.add_limited(&NewLine {
             call: Some(call.clone()),

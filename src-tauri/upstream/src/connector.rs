@@ -57,7 +57,8 @@ const MAX_START: Duration = Duration::from_secs(300);
 const CPU_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const MIN_CPU_MS: u64 = 20;
 
-/// Knows what a person accepted. The connector asks at each start of a server.
+/// Knows the secrets and the program that a person accepted for a server. The connector asks at
+/// each start of the server.
 pub trait Acceptances: Send + Sync {
     /// Returns the secrets that a server may use.
     fn secret_scope(&self, server: &ServerId) -> SecretScope;
@@ -480,11 +481,11 @@ impl Connector {
         Ok(launch)
     }
 
-    /// Checks that the program of a local server is the accepted one, and returns what to start,
+    /// Checks that the program of a local server is the accepted program, and returns the launch,
     /// with all secrets resolved.
     ///
     /// # Errors
-    /// Returns an error if the program is not the accepted one, or if a secret or a variable is
+    /// Returns an error if the program is not the accepted program, or if a secret or a variable is
     /// missing.
     pub async fn prepare_launch(
         &self,

@@ -203,7 +203,7 @@ impl UpstreamError {
         }
     }
 
-    /// Returns what a person can do about the error.
+    /// Returns the remedy, with which a person can solve the error.
     pub fn remedy(&self) -> String {
         match self {
             Self::Secret(error) => error.remedy(),

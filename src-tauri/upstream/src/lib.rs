@@ -330,7 +330,7 @@ impl Pool {
 
     /// Ends the sessions of a server that no request uses any more after a change of its spec: if
     /// each call now has a session of its own, all sessions that outlive a call, and if all clients
-    /// now share a session, those of single clients.
+    /// now share a session, the sessions of single clients.
     pub async fn end_unused_sessions(&self, server: &RegisteredServer, reason: &str) {
         let is_unused = |key: &Key| {
             key.server == server.id

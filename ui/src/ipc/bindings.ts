@@ -31,7 +31,7 @@ export type AcceptanceState = "accepted" | "new" | "changed";
  */
 export type AccessReport = { 
 /**
- * The digest of what was started.
+ * The identity of the server when the run began.
  */
 identity: string, 
 /**

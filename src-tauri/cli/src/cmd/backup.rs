@@ -194,8 +194,9 @@ async fn reset(context: &Context, parts: &[Part], yes: bool) -> Result<(), Failu
     context
         .run_and_print(ResetDataFolder { parts }, |_| {
             if waits {
-                "The reset is prepared. To complete it, start Drawbridge, or quit it and start it again. \
-                To cancel it, run `drawbridge backup cancel`. Secrets, if you named them, are deleted."
+                "The reset is prepared. To complete it, start Drawbridge, or quit it and start it \
+                 again. To cancel it, run `drawbridge backup cancel`. Secrets, if you named them, \
+                 are deleted."
                     .to_owned()
             } else {
                 "The secrets are deleted.".to_owned()

@@ -138,7 +138,7 @@ pub struct CallFilter {
     pub text: Option<String>,
     pub decision: Option<Decision>,
     pub outcome: Option<Outcome>,
-    /// Only calls that are older than this one.
+    /// Only calls that are older than this call.
     pub before: Option<CallId>,
     /// Only calls at or after `since`, and before `until`.
     pub since: Option<Timestamp>,

@@ -93,7 +93,7 @@ impl Store {
             .context("cannot read the servers")
     }
 
-    /// Records what the user accepted of a server.
+    /// Records that the user accepted a server.
     pub async fn accept_server(
         &self,
         id: &ServerId,
