@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn choices_outlive_the_app_and_missing_ones_have_their_defaults() {
+    fn choices_outlive_the_app_and_missing_choices_have_their_defaults() {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(
             folder.path().join(FILE),

@@ -69,7 +69,7 @@ impl Client {
             Ok(None) => return FileState::NotConnected,
             Err(()) => {
                 return broken(format!(
-                    "it has a server named '{SERVER_NAME}' that is not Drawbridge"
+                    "the file has a server named '{SERVER_NAME}' that is not Drawbridge"
                 ));
             }
         };
@@ -104,7 +104,7 @@ impl Client {
         if value.get("disabled") == Some(&Value::Bool(true))
             || value.get("enabled") == Some(&Value::Bool(false))
         {
-            differences.push("it is disabled".to_owned());
+            differences.push("the entry is disabled".to_owned());
         }
         let Some(expected) = self.entry(connection, ask_once) else {
             return differences;

@@ -186,7 +186,7 @@ async fn reset(context: &Context, parts: &[Part], yes: bool) -> Result<(), Failu
                 escape(&context.data_dir.display().to_string()),
                 lines.join("\n")
             ),
-            "Delete it?",
+            "Delete this data?",
         )?;
     }
     let waits = parts.iter().any(|part| *part != Part::Secrets);
@@ -239,7 +239,7 @@ async fn restore(context: &Context, file: &Path, yes: bool) -> Result<(), Failur
                 escape(&manifest.version),
                 escape(&data_dir.path().display().to_string()),
             ),
-            "Restore it?",
+            "Restore the backup?",
         )?;
     }
     let restored = restore_backup(&data_dir, open()?).await?;

@@ -570,7 +570,7 @@ async fn the_lines_of_a_call_and_old_texts_are_found_in_the_files() {
 }
 
 #[test]
-fn a_request_searches_a_bounded_part_of_the_files_and_says_where_it_ended() {
+fn a_request_searches_a_bounded_part_of_the_files_and_returns_its_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut log_files = files::LogFiles::new(folder.path()).expect("files");
     for seq in 0..2_000 {
