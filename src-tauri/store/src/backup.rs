@@ -443,7 +443,7 @@ fn extract<R: Read + Seek>(
     expected: &BackedUpFile,
     staging: &Path,
 ) -> Result<(), BackupError> {
-    let damaged = |what: &str| BackupError::Damaged(format!("{path} {what}"));
+    let damaged = |fault: &str| BackupError::Damaged(format!("{path} {fault}"));
     let packed: ZipFile<'_, R> = zip
         .by_name(path)
         .map_err(|e| damaged(&format!("cannot be read ({e})")))?;
@@ -460,7 +460,7 @@ fn extract<R: Read + Seek>(
     .map_err(|e| damaged(&format!("cannot be unpacked ({e})")))?;
     hashed.inner.sync_all().map_err(io_error(&target))?;
     if bytes != expected.bytes || hashed.finish() != expected.sha256 {
-        return Err(damaged("is not what the backup says"));
+        return Err(damaged("differs from the backup's list of files"));
     }
     Ok(())
 }

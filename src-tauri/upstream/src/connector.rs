@@ -225,7 +225,7 @@ impl Connector {
         let mut tried = Vec::new();
         if let Some(program) = printing_program(&server.spec) {
             progress(format!(
-                "Starting: waiting for '{program}', which prints a secret of the server. It may ask you to unlock it"
+                "Starting: waiting for '{program}', which prints a secret of the server. The program may ask you to unlock it"
             ));
         }
         // A program that prints a secret may ask a person to unlock it. It therefore runs once for

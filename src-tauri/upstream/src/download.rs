@@ -25,7 +25,7 @@ pub struct Downloader {
 pub enum DownloadError {
     #[error("its address is not a URL")]
     NotUrl,
-    #[error("its address uses http, so others on the network could change what is downloaded")]
+    #[error("its address uses http, so others on the network could change the downloaded file")]
     PlainHttp,
     #[error(transparent)]
     Dial(#[from] DialError),

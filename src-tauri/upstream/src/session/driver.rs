@@ -32,7 +32,7 @@ use crate::{
 /// connection is closed.
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// The reason that is shown for a session whose connection was closed after the idle timeout.
-const IDLE_REASON: &str = "Stopped: no client used it";
+const IDLE_REASON: &str = "Stopped: no client used the server";
 /// How often a client that waits for a start receives progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
