@@ -500,8 +500,8 @@ impl StoreThreads {
         }
     }
 
-    /// Runs `operation` on the thread for values, with a deadline. A keyring may block for ever, and the
-    /// async runtime of its library must not run inside Drawbridge's.
+    /// Runs `operation` on the thread for values, with a deadline. A keyring may block for ever,
+    /// and the async runtime of its library must not run inside Drawbridge's.
     ///
     /// # Errors
     /// Returns `Locked` or `NoAnswer` if there is no answer in time, and at once while an earlier

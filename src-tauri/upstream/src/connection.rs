@@ -265,12 +265,13 @@ fn modern_headers(
     params: &RawObject<'_>,
     header_params: &[HeaderParam],
 ) -> Vec<(String, String)> {
-    let mut all = headers::standard_headers(method, params);
+    let mut request_headers = headers::standard_headers(method, params);
     if let Some(arguments) = params.get("arguments") {
         let values = header_params
             .iter()
             .filter_map(|param| Some((param, headers::param_value(arguments, param)?)));
-        all.extend(values.map(|(param, value)| (param.header.clone(), headers::encode(&value))));
+        request_headers
+            .extend(values.map(|(param, value)| (param.header.clone(), headers::encode(&value))));
     }
-    all
+    request_headers
 }

@@ -255,16 +255,16 @@ impl Pool {
     /// of single calls, returns the final status of the last one.
     pub fn status(&self, id: &ServerId) -> Option<Status> {
         let sessions = self.lock();
-        let mut all = sessions
+        let mut of_server = sessions
             .by_key
             .iter()
             .filter(|(key, _)| key.server == *id)
             .map(|(_, session)| session);
-        let Some(first) = all.next() else {
+        let Some(first) = of_server.next() else {
             return sessions.ended.get(id).cloned();
         };
         let active = std::iter::once(first)
-            .chain(all)
+            .chain(of_server)
             .find(|session| session.is_active());
         Some(active.unwrap_or(first).status())
     }

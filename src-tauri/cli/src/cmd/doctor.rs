@@ -107,12 +107,12 @@ impl Doctor {
         )];
         checks.extend(check_machine(&context.data_dir, &BTreeSet::new()).await);
         let report = DoctorReport::new(checks);
-        let known = MachineDiagnostics {
+        let diagnostics = MachineDiagnostics {
             report: &report,
             data_dir: &context.data_dir,
         };
         let bundle = match self.bundle {
-            Some(_) => Some(bundle_machine(&known)?),
+            Some(_) => Some(bundle_machine(&diagnostics)?),
             None => None,
         };
         Ok((report, bundle))

@@ -152,10 +152,10 @@ fn url_input_required(error: &RpcError) -> Option<Json> {
         .enumerate()
         .map(|(index, params)| (format!("url-{}", index + 1), elicitation_request(params)))
         .collect();
-    let all = requests
+    let members = requests
         .iter()
         .map(|(key, request)| (key.as_str(), request));
-    (!requests.is_empty()).then(|| input::input_required_result(all, None).into())
+    (!requests.is_empty()).then(|| input::input_required_result(members, None).into())
 }
 
 fn elicitation_request(params: &RawValue) -> InputRequest {

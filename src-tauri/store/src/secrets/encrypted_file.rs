@@ -183,8 +183,8 @@ impl EncryptedFile {
 
     fn read(&self) -> Result<(SealedFile, Values), SecretError> {
         let sealed = SealedFile::read(&self.path)?;
-        let mut known = self.key();
-        if let Some(key) = &*known {
+        let mut cached_key = self.key();
+        if let Some(key) = &*cached_key {
             match sealed.open(key, &self.path) {
                 // Another process may have given the file another key.
                 Err(SecretError::File(FileError::WrongKey { .. })) => {}
@@ -197,8 +197,8 @@ impl EncryptedFile {
             None => return Err(SecretError::FileLocked { reason: None }),
         };
         let values = sealed.open(&key, &self.path)?;
-        *known = Some(key);
-        drop(known);
+        *cached_key = Some(key);
+        drop(cached_key);
         Ok((sealed, values))
     }
 

@@ -191,8 +191,8 @@ fn digest_of(file: &Path) -> String {
         return String::new();
     };
     let stamp = stamp(&metadata);
-    let known = digests().get(file).cloned();
-    if let Some((_, digest)) = known.filter(|(known, _)| *known == stamp) {
+    let cached = digests().get(file).cloned();
+    if let Some((_, digest)) = cached.filter(|(cached_stamp, _)| *cached_stamp == stamp) {
         return digest;
     }
     let Ok(digest) = fs::File::open(file).and_then(digest::sha256_reader) else {

@@ -1,4 +1,5 @@
-//! The hub's request to a supervisor to record a server's accesses, and the receiver of the results.
+//! The hub's request to a supervisor to record a server's accesses, and the receiver of the
+//! results.
 
 use std::{path::PathBuf, sync::Arc};
 
