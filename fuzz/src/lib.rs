@@ -143,8 +143,8 @@ fn server_message(input: &[u8]) {
 
 /// Two specs of servers, one in each line.
 fn spec(input: &[u8]) {
-    let (one, other) = split_line(input);
-    model::specs(&one, &other);
+    let (first, second) = split_line(input);
+    model::specs(&first, &second);
 }
 
 /// The beginning of a stream on which a server names its endpoint. The first four bytes set the
@@ -168,7 +168,7 @@ fn split_line(input: &[u8]) -> (String, String) {
     (first.to_owned(), rest.to_owned())
 }
 
-/// Returns the path of the file with the kept inputs of a target: one in each line, in hex.
+/// Returns the path of the file with the kept inputs of a target: one input in each line, in hex.
 pub fn corpus_file(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("corpus")
@@ -190,12 +190,12 @@ pub fn read_corpus(target: &str) -> io::Result<Vec<Vec<u8>>> {
         .collect()
 }
 
-/// Replaces the kept inputs of a target, and sorts them, so that a diff shows which were added.
+/// Replaces the kept inputs of a target, and sorts them, so that a diff shows the added inputs.
 ///
 /// # Errors
 /// Returns an error if the file cannot be written.
 pub fn write_corpus(target: &str, mut inputs: Vec<Vec<u8>>) -> io::Result<()> {
-    inputs.sort_by(|one, other| (one.len(), one).cmp(&(other.len(), other)));
+    inputs.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     let lines: String = inputs
         .iter()
         .map(|input| format!("{}\n", hex::encode(input)))
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_targets_are_sorted_and_each_kept_file_belongs_to_one() {
+    fn the_targets_are_sorted_and_each_kept_file_belongs_to_a_target() {
         let names: Vec<_> = TARGETS.iter().map(|(name, _)| *name).collect();
         assert!(names.is_sorted());
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");

@@ -1,4 +1,4 @@
-//! Runs one target with libFuzzer: the one that the variable `DRAWBRIDGE_FUZZ_TARGET` names.
+//! Runs the target that the variable `DRAWBRIDGE_FUZZ_TARGET` names with libFuzzer.
 //! `cargo xtask fuzz` builds this program with coverage instrumentation and starts it.
 //!
 //! If `DRAWBRIDGE_FUZZ_COMMAND` is set, the program runs this command instead, and exits. `list`

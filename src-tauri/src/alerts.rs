@@ -1,5 +1,6 @@
-//! The servers about which a person is told: those that failed for good, and those whose new or
-//! changed tools wait for acceptance. Each is told once, until it recovers.
+//! The servers about which a person is told: servers that failed for good, and servers whose new or
+//! changed tools wait for acceptance. The person is told once about a server, until the server
+//! recovers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +28,7 @@ pub(crate) enum AlertKind {
     DefinitionsWait,
 }
 
-/// Something that a person should know about a server.
+/// A fact that a person should know about a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Alert {
     pub(crate) kind: AlertKind,
@@ -40,7 +41,7 @@ pub(crate) struct Alert {
     pub(crate) waiting: usize,
 }
 
-/// The alerts that the person has not seen, and those that need not be shown again.
+/// The alerts that the person has not seen, and the alerts that need not be shown again.
 #[derive(Debug, Default)]
 pub(crate) struct Alerts {
     unseen: BTreeMap<(AlertKind, ServerId), Alert>,
@@ -57,7 +58,7 @@ impl Alerts {
         self.unseen.values()
     }
 
-    /// Compares a new overview with what the person was told.
+    /// Updates the alerts from a new overview.
     pub(crate) fn update(&mut self, overview: &Overview) {
         if matches!(overview.trouble, Some(Trouble::NoAnswer { .. })) {
             return;
@@ -72,9 +73,9 @@ impl Alerts {
             let waits = server.waiting > 0;
             self.update_server(AlertKind::DefinitionsWait, server, waits, !waits);
         }
-        let is_there = |id: &ServerId| overview.servers.iter().any(|server| server.id == *id);
-        self.told.retain(|(_, id)| is_there(id));
-        self.unseen.retain(|(_, id), _| is_there(id));
+        let exists = |id: &ServerId| overview.servers.iter().any(|server| server.id == *id);
+        self.told.retain(|(_, id)| exists(id));
+        self.unseen.retain(|(_, id), _| exists(id));
         self.has_read = true;
     }
 

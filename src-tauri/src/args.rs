@@ -14,17 +14,18 @@ use drawbridge_model::allowed_host::AllowedHost;
 #[derive(Debug, Clone, Parser)]
 #[command(name = "drawbridge-desktop", version)]
 pub struct Args {
-    /// The data folder [default: the platform's]
+    /// The data folder [default: depends on the platform]
     #[arg(long, value_name = "DIR", env = "DRAWBRIDGE_DATA_DIR")]
     pub data_dir: Option<PathBuf>,
     /// The address that clients connect to
     #[arg(long, default_value = "127.0.0.1")]
     pub host: IpAddr,
-    /// The port that clients connect to; 0 for a free port [default: the one of the settings, 8765]
+    /// The port that clients connect to; 0 for a free port [default: the port in the settings,
+    /// 8765]
     #[arg(long)]
     pub port: Option<u16>,
     /// A host name under which clients and browsers reach the hub, besides this computer's own
-    /// addresses; with a port if it is not the one that the hub listens on. May be repeated
+    /// addresses; with a port if the hub listens on another port. May be repeated
     #[arg(long = "allow-host", value_name = "NAME[:PORT]")]
     pub allow_hosts: Vec<AllowedHost>,
     /// Start in the tray, without a window
@@ -33,7 +34,8 @@ pub struct Args {
     /// Do not update or restore Drawbridge's entries in the files of clients
     #[arg(long)]
     pub skip_config_gen: bool,
-    /// A drawbridge:// link or an MCP bundle (.mcpb) to open. The window shows what it would add
+    /// A drawbridge:// link or an MCP bundle (.mcpb) to open. The window shows the server before a
+    /// person adds it
     #[arg(value_name = "LINK|FILE")]
     pub open: Option<String>,
     /// The URL of a hub to show instead of starting one
@@ -45,7 +47,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Returns the data folder: the chosen one, or the platform's.
+    /// Returns the data folder: the chosen folder, or the platform's default.
     pub(crate) fn data_dir(&self) -> PathBuf {
         self.data_dir
             .clone()
@@ -62,7 +64,7 @@ impl Args {
     }
 
     /// Returns a name for the hub that this start shows, or `None` for the platform's own data
-    /// folder. A second start with the same name brings the first to the front.
+    /// folder. A second start with the same name brings the first app to the front.
     pub(crate) fn instance(&self) -> Option<String> {
         let mut hasher = DefaultHasher::new();
         match (self.remote(), &self.data_dir) {

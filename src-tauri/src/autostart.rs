@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_the_desktop_disabled_is_off_and_stays_so() {
+    fn an_entry_that_the_desktop_disabled_is_off_and_stays_off() {
         let folder = tempfile::tempdir().expect("a folder");
         let autostart = entry_of(folder.path(), "/usr/bin/drawbridge-desktop");
         autostart.set(true).expect("write the entry");

@@ -1,5 +1,5 @@
 //! The hub behind the windows: either a hub and its endpoint in this process (standalone), or a
-//! connection to another hub (remote). The remote hub is the one at `MCP_HUB_URL`, or a headless
+//! connection to another hub (remote). The remote hub is the hub at `MCP_HUB_URL`, or a headless
 //! hub that already has this data folder open, for instance because a stdio bridge started it.
 
 use std::{sync::Arc, time::Duration};
@@ -16,7 +16,7 @@ use crate::args::Args;
 /// How long the endpoint may take to stop, even if a client holds a connection open.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 /// How long the hub may take to close. Servers get 10 s to stop by default. The guard process ends
-/// those that are left.
+/// the servers that are left.
 const CLOSE_WITHIN: Duration = Duration::from_secs(15);
 
 pub(crate) struct Backend {

@@ -1,6 +1,6 @@
 //! The one event loop of the app. The controller turns the hub's events and the person's choices
-//! into what the tray and the windows show. The desktop is behind the trait [`DesktopActions`], so
-//! that the loop is tested without a desktop.
+//! into the content of the tray and of the windows. The desktop is behind the trait
+//! [`DesktopActions`], so that the loop is tested without a desktop.
 
 use std::{ops::ControlFlow, time::Duration};
 
@@ -233,7 +233,7 @@ impl<D: DesktopActions> Controller<D> {
         self.clear_read();
     }
 
-    /// Withdraws the notifications of what the main window shows.
+    /// Withdraws the notifications whose subject the main window shows.
     fn clear_read(&mut self) {
         self.missed.clear();
         self.muted = None;
@@ -243,7 +243,7 @@ impl<D: DesktopActions> Controller<D> {
         self.notify(self.notice.clone());
     }
 
-    /// Stops telling that a client is muted.
+    /// Withdraws the notification that this client is muted.
     fn end_mute(&mut self, client: &ClientName) {
         self.muted.take_if(|(muted, _)| muted == client);
         self.notify(self.notice.clone());
@@ -416,8 +416,8 @@ impl<D: DesktopActions> Controller<D> {
             self.popup_focused = false;
             self.desktop.hide_popup();
         }
-        // The first of several calls opens the notification, which then counts the others while it
-        // is open.
+        // The first of several calls opens the notification, which then counts the other calls
+        // while it is open.
         let is_first = is_new && before.is_empty();
         let is_looking = self.popup_focused || self.sees_approvals();
         let is_notified = !is_looking && (is_first || self.notice.is_some());
@@ -428,15 +428,16 @@ impl<D: DesktopActions> Controller<D> {
         });
     }
 
-    /// Shows `notice`, the notification for waiting calls, or else the most urgent other one.
+    /// Shows `notice`, the notification for waiting calls, or else the most urgent other
+    /// notification.
     fn notify(&mut self, notice: Option<Notice>) {
         self.notice = notice;
-        let wanted = NoticeKind::BY_URGENCY
+        let most_urgent = NoticeKind::BY_URGENCY
             .into_iter()
             .find_map(|kind| self.find_notice(kind));
-        if self.open_notice != wanted {
-            self.desktop.notify(wanted.as_ref());
-            self.open_notice = wanted;
+        if self.open_notice != most_urgent {
+            self.desktop.notify(most_urgent.as_ref());
+            self.open_notice = most_urgent;
         }
     }
 

@@ -1,6 +1,6 @@
 //! The controller's view of the desktop: a tray, a window, a popup, a notification, and a hub that
-//! executes the person's choices. [`Desktop`] implements it with Tauri. No method blocks: work for
-//! the main thread is sent there, and verbs run in tasks of their own.
+//! executes the person's choices. [`Desktop`] implements the trait with Tauri. No method blocks:
+//! work for the main thread is sent there, and verbs run in tasks of their own.
 
 use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::api::{
@@ -17,7 +17,7 @@ use crate::{
     clipboard,
     ipc::{CLOSE_EVENT, HUB_EVENT},
     notifications::{
-        WantedNotice,
+        LatestNotice,
         notice::{Notice, NoticeKind},
     },
     preferences::StoredPreferences,
@@ -57,7 +57,7 @@ pub(crate) trait DesktopActions: Send + 'static {
     fn fit_popup(&self, content: f64);
     /// Returns whether the person wants notifications of this kind.
     fn wants(&self, kind: NoticeKind) -> bool;
-    /// Replaces the open notification by this one, or withdraws it.
+    /// Replaces the open notification by `notice`, or withdraws it.
     fn notify(&self, notice: Option<&Notice>);
     /// Decides the call that the person saw.
     fn decide(&self, call: &CallRef, verdict: Verdict);
@@ -80,7 +80,7 @@ pub(crate) struct Desktop {
     /// The generation of the latest request for an overview.
     pub(crate) refreshes: watch::Sender<u64>,
     /// The notification that has to be open.
-    pub(crate) notices: watch::Sender<WantedNotice>,
+    pub(crate) notices: watch::Sender<LatestNotice>,
 }
 
 impl Desktop {
@@ -197,7 +197,7 @@ impl DesktopActions for Desktop {
     }
 
     fn notify(&self, notice: Option<&Notice>) {
-        self.notices.send_modify(|wanted| wanted.set(notice));
+        self.notices.send_modify(|latest| latest.set(notice));
     }
 
     fn decide(&self, call: &CallRef, verdict: Verdict) {

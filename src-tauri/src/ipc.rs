@@ -1,10 +1,10 @@
-//! The Tauri commands: one per verb of the hub, called `noun_verb`, those about the windows and the
-//! updates, and those that show and change the [`options`] of the app. The ones about the windows
-//! concern the end of the main window and how to reopen it, whether it shows the Approvals screen,
-//! and the height of the popup's content. A command of a verb passes the window's request to the
-//! hub, which implements the verb, and returns the hub's answer. Tauri rejects a command for which
-//! the window has no permission: the build script writes the permissions from the hub's list of
-//! verbs, and `src-tauri/capabilities` gives them to the windows.
+//! The Tauri commands: one per verb of the hub, called `noun_verb`, commands about the windows and
+//! the updates, and commands that show and change the [`options`] of the app. The commands about
+//! the windows concern the end of the main window and how to reopen it, whether it shows the
+//! Approvals screen, and the height of the popup's content. A command of a verb passes the window's
+//! request to the hub, which implements the verb, and returns the hub's answer. Tauri rejects a
+//! command for which the window has no permission: the build script writes the permissions from the
+//! hub's list of verbs, and `src-tauri/capabilities` gives them to the windows.
 
 mod options;
 
@@ -165,7 +165,8 @@ impl UpdateRequest {
     }
 }
 
-/// Returns how to reopen the app. The session bus is asked for it, so not on the main thread.
+/// Returns how to reopen the app. Does not block the main thread, although the session bus has to
+/// be asked.
 async fn find_reopen_hint(app: AppHandle) -> Option<ReopenHint> {
     let found = tokio::task::spawn_blocking(move || reopen_hint::find(&app)).await;
     found.unwrap_or_default()

@@ -50,7 +50,7 @@ use backend::Backend;
 use controller::Controller;
 use desktop_actions::Desktop;
 use input::Input;
-use notifications::WantedNotice;
+use notifications::LatestNotice;
 use open_target::OpenTarget;
 use overview::Overview;
 use preferences::StoredPreferences;
@@ -139,17 +139,17 @@ fn build(
         .manage(StoredPreferences::load(args.data_dir()))
         .manage(Autostart::of_this_program(args.data_dir.as_deref()));
     builder = builder.plugin(tauri_plugin_notification::init());
-    // On Linux, the plugin tells instances of the app apart by their D-Bus ids. Elsewhere it
-    // cannot, so only an app on the platform's own data folder uses it. A hub still locks its data
-    // folder.
+    // On Linux, the plugin tells instances of the app apart by their D-Bus ids. Elsewhere, the
+    // plugin cannot tell them apart, so only an app on the platform's own data folder uses it. A
+    // hub still locks its data folder.
     if cfg!(target_os = "linux") || instance.is_none() {
         builder = builder.plugin(single.build());
     }
     builder.build(tauri::generate_context!())
 }
 
-/// Returns what a second start with these arguments, in this working folder, asks the running app
-/// to do.
+/// Returns the input that a second start with these arguments, in this working folder, sends to the
+/// running app.
 fn input_of_second_start(argv: &[String], folder: &Path) -> Input {
     Args::try_parse_from(argv)
         .ok()
@@ -157,7 +157,8 @@ fn input_of_second_start(argv: &[String], folder: &Path) -> Input {
         .map_or(Input::Reopened, Input::Open)
 }
 
-/// Reads the link or file that a start asks the app to open. Logs one that cannot be opened.
+/// Reads the link or file that a start asks the app to open. Logs an argument that cannot be
+/// opened.
 fn read_target(argument: &str, folder: &Path) -> Option<OpenTarget> {
     OpenTarget::parse(argument, folder)
         .inspect_err(|error| tracing::warn!("nothing is opened: {error}"))
@@ -249,7 +250,7 @@ fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
         tracing::error!(%error, "a window cannot be created");
     }
     let (refreshes, refresh_requests) = watch::channel(0);
-    let (notices, notice) = watch::channel(WantedNotice::default());
+    let (notices, notice) = watch::channel(LatestNotice::default());
     notifications::register_actions(app, start.inputs.clone());
     let preferences = app.state::<StoredPreferences>().get();
     shortcut::register(app, start.inputs.clone(), &preferences.shortcut);

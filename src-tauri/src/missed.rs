@@ -1,4 +1,4 @@
-//! The calls that nobody decided in time, for the notification that says so.
+//! The calls that nobody decided in time, for the notification about missed calls.
 
 use drawbridge_model::{
     approval::ApprovalRequest,
@@ -17,7 +17,7 @@ const MAX_ASKED: usize = 1000;
 pub(crate) struct AskedCall {
     id: CallId,
     digest: String,
-    /// Says who wanted what.
+    /// Names the client and its request.
     pub(crate) sentence: String,
 }
 

@@ -26,14 +26,15 @@ const SERVER_KEY: &str = "server";
 
 /// The notification that has to be open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct WantedNotice {
+pub(crate) struct LatestNotice {
     notice: Option<Notice>,
-    /// How often a notification was withdrawn. After a click the desktop has closed it, so the same
-    /// notice has to be shown again, even if the withdrawal itself was not seen in the meantime.
+    /// How often a notification was withdrawn. After a click on a notification, the desktop has
+    /// closed it, so the same notice has to be shown again, even if the withdrawal itself was not
+    /// seen in the meantime.
     withdrawals: u64,
 }
 
-impl WantedNotice {
+impl LatestNotice {
     pub(crate) fn set(&mut self, notice: Option<&Notice>) {
         self.withdrawals += u64::from(notice.is_none());
         self.notice = notice.cloned();
@@ -73,20 +74,20 @@ pub(crate) fn register_actions(app: &AppHandle, inputs: mpsc::UnboundedSender<In
 }
 
 /// Keeps the open notification equal to the latest notice until the sender is dropped.
-pub(crate) async fn show_latest(app: AppHandle, mut notices: watch::Receiver<WantedNotice>) {
+pub(crate) async fn show_latest(app: AppHandle, mut notices: watch::Receiver<LatestNotice>) {
     let mut latest_id = 0;
-    let mut shown = WantedNotice::default();
+    let mut shown = LatestNotice::default();
     while notices.changed().await.is_ok() {
-        let wanted = notices.borrow_and_update().clone();
-        if wanted == shown {
+        let latest = notices.borrow_and_update().clone();
+        if latest == shown {
             continue;
         }
         close(&app, latest_id).await;
-        if let Some(notice) = &wanted.notice {
+        if let Some(notice) = &latest.notice {
             latest_id += 1;
             show(&app, latest_id, notice);
         }
-        shown = wanted;
+        shown = latest;
         tokio::time::sleep(PAUSE).await;
     }
     close(&app, latest_id).await;

@@ -122,7 +122,7 @@ impl Overview {
     }
 
     /// Reads the servers of the latest calls, for the first overview. Returns nothing if the hub
-    /// does not answer, because the overview then says so.
+    /// does not answer, because the overview then reports the failure.
     pub(crate) async fn read_recent(hub: &HubHandle) -> Vec<ServerId> {
         let latest = ListCalls {
             limit: Some(RECENT_CALLS),

@@ -26,7 +26,7 @@ pub(crate) struct MonitorArea {
     bounds: Rect,
     /// The area without panels.
     work_area: Rect,
-    /// The number of physical pixels in a logical one.
+    /// The number of physical pixels in a logical pixel.
     scale: f64,
 }
 
@@ -85,8 +85,8 @@ impl MonitorArea {
         )
     }
 
-    /// Returns the place of a popup that appears. `width` is that of the popup with its frame, in
-    /// physical pixels.
+    /// Returns the place of a popup that appears. `width` is the width of the popup with its frame,
+    /// in physical pixels.
     pub(crate) fn first_place(&self, width: u32) -> PhysicalPosition<i32> {
         let (left, top, right, _) = self.edges();
         PhysicalPosition::new(right.saturating_sub_unsigned(width).max(left), top)
@@ -113,8 +113,8 @@ impl MonitorArea {
     }
 }
 
-/// Returns the monitor for the popup: that of the pointer, or else that of the main window, or else
-/// the primary one. The points are in physical pixels.
+/// Returns the monitor for the popup: the monitor of the pointer, or else of the main window, or
+/// else the primary monitor. The points are in physical pixels.
 pub(crate) fn choose_monitor(
     monitors: &[MonitorArea],
     pointer: Option<PhysicalPosition<f64>>,
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(choose(on_left, on_right), Some(left));
         assert_eq!(choose(nowhere, on_right), Some(right));
         assert_eq!(choose(None, on_right), Some(right));
-        assert_eq!(choose(None, nowhere), Some(left), "the primary one");
+        assert_eq!(choose(None, nowhere), Some(left), "the primary monitor");
         assert_eq!(choose_monitor(&monitors, None, None, None), Some(left));
         assert_eq!(choose_monitor(&[], None, None, None), None);
         assert_eq!(

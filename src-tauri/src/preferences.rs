@@ -51,8 +51,8 @@ impl Notifications {
             NoticeKind::MissedCalls | NoticeKind::MutedClient => self.missed,
             NoticeKind::FailedServers => self.failed_servers,
             NoticeKind::WaitingDefinitions => self.changed_tools,
-            // A person who turned the search for updates on wants to know. The hint how to reopen
-            // the app is shown once.
+            // A person who turned the search for updates on wants to know about them. The hint how
+            // to reopen the app is shown once.
             NoticeKind::Update | NoticeKind::ReopenHint => true,
         }
     }
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn choices_outlive_the_app_and_missing_ones_have_their_defaults() {
+    fn choices_outlive_the_app_and_missing_choices_have_their_defaults() {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(
             folder.path().join(FILE),

@@ -1,6 +1,6 @@
 //! Says how to reopen the app on a desktop that shows no tray icons, in a notification and in the
 //! main window, until the person has read the hint. The empty file `reopen-hint-read` in the data
-//! folder records that.
+//! folder records that the hint was read.
 
 use std::{
     fs,
@@ -37,7 +37,7 @@ impl ReopenHintRead {
         self.is_read.load(Ordering::Relaxed)
     }
 
-    /// Records that the person has read it. If the record cannot be stored, the person reads it
+    /// Records that the person has read the hint. If the record cannot be stored, the hint appears
     /// again after the next start.
     pub(crate) fn record(&self) {
         if self.is_read.swap(true, Ordering::Relaxed) {
@@ -56,7 +56,7 @@ pub(crate) struct ReopenHint {
     shortcut: Option<String>,
 }
 
-/// Returns how to reopen the app, or `None` if the person has read it or there is a tray.
+/// Returns how to reopen the app, or `None` if the person has read the hint or there is a tray.
 pub(crate) fn find(app: &AppHandle) -> Option<ReopenHint> {
     let is_known = app.state::<ReopenHintRead>().is_read() || tray::is_shown(app);
     (!is_known).then(|| ReopenHint {

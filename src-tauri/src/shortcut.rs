@@ -1,6 +1,6 @@
 //! The global shortcut, which works in any program: it opens the waiting calls or, if there are
 //! none, the main window. A person can choose other keys, or none. On Wayland, the desktop's portal
-//! binds it. If the desktop does not support it, the app runs without it.
+//! binds the shortcut. If the desktop supports no global shortcuts, the app runs without one.
 
 #[cfg(target_os = "linux")]
 mod portal;
@@ -24,7 +24,7 @@ use crate::{input::Input, preferences::StoredPreferences};
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum ShortcutStatus {
     Registered,
-    /// The desktop has bound these keys, which may be others than the chosen ones.
+    /// The desktop has bound these keys, which may differ from the chosen keys.
     Bound {
         keys: String,
     },
@@ -48,7 +48,9 @@ pub(crate) enum ShortcutError {
     },
     #[error("'{0}' would take a key from every program; add Ctrl, Alt or the system key")]
     NoModifier(String),
-    #[error("the desktop refused {keys}, perhaps because another program uses it: {source}")]
+    #[error(
+        "the desktop refused {keys}, perhaps because another program uses these keys: {source}"
+    )]
     Refused {
         keys: String,
         source: tauri_plugin_global_shortcut::Error,
@@ -107,8 +109,8 @@ pub(crate) fn register(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>, ke
     }
 }
 
-/// Replaces the keys; empty for no shortcut. Blocks until the main thread has done it. On Wayland,
-/// the desktop is asked, and [`status`] has its answer later.
+/// Replaces the keys; empty for no shortcut. Blocks until the main thread has replaced them. On
+/// Wayland, the desktop is asked, and [`status`] has its answer later.
 ///
 /// # Errors
 /// Returns an error if the keys cannot be used. The shortcut then stays as it is.
@@ -124,7 +126,7 @@ pub(crate) fn set(app: &AppHandle, keys: &str) -> Result<(), ShortcutError> {
         let shortcuts = app.try_state::<GlobalShortcut<Wry>>().ok_or_else(|| {
             ShortcutError::Unsupported("it offers none to this program".to_owned())
         })?;
-        // The new one first, so that a refusal leaves the old one.
+        // Register the new shortcut first, so that a refusal leaves the old shortcut.
         if let Some(new) = new {
             shortcuts
                 .register(new)
@@ -149,8 +151,8 @@ pub(crate) fn set(app: &AppHandle, keys: &str) -> Result<(), ShortcutError> {
     Ok(())
 }
 
-/// Asks the portal for a shortcut with these keys in place of the earlier one, and reports its
-/// presses until the portal ends.
+/// Asks the portal for a shortcut with these keys in place of the earlier shortcut, and reports the
+/// presses of the keys until the portal ends.
 #[cfg(target_os = "linux")]
 fn bind_with_portal(app: &AppHandle, keys: &str) {
     let current = app.state::<Current>();
@@ -177,7 +179,7 @@ fn bind_with_portal(app: &AppHandle, keys: &str) {
         };
         if let Err(error) = portal::run(texts::SHORTCUT, &keys, bound, pressed).await {
             let reason = format!(
-                "the desktop's portal does not bind it ({error}). Add a shortcut in the desktop's settings that starts drawbridge-desktop"
+                "the desktop's portal does not bind the shortcut ({error}). Add a shortcut in the desktop's settings that starts drawbridge-desktop"
             );
             tracing::warn!("no global shortcut: {reason}");
             set_status(ShortcutStatus::Failed { reason });

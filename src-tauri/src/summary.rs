@@ -1,5 +1,5 @@
 //! A short form of a waiting call for menus and notifications, which have no room for a long call.
-//! A call that they cannot show completely can be approved only in the windows.
+//! A call that a menu or a notification cannot show completely can be approved only in the windows.
 
 use drawbridge_model::{
     approval::ApprovalRequest,
@@ -65,7 +65,8 @@ fn truncate(text: &str, max_chars: usize) -> String {
     truncated
 }
 
-/// Returns a sentence that says who wants what, with names as [`display_name`] returns them.
+/// Returns a sentence that names the client and its request, with names as [`display_name`] returns
+/// them.
 pub(crate) fn sentence(
     request: &ApprovalRequest,
     client: &str,
@@ -134,7 +135,7 @@ fn is_plain(text: &str) -> bool {
 
 /// Returns whether the character is a letter, digit or sign that is drawn in its place.
 /// Right-to-left scripts reorder the text around them, and combining marks change the character
-/// before them. Both are correct, but too hard to check in a short line.
+/// before them. Such text is correct, but too hard to check in a short line.
 fn is_plain_char(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{24f}' | '\u{391}'..='\u{3ce}' | '\u{400}'..='\u{482}')
         || matches!(c, '\u{48a}'..='\u{52f}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}')

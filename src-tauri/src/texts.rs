@@ -69,9 +69,9 @@ pub(crate) fn all_calls_paused_until(time: &str) -> String {
     format!("{ALL_CALLS_PAUSED} until {time}")
 }
 
-/// `sentence` says who wanted what.
+/// `sentence` names the client and its request.
 pub(crate) fn missed_call(sentence: &str) -> String {
-    format!("{sentence}. You can allow it if it is tried again.")
+    format!("{sentence}. You can allow the call if it is tried again.")
 }
 
 /// The title of the notification of a muted client.
@@ -92,7 +92,7 @@ pub(crate) fn calls_refused_until(until: Option<&str>) -> String {
     let until = until
         .map(|time| format!(" until {time}"))
         .unwrap_or_default();
-    format!("Nobody decided three of its calls in a row. Its calls are refused{until}.")
+    format!("Nobody decided three of the client's calls in a row. Its calls are refused{until}.")
 }
 
 pub(crate) fn calls_missed(count: usize) -> String {
@@ -109,7 +109,7 @@ pub(crate) fn update_available(version: &str) -> String {
     format!("{PRODUCT_NAME} {version} is available")
 }
 
-pub(crate) const OPEN_TO_SEE_REASON: &str = "Open to see why";
+pub(crate) const OPEN_TO_SEE_REASON: &str = "Open to see the reason";
 pub(crate) const OPEN_TO_SEE_SERVERS: &str = "Open to see the servers";
 
 pub(crate) fn server_failed(server: &str) -> String {
@@ -122,11 +122,11 @@ pub(crate) fn servers_failed(count: usize) -> String {
 
 /// Names a server whose definitions wait for acceptance.
 pub(crate) fn server_changed(server: &str) -> String {
-    format!("{server} changed what it offers")
+    format!("{server} changed its definitions")
 }
 
 pub(crate) fn servers_changed(count: usize) -> String {
-    format!("{count} servers changed what they offer")
+    format!("{count} servers changed their definitions")
 }
 
 /// Says how many definitions of a server wait for acceptance.

@@ -49,9 +49,9 @@ mod icons {
 
 /// Adds the app to the tray. If the desktop has no tray, the app runs without it.
 pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
-    if !desktop::library_is_there() {
+    if !desktop::has_library() {
         tracing::warn!(
-            "no tray: libayatana-appindicator3 is not installed. Drawbridge keeps running without a window: start it again to open one."
+            "no tray: libayatana-appindicator3 is not installed. Drawbridge keeps running without a window. To open a window, start Drawbridge again."
         );
         return;
     }
@@ -66,13 +66,13 @@ pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
             }
         });
     if let Err(error) = tray.build(app) {
-        tracing::warn!(%error, "no tray. Drawbridge keeps running without a window: start it again to open one.");
+        tracing::warn!(%error, "no tray. Drawbridge keeps running without a window. To open a window, start Drawbridge again.");
     }
 }
 
 /// Returns whether a tray is visible now, through which a person can reopen the app.
 pub(crate) fn is_shown(app: &AppHandle) -> bool {
-    app.tray_by_id(ID).is_some() && desktop::panel_is_there()
+    app.tray_by_id(ID).is_some() && desktop::has_panel()
 }
 
 /// Draws only the differences between two views, because a new icon flickers and a new menu closes
@@ -207,11 +207,11 @@ fn parse_choice(id: &str) -> Option<Choice> {
 
 #[cfg(not(target_os = "linux"))]
 mod desktop {
-    pub(super) fn library_is_there() -> bool {
+    pub(super) fn has_library() -> bool {
         true
     }
 
-    pub(super) fn panel_is_there() -> bool {
+    pub(super) fn has_panel() -> bool {
         true
     }
 }

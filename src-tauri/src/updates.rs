@@ -1,5 +1,6 @@
-//! Updates of the app. The app looks for a newer release only if the person asks for it, or has
-//! switched that on, and downloads and installs one only if the person says so.
+//! Updates of the app. The app looks for a newer release only if the person starts a search or has
+//! switched the regular search on, and downloads and installs a release only if the person asks for
+//! the installation.
 //!
 //! The address of the list of releases and the key of its publisher are set when the app is built.
 //! Only an AppImage replaces itself; a package manager updates its own packages.
@@ -130,7 +131,7 @@ struct State {
     choice: Choice,
     available: Option<Release>,
     installed: Option<Version>,
-    wants_restart: bool,
+    is_restart_requested: bool,
 }
 
 /// The updates of this app. It is managed by the app.
@@ -253,16 +254,16 @@ impl Updates {
 
     /// Remembers that the app has to start again after it has ended.
     pub(crate) fn request_restart(&self) {
-        self.state().wants_restart = true;
+        self.state().is_restart_requested = true;
     }
 
     /// Starts the AppImage if a restart was requested. Must be called last, because the new process
-    /// would find this one otherwise.
+    /// would find this process otherwise.
     pub(crate) fn restart_if_requested(&self) -> io::Result<()> {
         let Ok(source) = &self.source else {
             return Ok(());
         };
-        if !self.state().wants_restart {
+        if !self.state().is_restart_requested {
             return Ok(());
         }
         let mut app = Command::new(&source.app_image);
@@ -273,8 +274,8 @@ impl Updates {
     }
 }
 
-/// Looks for updates at the start and once a day while the person wants it, and reports a newer
-/// release.
+/// Looks for updates at the start and once a day while the person has switched the regular search
+/// on, and reports a newer release.
 pub(crate) async fn check_regularly(updates: &Updates, inputs: mpsc::UnboundedSender<Input>) {
     if updates.source.is_err() {
         return;
@@ -325,8 +326,8 @@ async fn download_release(
         .map_err(|error| failed_install(source, error))
 }
 
-/// Moves the new file to the place of the old one, with the permissions of the old one. A crash
-/// leaves one or the other.
+/// Moves the new file to the place of the old file, with the permissions of the old file. A crash
+/// leaves the old file or the new file.
 fn replace(new: &Path, old: &Path) -> io::Result<()> {
     fs::set_permissions(new, fs::metadata(old)?.permissions())?;
     fs::rename(new, old)

@@ -1,5 +1,6 @@
 //! The size and place of the main window, which outlive the app: the file `window.json` in the data
-//! folder. A window always opens on a monitor that is there, and never larger than its free area.
+//! folder. A window always opens on a connected monitor, and never larger than the monitor's free
+//! area.
 
 use std::{
     fs, io,
@@ -85,7 +86,7 @@ pub(crate) struct WindowState {
 }
 
 impl WindowState {
-    /// Reads the stored placement. A file that is missing or cannot be read counts as none.
+    /// Reads the stored placement. A file that is missing or cannot be read counts as no placement.
     pub(crate) fn load(data_dir: PathBuf) -> Self {
         let file = data_dir.join(FILE);
         let placement = fs::read(&file)
@@ -189,8 +190,8 @@ pub(crate) fn restore(window: &WebviewWindow) -> tauri::Result<()> {
     Ok(())
 }
 
-/// Returns the size of a window in logical pixels and, if the stored place is on a monitor that is
-/// there, its place. Without a place, the desktop chooses one.
+/// Returns the size of a window in logical pixels and, if the stored place is on a connected
+/// monitor, the place. Otherwise, the desktop chooses the place.
 fn place(
     placement: Option<Placement>,
     areas: &[Area],
@@ -200,11 +201,11 @@ fn place(
         let area = areas.iter().find(|area| area.shows(&placement))?;
         Some((placement, *area))
     });
-    let wanted = placement.map_or(DEFAULT_SIZE, |placement| {
+    let start_size = placement.map_or(DEFAULT_SIZE, |placement| {
         (placement.width, placement.height)
     });
     let area = shown.map(|(_, area)| area).or(first);
-    let (width, height) = area.map_or(wanted, |area| area.fit(wanted));
+    let (width, height) = area.map_or(start_size, |area| area.fit(start_size));
     let size = (width.max(MIN_SIZE.0), height.max(MIN_SIZE.1));
     (size, shown.map(|(placement, _)| (placement.x, placement.y)))
 }

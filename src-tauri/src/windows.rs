@@ -51,8 +51,8 @@ impl Popup {
         popup.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether the popup was to appear as soon as the height of its content is known, and
-    /// sets whether it is now.
+    /// Sets whether the popup appears as soon as the height of its content is known. Returns the
+    /// earlier value.
     fn set_awaited(app: &AppHandle, is_awaited: bool) -> bool {
         std::mem::replace(&mut Self::of(app).is_awaited, is_awaited)
     }
@@ -93,7 +93,7 @@ pub(crate) fn show_page(app: &AppHandle, hash: &str) -> tauri::Result<()> {
     show_at(app, hash)
 }
 
-/// Shows the main window. A new one begins with the page of the hash.
+/// Shows the main window. A new window begins with the page of the hash.
 fn show_at(app: &AppHandle, hash: &str) -> tauri::Result<()> {
     if let Some(window) = app.get_webview_window(MAIN) {
         window.unminimize()?;
@@ -106,7 +106,7 @@ fn show_at(app: &AppHandle, hash: &str) -> tauri::Result<()> {
         WebviewUrl::App(format!("index.html{hash}").into()),
     )
     .data_directory(WebviewFolder::of(app))
-    .on_navigation(is_ours)
+    .on_navigation(is_own_page)
     .title(texts::PRODUCT_NAME)
     .min_inner_size(MIN_SIZE.0, MIN_SIZE.1)
     .visible(false)
@@ -129,7 +129,7 @@ pub(crate) fn close_main(app: &AppHandle) -> tauri::Result<()> {
 
 /// Returns whether a window may show the URL: only the app's own pages. A server's text may contain
 /// a link, and a foreign page in this window would look like Drawbridge.
-fn is_ours(url: &Url) -> bool {
+fn is_own_page(url: &Url) -> bool {
     match (url.scheme(), url.host_str()) {
         ("tauri", Some("localhost")) | ("http" | "https", Some("tauri.localhost")) => true,
         // `tauri dev` serves the UI at this address.
@@ -142,7 +142,7 @@ fn is_ours(url: &Url) -> bool {
 pub(crate) fn create_popup(app: &AppHandle) -> tauri::Result<()> {
     let window = WebviewWindowBuilder::new(app, POPUP, WebviewUrl::App("index.html#/popup".into()))
         .data_directory(WebviewFolder::of(app))
-        .on_navigation(is_ours)
+        .on_navigation(is_own_page)
         .title(texts::CALL_WAITS)
         .inner_size(popup_place::WIDTH, popup_place::MAX_HEIGHT)
         .min_inner_size(popup_place::WIDTH, popup_place::MIN_HEIGHT)
@@ -261,7 +261,8 @@ fn appear(popup: &WebviewWindow) -> tauri::Result<()> {
 }
 
 /// Makes the popup as high as its content, which has this height in logical pixels. The page of the
-/// popup does not ask for it while the pointer is over the popup. Runs on the main thread.
+/// popup does not ask for a new height while the pointer is over the popup. Runs on the main
+/// thread.
 pub(crate) fn fit_popup(app: &AppHandle, content: f64) -> tauri::Result<()> {
     Popup::of(app).content = content;
     show_awaited_popup(app)?;
@@ -279,7 +280,7 @@ pub(crate) fn fit_popup(app: &AppHandle, content: f64) -> tauri::Result<()> {
         popup.inner_size()?,
         popup.outer_size()?,
     );
-    // A popup that a person has made wider stays so.
+    // A popup that a person has made wider keeps its width.
     let size = PhysicalSize::new(size.width.max(inner.width), size.height);
     if size != inner {
         popup.set_size(size)?;
@@ -325,7 +326,7 @@ pub(crate) fn hide_popup(app: &AppHandle) -> tauri::Result<()> {
         .map_or(Ok(()), |popup| popup.hide())
 }
 
-/// Hides the popup instead of closing it, because its calls still wait. The tray shows them.
+/// Hides the popup instead of closing it, because its calls still wait. The tray shows the calls.
 /// Records the size and place of the main window.
 pub(crate) fn on_window_event(window: &Window, event: &WindowEvent) {
     if let (POPUP, WindowEvent::CloseRequested { api, .. }) = (window.label(), event) {
@@ -352,11 +353,11 @@ pub(crate) fn focus_after(event: &WindowEvent) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_ours;
+    use super::is_own_page;
 
     #[test]
     fn a_window_shows_only_the_apps_own_pages() {
-        let is_allowed = |url: &str| is_ours(&url.parse().expect("a URL"));
+        let is_allowed = |url: &str| is_own_page(&url.parse().expect("a URL"));
         assert!(is_allowed("tauri://localhost/index.html#/popup"));
         assert!(is_allowed("http://tauri.localhost/index.html"));
         assert!(!is_allowed("https://example.com/"));

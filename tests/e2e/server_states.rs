@@ -23,7 +23,7 @@ const SHOWN_STATES: [ShownState; 7] = [
     ShownState {
         server: "idle",
         state: "Idle",
-        reason: "no client used it",
+        reason: "no client used the server",
         remedy: "",
     },
     ShownState {

@@ -283,7 +283,7 @@ fn a_missed_call_leaves_a_notification_that_opens_the_missed_calls() {
         .wait_for_summary("Nobody decided in time");
     assert_eq!(
         notification.body,
-        "typescript wanted to call echo of everything. You can allow it if it is tried again."
+        "typescript wanted to call echo of everything. You can allow the call if it is tried again."
     );
     assert_eq!(notification.actions, ["show", "default"]);
     miss("two");
@@ -332,7 +332,7 @@ fn a_failed_server_and_changed_tools_leave_notifications_that_open_the_server() 
     }
     let notification = desktop
         .notifications
-        .wait_for_summary("shop changed what it offers");
+        .wait_for_summary("shop changed its definitions");
     assert_eq!(
         notification.body,
         "1 new or changed definition waits for your acceptance."
@@ -399,7 +399,7 @@ fn if_the_shortcut_is_unavailable_the_app_logs_it_and_continues() {
     );
     assert_runs_and_logs(
         "wayland",
-        "no global shortcut: the desktop's portal does not bind it",
+        "no global shortcut: the desktop's portal does not bind the shortcut",
         &[("WAYLAND_DISPLAY", "wayland-0")],
     );
 }
@@ -434,7 +434,7 @@ fn on_wayland_the_app_runs_without_a_shortcut_that_the_person_refused() {
     wait_until("the log says that there is no shortcut", || {
         some_if(is_logged(
             &desktop.data_dir(),
-            "no global shortcut: the desktop's portal does not bind it",
+            "no global shortcut: the desktop's portal does not bind the shortcut",
         ))
     });
     assert!(is_app_running(&desktop));

@@ -1,6 +1,6 @@
 //! Connects a command to a hub. If `--hub-url` or `MCP_HUB_URL` names a remote hub, the command
-//! uses that one. Otherwise, it uses the running hub of the data folder or, if none runs, a hub
-//! that this process opens for the duration of the command.
+//! uses that hub. Otherwise, the command uses the running hub of the data folder or, if none runs,
+//! a hub that this process opens for the duration of the command.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -105,8 +105,8 @@ impl Context {
         Ok(answer?)
     }
 
-    /// Returns a handle to the remote hub or, without one, to the running hub of the data folder.
-    /// If none runs, opens a hub in this process. The caller has to close the handle.
+    /// Returns a handle to the remote hub or, if none is named, to the running hub of the data
+    /// folder. If no hub runs, opens a hub in this process. The caller has to close the handle.
     pub(crate) async fn open_hub_handle(&self) -> Result<HubHandle, Failure> {
         if let Some(client) = self.remote_hub()? {
             return Ok(HubHandle::Remote(client));
@@ -128,10 +128,10 @@ impl Context {
     pub(crate) async fn run_and_print<V: Verb>(
         &self,
         verb: V,
-        lines: impl FnOnce(&V::Answer) -> String,
+        format: impl FnOnce(&V::Answer) -> String,
     ) -> Result<(), Failure> {
         let answer = self.run(verb).await?;
-        output::print_answer(self.json, &answer, lines)
+        output::print_answer(self.json, &answer, format)
     }
 
     /// Returns a client of the remote or running hub, for commands that need a hub that runs

@@ -76,7 +76,7 @@ pub(crate) enum Failure {
     ChecksFailed,
     #[error("cannot open a browser: {source}. Open the link above yourself.")]
     OpenBrowser { source: io::Error },
-    #[error("no browser signed in with the link in time. Run `drawbridge open` to get a new one.")]
+    #[error("no browser signed in with the link in time. Run `drawbridge open` to get a new link.")]
     LinkExpired,
     /// The URL of a sign-in page is not safe to open.
     #[error("cannot sign in: {reason}")]
@@ -90,8 +90,8 @@ pub(crate) enum Failure {
     #[error("the presets ask-writes and ask-listed need at least one --server")]
     MissingServer,
     #[error(
-        "--sandbox off cannot be combined with other options for a sandbox; remove it, or the \
-         others"
+        "--sandbox off cannot be combined with other options for a sandbox; remove it, or remove \
+         the other options"
     )]
     SandboxOffWithOthers,
     #[error("--sandbox read-project needs the folder of the project: add --sandbox-read PATH")]
@@ -194,9 +194,9 @@ pub(crate) fn print_stderr(message: &str) {
     let _ = writeln!(io::stderr(), "drawbridge: {message}");
 }
 
-/// Makes the first letter lower-case, because the message follows `drawbridge:`. The first word
-/// stays unchanged if it is the product's name or has other upper-case letters, as an abbreviation
-/// has.
+/// Makes a message's first letter lower-case, because the message follows `drawbridge:`. The first
+/// word stays unchanged if it is the product's name or has other upper-case letters, as an
+/// abbreviation has.
 fn lowercase_first(message: &str) -> String {
     let word = message
         .split(|c: char| !c.is_alphanumeric())

@@ -14,12 +14,12 @@ use crate::{exit::Failure, text::escape_json};
 pub(crate) fn print_answer<T: Serialize>(
     json: bool,
     answer: &T,
-    lines: impl FnOnce(&T) -> String,
+    format: impl FnOnce(&T) -> String,
 ) -> Result<(), Failure> {
     if json {
         return print_line(&escape_json(&serde_json::to_string(answer)?));
     }
-    match lines(answer) {
+    match format(answer) {
         text if text.is_empty() => Ok(()),
         text => print_line(&text),
     }

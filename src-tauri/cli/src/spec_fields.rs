@@ -68,7 +68,7 @@ pub(crate) fn apply_fields(spec: &ServerSpec, fields: &[String]) -> Result<Serve
 }
 
 /// Returns whether a spec has a field at this path. Tries the value `[[]]`: an unknown field
-/// accepts any value, and no known field accepts this one.
+/// accepts any value, and no known field accepts this value.
 fn is_known(members: &Value, path: &str) -> bool {
     let mut changed = members.clone();
     set_value(&mut changed, path, serde_json::json!([[]])).is_some()

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_aligned_and_an_empty_table_says_so() {
+    fn columns_are_aligned_and_an_empty_table_is_replaced_by_a_text() {
         let mut table = Table::new(["ID", "STATE"]);
         assert_eq!(table.format_or("none"), "none");
         table.add_row(["longer", "idle"]);

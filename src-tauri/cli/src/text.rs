@@ -9,7 +9,7 @@ use std::fmt::Display;
 use drawbridge_model::content::ContentFlag;
 pub(crate) use drawbridge_model::invisible_chars::{escape, escape_json, escape_lines};
 
-/// Returns what is suspicious in a text, in one line.
+/// Returns the flags of a text in one line, each with its kind, its place and an excerpt.
 pub(crate) fn format_flags(flags: &[ContentFlag]) -> String {
     let flags: Vec<_> = flags
         .iter()

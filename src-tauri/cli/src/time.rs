@@ -1,5 +1,5 @@
-//! Times and durations: parses what a person types, and formats what a person reads. Times are
-//! local unless their text has a UTC offset.
+//! Times and durations: parses them as a person types them, and formats them for a person. Times
+//! are local unless their text has a UTC offset.
 
 use std::time::Duration;
 

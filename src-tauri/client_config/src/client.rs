@@ -191,7 +191,8 @@ impl Client {
         })
     }
 
-    /// Describes for people what "ask once" writes. Empty if nothing can be written.
+    /// Describes for people the changes that "ask once" writes. Returns an empty list if nothing
+    /// can be written.
     pub fn ask_once_changes(&self) -> Vec<String> {
         let members = self.grants.iter().map(|(name, grant)| match grant {
             Grant::True => format!("`{name}`: true"),

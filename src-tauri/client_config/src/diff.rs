@@ -153,8 +153,8 @@ fn push_hidden(shown: &mut String, value: &str) {
     }
 }
 
-/// Hides secrets in comments: words that look like one, and the text after a name that suggests a
-/// secret.
+/// Hides secrets in comments: words that look like a secret, and the text after a name that
+/// suggests a secret.
 fn hide_in_line(line: &str) -> String {
     let trimmed = line.trim_start();
     let is_comment = trimmed.starts_with('*');

@@ -100,9 +100,9 @@ impl Format {
             }?;
             let mut found = self.parse(&edited).map_err(|_| EditError::Unsure(path()))?;
             edit::prune(&mut found, edit.path());
-            let mut wanted = expected.clone();
-            edit::prune(&mut wanted, edit.path());
-            if found != wanted {
+            let mut intended = expected.clone();
+            edit::prune(&mut intended, edit.path());
+            if found != intended {
                 return Err(EditError::Unsure(path()));
             }
         }

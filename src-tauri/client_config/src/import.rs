@@ -80,8 +80,7 @@ pub struct FoundServer {
     pub secrets: Vec<LiteralSecret>,
     /// The values that the person still has to give.
     pub inputs: Vec<RequiredInput>,
-    /// Sentences for the person: the parts of the entry that are not in the spec, and what was
-    /// changed.
+    /// Sentences for the person: the parts of the entry that are not in the spec, and the changes.
     pub notes: Vec<String>,
 }
 
@@ -358,8 +357,8 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Returns the spec of the entry with this name in a client's file: what the client would
-    /// start, or the URL to which it would connect. Entries that lead to Drawbridge are not
+    /// Returns the spec of the entry with this name in a client's file: the command that the client
+    /// would start, or the URL to which it would connect. Entries that lead to Drawbridge are not
     /// skipped.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The moments at which a test kills the process, to see what it leaves behind.
+//! The moments at which a test kills the process, to examine the files that remain.
 
 /// Names a moment between two changes on the disk.
 #[cfg(not(test))]

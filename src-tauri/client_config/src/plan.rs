@@ -274,10 +274,10 @@ impl Plan {
             source,
             root,
         } = source;
-        let mut wanted = root.clone();
+        let mut changed = root.clone();
         let is_changed = edits.iter().any(|edit| {
-            let before = wanted.clone();
-            !edit.apply(&mut wanted) || wanted != before
+            let before = changed.clone();
+            !edit.apply(&mut changed) || changed != before
         });
         if !is_changed {
             return Ok(());

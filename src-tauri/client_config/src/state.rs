@@ -1,4 +1,4 @@
-//! Whether a client is connected, and how its entry differs from the one that Drawbridge writes.
+//! Whether a client is connected, and how its entry differs from the entry that Drawbridge writes.
 
 use drawbridge_model::digest;
 use serde_json::Value;
@@ -69,7 +69,7 @@ impl Client {
             Ok(None) => return FileState::NotConnected,
             Err(()) => {
                 return broken(format!(
-                    "it has a server named '{SERVER_NAME}' that is not Drawbridge"
+                    "the file has a server named '{SERVER_NAME}' that is not Drawbridge"
                 ));
             }
         };
@@ -92,7 +92,7 @@ impl Client {
         Some(digest::sha256(own.value.to_string().as_bytes()))
     }
 
-    /// Returns how an entry differs from the one that Drawbridge writes. Ignores further members,
+    /// Returns how an entry differs from the entry that Drawbridge writes. Ignores further members,
     /// which are the person's own.
     fn differences(
         &self,
@@ -104,23 +104,23 @@ impl Client {
         if value.get("disabled") == Some(&Value::Bool(true))
             || value.get("enabled") == Some(&Value::Bool(false))
         {
-            differences.push("it is disabled".to_owned());
+            differences.push("the entry is disabled".to_owned());
         }
-        let Some(wanted) = self.entry(connection, ask_once) else {
+        let Some(expected) = self.entry(connection, ask_once) else {
             return differences;
         };
-        for (name, wanted) in &wanted.0 {
+        for (name, expected) in &expected.0 {
             if name == "name" || name == "enabled" {
                 continue;
             }
             match value.get(name) {
-                Some(found) if found == wanted => {}
+                Some(found) if found == expected => {}
                 Some(found) => differences.push(format!(
                     "'{name}' is {}, not {}",
                     show_member(name, found),
-                    show_member(name, wanted)
+                    show_member(name, expected)
                 )),
-                None if is_empty(wanted) => {}
+                None if is_empty(expected) => {}
                 None => differences.push(format!("'{name}' is missing")),
             }
         }
@@ -136,8 +136,8 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Returns the entry of Drawbridge in a file: the one with our name if it leads to Drawbridge, or
-/// else the first one that reaches this endpoint. Fails if there is neither, and our name belongs
+/// Returns the entry of Drawbridge in a file: the entry with our name if it leads to Drawbridge, or
+/// else the first entry that reaches this endpoint. Fails if there is neither, and our name belongs
 /// to another server.
 pub(crate) fn find_own_entry(
     root: &Value,

@@ -125,7 +125,7 @@ pub enum RecordedAccess {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct AccessReport {
-    /// The digest of what was started.
+    /// The identity of the server when the run began.
     pub identity: String,
     /// When the run began.
     pub recorded_at: Timestamp,

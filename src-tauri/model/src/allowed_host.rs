@@ -26,7 +26,7 @@ const MAX_LABEL_CHARS: usize = 63;
 pub struct AllowedHost {
     /// In lower case, as browsers send it; an IPv6 address is in brackets.
     name: String,
-    /// The port of the listener if it is absent.
+    /// The port, or `None` for the listener's port.
     port: Option<u16>,
 }
 
@@ -92,7 +92,7 @@ impl FromStr for AllowedHost {
         let (name, port) = split_port(text)?;
         let name = name.to_ascii_lowercase();
         let address = name.trim_start_matches('[').trim_end_matches(']');
-        if address.parse().is_ok_and(|it: IpAddr| it.is_unspecified()) {
+        if address.parse().is_ok_and(|ip: IpAddr| ip.is_unspecified()) {
             return Err(AllowedHostError::Unspecified(text.to_owned()));
         }
         if is_name(&name) || is_ipv6(&name) {

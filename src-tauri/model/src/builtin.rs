@@ -23,9 +23,9 @@ impl BuiltIn {
     pub fn is_on_by_default(self) -> bool {
         match self {
             Self::Memory => true,
-            // Sharing the first folder enables it.
+            // Sharing the first folder enables the server.
             Self::Folders => false,
-            // Enabling it installs a large package.
+            // Enabling the server installs a large package.
             Self::Docling => false,
         }
     }

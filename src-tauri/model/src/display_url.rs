@@ -46,7 +46,8 @@ impl From<&Url> for DisplayUrl {
             return Self(bound(format!("{}:…", url.scheme())));
         }
         let mut shown = url.clone();
-        // Both fail only for a URL without a host, which has neither a user name nor a password.
+        // Both calls fail only for a URL without a host, which has neither a user name nor a
+        // password.
         let _ = shown.set_password(None);
         let _ = shown.set_username("");
         shown.set_query(None);

@@ -14,7 +14,7 @@ pub fn escaped_json(json: &str) {
 }
 
 /// Checks how two spec files are read, written and compared.
-pub fn specs(one: &str, other: &str) {
-    spec::properties::written_is_read(one);
-    spec::properties::equal_specs_have_no_changes(one, other);
+pub fn specs(first: &str, second: &str) {
+    spec::properties::written_is_read(first);
+    spec::properties::equal_specs_have_no_changes(first, second);
 }

@@ -149,11 +149,8 @@ impl Hook {
     pub fn matches(&self, event: HookEvent, server: &ServerId, tool: Option<&str>) -> bool {
         self.enabled
             && self.events.contains(&event)
-            && self.server.as_ref().is_none_or(|wanted| wanted == server)
-            && self
-                .tool
-                .as_deref()
-                .is_none_or(|wanted| tool == Some(wanted))
+            && self.server.as_ref().is_none_or(|id| id == server)
+            && self.tool.as_deref().is_none_or(|name| tool == Some(name))
     }
 }
 

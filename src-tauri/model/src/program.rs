@@ -31,9 +31,11 @@ pub enum ProgramChange {
     Replaced { path: String },
     #[error("{path} cannot be read, so Drawbridge does not know whether it was replaced")]
     NotReadable { path: String },
-    #[error("{path} is part of what the server runs now, and was not when you accepted it")]
+    #[error("{path} is now one of the server's program files, and was not when you accepted it")]
     Added { path: String },
-    #[error("{path} was part of what the server runs when you accepted it, and is missing now")]
+    #[error(
+        "{path} was one of the server's program files when you accepted it, and is missing now"
+    )]
     Missing { path: String },
     #[error("The command now starts {now} and not {accepted}, which you accepted")]
     Moved { accepted: String, now: String },

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A part of what Drawbridge stores, which a reset can delete.
+/// A part of Drawbridge's data that a reset can delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -15,7 +15,7 @@ pub enum ResetPart {
     Rules,
     /// The clients with their tokens, and the profiles.
     Clients,
-    /// The servers, which of their definitions are accepted, and what their runs used.
+    /// The servers with their accepted definitions and their access reports.
     Servers,
     /// The entries of the built-in memory.
     Memory,

@@ -1,4 +1,4 @@
-//! The sandbox of a local server: what its processes may read, write and connect to.
+//! The sandbox of a local server: the files and the network that its processes may use.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::reference;
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxFiles {
-    /// Its own folder, the listed files, and what programs need to run at all.
+    /// Its own folder, the listed files, and the files that every program needs.
     #[default]
     Listed,
     /// All files of the user.

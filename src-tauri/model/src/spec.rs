@@ -301,7 +301,7 @@ pub enum SpecError {
     #[error("'command' (for a local server) or 'url' (for a remote server) is missing")]
     NoCommandOrUrl,
     #[error(
-        "it has both 'command' and 'url'. Remove one of them, or set 'transport' to http or sse if the command starts a \
+        "'command' and 'url' are both set. Remove one of them, or set 'transport' to http or sse if the command starts a \
         server that listens on the URL"
     )]
     CommandAndUrl,
@@ -339,7 +339,7 @@ pub enum SpecError {
     )]
     BadOauthClient,
     #[error(
-        "it has both 'oauth' and a token ('bearer_token' or the header 'Authorization'); remove one"
+        "'oauth' and a token ('bearer_token' or the header 'Authorization') are both set; remove one"
     )]
     OauthWithToken,
     #[error(

@@ -27,7 +27,7 @@ fn kinds_after(alerts: &mut Alerts, server: ServerLine) -> Vec<AlertKind> {
 }
 
 #[test]
-fn a_failed_server_is_told_once_until_it_recovers() {
+fn a_failed_server_is_reported_once_until_it_recovers() {
     let mut alerts = Alerts::default();
     assert_eq!(
         kinds_after(&mut alerts, server(ServerState::Error)),
@@ -50,17 +50,17 @@ fn a_failed_server_is_told_once_until_it_recovers() {
     assert_eq!(
         kinds_after(&mut alerts, server(ServerState::Error)),
         [AlertKind::Failed],
-        "it had recovered"
+        "the server had recovered"
     );
     assert_eq!(
         kinds_after(&mut alerts, server(ServerState::Active)),
         [],
-        "it recovered before the person looked"
+        "the server recovered before the person looked"
     );
 }
 
 #[test]
-fn a_server_that_a_person_stopped_or_that_is_tried_again_soon_is_not_told() {
+fn a_server_that_a_person_stopped_or_that_is_tried_again_soon_is_not_reported() {
     let mut alerts = Alerts::default();
     for state in [
         ServerState::Closed,
@@ -77,17 +77,17 @@ fn a_server_that_a_person_stopped_or_that_is_tried_again_soon_is_not_told() {
     assert_eq!(
         kinds_after(&mut alerts, paused(29_000)),
         [AlertKind::Failed],
-        "it crashed too often"
+        "the server crashed too often"
     );
 }
 
 #[test]
-fn definitions_that_begin_to_wait_are_told_once_until_none_waits() {
+fn definitions_that_begin_to_wait_are_reported_once_until_none_waits() {
     let mut alerts = Alerts::default();
     assert_eq!(
         kinds_after(&mut alerts, with_definitions(1)),
         [],
-        "they waited before the app started"
+        "the definitions waited before the app started"
     );
     assert_eq!(kinds_after(&mut alerts, with_definitions(0)), []);
     assert_eq!(

@@ -320,7 +320,7 @@ fn pairing_ended(name: &str) -> Event {
 }
 
 /// The title of a notification of one call.
-const ONE: &str = "claude wants to call read_file of Files (ID files)";
+const ONE_CALL: &str = "claude wants to call read_file of Files (ID files)";
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_asks_shows_the_popup_without_taking_the_focus() {
@@ -331,7 +331,7 @@ async fn a_call_that_asks_shows_the_popup_without_taking_the_focus() {
         [
             event_sent(requested("1")),
             Effect::PopupShown(Focus::Leave),
-            notified(ONE),
+            notified(ONE_CALL),
             Effect::Tray(TrayState::Waiting)
         ]
     );
@@ -345,7 +345,7 @@ async fn the_popup_stays_hidden_while_the_person_looks_at_the_approvals() {
     assert_eq!(
         app.send_event(requested("1")).await,
         [event_sent(requested("1")), Effect::Tray(TrayState::Waiting)],
-        "neither the popup nor a notification tells of what is on the screen"
+        "neither the popup nor a notification reports a call that is on the screen"
     );
     assert_eq!(
         app.send_input(Input::MainFocused(false)).await,
@@ -430,11 +430,11 @@ async fn a_client_that_asks_to_be_paired_has_a_notification_that_opens_the_windo
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_notification_of_a_waiting_call_takes_precedence_over_that_of_a_client() {
+async fn the_notification_of_a_waiting_call_takes_precedence_over_the_notification_of_a_client() {
     let app = App::start(true).await;
     app.send_event(pairing_requested("notes")).await;
     let effects = app.send_event(requested("1")).await;
-    assert!(effects.contains(&notified(ONE)), "{effects:?}");
+    assert!(effects.contains(&notified(ONE_CALL)), "{effects:?}");
     let effects = app.send_event(ended("1")).await;
     assert!(
         effects.contains(&notified("notes asks to be paired")),
@@ -472,7 +472,7 @@ async fn a_call_that_waited_before_the_app_started_shows_the_popup() {
         effects,
         [
             Effect::PopupShown(Focus::Leave),
-            notified(ONE),
+            notified(ONE_CALL),
             Effect::Tray(TrayState::Waiting)
         ]
     );
@@ -497,7 +497,7 @@ async fn an_overview_that_missed_a_call_does_not_hide_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_changed_server_makes_the_shell_refresh() {
+async fn a_changed_server_causes_a_new_overview() {
     let app = App::start(true).await;
     let changed = Event::ServerChanged {
         id: ServerId::new("files"),
@@ -526,7 +526,7 @@ async fn a_changed_server_makes_the_shell_refresh() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn missed_events_make_the_shell_and_the_windows_refresh() {
+async fn missed_events_cause_a_new_overview_and_reach_the_windows() {
     let app = App::start(true).await;
     assert_eq!(
         app.send_event(Event::Lagged).await,
@@ -569,7 +569,7 @@ async fn many_calls_are_one_notification_that_counts_them() {
     assert!(
         app.send_event(requested("1"))
             .await
-            .contains(&notified(ONE))
+            .contains(&notified(ONE_CALL))
     );
     assert!(
         app.send_event(requested("2"))
@@ -586,7 +586,11 @@ async fn many_calls_are_one_notification_that_counts_them() {
             .await
             .contains(&notified("2 calls wait for you"))
     );
-    assert!(app.send_event(ended("2")).await.contains(&notified(ONE)));
+    assert!(
+        app.send_event(ended("2"))
+            .await
+            .contains(&notified(ONE_CALL))
+    );
     assert!(
         app.send_event(ended("3"))
             .await
@@ -664,11 +668,11 @@ async fn missed_calls_are_counted_until_the_window_is_opened() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn notifications_of_waiting_calls_and_clients_take_precedence_over_that_of_missed_calls() {
+async fn waiting_calls_and_clients_take_precedence_over_missed_calls_in_notifications() {
     let app = App::start(true).await;
     miss(&app, unique_request("1")).await;
     let effects = app.send_event(requested("2")).await;
-    assert!(effects.contains(&notified(ONE)), "{effects:?}");
+    assert!(effects.contains(&notified(ONE_CALL)), "{effects:?}");
     let effects = app.send_event(pairing_requested("notes")).await;
     assert!(
         !effects
@@ -701,7 +705,7 @@ async fn the_notification_of_a_missed_call_ends_when_its_retry_is_allowed_or_ask
             request: Box::new(retry),
         })
         .await;
-    assert!(effects.contains(&notified(ONE)), "{effects:?}");
+    assert!(effects.contains(&notified(ONE_CALL)), "{effects:?}");
     app.send_event(ended("3")).await;
     assert_eq!(
         app.send_event(decided("3", Decision::Allowed)).await,
@@ -733,7 +737,7 @@ async fn a_muted_client_has_one_notification_with_a_button_that_unmutes_it() {
     assert_eq!(
         app.send_event(muted("claude")).await,
         [event_sent(muted("claude")), notified("claude is muted")],
-        "it replaces the notification of the missed calls"
+        "the notification of the missed calls is replaced"
     );
     let unmute = Choice::Unmute(ClientName::new("claude"));
     assert_eq!(
@@ -757,7 +761,7 @@ async fn the_notification_of_a_muted_client_ends_when_a_person_has_reacted() {
     assert_eq!(
         app.send_event(unmuted("claude")).await,
         [event_sent(unmuted("claude")), Effect::Notified(None)],
-        "it was unmuted elsewhere"
+        "the client was unmuted elsewhere"
     );
     app.send_event(muted("claude")).await;
     assert_eq!(
@@ -766,7 +770,7 @@ async fn the_notification_of_a_muted_client_ends_when_a_person_has_reacted() {
     );
     app.send_event(muted("claude")).await;
     let effects = app.send_event(requested("2")).await;
-    assert!(effects.contains(&notified(ONE)), "{effects:?}");
+    assert!(effects.contains(&notified(ONE_CALL)), "{effects:?}");
     let effects = app.send_event(ended("2")).await;
     assert!(
         effects.contains(&notified("claude is muted")),
@@ -831,7 +835,7 @@ async fn a_person_who_looks_at_the_popup_is_not_notified() {
     assert!(
         app.send_event(requested("4"))
             .await
-            .contains(&notified(ONE)),
+            .contains(&notified(ONE_CALL)),
         "a hidden popup does not have the focus"
     );
 }
@@ -912,13 +916,13 @@ async fn calls_are_paused_and_resumed() {
         app.send_input(Input::Chosen(Choice::Resume)).await,
         [Effect::Resumed]
     );
-    let down = Event::DrawbridgeChanged {
+    let resumed = Event::DrawbridgeChanged {
         paused: false,
         resumes_at: None,
     };
     assert_eq!(
-        app.send_event(down.clone()).await,
-        [event_sent(down), Effect::Tray(TrayState::Idle)]
+        app.send_event(resumed.clone()).await,
+        [event_sent(resumed), Effect::Tray(TrayState::Idle)]
     );
 }
 
@@ -1006,7 +1010,7 @@ async fn without_a_tray_the_window_asks_before_it_closes() {
     assert_eq!(
         app.send_input(Input::CloseRequested).await,
         [Effect::MainClosed, notified("Drawbridge keeps running")],
-        "it asks once"
+        "the window asks once"
     );
     assert!(!app.has_ended().await);
 }
@@ -1028,12 +1032,12 @@ async fn a_window_that_hangs_is_closed_and_the_app_keeps_running() {
         "the second attempt does not delay the end of the first"
     );
     tokio::time::sleep(Duration::from_secs(60)).await;
-    assert_eq!(app.take_effects().await, [], "it is closed once");
+    assert_eq!(app.take_effects().await, [], "the window is closed once");
     assert!(!app.has_ended().await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_tray_is_reported_until_the_person_has_read_it() {
+async fn a_missing_tray_is_reported_until_the_person_has_read_the_hint() {
     let app = App::start(false).await;
     assert_eq!(
         app.send_input(Input::TrayMissing).await,

@@ -20,7 +20,7 @@ pub(super) enum Command {
 /// The app's options, as the main window shows them.
 #[derive(Debug, Serialize)]
 pub(super) struct Options {
-    /// Whether the app starts at login; `None` if this system cannot do it.
+    /// Whether the app starts at login; `None` if this system cannot start the app.
     autostart: Option<bool>,
     /// The keys of the global shortcut; empty for none.
     shortcut: String,

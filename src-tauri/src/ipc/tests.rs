@@ -80,8 +80,8 @@ fn updates_are_switched_on_only_by_a_clear_yes() {
 
 #[test]
 fn the_popup_may_only_see_and_decide_approvals() {
-    // Previewing a verdict, reading the last calls of a request's session and reading the state of the drawbridge change nothing. Opening the URL
-    // of a server's request decides that request.
+    // Previewing a verdict, reading the last calls of a request's session and reading the state of
+    // the drawbridge change nothing. Opening the URL of a server's request decides that request.
     let verbs = [
         "approvals_list",
         "approvals_show",
@@ -111,7 +111,7 @@ fn the_popup_may_only_see_and_decide_approvals() {
 }
 
 #[test]
-fn the_popup_tells_the_height_of_its_content() {
+fn the_popup_reports_the_height_of_its_content() {
     let input = |payload| input_of_command("popup_measured", &InvokeBody::Json(payload));
     assert!(matches!(
         input(json!({ "height": 412.5 })),

@@ -66,7 +66,7 @@ pub(crate) enum Actions {
     Show,
     /// Shows the missed calls in the main window.
     ShowMissed,
-    /// Shows the approvals in the main window, which say which clients are muted.
+    /// Shows the Approvals screen, which names the muted clients, or ends the mute.
     ShowOrUnmute(ClientName),
     /// Shows the page of a server in the main window.
     ShowServer(ServerId),
@@ -81,7 +81,7 @@ pub(crate) enum Actions {
     ShowDenyOrApprove(CallRef),
 }
 
-/// A button. Its id is the one that the desktop reports on a click.
+/// A button. On a click, the desktop reports the button's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Button {
     Show,
@@ -105,8 +105,8 @@ impl Notice {
         }
     }
 
-    /// Returns the notification for the clients that ask to be paired, or `None` if none does. A
-    /// person answers in the window, which shows the program behind the name.
+    /// Returns the notification for the clients that ask to be paired, or `None` if no client asks.
+    /// A person answers in the window, which shows the program behind the name.
     pub(crate) fn for_pairings(pairings: &[PairingRequest]) -> Option<Self> {
         let title = match pairings {
             [] => return None,
@@ -120,7 +120,7 @@ impl Notice {
         })
     }
 
-    /// Returns the notification for a client that was muted until this moment.
+    /// Returns the notification for a muted client. The mute ends at the given moment.
     pub(crate) fn for_muted((client, until): &(ClientName, Timestamp)) -> Self {
         Self {
             title: texts::client_muted(&summary::display_name(client.as_str())),
@@ -345,7 +345,7 @@ pub(crate) struct Subject {
 }
 
 /// Returns the choice for a click on a button of a set, or on the notification itself (`tap`).
-/// Without a subject, the click can only show what the notification is about.
+/// Without a subject, the click can only show a screen.
 pub(crate) fn parse_choice(set: Option<&str>, action: &str, subject: Subject) -> Choice {
     let Subject {
         call,

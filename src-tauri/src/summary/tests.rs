@@ -15,7 +15,7 @@ fn request_with(arguments: &str) -> ApprovalRequest {
 }
 
 #[test]
-fn names_cannot_hide_or_reorder_what_is_shown() {
+fn names_cannot_hide_or_reorder_the_shown_text() {
     assert_eq!(
         display_name("a\u{202e}b\nc\u{200b}d"),
         "a\u{fffd}b\u{fffd}c\u{fffd}d"
@@ -69,7 +69,7 @@ fn a_call_with_a_hidden_part_is_not_complete() {
             extra: Some("{}".into()),
             ..request("1")
         }),
-        "something is sent along"
+        "further parameters are sent along"
     );
     assert!(
         !is_complete(&ApprovalRequest {

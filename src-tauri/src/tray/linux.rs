@@ -13,7 +13,7 @@ const ANSWER_WITHIN_MS: i32 = 500;
 
 /// Returns whether the tray's library is installed. Tauri loads the library when it builds the
 /// tray, and panics if the library is missing.
-pub(super) fn library_is_there() -> bool {
+pub(super) fn has_library() -> bool {
     LIBRARIES.iter().any(|name| {
         // SAFETY: the tray loads this same library next; its initialisers only register types.
         let library = unsafe { libloading::Library::new(name) };
@@ -25,7 +25,7 @@ pub(super) fn library_is_there() -> bool {
 
 /// Returns whether a panel shows tray icons now. Some desktops have none, and a panel may start
 /// late.
-pub(super) fn panel_is_there() -> bool {
+pub(super) fn has_panel() -> bool {
     let Ok(bus) = bus_get_sync(BusType::Session, Cancellable::NONE) else {
         return false;
     };

@@ -169,8 +169,8 @@ fn approval_items(waiting: &[ApprovalRequest]) -> impl Iterator<Item = Item> {
         .chain(more)
 }
 
-/// Returns the item of a client that asks to be paired. It opens the window, which shows what a
-/// person has to know for a decision.
+/// Returns the item of a client that asks to be paired. The item opens the window, which shows the
+/// facts that a person needs for a decision.
 fn pairing_item(request: &PairingRequest) -> Item {
     let label = texts::client_asks(&display_name(&request.name));
     Item::Action(Choice::Open, format!("{label}…"))

@@ -85,7 +85,7 @@ impl Release {
     /// Checks that the publisher signed this file as this release for `target`.
     ///
     /// # Errors
-    /// Returns an error if the publisher did not, or if the file cannot be read.
+    /// Returns an error if the publisher did not sign the file so, or if the file cannot be read.
     pub(super) fn verify(
         &self,
         key: &PublicKey,

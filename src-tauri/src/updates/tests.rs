@@ -52,7 +52,7 @@ impl Rig {
         };
         fs::write(rig.app_image(), OLD_APP).expect("install the old app");
         fs::set_permissions(rig.app_image(), fs::Permissions::from_mode(0o755))
-            .expect("make it executable");
+            .expect("make the app executable");
         let (files, requests) = (Arc::clone(&rig.files), Arc::clone(&rig.requests));
         tokio::spawn(serve(listener, files, requests));
         rig
@@ -160,7 +160,7 @@ fn comment_of(version: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_signed_release_replaces_the_app_after_the_person_said_so() {
+async fn a_signed_release_replaces_the_app_after_the_person_asked_for_the_installation() {
     let rig = Rig::start().await;
     rig.publish("0.2.0", &sign(&rig.key, NEW_APP, &comment_of("0.2.0")));
     let updates = rig.updates();
@@ -177,7 +177,7 @@ async fn a_signed_release_replaces_the_app_after_the_person_said_so() {
     assert_eq!(
         rig.requests(),
         ["/releases.json"],
-        "looking downloads nothing"
+        "the search downloads nothing"
     );
     assert_eq!(fs::read(rig.app_image()).expect("the app"), OLD_APP);
 
@@ -195,7 +195,7 @@ async fn a_signed_release_replaces_the_app_after_the_person_said_so() {
     assert_eq!(rig.files(), ["Drawbridge.AppImage"]);
 
     let view = updates.check().await.expect("the list can be read");
-    assert_eq!(view.available, None, "it is installed already");
+    assert_eq!(view.available, None, "the release is installed already");
 }
 
 #[tokio::test]
@@ -254,7 +254,7 @@ async fn releases_that_are_not_newer_are_ignored() {
 }
 
 #[tokio::test]
-async fn a_list_that_is_missing_or_broken_says_so() {
+async fn a_list_that_is_missing_or_broken_is_an_error() {
     let rig = Rig::start().await;
     let error = rig.updates().check().await.expect_err("there is no list");
     assert!(error.to_string().contains("404 Not Found"), "{error}");
@@ -263,10 +263,18 @@ async fn a_list_that_is_missing_or_broken_says_so() {
         files.insert("/releases.json".into(), list.as_bytes().to_vec());
     };
     publish("[]");
-    let error = rig.updates().check().await.expect_err("it is no list");
+    let error = rig
+        .updates()
+        .check()
+        .await
+        .expect_err("the answer is no list");
     assert!(matches!(error, UpdateError::InvalidList(_)), "{error}");
     publish(r#"{"version": "0.2.0", "platforms": {}}"#);
-    let error = rig.updates().check().await.expect_err("it has no file");
+    let error = rig
+        .updates()
+        .check()
+        .await
+        .expect_err("the release has no file");
     assert_eq!(
         error.to_string(),
         format!("release 0.2.0 has no file for this computer ({})", target())
@@ -274,7 +282,7 @@ async fn a_list_that_is_missing_or_broken_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_app_looks_for_updates_by_itself_only_if_the_person_wants_it() {
+async fn the_app_looks_for_updates_by_itself_only_if_the_person_switched_the_search_on() {
     let rig = Rig::start().await;
     rig.publish("0.2.0", &sign(&rig.key, NEW_APP, &comment_of("0.2.0")));
     let (inputs, mut received) = mpsc::unbounded_channel();
@@ -299,7 +307,7 @@ async fn the_app_looks_for_updates_by_itself_only_if_the_person_wants_it() {
 }
 
 #[tokio::test]
-async fn a_copy_that_cannot_update_itself_says_why_and_asks_nobody() {
+async fn a_copy_that_cannot_update_itself_gives_the_reason_and_asks_nobody() {
     let folder = tempfile::tempdir().expect("a folder");
     let disabled = UpdatesDisabled::PackageManager;
     let updates = Updates::with_source(Err(disabled), Version::new(0, 1, 0), folder.path());
@@ -330,7 +338,7 @@ fn only_programs_of_a_package_manager_are_in_usr() {
 }
 
 #[test]
-fn the_app_image_is_the_one_that_contains_the_program() {
+fn the_app_image_contains_the_program() {
     let program = Path::new("/tmp/.mount_Drawbr/usr/bin/drawbridge-desktop");
     let find = |folder: &str| {
         let app_image = Some(OsStr::new("/home/ada/Drawbridge.AppImage"));
@@ -343,7 +351,7 @@ fn the_app_image_is_the_one_that_contains_the_program() {
     assert_eq!(
         find("/tmp/.mount_Other"),
         None,
-        "of the program that started it"
+        "the variables belong to the program that started this program"
     );
     assert_eq!(find(""), None);
     assert_eq!(find_app_image(program, None, None), None);

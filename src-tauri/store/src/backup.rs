@@ -81,7 +81,7 @@ pub enum BackupError {
         "the data folder has too many servers and copies of clients' files: the list of {0} files is too long for a backup"
     )]
     TooManyFiles(usize),
-    #[error("what a reset keeps cannot be separated from the rest: {0}")]
+    #[error("the parts that a reset keeps cannot be separated from the rest: {0}")]
     DeleteParts(#[source] rusqlite::Error),
     #[error("the database cannot be copied: {0}")]
     CopyDatabase(#[source] rusqlite::Error),
@@ -112,13 +112,13 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> BackupError {
     }
 }
 
-/// Writes a backup of the data folder. A hub may use the folder meanwhile: the backup contains what
-/// was committed when its database was copied.
+/// Writes a backup of the data folder. A hub may use the folder meanwhile: the backup contains the
+/// data that was committed when the database was copied.
 ///
 /// # Errors
-/// Returns an error if there is no database, if a restore is not complete, if a file cannot be
-/// read, if there are too many files, or if the archive cannot be written. The archive is then
-/// incomplete.
+/// Returns an error if there is no database, if a restore or a reset is not complete, if a file
+/// cannot be read, if there are too many files, or if the archive cannot be written. The archive is
+/// then incomplete.
 pub fn create_backup(
     data_dir: &Path,
     version: &str,
@@ -443,7 +443,7 @@ fn extract<R: Read + Seek>(
     expected: &BackedUpFile,
     staging: &Path,
 ) -> Result<(), BackupError> {
-    let damaged = |what: &str| BackupError::Damaged(format!("{path} {what}"));
+    let damaged = |fault: &str| BackupError::Damaged(format!("{path} {fault}"));
     let packed: ZipFile<'_, R> = zip
         .by_name(path)
         .map_err(|e| damaged(&format!("cannot be read ({e})")))?;
@@ -460,7 +460,7 @@ fn extract<R: Read + Seek>(
     .map_err(|e| damaged(&format!("cannot be unpacked ({e})")))?;
     hashed.inner.sync_all().map_err(io_error(&target))?;
     if bytes != expected.bytes || hashed.finish() != expected.sha256 {
-        return Err(damaged("is not what the backup says"));
+        return Err(damaged("differs from the backup's list of files"));
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Reports of panics, in the folder `crashes` of the data folder: what happened and where, without
-//! secrets.
+//! Reports of panics, in the folder `crashes` of the data folder: the message, the place and the
+//! backtrace, without secrets.
 //!
 //! A panic ends the task or thread that it happens in, and Drawbridge goes on. The message of a
 //! panic may contain anything, so only a redacted form of it is written or printed.
@@ -77,7 +77,7 @@ pub fn list(data_dir: &Path) -> CrashReports {
         .flatten()
         .filter_map(|entry| Some((time_of(&entry.path())?, entry.path())))
         .collect();
-    files.sort_by(|one, other| other.cmp(one));
+    files.sort_by(|a, b| b.cmp(a));
     CrashReports { folder, files }
 }
 
@@ -125,15 +125,17 @@ fn message_of(panic: &PanicHookInfo<'_>) -> String {
         .unwrap_or_else(|| "no message".into())
 }
 
-/// Masks the secrets in a message, on another thread. Returns only a mask if that takes too long,
-/// or if the redaction itself panics.
+/// Masks the secrets in a message, on another thread. Returns only a mask if the redaction takes
+/// too long or panics.
 fn redact(message: String) -> String {
     if thread::current().name() == Some(REDACTING_THREAD) {
         return MASK.to_owned();
     }
     let (redacted, result) = mpsc::channel();
     let work = move || {
-        let redactor = DESTINATION.get().map(|known| known.logs.redactor(&[]));
+        let redactor = DESTINATION
+            .get()
+            .map(|destination| destination.logs.redactor(&[]));
         let redactor = redactor.unwrap_or_default();
         let _ = redacted.send(redact_with(&redactor, &message));
     };

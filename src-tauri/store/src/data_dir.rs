@@ -158,7 +158,9 @@ pub(crate) fn create_staging_dir(data_dir: &Path) -> std::io::Result<PathBuf> {
 /// Deletes the staging folder.
 pub(crate) fn discard_staged(data_dir: &Path) {
     if let Err(error) = replacement::discard_staged(data_dir) {
-        tracing::warn!("cannot delete the unpacked files of a backup: {error}");
+        tracing::warn!(
+            "cannot delete the files that were prepared for a restore or a reset: {error}"
+        );
     }
 }
 

@@ -17,7 +17,7 @@ use sqlx::{
 use super::{StoreContext, StoreError, audit};
 
 /// The number, the name and the SQL of each migration. No version of Drawbridge had a migration
-/// with the number 22 or 25.
+/// with the number 22, 25, 29 or 31.
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "initial", include_str!("migrations/0001_initial.sql")),
     (

@@ -15,7 +15,7 @@ impl Store {
             .fetch_one(&self.pool)
             .await
             .and_then(|row| row.try_get("version"))
-            .context("cannot tell its schema")
+            .context("cannot read its schema version")
     }
 
     /// Returns the first damage that SQLite finds without comparing the indexes with the tables, or

@@ -11,15 +11,18 @@
 //! | `server`, `capability` | the accepted identity of each server, and the catalog's copy of it |
 //! | `client_copy` | the lists that a server declared private, for each client |
 //! | `definition` | the versions of each server's definitions, and when they were accepted |
+//! | `published_server` | a copy of the official registry |
 //! | `profile`, `client_profile` | which servers and tools a client sees |
 //! | `rule` | the rules of the policy |
 //! | `call` | every call with its decision and outcome; written by the [`journal`] |
-//! | `access_report` | what the processes of each server used in the latest recorded run |
+//! | `call_result` | the kept results of calls; also written by the journal |
+//! | `session_period` | the periods in which a session made calls; also written by the journal |
+//! | `access_report` | the accesses of each server's processes in its latest recorded run |
 //! | `token_usage` | about how many tokens the calls of each tool cost, for the charts |
 //! | `audit`, `audit_head` | the entries of the [`audit`]; also written by the journal |
 //! | `client_file`, `client_change` | Drawbridge's entries in clients' files; undoable changes |
 //! | `hook` | the hooks |
-//! | `memory`, `memory_index` | what clients stored for a user, with a full-text index |
+//! | `memory`, `memory_index` | clients' entries for a user, with a full-text index |
 //! | `sampling_usage` | the requests to the sampling provider and their tokens, per day |
 
 pub mod audit;

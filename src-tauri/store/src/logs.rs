@@ -112,7 +112,7 @@ pub struct LogFilter {
     pub hub_only: bool,
     pub call: Option<CallId>,
     pub kind: Option<LogKind>,
-    /// No lines of this kind.
+    /// Excludes lines of this kind.
     pub except: Option<LogKind>,
     pub level: Option<Level>,
     pub text: Option<String>,
@@ -248,7 +248,7 @@ impl Logs {
     }
 
     /// Adds a line of the hub about a call. If there are too many such lines per second, further
-    /// lines are dropped without a call of `text`, and a later line states their number.
+    /// lines are dropped without calling `text`, and a later line states their number.
     pub fn add_call_line(&self, call: &CallId, level: Level, text: impl FnOnce() -> String) {
         if self.admit_line(None) {
             self.add_admitted(&NewLine {
@@ -267,8 +267,8 @@ impl Logs {
         });
     }
 
-    /// Adds a line that a server wrote, within the same limits. `call` is the call to which the
-    /// line belongs, if that is known.
+    /// Adds a line that a server wrote, within the limits of [`Self::add_server_line`]. `call` is
+    /// the call to which the line belongs, if it is known.
     pub fn add_server_output(
         &self,
         server: &ServerId,
@@ -502,13 +502,13 @@ impl Redactor {
 }
 
 enum Admission {
-    /// The line is added. `dropped` lines of an earlier second were not.
+    /// The line is added. `dropped` is the number of lines dropped in an earlier second.
     Admitted { dropped: u32 },
     /// The line is dropped. `is_first` says whether it is the first one in this second.
     Dropped { is_first: bool },
 }
 
-/// A line that is added.
+/// A line to add.
 struct NewLine<'a> {
     level: Level,
     server: Option<&'a ServerId>,
@@ -632,8 +632,8 @@ impl Rate {
         }
     }
 
-    /// Begins a new second if the current one is over, and returns how many lines were dropped in
-    /// the one that is over.
+    /// If the current second is over, begins a new one and returns how many lines were dropped in
+    /// the old one. Otherwise returns 0.
     fn take_past_drops(&mut self) -> u32 {
         if self.since.elapsed() < RATE_PERIOD {
             return 0;

@@ -116,8 +116,8 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
 ///
 /// `replace_secrets` returns a text with the caller's own secrets replaced, or `None` if it
 /// contains none. `replace_secrets` gets the unescaped contents of each string, and each number as
-/// written. A text without any of the [`HINTS`] is passed to it as a whole first, and stays
-/// unchanged if that finds nothing. A text that is not valid JSON is treated as one string.
+/// written. If a text has none of the [`HINTS`], `replace_secrets` first gets the whole text, which
+/// stays unchanged if the result is `None`. A text that is not valid JSON is treated as one string.
 pub(crate) fn redact_json<'a>(
     text: &'a str,
     replace_secrets: &dyn Fn(&str) -> Option<String>,

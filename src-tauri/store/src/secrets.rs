@@ -371,19 +371,19 @@ impl Secrets {
 
     async fn read<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&dyn SecretStore) -> Result<T, SecretError> + Send + 'static,
+        operation: impl FnOnce(&dyn SecretStore) -> Result<T, SecretError> + Send + 'static,
     ) -> Result<T, SecretError> {
         let store = self.store.load_full();
-        store.run_with_deadline(ask).await
+        store.run_with_deadline(operation).await
     }
 
     /// Runs a change. If the secrets are moving to another store, waits until they have moved.
     async fn write<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&dyn SecretStore) -> Result<T, SecretError> + Send + 'static,
+        operation: impl FnOnce(&dyn SecretStore) -> Result<T, SecretError> + Send + 'static,
     ) -> Result<T, SecretError> {
         let _not_moving = self.moving.read().await;
-        self.read(ask).await
+        self.read(operation).await
     }
 
     /// Replaces each reference in the values with its secret. Also returns every secret that was
@@ -500,15 +500,15 @@ impl StoreThreads {
         }
     }
 
-    /// Runs `ask` on the thread for values, with a deadline. A keyring may block for ever, and the
-    /// async runtime of its library must not run inside Drawbridge's.
+    /// Runs `operation` on the thread for values, with a deadline. A keyring may block for ever,
+    /// and the async runtime of its library must not run inside Drawbridge's.
     ///
     /// # Errors
     /// Returns `Locked` or `NoAnswer` if there is no answer in time, and at once while an earlier
     /// request is stuck.
     async fn run_with_deadline<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&dyn SecretStore) -> Result<T, SecretError> + Send + 'static,
+        operation: impl FnOnce(&dyn SecretStore) -> Result<T, SecretError> + Send + 'static,
     ) -> Result<T, SecretError> {
         if let Some(error) = self.stuck_reason() {
             return Err(error);
@@ -517,7 +517,7 @@ impl StoreThreads {
         let done = DoneGuard(Arc::clone(&is_done));
         let mut answer = self.value_thread.send(move |store| {
             let _done = done;
-            ask(store)
+            operation(store)
         })?;
         let deadline = Instant::now() + ANSWER_TIMEOUT;
         let error = loop {
@@ -572,13 +572,13 @@ impl StoreThread {
 
     fn send<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&dyn SecretStore) -> T + Send + 'static,
+        operation: impl FnOnce(&dyn SecretStore) -> T + Send + 'static,
     ) -> Result<oneshot::Receiver<T>, SecretError> {
         let (sender, receiver) = oneshot::channel();
         let request: StoreRequest = Box::new(move |store| {
             // Skip a request that was abandoned: nobody waits for its answer.
             if !sender.is_closed() {
-                let _ = sender.send(ask(store));
+                let _ = sender.send(operation(store));
             }
         });
         self.0.send(request).map_err(|_| thread_ended())?;

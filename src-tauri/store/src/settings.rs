@@ -197,9 +197,9 @@ settings! {
     /// Whether a person enabled or disabled the built-in memory server, or `None` if nobody did
     /// either.
     memory_enabled: Option<bool> = None, stored as "memory_enabled";
-    /// The same for the built-in server that shares folders.
+    /// Like `memory_enabled`, for the built-in server that shares folders.
     folders_enabled: Option<bool> = None, stored as "folders_enabled";
-    /// The same for the built-in server that converts documents.
+    /// Like `memory_enabled`, for the built-in server that converts documents.
     docling_enabled: Option<bool> = None, stored as "docling_enabled";
     /// The folders that the built-in server shares.
     shared_folders: Vec<SharedFolder> = Vec::new(), stored as "shared_folders";
@@ -358,8 +358,8 @@ impl Settings {
         (**self.values.load()).clone()
     }
 
-    /// Changes settings: writes the ones that `change` names, and no others, in one transaction.
-    /// Returns the settings whose values differ from before.
+    /// Writes the settings that `change` names, and no others, in one transaction. Returns the
+    /// settings whose values differ from before.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written. Nothing is changed then.

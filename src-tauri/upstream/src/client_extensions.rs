@@ -35,9 +35,11 @@ impl ClientExtensions {
         if let Some(client) = client {
             return clients.get(client).cloned().unwrap_or_default();
         }
-        let mut all = Extensions::default();
-        clients.values().for_each(|declared| all.merge(declared));
-        all
+        let mut extensions = Extensions::default();
+        clients
+            .values()
+            .for_each(|declared| extensions.merge(declared));
+        extensions
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ClientName, Extensions>> {

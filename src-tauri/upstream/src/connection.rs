@@ -123,7 +123,7 @@ impl Connection {
     }
 
     /// Returns whether a new connection would tell a server of the legacy era of more extensions,
-    /// and no state would be lost with this one, because no client has used it.
+    /// and no state would be lost with this connection, because no client has used it.
     pub(super) fn is_outdated(&self) -> bool {
         !self.era().is_modern()
             && !self.has_client.load(Ordering::Relaxed)
@@ -194,7 +194,7 @@ impl Connection {
             self.has_client.store(true, Ordering::Relaxed);
         }
         let modern = self.era().is_modern();
-        // The client's own token may be the same as another client's, so the server gets this one.
+        // Two clients may use the same token, so the server gets Drawbridge's own token.
         let progress_token = request
             .progress_token
             .map(|_| ProgressToken::for_request(id));
@@ -265,12 +265,13 @@ fn modern_headers(
     params: &RawObject<'_>,
     header_params: &[HeaderParam],
 ) -> Vec<(String, String)> {
-    let mut all = headers::standard_headers(method, params);
+    let mut request_headers = headers::standard_headers(method, params);
     if let Some(arguments) = params.get("arguments") {
         let values = header_params
             .iter()
             .filter_map(|param| Some((param, headers::param_value(arguments, param)?)));
-        all.extend(values.map(|(param, value)| (param.header.clone(), headers::encode(&value))));
+        request_headers
+            .extend(values.map(|(param, value)| (param.header.clone(), headers::encode(&value))));
     }
-    all
+    request_headers
 }

@@ -57,7 +57,8 @@ const MAX_START: Duration = Duration::from_secs(300);
 const CPU_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const MIN_CPU_MS: u64 = 20;
 
-/// Knows what a person accepted. The connector asks at each start of a server.
+/// Knows the secrets and the program that a person accepted for a server. The connector asks at
+/// each start of the server.
 pub trait Acceptances: Send + Sync {
     /// Returns the secrets that a server may use.
     fn secret_scope(&self, server: &ServerId) -> SecretScope;
@@ -224,18 +225,18 @@ impl Connector {
         let mut tried = Vec::new();
         if let Some(program) = printing_program(&server.spec) {
             progress(format!(
-                "Starting: waiting for '{program}', which prints a secret of the server. It may ask you to unlock it"
+                "Starting: waiting for '{program}', which prints a secret of the server. The program may ask you to unlock it"
             ));
         }
         // A program that prints a secret may ask a person to unlock it. It therefore runs once for
         // each start, however many negotiations the start takes.
-        let once = Self {
+        let with_cache = Self {
             secrets: self.secrets.with_command_cache(),
             ..self.clone()
         };
         loop {
             tried.push(negotiation);
-            let (connected, next) = once
+            let (connected, next) = with_cache
                 .try_negotiation(
                     server,
                     client,
@@ -336,20 +337,20 @@ impl Connector {
             return timeout(time_limit, awaited).await.ok();
         };
         let mut awaited = std::pin::pin!(awaited);
-        let (began, mut worked_at, mut worked) = (Instant::now(), Instant::now(), 0_u64);
+        let (began, mut worked_at, mut last_cpu_ms) = (Instant::now(), Instant::now(), 0_u64);
         while worked_at.elapsed() < time_limit && began.elapsed() < MAX_START.max(time_limit) {
             tokio::select! {
                 done = &mut awaited => return Some(done),
                 () = sleep(CPU_CHECK_INTERVAL.min(time_limit)) => {}
             }
-            let used = self
+            let cpu_ms = self
                 .meter
                 .read_usage(vec![pid])
                 .await
                 .get(&pid)
-                .map_or(0, |used| used.cpu_ms);
-            if used.abs_diff(worked) >= MIN_CPU_MS {
-                (worked, worked_at) = (used, Instant::now());
+                .map_or(0, |usage| usage.cpu_ms);
+            if cpu_ms.abs_diff(last_cpu_ms) >= MIN_CPU_MS {
+                (last_cpu_ms, worked_at) = (cpu_ms, Instant::now());
             }
             if began.elapsed() > 2 * CPU_CHECK_INTERVAL {
                 let seconds = began.elapsed().as_secs();
@@ -480,11 +481,11 @@ impl Connector {
         Ok(launch)
     }
 
-    /// Checks that the program of a local server is the accepted one, and returns what to start,
+    /// Checks that the program of a local server is the accepted program, and returns the launch,
     /// with all secrets resolved.
     ///
     /// # Errors
-    /// Returns an error if the program is not the accepted one, or if a secret or a variable is
+    /// Returns an error if the program is not the accepted program, or if a secret or a variable is
     /// missing.
     pub async fn prepare_launch(
         &self,

@@ -20,12 +20,12 @@ pub struct Downloader {
     dial_policy: DialPolicy,
 }
 
-/// Why something was not downloaded.
+/// Why a download failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DownloadError {
     #[error("its address is not a URL")]
     NotUrl,
-    #[error("its address uses http, so others on the network could change what is downloaded")]
+    #[error("its address uses http, so others on the network could change the downloaded file")]
     PlainHttp,
     #[error(transparent)]
     Dial(#[from] DialError),

@@ -203,7 +203,7 @@ impl UpstreamError {
         }
     }
 
-    /// Returns what a person can do about the error.
+    /// Returns the remedy, with which a person can solve the error.
     pub fn remedy(&self) -> String {
         match self {
             Self::Secret(error) => error.remedy(),
@@ -218,9 +218,12 @@ impl UpstreamError {
             Self::NeedsSignIn(_) => SIGN_IN_REMEDY.into(),
             Self::Lost(_) => "See the server's log. The next call starts the server again.".into(),
             Self::TimedOut(_) => {
-                "See the server's log. Raise the timeouts in its spec, or restart it.".into()
+                "See the server's log. Raise the timeouts in its spec, or restart the server."
+                    .into()
             }
-            Self::Protocol(_) => "Check that it is an MCP server. Its log shows its output.".into(),
+            Self::Protocol(_) => {
+                "Check that the server speaks MCP. The server's log shows its output.".into()
+            }
         }
     }
 }
@@ -270,7 +273,7 @@ impl UnreachableReason {
                 .into(),
             Self::NotSent(NotSentReason::Token(TokenError::Secret(error))) => error.remedy(),
             Self::CrashedOften { .. } => {
-                "See the server's log for why it crashes. Restart it to try at once.".into()
+                "See the server's log for the reason of the crashes. Restart the server to try at once.".into()
             }
             Self::Spawn(_)
             | Self::Target(_)
@@ -279,7 +282,7 @@ impl UnreachableReason {
             | Self::Stopped
             | Self::StartFailed(_)
             | Self::StartAborted { .. } => {
-                "Check the server's command or URL and its log, then restart it.".into()
+                "Check the server's command or URL and its log, then restart the server.".into()
             }
         }
     }

@@ -227,8 +227,8 @@ impl From<TransportError> for HandshakeError {
     }
 }
 
-/// Performs the handshake, without a timeout for all of it. `revision` is the one that the spec
-/// names, if any. The server is told of `extensions`.
+/// Performs the handshake, without a timeout for all of it. `revision` is the revision that the
+/// spec names, if any. Drawbridge tells the server of `extensions`.
 pub(super) async fn perform(
     transport: &Transport,
     ids: &RequestIds,

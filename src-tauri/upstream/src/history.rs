@@ -34,8 +34,8 @@ pub struct SessionCounts {
 
 impl History {
     pub(super) fn record(&self, id: &ServerId, transition: Transition, is_failure: bool) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let history = all.entry(id.clone()).or_default();
+        let mut histories = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let history = histories.entry(id.clone()).or_default();
         history.counts.created += u64::from(transition.state == ServerState::Active);
         history.counts.errors += u64::from(is_failure);
         let transitions = &mut history.transitions;
@@ -47,16 +47,18 @@ impl History {
 
     /// Returns the transitions of a server, the latest last.
     pub fn transitions(&self, id: &ServerId) -> Vec<Transition> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(id)
+        let histories = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        histories
+            .get(id)
             .map(|history| history.transitions.iter().cloned().collect())
             .unwrap_or_default()
     }
 
     /// Returns the counts of each server that had a transition.
     pub fn counts(&self) -> BTreeMap<ServerId, SessionCounts> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.iter()
+        let histories = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        histories
+            .iter()
             .map(|(id, history)| (id.clone(), history.counts))
             .collect()
     }

@@ -104,8 +104,8 @@ impl RequestTracker {
         Some((request.call.clone()?, format!("progress: {text}")))
     }
 
-    /// Returns the call to which a message of the server belongs: that of the request during which
-    /// it was sent, or else the only one in flight.
+    /// Returns the call to which a message of the server belongs: the call of the request during
+    /// which the message was sent, or else the only call in flight.
     pub(super) fn call(&self, during: Option<u64>) -> Option<CallId> {
         let requests = self.lock();
         if let Some(id) = during {

@@ -194,7 +194,8 @@ impl Drop for Lease {
 }
 
 impl Pool {
-    /// `client_requests` decides what servers may ask of clients.
+    /// Returns a pool without sessions. `client_requests` decides which requests servers may send
+    /// to clients.
     pub fn new(
         connector: Connector,
         session_events: SessionEvents,
@@ -208,9 +209,9 @@ impl Pool {
         }
     }
 
-    /// Returns the session of a server, and makes one if there is none. The session is a client's
+    /// Returns the session of a server, and creates one if there is none. The session is a client's
     /// own if the server is not shared, and always a new one if the server is started for each
-    /// call. A session that was made from another spec is ended and replaced.
+    /// call. Ends and replaces a session that was made from another spec.
     pub fn session(&self, server: &Arc<RegisteredServer>, client: Option<&ClientName>) -> Lease {
         let client = client
             .filter(|_| server.spec.isolation == Isolation::PerClient)
@@ -254,16 +255,16 @@ impl Pool {
     /// of single calls, returns the final status of the last one.
     pub fn status(&self, id: &ServerId) -> Option<Status> {
         let sessions = self.lock();
-        let mut all = sessions
+        let mut of_server = sessions
             .by_key
             .iter()
             .filter(|(key, _)| key.server == *id)
             .map(|(_, session)| session);
-        let Some(first) = all.next() else {
+        let Some(first) = of_server.next() else {
             return sessions.ended.get(id).cloned();
         };
         let active = std::iter::once(first)
-            .chain(all)
+            .chain(of_server)
             .find(|session| session.is_active());
         Some(active.unwrap_or(first).status())
     }
@@ -329,7 +330,7 @@ impl Pool {
 
     /// Ends the sessions of a server that no request uses any more after a change of its spec: if
     /// each call now has a session of its own, all sessions that outlive a call, and if all clients
-    /// now share a session, those of single clients.
+    /// now share a session, the sessions of single clients.
     pub async fn end_unused_sessions(&self, server: &RegisteredServer, reason: &str) {
         let is_unused = |key: &Key| {
             key.server == server.id

@@ -200,12 +200,12 @@ impl Authorizer {
         let account = self.account(spec)?;
         account.set_spec_client(spec.oauth.clone(), scope);
         let beginning = {
-            let mut all = self
+            let mut by_server = self
                 .0
                 .beginning
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            all.entry(id.clone()).or_default().clone()
+            by_server.entry(id.clone()).or_default().clone()
         };
         let _one_at_a_time = beginning.lock().await;
         if let Some(running) = self
@@ -249,7 +249,7 @@ impl Authorizer {
         }
     }
 
-    /// Deletes the tokens of a server. `why` is recorded in the audit log.
+    /// Deletes the tokens of a server. The audit log records `reason`.
     ///
     /// # Errors
     /// Returns an error if the secret store cannot be used. In that case, the tokens are still

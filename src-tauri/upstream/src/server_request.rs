@@ -17,7 +17,7 @@ use super::timeouts::RequestTimeouts;
 
 /// Receives the progress of a request, whichever token the client gave.
 pub trait ProgressObserver: Send + Sync {
-    /// Handles the params of a `notifications/progress`. Must not block.
+    /// Receives the params of a `notifications/progress`. Must not block.
     fn observe(&self, params: &RawObject<'_>);
 }
 
@@ -93,8 +93,8 @@ impl<'a> ServerRequest<'a> {
         Self::new(method, params, timeouts)
     }
 
-    /// Returns the request as one of a client. `client_handle` receives the messages that the
-    /// server sends until it answers, and progress has `progress_token`, the client's own.
+    /// Returns the request as a client's request. `client_handle` receives the messages that the
+    /// server sends until it answers. `progress_token` is the client's own token for progress.
     #[must_use]
     pub fn on_behalf_of(
         self,
@@ -123,9 +123,8 @@ impl<'a> ServerRequest<'a> {
         Self { span, ..self }
     }
 
-    /// Returns the request as one that reads a private list of a client in the background. If
-    /// another client has a call in flight, messages that the server sends are for the call's
-    /// client.
+    /// Returns the request as a read of a client's private list in the background. If another
+    /// client has a call in flight, messages that the server sends are for the call's client.
     #[must_use]
     pub fn reading_list_of(self, client_handle: &'a ClientHandle) -> Self {
         Self {

@@ -126,7 +126,7 @@ async fn renew_subscriptions(desired: &DesiredSubscriptions, connection: &Connec
 }
 
 async fn listen(desired: &DesiredSubscriptions, connection: &Connection, ids: &RequestIds) {
-    // The server of an earlier connection had acknowledged these.
+    // The server acknowledged the previous resources on an earlier connection.
     desired.acknowledged.send_replace(BTreeSet::new());
     let mut pause = FIRST_PAUSE;
     loop {

@@ -141,7 +141,7 @@ impl ServerSession {
         &self.server
     }
 
-    /// Returns whether this spec equals the one that the session was made from, apart from fields
+    /// Returns whether this spec equals the spec that the session was made from, apart from fields
     /// that do not matter to a session.
     pub(super) fn matches_spec(&self, server: &RegisteredServer) -> bool {
         let (now, made_from) = (&server.spec, &self.server.spec);

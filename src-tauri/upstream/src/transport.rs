@@ -179,7 +179,7 @@ impl Transport {
         }
     }
 
-    /// Returns what is enforced for a local server that runs in a sandbox.
+    /// Returns the enforced sandbox of a local server, or `None` if the server runs in no sandbox.
     pub fn sandbox(&self) -> Option<EnforcedSandbox> {
         match self {
             Self::Stdio(transport) => transport.sandbox(),

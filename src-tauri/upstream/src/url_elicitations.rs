@@ -11,7 +11,7 @@ use drawbridge_model::protocol::input::InputRequest;
 use drawbridge_sessions::ClientSession;
 use serde_json::value::RawValue;
 
-/// The most elicitations that are remembered. After that, each new one replaces the oldest one.
+/// The most elicitations that are remembered. After that, each new elicitation replaces the oldest.
 const MAX_ELICITATIONS: usize = 256;
 
 /// Pairs of an elicitation id of the server and the session of the asked client, the latest last.
@@ -19,7 +19,7 @@ const MAX_ELICITATIONS: usize = 256;
 pub(super) struct UrlElicitations(Mutex<VecDeque<(String, Weak<ClientSession>)>>);
 
 impl UrlElicitations {
-    /// Records which client session a server has asked to have a URL visited. Ignores requests
+    /// Records the client session that a server has asked to have a URL visited. Ignores requests
     /// without an elicitation id.
     pub(super) fn record(&self, request: &InputRequest, session: &Arc<ClientSession>) {
         if let Some(id) = request.params.as_deref().and_then(elicitation_id) {

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_installation_has_programs_an_icon_and_a_menu_entry_and_replaces_an_older_one() {
+    fn an_installation_has_programs_an_icon_and_a_menu_entry_and_replaces_an_older_installation() {
         let folder = env::temp_dir().join(format!("drawbridge-install-{}", std::process::id()));
         let folders = Folders {
             programs: folder.join("bin"),

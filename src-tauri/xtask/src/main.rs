@@ -25,9 +25,9 @@ use step::Outcome;
 
 const USAGE: &str = "cargo xtask COMMAND
 
-  run [--release] [-- ARGS]   install what is missing, build, and start Drawbridge
+  run [--release] [-- ARGS]   install missing packages, build, and start Drawbridge
   install                     build the optimized app, and install it for this user with a menu entry (Linux)
-  uninstall                   remove what install has installed
+  uninstall                   remove the files that install has installed
   bundle [--debug] [FORMAT...]
                               build the packages that users install: those of these formats, or all of this system
                               (deb, rpm and appimage on Linux)
@@ -44,9 +44,9 @@ const USAGE: &str = "cargo xtask COMMAND
   soak [SECONDS]              run a hub with 20 clients and 50 servers for an hour, with random faults, and check
                               that no call is lost, duplicated or undecided and that nothing grows
   bench [catalog|call|neighbours|prompt|screens|idle]
-                              measure a release build: the cost of the catalog by the number of tools, how much
-                              faulty servers slow down the others, how soon a person sees a call, how soon the
-                              screens can be used if there is much to show, and what the idle app costs";
+                              measure a release build: the cost of the catalog by the number of tools, the cost of
+                              a call, how much faulty servers slow down the others, how soon a person sees a call,
+                              how soon the screens can be used if there is much to show, and the cost of the idle app";
 
 fn main() -> ExitCode {
     if let Some(outcome) = fuzz::act_as_rustc() {

@@ -25,7 +25,7 @@ pub(crate) fn check_version() -> Outcome {
         Ok(())
     } else {
         Err(format!(
-            "Node {MIN_MAJOR_VERSION} or newer is needed to build the UI; this one is {version}"
+            "Node {MIN_MAJOR_VERSION} or newer is needed to build the UI, but the installed version is {version}"
         ))
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn run(release: bool, arguments: &[String]) -> Outcome {
     step::run(start.args(arguments))
 }
 
-/// Installs what is missing, and builds the app and the command line.
+/// Installs missing packages, and builds the app and the command line.
 pub(crate) fn build(release: bool) -> Outcome {
     system::install_for_run()?;
     node::check_version()?;

@@ -31,7 +31,7 @@ export type AcceptanceState = "accepted" | "new" | "changed";
  */
 export type AccessReport = { 
 /**
- * The digest of what was started.
+ * The identity of the server when the run began.
  */
 identity: string, 
 /**
@@ -3466,7 +3466,7 @@ export type ResetDataFolder = {
 parts: Array<ResetPart>, };
 
 /**
- * A part of what Drawbridge stores, which a reset can delete.
+ * A part of Drawbridge's data that a reset can delete.
  */
 export type ResetPart = "records" | "settings" | "rules" | "clients" | "servers" | "memory" | "secrets";
 

@@ -232,7 +232,7 @@ fn format_missed(requests: &[ApprovalRequest]) -> String {
 fn build_table(requests: &[ApprovalRequest]) -> Table {
     let mut table = Table::new(["ID", "CLIENT", "SERVER", "TOOL", "LEFT", "ARGUMENTS"]);
     for request in requests {
-        let left = format!("{} s", request.remaining_ms / 1000);
+        let time_left = format!("{} s", request.remaining_ms / 1000);
         let (client, server) = (request.client.as_str(), request.server.as_str());
         let result = request
             .result
@@ -243,7 +243,7 @@ fn build_table(requests: &[ApprovalRequest]) -> Table {
             client,
             server,
             &request.method.subject(&request.tool),
-            &left,
+            &time_left,
             result.as_ref().unwrap_or(&request.arguments),
         ]);
     }
@@ -263,8 +263,8 @@ fn format_request(request: &ApprovalRequest) -> String {
     } else {
         request.method.sentence(&client, &server, &tool)
     };
-    let left = request.remaining_ms / 1000;
-    let headline = format!("{sentence}; {left} s left to decide");
+    let seconds = request.remaining_ms / 1000;
+    let headline = format!("{sentence}; {seconds} s left to decide");
     let json = |title: &str, text: &str| format!("{title}:\n{}", escape_lines(&indent_json(text)));
     let mut sections = vec![format!("{}\n{headline}", escape(request.id.as_str()))];
     let notes = notes(request);
@@ -321,7 +321,7 @@ fn find_stand_in(request: &ApprovalRequest) -> Option<&str> {
     provider.or_else(|| request.is_form.then_some(""))
 }
 
-/// Returns what a person should know before the details, one sentence each.
+/// Returns the facts that a person should know before the details, one sentence each.
 fn notes(request: &ApprovalRequest) -> Vec<String> {
     let server = escape(request.server.as_str());
     let mut notes = vec![format!("The server's id is {server}.")];
@@ -331,11 +331,12 @@ fn notes(request: &ApprovalRequest) -> Vec<String> {
     }
     if request.is_form {
         notes.push(
-            "Answer it with `approvals fill-in`, or decline it with `approvals deny`.".into(),
+            "Answer the request with `approvals fill-in`, or decline it with `approvals deny`."
+                .into(),
         );
     }
     if request.is_first {
-        notes.push("It is this client's first request of this kind to this server.".into());
+        notes.push("This is the client's first request of this kind to this server.".into());
     }
     let claims = [
         (request.annotations.read_only, "only reads"),
@@ -367,13 +368,13 @@ fn notes(request: &ApprovalRequest) -> Vec<String> {
         );
     }
     if let Some(suspended) = &request.suspended {
-        let what = if suspended.is_server_changed {
+        let changed = if suspended.is_server_changed {
             "the server"
         } else {
             "the tool"
         };
         notes.push(format!(
-            "A rule would allow this ({}), but {what} has changed since.",
+            "A rule would allow this request ({}), but {changed} has changed since.",
             escape(&suspended.rule_text)
         ));
     }

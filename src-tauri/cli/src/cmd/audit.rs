@@ -44,7 +44,7 @@ pub(crate) enum Audit {
         /// time with a UTC offset (2026-11-21T03:18:46Z) or an age (7d)
         #[arg(long, value_name = "TIME", value_parser = parse_time)]
         since: Option<Timestamp>,
-        /// Only entries before the one with this number; for the next page
+        /// Only entries with a lower number than this; for the next page
         #[arg(long, value_name = "NUMBER")]
         before: Option<u32>,
         /// The maximum number of entries, at most 500 [default: 500]

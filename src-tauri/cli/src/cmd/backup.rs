@@ -66,7 +66,7 @@ pub(crate) enum Backup {
     Cancel,
 }
 
-/// A part of what Drawbridge stores.
+/// A part of Drawbridge's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Part {
     /// Calls and the audit log
@@ -186,7 +186,7 @@ async fn reset(context: &Context, parts: &[Part], yes: bool) -> Result<(), Failu
                 escape(&context.data_dir.display().to_string()),
                 lines.join("\n")
             ),
-            "Delete it?",
+            "Delete this data?",
         )?;
     }
     let waits = parts.iter().any(|part| *part != Part::Secrets);
@@ -194,8 +194,9 @@ async fn reset(context: &Context, parts: &[Part], yes: bool) -> Result<(), Failu
     context
         .run_and_print(ResetDataFolder { parts }, |_| {
             if waits {
-                "The reset is prepared. Start Drawbridge, or quit it and start it again, to make it; \
-                 `drawbridge backup cancel` gives it up. Secrets, if you named them, are deleted."
+                "The reset is prepared. To complete it, start Drawbridge, or quit it and start it \
+                 again. To cancel it, run `drawbridge backup cancel`. Secrets, if you named them, \
+                 are deleted."
                     .to_owned()
             } else {
                 "The secrets are deleted.".to_owned()
@@ -204,7 +205,8 @@ async fn reset(context: &Context, parts: &[Part], yes: bool) -> Result<(), Failu
         .await
 }
 
-/// Gives up a reset or a restore. Opens no hub in this process, because that would make it.
+/// Cancels a prepared reset or restore. Opens no hub in this process, because opening a hub would
+/// complete the reset or restore.
 async fn cancel(context: &Context) -> Result<(), Failure> {
     if let Ok(client) = context.running_hub() {
         HubHandle::Remote(client).run(CancelReplacement {}).await?;
@@ -237,7 +239,7 @@ async fn restore(context: &Context, file: &Path, yes: bool) -> Result<(), Failur
                 escape(&manifest.version),
                 escape(&data_dir.path().display().to_string()),
             ),
-            "Restore it?",
+            "Restore the backup?",
         )?;
     }
     let restored = restore_backup(&data_dir, open()?).await?;
@@ -265,7 +267,7 @@ async fn restore(context: &Context, file: &Path, yes: bool) -> Result<(), Failur
             ));
         }
         lines.push(
-            "Secrets are not in a backup: `drawbridge secrets list` shows which ones are missing."
+            "Secrets are not in a backup: `drawbridge secrets list` shows which secrets are missing."
                 .to_owned(),
         );
         lines.join("\n")

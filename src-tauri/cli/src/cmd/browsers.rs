@@ -78,5 +78,5 @@ fn format_browsers(browsers: &[BrowserView]) -> String {
             browser.user_agent.as_deref().unwrap_or("-"),
         ]);
     }
-    table.format_or("No browser is signed in. `drawbridge open` opens the web UI in one.")
+    table.format_or("No browser is signed in. `drawbridge open` opens the web UI in a browser.")
 }

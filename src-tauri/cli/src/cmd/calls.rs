@@ -383,7 +383,7 @@ fn format_calls(calls: &[Call]) -> String {
     table.format_or("No calls.")
 }
 
-/// Returns the label of who or what decided, without the "by" at its beginning.
+/// Returns the label of the decision's author, without the "by" at its beginning.
 fn format_author(call: &Call) -> &'static str {
     let label = call.decided_by.label();
     label.strip_prefix("by ").unwrap_or(label)

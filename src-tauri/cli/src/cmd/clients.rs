@@ -311,13 +311,13 @@ fn seconds(duration: Duration) -> u32 {
     u32::try_from(duration.as_secs()).expect("parse_duration allows at most a century")
 }
 
-/// Formats the time at which a token expires. Says so if the token has expired already, or will
-/// within three days.
+/// Formats the time at which a token expires. Points out a token that has expired already, or that
+/// expires within three days.
 fn format_expiry(expires_at: Timestamp) -> String {
     const WARNING_MS: i64 = 3 * 24 * 60 * 60 * 1000;
-    let left = expires_at.0 - clock::now().0;
+    let remaining_ms = expires_at.0 - clock::now().0;
     let time = format_time(expires_at);
-    match left {
+    match remaining_ms {
         ..=0 => format!("expired {time}"),
         1..WARNING_MS => format!("soon: {time}"),
         _ => time,

@@ -248,7 +248,7 @@ async fn change(
 
 const NOTHING_TO_CHANGE: &str = "Nothing has to change.";
 
-/// Undoes a change, and prints what happened to each file.
+/// Undoes a change, and prints the outcome for each file.
 pub(super) async fn undo(context: &Context, verb: UndoConfig) -> Result<(), Failure> {
     let undone = context.run(verb).await?;
     print_answer(context.json, &undone, format_undone)?;
@@ -284,7 +284,7 @@ fn format_overview(overview: &ConfigOverview, all: bool) -> String {
         }
     }
     let mut text = table.format_or(
-        "No known client was found on this computer. `drawbridge config list --all` lists all that Drawbridge knows.",
+        "No known client was found on this computer. `drawbridge config list --all` lists all clients that Drawbridge knows.",
     );
     let problems = overview.kinds.iter().flat_map(|kind| &kind.files);
     for file in problems.filter(|file| !file.problems.is_empty()) {

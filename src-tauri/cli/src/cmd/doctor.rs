@@ -71,7 +71,7 @@ impl Doctor {
         Ok(())
     }
 
-    /// Lets the hub make the checks: the remote hub, the running one, or one that this process
+    /// Lets a hub make the checks: the remote hub, the running hub, or a hub that this process
     /// opens.
     async fn ask_hub(
         &self,
@@ -107,12 +107,12 @@ impl Doctor {
         )];
         checks.extend(check_machine(&context.data_dir, &BTreeSet::new()).await);
         let report = DoctorReport::new(checks);
-        let known = MachineDiagnostics {
+        let diagnostics = MachineDiagnostics {
             report: &report,
             data_dir: &context.data_dir,
         };
         let bundle = match self.bundle {
-            Some(_) => Some(bundle_machine(&known)?),
+            Some(_) => Some(bundle_machine(&diagnostics)?),
             None => None,
         };
         Ok((report, bundle))

@@ -344,7 +344,7 @@ impl Fields {
     }
 }
 
-/// Returns a hook with the defaults of a new one, and without a program or a URL.
+/// Returns a new hook with the defaults, and without a program or a URL.
 fn new_hook(name: String) -> Hook {
     Hook {
         name,
@@ -364,7 +364,7 @@ fn new_hook(name: String) -> Hook {
     }
 }
 
-/// Returns a hook.
+/// Returns the hook with this name.
 async fn find(context: &Context, name: &str) -> Result<HookView, Failure> {
     let hooks = context.run(ListHooks {}).await?;
     let found = hooks.into_iter().find(|view| view.hook.name == name);
@@ -524,7 +524,7 @@ fn format_trial(trial: &HookTrial) -> String {
     };
     let output = trial.output.lines().map(escape).collect::<Vec<_>>();
     format!(
-        "It {} after {} ms{reason}\n\nInput\n{}\n\nOutput\n{}",
+        "The hook {} after {} ms{reason}\n\nInput\n{}\n\nOutput\n{}",
         effect_text(trial.effect),
         trial.duration_ms,
         indent_json(&trial.input),

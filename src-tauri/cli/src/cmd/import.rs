@@ -140,12 +140,12 @@ impl Import {
         let mut chosen = Vec::new();
         for server in &found.servers {
             let own = inputs.remove(&server.name).unwrap_or_default();
-            let is_wanted = if self.server.is_empty() {
+            let is_chosen = if self.server.is_empty() {
                 is_ready(server, &own)
             } else {
                 self.server.contains(&server.name)
             };
-            if is_wanted {
+            if is_chosen {
                 chosen.push(ChosenServer {
                     name: server.name.clone(),
                     inputs: own,
@@ -220,7 +220,7 @@ fn format_found(found: &FoundServersView) -> String {
     text
 }
 
-/// Returns what a person has to know about a server that was found.
+/// Returns the facts that a person has to know about a server that was found.
 fn format_note(server: &FoundServerView) -> String {
     if let Some(problem) = &server.problem {
         return problem.clone();
@@ -278,6 +278,6 @@ fn format_imported(imported: &ImportedView) -> String {
                 .map(|file| format!("  {}", escape(file))),
         );
     }
-    lines.push("To undo all of it, run `drawbridge import undo`.".to_owned());
+    lines.push("To undo the import, run `drawbridge import undo`.".to_owned());
     lines.join("\n")
 }

@@ -177,12 +177,12 @@ fn format_lines(lines: &[LogLine]) -> String {
 }
 
 fn format_line(line: &LogLine) -> String {
-    let who = line.server.as_ref().map_or("hub", ServerId::as_str);
+    let source = line.server.as_ref().map_or("hub", ServerId::as_str);
     format!(
         "{} {:5} {} {}: {}",
         format_time(line.at),
         enum_text(line.level).to_uppercase(),
-        escape(who),
+        escape(source),
         escape(&line.area),
         escape(&line.text)
     )

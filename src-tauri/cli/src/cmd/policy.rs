@@ -524,7 +524,7 @@ fn format_policy(policy: &PolicyView) -> String {
     )
 }
 
-/// Returns what a rule without a tool covers.
+/// Returns the kind of request that a rule without a tool covers.
 fn format_covered(rule: &RuleView) -> Cow<'static, str> {
     match rule.scope.kind {
         Some(kind) => format!("({})", kind.label().to_lowercase()).into(),

@@ -79,7 +79,7 @@ impl Profiles {
     }
 }
 
-/// Says what clients can see after the profile is removed. At a terminal, also asks for
+/// Shows the effect of the profile's removal on clients. At a terminal, also asks for
 /// confirmation. Does neither if `yes` is set, or if the profile does not affect any client.
 async fn confirm_removal(context: &Context, name: &str, yes: bool) -> Result<(), Failure> {
     let profiles = context.run(ListProfiles {}).await?;

@@ -134,7 +134,7 @@ impl RegistryCommand {
 }
 
 fn to_result(found: FoundServers, mut presets: Vec<PresetView>) -> SearchResult {
-    presets.retain(|preset| found.presets.iter().any(|match_| match_.id == preset.id));
+    presets.retain(|preset| found.presets.iter().any(|shown| shown.id == preset.id));
     SearchResult {
         presets,
         found: PublishedResult {
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_lists_servers_with_what_a_person_has_to_know() {
+    fn a_search_lists_servers_with_their_notes() {
         let server = PublishedServerView {
             name: "a.b/c".into(),
             title: "C".into(),

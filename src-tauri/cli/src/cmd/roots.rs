@@ -39,8 +39,8 @@ impl Roots {
                         folder: unknown.clone(),
                     });
                 }
-                let left = before.into_iter().filter(|root| !removed.contains(root));
-                change(context, left.collect()).await?
+                let remaining = before.into_iter().filter(|root| !removed.contains(root));
+                change(context, remaining.collect()).await?
             }
         };
         output::print_answer(context.json, &roots, |roots| match roots.as_slice() {

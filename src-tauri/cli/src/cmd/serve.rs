@@ -28,11 +28,11 @@ pub(crate) struct Serve {
     /// other computers connect, and requires an admin token of at least 32 characters
     #[arg(long, default_value_t = Ipv4Addr::LOCALHOST.into())]
     host: IpAddr,
-    /// The port to listen on; 0 for any free port [default: the one of the settings, 8765]
+    /// The port to listen on; 0 for any free port [default: the port in the settings, 8765]
     #[arg(long)]
     port: Option<u16>,
     /// A host name under which clients and browsers reach the hub, besides this computer's own
-    /// addresses; with a port if it is not the one that the hub listens on. May be repeated
+    /// addresses; with a port if the hub listens on another port. May be repeated
     #[arg(long = "allow-host", value_name = "NAME[:PORT]")]
     allow_hosts: Vec<AllowedHost>,
     /// Stop after this many seconds without a client, screen or command [default: never]

@@ -371,7 +371,7 @@ fn enable_server(id: String, enabled: bool) -> EnableServer {
     }
 }
 
-/// Reports what was done with a server, and the server's state.
+/// Reports a change of a server, and the server's state.
 fn format_change(change: &str, server: &ServerView) -> String {
     format!(
         "Server '{}' {change}.\nState: {}",

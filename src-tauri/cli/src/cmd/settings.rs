@@ -109,13 +109,13 @@ impl Settings {
                 print_answer(context.json, &all, |all| format_settings(all))
             }
             Self::Get { setting } => {
-                print_answer(context.json, &read(setting), |one| escape(&one.value))
+                print_answer(context.json, &read(setting), |read| escape(&read.value))
             }
-            Self::Set { setting, .. } => print_answer(context.json, &read(setting), |one| {
+            Self::Set { setting, .. } => print_answer(context.json, &read(setting), |changed| {
                 format!(
                     "{} is now {}.",
-                    one.setting.name(),
-                    format_value(&one.value)
+                    changed.setting.name(),
+                    format_value(&changed.value)
                 )
             }),
         }
@@ -315,9 +315,8 @@ fn format_value(value: &str) -> String {
 
 fn format_settings(settings: &[SettingValue]) -> String {
     let mut table = Table::new(["SETTING", "VALUE", "DESCRIPTION"]);
-    for one in settings {
-        let setting = one.setting;
-        table.add_row([&setting.name(), &one.value, &setting.description()]);
+    for SettingValue { setting, value } in settings {
+        table.add_row([&setting.name(), value, &setting.description()]);
     }
     table.format_or("")
 }

@@ -107,7 +107,7 @@ impl Client {
     }
 
     /// Returns the first place with a file that has content, because some clients leave empty files
-    /// in other places. If no file has content, returns the first one that exists, or else the
+    /// in other places. If no file has content, returns the first place with a file, or else the
     /// first place.
     fn choose(&self, places: &[PathBuf], scope: FileScope) -> Option<ConfigFile> {
         let has_content = |path: &&PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);

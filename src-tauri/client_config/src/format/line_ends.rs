@@ -5,7 +5,7 @@ use similar::{DiffTag, TextDiff};
 
 const BOM: &str = "\u{feff}";
 
-/// A file's text, and how its bytes differ from it.
+/// A file's text, and how the file's bytes differ from the text.
 pub(crate) struct Source {
     /// Without a byte order mark, and with `\n` as line ends.
     pub(crate) text: String,

@@ -59,14 +59,15 @@ pub(crate) fn an_entry_is_added_and_removed(choice: u8, text: &str) {
     }
 }
 
-/// Checks that the changed text is the original one with an insertion, which may have replaced an
+/// Checks that the changed text is the original text with an insertion, which may have replaced an
 /// empty map or list. White space may differ, because a file on one line gets several lines.
 fn assert_only_added(text: &str, added: &str) {
     let without_spaces = |text: &str| text.split_whitespace().collect::<String>();
     let (text, added) = (&without_spaces(text), &without_spaces(added));
-    let common = |one: &mut dyn Iterator<Item = char>, other: &mut dyn Iterator<Item = char>| {
-        one.zip(other)
-            .take_while(|(one, other)| one == other)
+    let common = |first: &mut dyn Iterator<Item = char>, second: &mut dyn Iterator<Item = char>| {
+        first
+            .zip(second)
+            .take_while(|(first, second)| first == second)
             .count()
     };
     let characters: Vec<char> = text.chars().collect();

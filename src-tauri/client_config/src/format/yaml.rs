@@ -1,6 +1,6 @@
 //! YAML. No parser preserves the layout of a file, so an edit adds, replaces or removes whole
-//! lines: those of one entry of a block map or list. [`Format::edit`](super::Format::edit) compares
-//! the result with the intended one, and refuses the edit if they differ.
+//! lines: the lines of one entry of a block map or list. [`Format::edit`](super::Format::edit)
+//! compares the result with the intended one, and refuses the edit if they differ.
 
 use saphyr::{LoadableYamlNode, MarkedYaml, Marker, ScanError, YamlData};
 use serde_json::{Map, Value};
@@ -177,7 +177,7 @@ fn find_servers<'a>(
 /// The lines of an entry, counted from 0, and the column at which it begins.
 struct Place {
     first: usize,
-    /// The line after the last one.
+    /// The line after the last line of the entry.
     end: usize,
     column: usize,
 }

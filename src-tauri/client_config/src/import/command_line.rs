@@ -48,7 +48,7 @@ pub(super) fn read(text: &str) -> Result<Document, ImportError> {
 }
 
 /// Returns the commands of a text with the numbers of their first lines. A line continues on the
-/// next one within quotation marks, and after `\`, or after `` ` `` or `^` on Windows.
+/// next line within quotation marks, and after `\`, or after `` ` `` or `^` on Windows.
 fn split_commands(text: &str) -> Vec<(usize, String)> {
     let mut commands = Vec::new();
     let mut current = String::new();

@@ -325,8 +325,8 @@ impl Reader<'_> {
             .collect())
     }
 
-    /// Returns the OAuth client, or `None` if the member does not describe one: then it is an
-    /// option of the AI client alone.
+    /// Returns the OAuth client, or `None` if the member describes none and is an option of the AI
+    /// client alone.
     fn take_oauth(&mut self, variables: &mut Variables<'_>) -> Option<OauthClient> {
         let (name, value) = self.take(&["oauth", "auth"])?;
         let mut client: OauthClient = serde_json::from_value(value.clone()).ok()?;
@@ -428,7 +428,7 @@ impl Reader<'_> {
     }
 
     fn note_rest(&mut self) {
-        let mut decided: Vec<String> = APPROVAL_MEMBERS
+        let mut approval_members: Vec<String> = APPROVAL_MEMBERS
             .iter()
             .filter(|name| {
                 self.members
@@ -437,11 +437,11 @@ impl Reader<'_> {
             })
             .map(|name| format!("'{name}'"))
             .collect();
-        if !decided.is_empty() {
-            decided.sort();
+        if !approval_members.is_empty() {
+            approval_members.sort();
             self.notes.push(format!(
                 "Not taken over: {}. Drawbridge's policy decides which calls need no approval.",
-                decided.join(", ")
+                approval_members.join(", ")
             ));
         }
         if self.members.remove("envFile").is_some() {

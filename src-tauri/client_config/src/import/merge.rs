@@ -167,17 +167,17 @@ impl UniqueIds {
         }
     }
 
-    /// Returns a name whose id no other server has, and a note if another server has the wanted
+    /// Returns a name whose id no other server has, and a note if another server has the preferred
     /// name.
-    fn choose(&mut self, wanted: String) -> (String, Option<String>) {
-        let wanted = match names::server_id_from_name(&wanted) {
-            Some(_) => wanted,
+    fn choose(&mut self, preferred: String) -> (String, Option<String>) {
+        let preferred = match names::server_id_from_name(&preferred) {
+            Some(_) => preferred,
             None => naming::FALLBACK.to_owned(),
         };
-        if self.used.insert(id_of(&wanted)) {
-            return (wanted, None);
+        if self.used.insert(id_of(&preferred)) {
+            return (preferred, None);
         }
-        let base: String = wanted.chars().take(Self::MAX_BASE).collect();
+        let base: String = preferred.chars().take(Self::MAX_BASE).collect();
         let number = self.numbers.entry(id_of(&base)).or_insert(1);
         let name = loop {
             *number += 1;
@@ -186,7 +186,7 @@ impl UniqueIds {
                 break name;
             }
         };
-        let note = format!("Another server is named '{wanted}', so this one is named '{name}'.");
+        let note = format!("Another server is named '{preferred}', so this one is named '{name}'.");
         (name, Some(note))
     }
 }

@@ -43,12 +43,12 @@ pub(crate) fn a_text_is_read_or_rejected(text: &str) {
             };
             let unnamed = serde_json::to_value(&unnamed).expect("a spec can be written");
             for text in list_texts(&unnamed) {
-                // A reference that is not closed before the next one begins is plain text.
-                let left = text
+                // A reference that is not closed before the next reference begins is plain text.
+                let unfilled = text
                     .split("${input:")
                     .skip(1)
                     .filter(|rest| rest.split("${").next().is_some_and(|own| own.contains('}')));
-                assert_eq!(left.count(), 0, "{text}");
+                assert_eq!(unfilled.count(), 0, "{text}");
             }
             drawbridge_model::protocol::check_spec(spec).expect("a valid spec");
         }

@@ -38,7 +38,7 @@ pub(super) fn replace_inputs(text: &str, replace: impl Fn(&str) -> String) -> St
             break;
         };
         replaced.push_str(before);
-        // A reference that is not closed before the next one begins is plain text.
+        // A reference that is not closed before the next reference begins is plain text.
         let (plain, id) = match id.rfind(OPEN_INPUT) {
             Some(start) => {
                 replaced.push_str(OPEN_INPUT);
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_that_is_not_closed_before_the_next_one_is_plain_text() {
+    fn a_reference_that_is_not_closed_before_the_next_reference_is_plain_text() {
         let text = "${input:a${input:b}} and ${input:c}";
         assert_eq!(input_ids(text).collect::<Vec<_>>(), ["b", "c"]);
         let replaced = replace_inputs(text, |id| id.to_uppercase());

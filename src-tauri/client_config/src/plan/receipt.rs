@@ -92,8 +92,8 @@ pub struct UndoneFile {
 }
 
 impl Receipt {
-    /// Undoes the changes of all files, the last one first. If a file cannot be restored, the
-    /// others still are.
+    /// Undoes the changes of all files, the last file first. If a file cannot be restored, the
+    /// other files still are.
     pub fn undo(&self, backups: &dyn Backups) -> Vec<UndoneFile> {
         self.files
             .iter()

@@ -142,7 +142,7 @@ fn write(path: &Path, bytes: &[u8]) {
 }
 
 /// Connects the client, checks the file's state, undoes the changes, and compares every byte.
-fn connect_and_undo(client: &Client, home: &Home, what: &str) {
+fn connect_and_undo(client: &Client, home: &Home, case: &str) {
     let config = config_of(client, home);
     let before = home.contents();
     let connection = connection(client.id);
@@ -156,22 +156,22 @@ fn connect_and_undo(client: &Client, home: &Home, what: &str) {
             ask_once.as_ref(),
         )
     };
-    let plan = connect().unwrap_or_else(|error| panic!("{} {what}: {error}", client.id));
+    let plan = connect().unwrap_or_else(|error| panic!("{} {case}: {error}", client.id));
     let receipt = plan
         .apply(&home.backups(), &plan.digest())
-        .unwrap_or_else(|error| panic!("{} {what}: {error}", client.id));
+        .unwrap_or_else(|error| panic!("{} {case}: {error}", client.id));
     let state = client.inspect(&config, &connection, ask_once.as_ref());
     assert_eq!(
         state,
         FileState::Connected {
             entry: SERVER_NAME.to_owned()
         },
-        "{} {what}",
+        "{} {case}",
         client.id
     );
     assert!(
         connect().expect("a plan").is_empty(),
-        "{} {what}: a second time changes nothing",
+        "{} {case}: a second time changes nothing",
         client.id
     );
     let stored = serde_json::to_string(&receipt).expect("a receipt is stored");
@@ -179,9 +179,9 @@ fn connect_and_undo(client: &Client, home: &Home, what: &str) {
     for undone in receipt.undo(&home.backups()) {
         undone
             .result
-            .unwrap_or_else(|error| panic!("{} {what}: {error}", client.id));
+            .unwrap_or_else(|error| panic!("{} {case}: {error}", client.id));
     }
-    assert_eq!(home.contents(), before, "{} {what}", client.id);
+    assert_eq!(home.contents(), before, "{} {case}", client.id);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn each_client_is_connected_and_undone_byte_for_byte() {
     for client in CLIENTS {
         let others = other_servers(client);
         let with_bom = format!("\u{feff}{}", others.replace('\n', "\r\n"));
-        for (what, bytes) in [
+        for (case, bytes) in [
             ("without a file", None),
             ("with an empty file", Some(Vec::new())),
             ("with other servers", Some(others.clone().into_bytes())),
@@ -200,13 +200,13 @@ fn each_client_is_connected_and_undone_byte_for_byte() {
             if let Some(bytes) = &bytes {
                 write(&path, bytes);
             }
-            connect_and_undo(client, &home, what);
+            connect_and_undo(client, &home, case);
         }
     }
 }
 
 #[test]
-fn a_new_file_has_what_the_client_requires() {
+fn a_new_file_has_the_keys_that_the_client_requires() {
     let home = Home::new();
     let client = crate::find_client("continue").expect("the client is known");
     let config = config_of(client, &home);
@@ -226,7 +226,7 @@ fn a_new_file_has_what_the_client_requires() {
 }
 
 #[test]
-fn what_a_person_wrote_stays() {
+fn the_text_of_a_person_stays() {
     for client in CLIENTS {
         let home = Home::new();
         let config = config_of(client, &home);
@@ -308,7 +308,7 @@ fn a_broken_or_protected_file_is_refused_and_stays() {
 }
 
 #[test]
-fn a_file_that_changed_since_the_preview_is_refused_and_earlier_ones_are_restored() {
+fn a_file_that_changed_since_the_preview_is_refused_and_earlier_files_are_restored() {
     let client = crate::find_client("claude-code").expect("the client");
     let home = Home::new();
     let config = config_of(client, &home);
@@ -441,7 +441,7 @@ fn a_server_of_the_person_with_our_name_is_not_replaced() {
 /// Connects in a process that is killed at each step in turn.
 #[cfg(unix)]
 #[test]
-fn a_process_that_is_killed_leaves_the_old_file_or_the_new_one() {
+fn a_process_that_is_killed_leaves_the_old_file_or_the_new_file() {
     const HOME: &str = "DRAWBRIDGE_TEST_HOME";
     const OLD: &[u8] = b"{\n  \"mcpServers\": {}\n}\n";
     let client = crate::find_client("cursor").expect("the client");
@@ -466,7 +466,7 @@ fn a_process_that_is_killed_leaves_the_old_file_or_the_new_one() {
         write(&path, OLD);
         let output = Command::new(&program)
             .args(["--exact", "--nocapture"])
-            .arg("plan::tests::a_process_that_is_killed_leaves_the_old_file_or_the_new_one")
+            .arg("plan::tests::a_process_that_is_killed_leaves_the_old_file_or_the_new_file")
             .env(HOME, home.folder.path())
             .env(KILL_AT, step.to_string())
             .output()

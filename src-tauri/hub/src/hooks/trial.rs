@@ -135,7 +135,7 @@ pub fn sample_payload(event: HookEvent) -> Box<RawValue> {
             "tool_count": 3, "prompt_count": 1, "resource_count": 2, "resource_template_count": 0,
         }),
         HookEvent::ServerDisconnected => json!({
-            "server_name": "example", "transport": "streamable_http", "reason": "Stopped: no client used it",
+            "server_name": "example", "transport": "streamable_http", "reason": "Stopped: no client used the server",
             "had_session": true, "protocol_version": revision, "session_id": "a-session",
         }),
         HookEvent::ToolRequested => json!({

@@ -5,7 +5,7 @@ fn host(text: &str) -> AllowedHost {
 }
 
 #[test]
-fn a_host_without_a_port_has_that_of_the_listener() {
+fn a_host_without_a_port_has_the_port_of_the_listener() {
     assert_eq!(host("Mcp-Hub").authorities(8765), ["mcp-hub:8765"]);
     assert_eq!(host("mcp_hub:9000").authorities(8765), ["mcp_hub:9000"]);
     assert_eq!(

@@ -177,21 +177,21 @@ impl Elicitation {
 /// extensions of its clients. The server reads the capabilities once, and its tools may depend on
 /// them, but clients that come and go share its session, and any of them may have a capability.
 pub(super) fn declared_to_servers(extensions: &Extensions) -> serde_json::Value {
-    let mut all = serde_json::json!({
+    let mut capabilities = serde_json::json!({
         "sampling": { "context": {}, "tools": {} },
         "elicitation": { "form": {}, "url": {} },
         "roots": { "listChanged": true },
     });
     if !extensions.is_empty() {
-        all["extensions"] = extensions.to_value();
+        capabilities["extensions"] = extensions.to_value();
     }
-    all
+    capabilities
 }
 
 /// Returns the capabilities that Drawbridge declares to clients of a revision, with the extensions
 /// of its servers.
 pub(super) fn declared_to_clients(revision: &str, extensions: &Extensions) -> serde_json::Value {
-    let mut all = serde_json::json!({
+    let mut capabilities = serde_json::json!({
         "tools": { "listChanged": true },
         "prompts": { "listChanged": true },
         "resources": { "listChanged": true, "subscribe": true },
@@ -199,14 +199,14 @@ pub(super) fn declared_to_clients(revision: &str, extensions: &Extensions) -> se
         "logging": {},
     });
     if revision == revision::MODERN || !extensions.is_empty() {
-        all["extensions"] = extensions.to_value();
+        capabilities["extensions"] = extensions.to_value();
     }
     if revision == revision::MODERN {
-        all["extensions"][TASKS_EXTENSION] = serde_json::json!({});
+        capabilities["extensions"][TASKS_EXTENSION] = serde_json::json!({});
     } else if revision == revision::NEWEST_LEGACY {
-        all["tasks"] = serde_json::json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
+        capabilities["tasks"] = serde_json::json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
     }
-    all
+    capabilities
 }
 
 /// The parts of a server's capabilities that Drawbridge needs.

@@ -80,8 +80,8 @@ impl GuardedMethod {
         }
     }
 
-    /// Returns a short text that says what a request is about, for a column of a list: the tool of
-    /// a call, or else the method and the name.
+    /// Returns the subject of a request as a short text, for a column of a list: the tool of a
+    /// call, or else the method and the name.
     pub fn subject(self, name: &str) -> String {
         if self == Self::CallTool {
             name.to_owned()
@@ -90,7 +90,7 @@ impl GuardedMethod {
         }
     }
 
-    /// Returns a sentence that says who wants what. `name` is the tool, prompt or resource.
+    /// Returns a sentence about a client and its request. `name` is the tool, prompt or resource.
     pub fn sentence(self, client: &str, server: &str, name: &str) -> String {
         self.sentence_with("wants", client, server, name)
     }

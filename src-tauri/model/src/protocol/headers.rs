@@ -45,13 +45,13 @@ pub fn name_member(method: &str) -> Option<&'static str> {
 /// Returns the headers of a modern request that do not depend on a tool's schema: the revision, the
 /// method, and the name if the method has one.
 pub fn standard_headers(method: &str, params: &RawObject<'_>) -> Vec<(String, String)> {
-    let mut all = vec![
+    let mut headers = vec![
         (VERSION.to_owned(), revision::MODERN.to_owned()),
         (METHOD.to_owned(), method.to_owned()),
     ];
     let name = name_member(method).and_then(|member| params.get_string(member));
-    all.extend(name.map(|name| (NAME.to_owned(), encode(&name))));
-    all
+    headers.extend(name.map(|name| (NAME.to_owned(), encode(&name))));
+    headers
 }
 
 /// Encodes a value for a header: as base64 if a header could not carry it unchanged.

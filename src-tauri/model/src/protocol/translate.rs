@@ -95,9 +95,9 @@ fn add_modern_members(method: &str, result: Json) -> Json {
     let Some(rest) = text.strip_prefix('{') else {
         return result;
     };
-    let mut wanted = vec![("resultType", r#""complete""#)];
+    let mut added = vec![("resultType", r#""complete""#)];
     if is_cacheable(method) {
-        wanted.extend([("ttlMs", "0"), ("cacheScope", r#""private""#)]);
+        added.extend([("ttlMs", "0"), ("cacheScope", r#""private""#)]);
     }
     let is_final = |object: &RawObject<'_>| {
         object
@@ -105,19 +105,19 @@ fn add_modern_members(method: &str, result: Json) -> Json {
             .is_none_or(|kind| kind == "complete")
     };
     // Most results contain none of these names and need not be parsed.
-    if wanted.iter().any(|(key, _)| json::mentions(&result, key)) {
+    if added.iter().any(|(key, _)| json::mentions(&result, key)) {
         let Ok(object) = RawObject::parse(&result) else {
             return result;
         };
         if !is_final(&object) {
             return result;
         }
-        wanted.retain(|(key, _)| object.get(key).is_none());
+        added.retain(|(key, _)| object.get(key).is_none());
     }
-    if wanted.is_empty() {
+    if added.is_empty() {
         return result;
     }
-    let members = wanted
+    let members = added
         .iter()
         .map(|(key, value)| format!("\"{key}\":{value}"))
         .collect::<Vec<_>>()
@@ -141,7 +141,8 @@ pub fn required_urls(method: &str, error: &RpcError) -> Option<InputRequired> {
     InputRequired::read(&result?)
 }
 
-/// Returns an `input_required` result with the URLs that a person has to visit.
+/// Returns an `input_required` result with the URLs that a person has to visit, or `None` if the
+/// error names no URL.
 fn url_input_required(error: &RpcError) -> Option<Json> {
     let data = error.data.as_ref()?;
     let elicitations = RawObject::parse(data).ok()?.get("elicitations")?.to_owned();
@@ -151,10 +152,10 @@ fn url_input_required(error: &RpcError) -> Option<Json> {
         .enumerate()
         .map(|(index, params)| (format!("url-{}", index + 1), elicitation_request(params)))
         .collect();
-    let all = requests
+    let members = requests
         .iter()
         .map(|(key, request)| (key.as_str(), request));
-    (!requests.is_empty()).then(|| input::input_required_result(all, None).into())
+    (!requests.is_empty()).then(|| input::input_required_result(members, None).into())
 }
 
 fn elicitation_request(params: &RawValue) -> InputRequest {

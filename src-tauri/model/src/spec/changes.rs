@@ -240,10 +240,10 @@ mod tests {
                 json!({"fallback": ["b", "a"]}),
             ),
         ];
-        for (one, other) in pairs {
-            let (one, other) = (spec(one), spec(other));
-            assert!(needs_acceptance(&one, &other), "{one:?} {other:?}");
-            assert!(needs_acceptance(&other, &one), "{one:?} {other:?}");
+        for (first, second) in pairs {
+            let (first, second) = (spec(first), spec(second));
+            assert!(needs_acceptance(&first, &second), "{first:?} {second:?}");
+            assert!(needs_acceptance(&second, &first), "{first:?} {second:?}");
         }
     }
 

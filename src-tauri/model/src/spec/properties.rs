@@ -27,17 +27,17 @@ pub(crate) fn written_is_read(text: &str) {
 
 /// Checks that a spec does not differ from itself, and that a difference that needs acceptance is
 /// listed among the changes.
-pub(crate) fn equal_specs_have_no_changes(one: &str, other: &str) {
+pub(crate) fn equal_specs_have_no_changes(before: &str, after: &str) {
     let read = |text| serde_json::from_str::<ServerSpec>(text);
-    let (Ok(one), Ok(other)) = (read(one), read(other)) else {
+    let (Ok(before), Ok(after)) = (read(before), read(after)) else {
         return;
     };
-    assert!(list_changes(&one, &one).is_empty());
-    assert!(!needs_acceptance(&one, &one));
-    if one.identity() != other.identity() || needs_acceptance(&one, &other) {
+    assert!(list_changes(&before, &before).is_empty());
+    assert!(!needs_acceptance(&before, &before));
+    if before.identity() != after.identity() || needs_acceptance(&before, &after) {
         assert!(
-            !list_changes(&one, &other).is_empty(),
-            "{one:?} became {other:?}"
+            !list_changes(&before, &after).is_empty(),
+            "{before:?} became {after:?}"
         );
     }
 }

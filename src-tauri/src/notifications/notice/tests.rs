@@ -41,7 +41,7 @@ fn request_with(arguments: &str) -> ApprovalRequest {
 }
 
 fn notice(request: ApprovalRequest) -> Notice {
-    Notice::for_waiting(&[request]).expect("one waits")
+    Notice::for_waiting(&[request]).expect("a call waits")
 }
 
 fn call_ref() -> CallRef {
@@ -69,7 +69,7 @@ fn a_server_whose_name_is_its_id_is_named_once() {
 }
 
 #[test]
-fn longer_arguments_are_shown_and_very_long_ones_are_not() {
+fn longer_arguments_are_shown_and_very_long_arguments_are_not() {
     let longer = notice(request_with(&"x".repeat(200)));
     assert_eq!(
         (longer.body, longer.actions),
@@ -114,7 +114,7 @@ fn an_incomplete_call_cannot_be_approved() {
 #[test]
 fn several_calls_are_counted() {
     let notice =
-        Notice::for_waiting(&[request("1"), request("2"), request("3")]).expect("three wait");
+        Notice::for_waiting(&[request("1"), request("2"), request("3")]).expect("three calls wait");
     assert_eq!(
         (notice.title.as_str(), notice.actions),
         ("3 calls wait for you", Actions::Show)
@@ -129,11 +129,11 @@ fn missed_notice(missed: &[ApprovalRequest]) -> Option<Notice> {
 
 #[test]
 fn a_missed_call_is_named() {
-    let notice = missed_notice(&[request("1")]).expect("one was missed");
+    let notice = missed_notice(&[request("1")]).expect("a call was missed");
     assert_eq!(notice.title, "Nobody decided in time");
     assert_eq!(
         notice.body,
-        "claude wanted to call read_file of Files (ID files). You can allow it if it is tried again."
+        "claude wanted to call read_file of Files (ID files). You can allow the call if it is tried again."
     );
     assert_eq!(notice.actions, Actions::ShowMissed);
     let with_markup = missed_notice(&[ApprovalRequest {
@@ -141,14 +141,15 @@ fn a_missed_call_is_named() {
         ..request("1")
     }]);
     assert_eq!(
-        with_markup.expect("one was missed").body,
+        with_markup.expect("a call was missed").body,
         "You can allow the call if it is tried again."
     );
 }
 
 #[test]
 fn several_missed_calls_are_counted() {
-    let notice = missed_notice(&[request("1"), request("2"), request("3")]).expect("three");
+    let notice = missed_notice(&[request("1"), request("2"), request("3")])
+        .expect("three calls were missed");
     assert_eq!(
         (notice.title.as_str(), notice.actions),
         ("3 calls were missed", Actions::ShowMissed)
@@ -163,7 +164,7 @@ fn a_muted_client_can_be_unmuted_in_its_notification() {
     assert_eq!(notice.title, "claude is muted");
     assert!(
         notice.body.starts_with(
-            "Nobody decided three of its calls in a row. Its calls are refused until 1 Jan, "
+            "Nobody decided three of the client's calls in a row. Its calls are refused until 1 Jan, "
         ),
         "{}",
         notice.body
@@ -228,7 +229,7 @@ fn alert(server: &str, reason: &str, waiting: usize) -> Alert {
 #[test]
 fn a_failed_server_is_named_with_its_reason_and_opens_its_page() {
     let files = alert("files", "exit code 7", 0);
-    let notice = Notice::for_failed(&[&files]).expect("one failed");
+    let notice = Notice::for_failed(&[&files]).expect("a server failed");
     assert_eq!(
         (notice.title.as_str(), notice.body.as_str()),
         ("files failed", "exit code 7")
@@ -241,28 +242,28 @@ fn a_failed_server_is_named_with_its_reason_and_opens_its_page() {
         );
     }
     let markup = alert("files", "<b>no</b>", 0);
-    let notice = Notice::for_failed(&[&markup]).expect("one failed");
-    assert_eq!(notice.body, "Open to see why");
+    let notice = Notice::for_failed(&[&markup]).expect("a server failed");
+    assert_eq!(notice.body, "Open to see the reason");
 }
 
 #[test]
 fn several_servers_share_a_notification_that_opens_their_list() {
     let (files, shop) = (alert("files", "a", 2), alert("shop", "b", 1));
-    let failed = Notice::for_failed(&[&files, &shop]).expect("two failed");
+    let failed = Notice::for_failed(&[&files, &shop]).expect("two servers failed");
     assert_eq!(failed.title, "2 servers failed");
-    let changed = Notice::for_waiting_definitions(&[&files, &shop]).expect("two changed");
-    assert_eq!(changed.title, "2 servers changed what they offer");
+    let changed = Notice::for_waiting_definitions(&[&files, &shop]).expect("two servers changed");
+    assert_eq!(changed.title, "2 servers changed their definitions");
     for notice in [failed, changed] {
         assert_eq!(
             parse_choice(Some(notice.actions.id()), "show", Subject::default()),
             Choice::ShowScreen(Screen::Servers)
         );
     }
-    let changed = Notice::for_waiting_definitions(&[&files]).expect("one changed");
+    let changed = Notice::for_waiting_definitions(&[&files]).expect("a server changed");
     assert_eq!(
         (changed.title.as_str(), changed.body.as_str()),
         (
-            "files changed what it offers",
+            "files changed its definitions",
             "2 new or changed definitions wait for your acceptance."
         )
     );

@@ -258,7 +258,7 @@ fn a_server_has_the_label_of_its_state() {
 }
 
 #[test]
-fn long_lists_are_cut_and_say_so() {
+fn long_lists_are_cut_and_count_the_rest() {
     let waiting = (0..7).map(|id| request(&id.to_string())).collect();
     let view = TrayView::new(&Overview {
         waiting,
@@ -300,7 +300,7 @@ fn the_servers_used_last_are_listed_in_the_order_of_all_servers() {
 }
 
 #[test]
-fn a_pause_with_an_end_names_it_in_the_first_line() {
+fn a_pause_with_an_end_names_the_end_in_the_first_line() {
     let later = clock::time_after(Duration::from_secs(900));
     let view = TrayView::new(&Overview {
         paused: true,

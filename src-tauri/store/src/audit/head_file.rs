@@ -113,8 +113,8 @@ pub(super) fn find_replacement(
         let (first, last) = (last.seq + 1, saved.seq);
         return Ok(Some((first, AuditFault::Older { first, last })));
     }
-    let kept = rows::read_tip_at(saved.seq, connection).optional()?;
-    // An entry that is missing was pruned since, or the walk along the chain finds the gap.
-    let differs = kept.is_some_and(|kept| kept.hash != saved.hash);
+    let stored = rows::read_tip_at(saved.seq, connection).optional()?;
+    // A missing entry was pruned since, or else the walk along the chain finds the gap.
+    let differs = stored.is_some_and(|stored| stored.hash != saved.hash);
     Ok(differs.then_some((saved.seq, AuditFault::OtherBranch(saved.seq))))
 }

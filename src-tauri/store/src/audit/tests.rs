@@ -79,8 +79,8 @@ impl AuditFixture {
         self.journal.recover().await.expect("recover the journal");
     }
 
-    /// Opens a store on a copy of these files, as a hub does after `kill -9`, and returns what
-    /// `verify` finds.
+    /// Opens a store on a copy of these files, as a hub does after `kill -9`, and returns the break
+    /// that `verify` finds.
     async fn verify_after_crash(&self, files: &[&str]) -> Option<AuditBreak> {
         let folder = tempfile::tempdir().expect("make a folder");
         for file in files {
@@ -101,7 +101,7 @@ impl AuditFixture {
         assert_eq!(
             journal.verify().await.expect("verify").broken,
             found,
-            "the next hub finds the same"
+            "the next hub finds the same break"
         );
         found
     }
@@ -122,7 +122,7 @@ impl AuditFixture {
             .unwrap_or_else(|e| panic!("{sql}: {e}"));
     }
 
-    /// Runs `sql` on a copy of the database, and returns what `verify` finds there.
+    /// Runs `sql` on a copy of the database, and returns the break that `verify` finds there.
     fn verify_tampered_copy(&self, sql: &str) -> Option<AuditBreak> {
         verify_tampered_copy(self.folder.path(), sql)
     }
@@ -204,7 +204,7 @@ fn columns(folder: &Path, table: &str) -> Vec<(String, String)> {
     columns.collect::<Result<_, _>>().expect("read the columns")
 }
 
-/// Returns SQL for a value that differs from the one in that column.
+/// Returns SQL for a value that differs from the value in that column.
 fn other_value(column: &str, kind: &str) -> String {
     match kind {
         "INTEGER" => format!("coalesce({column}, 0) + 1000000"),
@@ -550,7 +550,7 @@ async fn a_replaced_or_missing_key_is_detected_and_the_key_is_private() {
     );
 }
 
-/// Returns a time that is after every earlier entry, and not after any later one.
+/// Returns a time that is after every earlier entry, and not after any later entry.
 fn next_moment() -> Timestamp {
     let before = clock::now();
     loop {
@@ -660,12 +660,12 @@ async fn pruning_deletes_the_periods_of_sessions_without_calls() {
     let prune_before = next_moment();
     fixture.record_call().await;
     fixture.journal.prune(prune_before).await.expect("prune");
-    let left: Vec<i64> =
+    let remaining: Vec<i64> =
         sqlx::query_scalar("SELECT period FROM session_period WHERE session_id = 's'")
             .fetch_all(&fixture.store.pool)
             .await
             .expect("read the periods");
-    assert_eq!(left, [(1 << 20) - 1]);
+    assert_eq!(remaining, [(1 << 20) - 1]);
 }
 
 #[tokio::test]

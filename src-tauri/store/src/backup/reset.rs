@@ -55,7 +55,8 @@ pub(super) async fn stage_other_parts(
             copy_file(&data_dir.join(folder).join(&name), &target.join(&name))?;
         }
     }
-    // A fault of the audit log stays one; it is no reason to keep what a person wants to delete.
+    // A fault of the audit log stays a fault; it is no reason to keep the data that a person wants
+    // to delete.
     record_in_staged(
         &copied,
         AuditKind::ReplacementPrepared,

@@ -261,7 +261,7 @@ async fn a_backup_is_not_made_while_a_restore_is_incomplete() {
 }
 
 #[tokio::test]
-async fn the_copy_of_a_backup_that_was_killed_is_deleted_by_the_next_one() {
+async fn the_copy_of_a_backup_that_was_killed_is_deleted_by_the_next_backup() {
     let folder = make_data_dir().await;
     let leftover = folder.path().join(".drawbridge-backup-abc123");
     fs::write(&leftover, "calls").expect("write a file");
@@ -329,7 +329,7 @@ async fn a_prepared_restore_can_be_cancelled() {
         .await
         .expect("prepare the restore");
     assert!(cancel_prepared(folder.path()).expect("cancel"));
-    assert!(!cancel_prepared(folder.path()).expect("there is none left"));
+    assert!(!cancel_prepared(folder.path()).expect("cancel again"));
     let kinds = audit_kinds(folder.path()).await;
     drop(DataDir::open(folder.path().to_owned()).expect("start again"));
     assert_eq!(

@@ -25,10 +25,10 @@ const COMMITTED: &str = ".drawbridge-restore";
 /// Why the contents of the data folder cannot be replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplaceError {
-    #[error("a backup cannot be restored: {0}. The data folder is as it was before.")]
+    #[error("the restore or reset failed: {0}. The data folder is as it was before.")]
     RolledBack(#[source] io::Error),
     #[error(
-        "the restore of a backup is not complete: {0}. The next start of Drawbridge tries to complete it."
+        "the restore or reset is not complete: {0}. The next start of Drawbridge tries to complete it."
     )]
     Incomplete(#[source] io::Error),
 }

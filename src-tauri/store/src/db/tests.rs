@@ -163,8 +163,8 @@ async fn after_a_full_disk_no_connection_blocks_the_others() {
     let error = error.expect_err("the file cannot grow");
     assert!(error.to_string().contains("full"), "{error}");
     for _ in 0..3 {
-        // The pool may have replaced a connection. A new one has no page limit, so these writes may
-        // succeed or fail.
+        // The pool may have replaced a connection. A new connection has no page limit, so these
+        // writes may succeed or fail.
         let _ = store.put_hooks(&[hook(1 << 20)]).await;
     }
     limit_pages(&store, 1 << 20).await;

@@ -320,25 +320,25 @@ pub(super) fn list_hub_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Deletes the files that are older than `retention` allows, and then the oldest ones until the
-/// rest takes at most as much space as it allows. Goes by modification time, not by name: if the
-/// clock was ahead for a while, some names have dates in the future. A file that was modified more
-/// than a day in the future counts as the oldest, but not as too old.
+/// Deletes the files that are older than `retention` allows, and then the oldest files until the
+/// rest takes at most as much space as `retention` allows. Goes by modification time, not by name:
+/// if the clock was ahead for a while, some names have dates in the future. A file that was
+/// modified more than a day in the future counts as the oldest, but not as too old.
 fn remove_old(folder: &Path, retention: LogRetention) {
     let now = clock::now().0;
     let is_plausible = |at: &Timestamp| at.0 < now + DAY_MS;
     let newest_plausible = |file: &PathBuf| modified_at(file).filter(is_plausible);
-    let mut old = list_hub_files(folder);
-    old.sort_by_cached_key(newest_plausible);
-    let mut kept: Vec<PathBuf> = old.pop().into_iter().collect();
+    let mut candidates = list_hub_files(folder);
+    candidates.sort_by_cached_key(newest_plausible);
+    let mut kept: Vec<PathBuf> = candidates.pop().into_iter().collect();
     for server in list_servers(folder) {
         let [current, older] = list_server_files(folder, &server);
         kept.push(current);
-        old.push(older);
+        candidates.push(older);
     }
     if retention.days > 0 {
         let oldest = now - i64::from(retention.days) * DAY_MS;
-        old.retain(|file| {
+        candidates.retain(|file| {
             let is_too_old = newest_plausible(file).is_some_and(|at| at.0 < oldest);
             if is_too_old {
                 let _ = fs::remove_file(file);
@@ -350,9 +350,9 @@ fn remove_old(folder: &Path, retention: LogRetention) {
         return;
     }
     let size = |file: &PathBuf| fs::metadata(file).map_or(0, |metadata| metadata.len());
-    let mut bytes: u64 = kept.iter().chain(&old).map(size).sum();
-    old.sort_by_cached_key(newest_plausible);
-    for file in old {
+    let mut bytes: u64 = kept.iter().chain(&candidates).map(size).sum();
+    candidates.sort_by_cached_key(newest_plausible);
+    for file in candidates {
         if bytes <= u64::from(retention.max_mib) << 20 {
             return;
         }

@@ -19,7 +19,7 @@ const MAX_CARRY_BYTES: usize = 1024 * 1024;
 /// How far the clock may have been changed while lines were written, in milliseconds.
 const CLOCK_TOLERANCE_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// The lines that were found.
+/// The result of a search.
 pub(super) struct Scan {
     pub(super) newest_first: Vec<LogLine>,
     /// The number of the last line that was searched, if there are older ones.
@@ -107,10 +107,10 @@ struct Source<'a> {
     bytes_read: u64,
 }
 
-/// The rest of a file.
+/// The part of a file that is not read yet.
 struct Part {
     path: PathBuf,
-    /// The bytes before this place are not read yet.
+    /// The length of the part.
     end: u64,
     /// The end of a line whose beginning is before `end`.
     carry: Vec<u8>,

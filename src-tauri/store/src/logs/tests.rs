@@ -115,7 +115,7 @@ fn secrets_that_overlap_are_masked_completely() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replaced_secret_is_masked_for_an_hour_and_then_given_up() {
+async fn a_replaced_secret_is_masked_for_an_hour() {
     let (logs, _folder) = logs();
     let replace = |number: usize| {
         logs.replace_secret("token", &Secret::new(format!("token-number-{number:04}")));
@@ -133,7 +133,7 @@ async fn a_replaced_secret_is_masked_for_an_hour_and_then_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_secret_that_is_replaced_by_one_that_is_masked_for_good_is_given_up() {
+async fn a_secret_is_masked_for_an_hour_even_if_its_successor_is_masked_for_good() {
     let (logs, _folder) = logs();
     logs.add_secret(&Secret::new("masked-for-good".into()));
     for value in ["former-value-1", "masked-for-good"] {
@@ -349,7 +349,7 @@ fn write_old_files(folder: &Path) -> files::LogFiles {
     log_files
 }
 
-/// The name of the hub's file of a day after the first one.
+/// Returns the name of the hub's file of a day, counted from the first day.
 fn hub_file(day: i64) -> String {
     let at = jiff::Timestamp::from_millisecond(FIRST_DAY_MS + day * 86_400_000).expect("a day");
     format!("drawbridge.{}.log", at.strftime("%Y-%m-%d"))
@@ -474,7 +474,7 @@ async fn logs_with_a_past() -> (Logs, tempfile::TempDir, Vec<String>) {
         }
         written.push(text);
         if n % 5_000 == 0 {
-            // Only so many lines may wait for the disk.
+            // Only a limited number of lines may wait for the disk.
             wait_for_writer(folder.path(), n).await;
         }
     }
@@ -570,7 +570,7 @@ async fn the_lines_of_a_call_and_old_texts_are_found_in_the_files() {
 }
 
 #[test]
-fn a_request_searches_a_bounded_part_of_the_files_and_says_where_it_ended() {
+fn a_request_searches_a_bounded_part_of_the_files_and_returns_its_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut log_files = files::LogFiles::new(folder.path()).expect("files");
     for seq in 0..2_000 {
@@ -659,7 +659,7 @@ async fn a_line_that_is_logged_within_a_call_belongs_to_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropped_lines_are_told_without_another_line() {
+async fn dropped_lines_are_reported_without_another_line() {
     let (logs, _folder) = logs();
     let mut events = logs.events.subscribe();
     let reporting = tokio::spawn(logs.clone().report_drops());
@@ -670,18 +670,18 @@ async fn dropped_lines_are_told_without_another_line() {
     for _ in 0..MAX_LINES_PER_SECOND + 8 {
         logs.add_call_line(&call, Level::Info, || "decided".to_owned());
     }
-    let mut told = Vec::new();
-    while told.len() < 2 {
+    let mut reported = Vec::new();
+    while reported.len() < 2 {
         if let Event::LogAdded { line } = events.recv().await.expect("an event")
             && line.text.starts_with("dropped")
         {
-            told.push((line.server, line.text));
+            reported.push((line.server, line.text));
         }
     }
     reporting.abort();
     let reason = "because there were too many lines or bytes per second";
-    assert!(told.contains(&(Some(server("loud")), format!("dropped 7 lines {reason}"))));
-    assert!(told.contains(&(None, format!("dropped 8 lines about calls {reason}"))));
+    assert!(reported.contains(&(Some(server("loud")), format!("dropped 7 lines {reason}"))));
+    assert!(reported.contains(&(None, format!("dropped 8 lines about calls {reason}"))));
 }
 
 #[cfg(unix)]

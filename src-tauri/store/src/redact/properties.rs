@@ -9,10 +9,14 @@ const SECRET: &str = "plain/Value+9";
 
 /// Redacting a redacted text again changes nothing, and JSON stays JSON.
 pub(crate) fn redacted_text_is_stable(text: &str) {
-    let once = redact_json(text, &|_| None);
-    assert_eq!(redact_json(&once, &|_| None), once, "{text} became {once}");
+    let redacted = redact_json(text, &|_| None);
+    assert_eq!(
+        redact_json(&redacted, &|_| None),
+        redacted,
+        "{text} became {redacted}"
+    );
     if is_json(text) {
-        assert!(is_json(&once), "{text} became {once}");
+        assert!(is_json(&redacted), "{text} became {redacted}");
     }
 }
 

@@ -262,8 +262,8 @@ fn a_name_with_a_masked_token_is_judged_as_it_is_written() {
         // Without the token, `to` and `ken` become one word.
         format!("to {GITHUB} ken"),
     ] {
-        let once = redact(&format!(r#"{{"{name}":7}}"#)).into_owned();
-        assert!(once.ends_with(r#":"•••"}"#), "{once}");
-        assert_eq!(redact(&once), once);
+        let redacted = redact(&format!(r#"{{"{name}":7}}"#)).into_owned();
+        assert!(redacted.ends_with(r#":"•••"}"#), "{redacted}");
+        assert_eq!(redact(&redacted), redacted);
     }
 }

@@ -42,7 +42,7 @@ pub enum FileError {
     NoKey { path: PathBuf },
     #[error("The passphrase is empty")]
     EmptyPassphrase,
-    #[error("{} is in the data folder, beside what it encrypts", path.display())]
+    #[error("{} is in the data folder, beside the secrets that it protects", path.display())]
     KeyInDataFolder { path: PathBuf },
     #[error("Drawbridge cannot read or write {}: {source}", path.display())]
     Io { path: PathBuf, source: Cause },
@@ -174,7 +174,7 @@ impl EncryptedFile {
         let file = Self::new(path.to_owned(), None);
         let _lock = file.lock()?;
         fs::remove_file(path).map_err(FileError::io(path))?;
-        // The file is gone. At worst it is there again after a power failure.
+        // At worst, the file exists again after a power failure.
         if let Err(error) = sync_folder(path) {
             tracing::warn!("cannot write that {} was deleted: {error}", path.display());
         }
@@ -183,8 +183,8 @@ impl EncryptedFile {
 
     fn read(&self) -> Result<(SealedFile, Values), SecretError> {
         let sealed = SealedFile::read(&self.path)?;
-        let mut known = self.key();
-        if let Some(key) = &*known {
+        let mut cached_key = self.key();
+        if let Some(key) = &*cached_key {
             match sealed.open(key, &self.path) {
                 // Another process may have given the file another key.
                 Err(SecretError::File(FileError::WrongKey { .. })) => {}
@@ -197,8 +197,8 @@ impl EncryptedFile {
             None => return Err(SecretError::FileLocked { reason: None }),
         };
         let values = sealed.open(&key, &self.path)?;
-        *known = Some(key);
-        drop(known);
+        *cached_key = Some(key);
+        drop(cached_key);
         Ok((sealed, values))
     }
 

@@ -73,8 +73,8 @@ impl SecretCommands for CachedCommands {
                 return Ok(Secret::new(secret.expose().to_owned()));
             }
             let secret = self.commands.run(command).await?;
-            let kept = Secret::new(secret.expose().to_owned());
-            outputs.insert(command.to_owned(), kept);
+            let copy = Secret::new(secret.expose().to_owned());
+            outputs.insert(command.to_owned(), copy);
             Ok(secret)
         })
     }

@@ -55,14 +55,14 @@ impl SecretStore for Keyring {
 /// first.
 fn with_entry<T>(
     name: &str,
-    ask: impl Fn(&Entry) -> Result<T, Error>,
+    operation: impl Fn(&Entry) -> Result<T, Error>,
 ) -> Result<Option<T>, SecretError> {
     if let Err(error) = Entry::store_status() {
         return Err(unavailable(error));
     }
     let mut pauses = RETRY_PAUSES.iter();
     loop {
-        let error = match Entry::new(SERVICE, name).and_then(|entry| ask(&entry)) {
+        let error = match Entry::new(SERVICE, name).and_then(|entry| operation(&entry)) {
             Ok(answer) => return Ok(Some(answer)),
             // A locked Secret Service may report that an item is missing instead of an error.
             Err(Error::NoEntry) if !platform::may_hide_items() => return Ok(None),
@@ -91,9 +91,9 @@ mod platform {
     use keyring::Error;
     use secret_service::{EncryptionType, blocking::SecretService};
 
-    /// Returns whether the collection for new items is locked. The check writes nothing: if two
-    /// programs wrote and removed an item of the same name at the same time, each would see the
-    /// other's request fail.
+    /// Returns the state of the collection for new items. The check writes nothing: if two
+    /// programs wrote and removed an item of the same name at the same time, the requests of both
+    /// could fail.
     pub(super) fn status() -> KeyringStatus {
         // The plain session is enough, because no secret passes over this connection.
         let is_locked = SecretService::connect(EncryptionType::Plain)

@@ -111,7 +111,7 @@ mod tests {
     use crate::secrets::InMemory;
 
     #[test]
-    fn a_value_that_is_too_long_is_refused_and_the_old_one_stays() {
+    fn a_value_that_is_too_long_is_refused_and_the_old_value_stays() {
         let store = InMemory::default();
         let longest = "a".repeat(MAX_PART_CHARS * MAX_PARTS);
         set(&store, "n", &Secret::new(longest.clone())).expect("set the longest value");

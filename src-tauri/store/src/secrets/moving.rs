@@ -70,12 +70,12 @@ impl MoveError {
 
 impl Secrets {
     /// Moves the secrets to the encrypted file, or gives the file another key. If `key` is `None`,
-    /// uses the one that the environment names. `names` are the secrets that may be in the keyring,
+    /// uses the key that the environment names. `names` are the secrets that may be in the keyring,
     /// which cannot list its secrets.
     ///
     /// # Errors
-    /// Returns an error if a secret cannot be read, or if the file cannot be written. If no keyring
-    /// is running, this is no error, and no secret is moved.
+    /// Returns an error if there is no key, if a secret cannot be read, or if the file cannot be
+    /// written. If no keyring is running, this is no error, and no secret is moved.
     pub async fn use_file(
         &self,
         key: Option<NewKey>,

@@ -66,7 +66,7 @@ pub struct SecretScope {
     granted: BTreeSet<String>,
     /// Whether the server may use all of its own secrets.
     has_own: bool,
-    /// The references to secrets elsewhere that the server may use; all if it is `None`.
+    /// The references to secrets elsewhere that the server may use, or `None` for all.
     elsewhere: Option<BTreeSet<String>>,
 }
 

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::*;
 
 #[tokio::test]
-async fn references_are_replaced_and_a_missing_one_is_named() {
+async fn references_are_replaced_and_a_missing_secret_is_named() {
     let secrets = Secrets::new(InMemory::default());
     secrets
         .set("s.KEY", Secret::new("value".into()))
@@ -86,12 +86,12 @@ async fn variables_and_commands_are_resolved_and_references_inside_a_secret_are_
             "op read x".to_owned()
         ]
     );
-    assert_eq!(used.len(), 4, "each one is masked in the logs");
+    assert_eq!(used.len(), 4, "each secret is masked in the logs");
     assert_eq!(commands.0.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]
-async fn a_missing_variable_is_an_error_and_drawbridges_own_are_never_given_away() {
+async fn a_missing_variable_is_an_error_and_drawbridges_own_variables_are_never_given_away() {
     let secrets = Secrets::new(InMemory::default());
     let scope = SecretScope::new(ServerId::new("s"), BTreeSet::new());
     for (name, expected) in [

@@ -1,4 +1,4 @@
-//! `access_report`: what the processes of each server used in the latest recorded run.
+//! `access_report`: the accesses of each server's processes in its latest recorded run.
 
 use drawbridge_model::{access_report::AccessReport, ids::ServerId};
 use sqlx::Row;

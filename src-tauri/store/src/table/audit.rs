@@ -17,7 +17,7 @@ pub struct AuditFilter {
     pub kind: Option<AuditKind>,
     /// Only entries at or after this moment.
     pub since: Option<Timestamp>,
-    /// Only entries before the one with this number.
+    /// Only entries with a lower number than this.
     pub before: Option<u32>,
     pub limit: u32,
 }

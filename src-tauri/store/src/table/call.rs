@@ -1,5 +1,5 @@
-//! `call`: every call, and every other guarded request, with its decision and its outcome. Only the
-//! journal writes it.
+//! `call`, `session_period` and `call_result`: every call, and every other guarded request, with
+//! its decision, its outcome and its kept result. Only the journal writes these tables.
 
 use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 
@@ -119,7 +119,7 @@ pub struct CallRow {
     pub extra: Option<String>,
     /// The client's arguments if a person or a hook changed them, in the same form.
     pub original_arguments: Option<String>,
-    /// The rule that the decision makes. It is written together with the decision.
+    /// The rule that the decision makes. The journal writes both together.
     pub new_rule: Option<Box<NewRule>>,
 }
 
@@ -138,7 +138,7 @@ pub struct CallFilter {
     pub text: Option<String>,
     pub decision: Option<Decision>,
     pub outcome: Option<Outcome>,
-    /// Only calls that are older than this one.
+    /// Only calls that are older than this call.
     pub before: Option<CallId>,
     /// Only calls at or after `since`, and before `until`.
     pub since: Option<Timestamp>,

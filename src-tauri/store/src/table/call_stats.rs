@@ -25,7 +25,7 @@ pub const MAX_SERIES: usize = 6;
 pub struct CallStatsFilter {
     /// Only calls at or after `since`, and before the end of the last step.
     pub since: Timestamp,
-    /// The number of steps, and the length of one in milliseconds.
+    /// The number of steps, and the length of each in milliseconds.
     pub steps: u32,
     pub step_ms: u32,
     pub client: Option<ClientName>,

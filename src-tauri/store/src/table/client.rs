@@ -14,7 +14,7 @@ pub struct ClientRow {
     /// HMAC-SHA-256 of the client's token, or `None` for a client of the local socket.
     pub token_hmac: Option<Vec<u8>>,
     pub token_issued_at: Option<Timestamp>,
-    /// When the token expires; never if it is `None`.
+    /// When the token expires, or `None` if it does not.
     pub token_expires_at: Option<Timestamp>,
     /// HMAC-SHA-256 of the token before the last rotation. That token is valid until the new one is
     /// used, and at most until `old_token_until`.
@@ -26,7 +26,7 @@ pub struct ClientRow {
     pub software: Option<String>,
     /// The user to whom the client belongs.
     pub user: UserName,
-    /// How many calls the client may make in a minute; any number if it is `None`.
+    /// How many calls the client may make in a minute, or `None` for no limit.
     pub calls_per_minute: Option<NonZeroU32>,
     pub created_at: Timestamp,
     pub last_seen_at: Option<Timestamp>,
@@ -65,7 +65,7 @@ impl Store {
     }
 
     /// Writes when and by which program the client was last used, and the old token: after the new
-    /// token was used, `row` has no old one. Does nothing if the client has got another token
+    /// token was used, `row` has no old token. Does nothing if the client has got another token
     /// meanwhile.
     pub async fn put_client_use(&self, row: &ClientRow) -> Result<(), StoreError> {
         sqlx::query("UPDATE client SET last_seen_at = ?, software = ?, user_agent = ?, old_token_hmac = ?, old_token_until = ? WHERE name = ? AND token_hmac IS ?")

@@ -96,7 +96,7 @@ fn read(row: &SqliteRow) -> Result<ClientCopyRow, sqlx::Error> {
     let lists: BTreeMap<CapabilityKind, Vec<Box<RawValue>>> =
         serde_json::from_str(row.try_get("lists")?)
             .map_err(|error| sqlx::Error::Decode(error.into()))?;
-    let texts = |raw: Vec<Box<RawValue>>| raw.iter().map(|one| one.get().to_owned()).collect();
+    let texts = |list: Vec<Box<RawValue>>| list.iter().map(|raw| raw.get().to_owned()).collect();
     Ok(ClientCopyRow {
         server: ServerId::new(row.try_get::<String, _>("server")?),
         client: ClientName::new(row.try_get::<String, _>("client")?),
@@ -105,7 +105,7 @@ fn read(row: &SqliteRow) -> Result<ClientCopyRow, sqlx::Error> {
         ttl_ms: row.try_get("ttl_ms")?,
         lists: lists
             .into_iter()
-            .map(|(kind, raw)| (kind, texts(raw)))
+            .map(|(kind, list)| (kind, texts(list)))
             .collect(),
     })
 }

@@ -96,7 +96,7 @@ impl Store {
             .context("cannot read the changes of clients' files")
     }
 
-    /// Adds a change, or replaces the one with its id.
+    /// Adds a change, or replaces the change with its id.
     pub async fn put_client_change(&self, row: &ClientChangeRow) -> Result<(), StoreError> {
         sqlx::query("INSERT OR REPLACE INTO client_change (id, made_at, action, kind, files, servers, undone_at) VALUES (?, ?, ?, ?, ?, ?, ?)")
             .bind(&row.id)

@@ -36,7 +36,8 @@ pub struct MemoryFilter {
 #[derive(Debug)]
 pub enum StoredMemory {
     New(MemoryEntry),
-    /// The user had an entry with this content in this category. It has the new tags now.
+    /// The user already had an entry with this content in this category. The entry got the new
+    /// tags.
     Known(MemoryEntry),
     /// The user has as many entries as are allowed. Nothing was stored.
     Full,
@@ -59,7 +60,7 @@ impl Store {
         stored.await.context("cannot store an entry of the memory")
     }
 
-    /// Returns a page of at most `limit` entries: the first one, or the one at `cursor`.
+    /// Returns a page of at most `limit` entries: the first page, or the page at `cursor`.
     pub async fn memory_page(
         &self,
         filter: &MemoryFilter,
@@ -223,14 +224,14 @@ async fn insert(
     client: Option<&ClientName>,
     text: &MemoryText,
 ) -> Result<StoredMemory, sqlx::Error> {
-    let known: Option<u32> =
+    let existing_id: Option<u32> =
         sqlx::query_scalar("SELECT id FROM memory WHERE user = ? AND category = ? AND content = ?")
             .bind(user.as_str())
             .bind(text.category())
             .bind(text.content())
             .fetch_optional(&mut *connection)
             .await?;
-    if let Some(id) = known
+    if let Some(id) = existing_id
         && let Some(entry) = update(connection, id, text).await?
     {
         return Ok(StoredMemory::Known(entry));

@@ -19,7 +19,7 @@ pub struct ServerRow {
     pub id: ServerId,
     /// The identity that the user accepted: the digest of what the spec starts or connects to.
     pub accepted_identity: Option<String>,
-    /// The accepted spec as JSON. `None` if no spec was accepted since this column exists.
+    /// The accepted spec as JSON. `None` if no spec was accepted since this column was added.
     pub accepted_spec: Option<String>,
     /// The accepted program as JSON. `None` if it is not known yet.
     pub accepted_program: Option<String>,
@@ -93,7 +93,7 @@ impl Store {
             .context("cannot read the servers")
     }
 
-    /// Records what the user accepted of a server.
+    /// Records that the user accepted a server.
     pub async fn accept_server(
         &self,
         id: &ServerId,

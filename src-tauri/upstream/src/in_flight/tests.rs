@@ -35,7 +35,7 @@ async fn a_read_of_a_list_takes_no_message_from_the_call_of_another_client() {
 }
 
 #[tokio::test]
-async fn a_message_belongs_to_the_call_that_the_server_names_or_to_the_only_one() {
+async fn a_message_belongs_to_the_call_that_the_server_names_or_to_the_only_call() {
     let tracker = RequestTracker::default();
     let request = ServerRequest::without_timeout("tools/call", None);
     let register = async |id: u64, call: &str| {
@@ -52,7 +52,11 @@ async fn a_message_belongs_to_the_call_that_the_server_names_or_to_the_only_one(
     let one = register(2, "one").await;
     assert_eq!(tracker.call(None), named("one"));
     let _two = register(3, "two").await;
-    assert_eq!(tracker.call(None), None, "it may belong to either");
+    assert_eq!(
+        tracker.call(None),
+        None,
+        "the message may belong to either call"
+    );
     assert_eq!(tracker.call(Some(2)), named("one"));
     assert_eq!(tracker.call(Some(1)), None);
     drop(one);
@@ -61,9 +65,9 @@ async fn a_message_belongs_to_the_call_that_the_server_names_or_to_the_only_one(
     let mut progress = RawObject::parse(&sent).expect("an object");
     ProgressToken::for_request(3).put_into(&mut progress);
     let progress = progress.to_raw();
-    let told = tracker.forward_progress(&progress);
+    let forwarded = tracker.forward_progress(&progress);
     assert_eq!(
-        told,
+        forwarded,
         named("two").map(|call| (call, "progress: half".to_owned()))
     );
 }

@@ -21,7 +21,7 @@ async fn lines_are_read_without_line_breaks_and_bom() {
 }
 
 #[tokio::test]
-async fn a_too_long_line_does_not_affect_the_next_one() {
+async fn a_too_long_line_does_not_affect_the_next_line() {
     let mut text = vec![b'x'; 10_000];
     text.extend_from_slice(b"\ngood\n");
     let found = lines(&text, 100).await;

@@ -109,7 +109,7 @@ impl Account {
             .map(|(client, _)| client.clone())
     }
 
-    /// Returns the client to use at the authorization server: the one that a person registered,
+    /// Returns the client to use at the authorization server: the client that a person registered,
     /// with its current secret, or else `registered`.
     pub(super) async fn resolve_client(
         &self,
@@ -154,7 +154,7 @@ impl Account {
     }
 
     /// Returns the token if it is in memory and not due for a refresh. The outer `None` means that
-    /// [`Account::token`] has to be called, the inner one that nobody has signed in.
+    /// [`Account::token`] has to be called, the inner `None` that nobody has signed in.
     pub(super) fn cached_token(&self) -> Option<Option<Secret>> {
         let state = self.state.try_lock().ok().filter(|state| state.is_loaded)?;
         let Some(grant) = &state.grant else {
@@ -192,8 +192,9 @@ impl Account {
         }
     }
 
-    /// Returns a token other than the one that the server refused: one that was refreshed
-    /// meanwhile, or else one that this call refreshes. Returns `None` if a person has to sign in.
+    /// Returns another token than `refused`, which the server refused: a token that was refreshed
+    /// meanwhile, or else a token that this call refreshes. Returns `None` if a person has to sign
+    /// in.
     pub(super) async fn replace_token(
         &self,
         authorizer: &Authorizer,

@@ -252,8 +252,8 @@ pub(super) async fn begin(
 }
 
 /// Returns the client to use at the authorization server, and the listener for its redirect URI.
-/// The client is the first of these that is available: the one that a person registered; the URL of
-/// a client metadata document, if the user has set one and the authorization server supports it; an
+/// The client is the first available of these: the client that a person registered; the URL of a
+/// client metadata document, if the user has set one and the authorization server supports it; an
 /// earlier registration at this authorization server; or a new registration.
 async fn obtain_client(
     authorizer: &Authorizer,

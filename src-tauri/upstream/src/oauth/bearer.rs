@@ -21,7 +21,7 @@ use super::{
 };
 use crate::http::{HttpClient, HttpError, HttpRequest, HttpResponse};
 
-/// The most scopes of one challenge that are recorded. Further ones are ignored.
+/// The most scopes of one challenge that are recorded. Further scopes are ignored.
 const MAX_SCOPES: usize = 100;
 
 /// Why a request has no usable answer. Unless this is [`BearerError::Http`], the server has not
@@ -148,8 +148,8 @@ impl Bearer {
     }
 
     /// Sends a request with the server's token, if there is one. If the server refuses the token,
-    /// the request is sent once more with a newer one. This is safe, because a server answers 401
-    /// before it carries out a request.
+    /// the request is sent once more with a newer token. This is safe, because a server answers
+    /// 401 before it carries out a request.
     ///
     /// # Errors
     /// Returns an error if the HTTP exchange fails, and if the request was not carried out because
@@ -266,7 +266,8 @@ async fn run_to_completion(
     })
 }
 
-/// Returns the scopes of a challenge. If it names none, the set contains only an empty string.
+/// Returns the scopes of a challenge. If the challenge names no scope, the set contains only an
+/// empty string.
 fn demanded_scopes(scope: Option<&str>) -> BTreeSet<String> {
     let names: BTreeSet<_> = scope
         .unwrap_or_default()

@@ -47,7 +47,7 @@ pub(super) enum AuthorizationResult {
 }
 
 impl Callback {
-    /// Listens on the given port of loopback, or on any free one.
+    /// Listens on the given port of loopback, or on any free port.
     ///
     /// # Errors
     /// Returns an error if the port is in use, or if no port is free.
@@ -82,11 +82,11 @@ impl Callback {
             state: state.to_owned(),
             found,
         });
-        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let mut connections = tokio::task::JoinSet::new();
         let accepted = async {
             loop {
-                let place = places.clone().acquire_owned().await;
+                let permit = permits.clone().acquire_owned().await;
                 let Ok((stream, _)) = listener.accept().await else {
                     // This happens if the process has too many open files, for example. A pause
                     // avoids a busy loop.
@@ -97,7 +97,7 @@ impl Callback {
                 while connections.try_join_next().is_some() {}
                 let handler = handler.clone();
                 connections.spawn(async move {
-                    let _place = place;
+                    let _permit = permit;
                     let answer = service_fn(move |request| {
                         let page = handler.respond(&request);
                         async move { Ok::<_, Infallible>(page) }

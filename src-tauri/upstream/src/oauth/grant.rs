@@ -26,7 +26,7 @@ pub(super) struct Grant {
     /// The scopes that the server demanded in addition and that a person has signed in again for,
     /// whether the authorization server granted them or not. Empty text stands for a demand without
     /// a scope.
-    // Earlier versions stored it under the name `answered`.
+    // Earlier versions stored this field under the name `answered`.
     #[serde(default, alias = "answered")]
     pub(super) signed_in_scopes: BTreeSet<String>,
 }

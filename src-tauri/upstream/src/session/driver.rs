@@ -32,12 +32,12 @@ use crate::{
 /// connection is closed.
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// The reason that is shown for a session whose connection was closed after the idle timeout.
-const IDLE_REASON: &str = "Stopped: no client used it";
+const IDLE_REASON: &str = "Stopped: no client used the server";
 /// How often a client that waits for a start receives progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 impl ServerSession {
-    /// Returns the live connection, and makes one if there is none.
+    /// Returns the live connection, or connects if there is none.
     pub(super) async fn connect(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
         if let Some(connection) = self.live_connection() {
             return Ok(connection);
@@ -51,8 +51,8 @@ impl ServerSession {
             .unwrap_or_else(|error| Err(UpstreamError::start_aborted(error)))
     }
 
-    /// Returns the live connection for a request, and makes one if there is none. A client's
-    /// request waits for a start no longer than for an answer, unless the client asked for
+    /// Returns the live connection for a request, or connects if there is none. A client's request
+    /// waits for a start no longer than for an answer, unless the client asked for
     /// progress. In that case, the request waits until the start ends, and the client receives
     /// progress meanwhile. A start continues even if the request no longer waits for it.
     pub(super) async fn connect_for(
@@ -107,7 +107,7 @@ impl ServerSession {
         if self.inner().retired {
             return Err(UpstreamError::stopped());
         }
-        let reason = "Starting: it is needed";
+        let reason = "Starting: a request needs the server";
         let mut effect = self.step(StateEvent::Wanted, reason.into(), None);
         let mut failure = UpstreamError::stopped();
         while let Some(StateEffect::Start) = effect {
@@ -220,7 +220,7 @@ impl ServerSession {
         Ok(connection)
     }
 
-    /// Handles a failed start, and returns the action to perform.
+    /// Applies a failed start to the state, and returns the action to perform.
     fn handle_failed_start(self: &Arc<Self>, failure: &UpstreamError) -> Option<StateEffect> {
         // A program that ends while it is being started has crashed. A URL that does not answer has
         // not.
@@ -245,15 +245,15 @@ impl ServerSession {
         effect
     }
 
-    /// Handles a connection that ended by itself.
+    /// Applies the end of a connection that ended by itself to the state.
     fn handle_crash(self: &Arc<Self>, reason: EndReason) {
         let crashes = {
             let mut inner = self.inner();
             if inner.state != State::Active {
                 return;
             }
-            // The caller may be one of the connection's tasks. They are therefore not aborted here,
-            // but when the next connection replaces them.
+            // The caller may be one of the connection's tasks, so the tasks are aborted only when
+            // the next connection replaces them.
             inner.release_connection();
             inner.count_crash(true)
         };
@@ -269,7 +269,7 @@ impl ServerSession {
     }
 
     /// Ends a connection whose server should be told of more extensions, unless a request uses the
-    /// connection. The next request makes a new one.
+    /// connection. The next request connects again.
     pub(super) async fn end_outdated_connection(self: &Arc<Self>) {
         let Some(connection) = self
             .live_connection()
@@ -282,7 +282,7 @@ impl ServerSession {
             .await;
     }
 
-    /// Ends a connection, even if requests use it. The next request makes a new one.
+    /// Ends a connection, even if requests use it. The next request connects again.
     pub(super) async fn end_connection(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
@@ -344,13 +344,13 @@ impl ServerSession {
         let is_ours = self
             .inner()
             .no_start_before
-            .take_if(|of| *of == until)
+            .take_if(|end| *end == until)
             .is_some();
         if is_ours {
             let failure = self.inner().failure.clone();
             self.step(
                 StateEvent::PauseOver,
-                "Stopped: the next call starts it again".into(),
+                "Stopped: the next call starts the server again".into(),
                 failure,
             );
         }
@@ -367,8 +367,8 @@ impl ServerSession {
         self.step_with(event, reason, failure, |_, _| {})
     }
 
-    /// As [`step`](Self::step). `change` is made together with the transition, so that nobody sees
-    /// the one without the other.
+    /// Like [`step`](Self::step). Applies `change` together with the transition, so that no other
+    /// task sees one without the other.
     fn step_with(
         &self,
         event: StateEvent,
@@ -416,8 +416,8 @@ impl ServerSession {
         self.emit_server_changed();
     }
 
-    /// Tells the modules above if this transition is a new connection, the end of one, or a failed
-    /// attempt to connect.
+    /// Tells the modules above if this transition is a new connection, the end of a connection, or
+    /// a failed attempt to connect.
     fn report_connection_change(&self, state: State, reason: &str) {
         let id = &self.server.id;
         let mut inner = self.inner();

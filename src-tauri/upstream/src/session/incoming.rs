@@ -33,8 +33,8 @@ use crate::{
 /// The most requests of a server that are answered at the same time.
 const MAX_ANSWERS: usize = 256;
 
-/// The tasks that answer the requests that a server sends on one connection. When this is dropped
-/// at the end of the connection, the tasks are aborted.
+/// The tasks that answer the requests that a server sends on one connection. Dropping the value at
+/// the end of the connection aborts the tasks.
 #[derive(Default)]
 struct AnswerTasks {
     tasks: JoinSet<()>,
@@ -163,7 +163,9 @@ impl ServerSession {
                 } => {
                     self.handle_notification(&method, params.as_deref(), during);
                 }
-                TransportEvent::Ended(how) => return self.handle_connection_end(&connection, how),
+                TransportEvent::Ended(reason) => {
+                    return self.handle_connection_end(&connection, reason);
+                }
             }
         }
     }

@@ -74,13 +74,13 @@ fn a_failed_start_is_retried_three_times_with_longer_pauses_and_then_the_session
 
 #[test]
 fn a_spec_can_disable_retries() {
-    let once = StateEvent::Failed {
+    let failed_without_retries = StateEvent::Failed {
         is_permanent: false,
         retries: 0,
         crashes: 0,
     };
     assert_eq!(
-        run(&[StateEvent::Wanted, once]),
+        run(&[StateEvent::Wanted, failed_without_retries]),
         (State::Closed, vec![StateEffect::Start])
     );
 }
@@ -266,7 +266,7 @@ fn render_table() -> String {
 }
 
 #[test]
-fn the_table_in_the_architecture_document_is_what_the_code_does() {
+fn the_table_in_the_architecture_document_matches_the_code() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ARCHITECTURE.md");
     let document = std::fs::read_to_string(path).expect("read ARCHITECTURE.md");
     let table = render_table();

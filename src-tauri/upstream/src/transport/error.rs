@@ -147,7 +147,7 @@ fn describe_last_output(last_output: &str) -> String {
     format!(". Its last output was: \"{last_output}\"")
 }
 
-/// Returns what a person can check, in parentheses.
+/// Returns a hint for a person, in parentheses, or an empty text.
 fn status_hint(status: StatusCode) -> &'static str {
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => " (check the token in its headers)",

@@ -244,7 +244,7 @@ impl Inbound {
 
 /// A request that waits for its place or its answer. If the value is dropped after the request was
 /// sent and before the answer arrives, the server is notified that the request is cancelled, unless
-/// it must not be cancelled.
+/// the protocol forbids that.
 struct CancelOnDrop<'a> {
     channel: &'a LineChannel,
     id: u64,

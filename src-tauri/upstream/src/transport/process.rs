@@ -3,8 +3,8 @@
 //!
 //! On Linux, each server runs below a supervisor, a process that keeps hold of all that the server
 //! starts. Elsewhere each server has its own process group (a Job Object on Windows). If the hub
-//! itself is killed, a guard process ends the server processes that are left. On Windows, the end
-//! of the Job Objects does.
+//! itself is killed, a guard process ends the server processes that are left. On Windows, the Job
+//! Objects end them.
 
 #[cfg(target_os = "linux")]
 mod appimage;
@@ -79,7 +79,7 @@ pub struct Launch {
     pub cwd: Option<PathBuf>,
     /// The limits of the program. Without a sandbox, it may use everything that the user may.
     pub sandbox: Option<LaunchSandbox>,
-    /// Receives what the program uses; absent if the run is not recorded.
+    /// Receives the accesses of the program, or `None` if the run is not recorded.
     pub recording: Option<RecordingSink>,
     /// How long a graceful stop may take before the whole tree is killed.
     pub grace: Duration,
@@ -239,7 +239,7 @@ impl Process {
         self.pid
     }
 
-    /// Returns what the sandbox of the program enforces; `None` if it runs in no sandbox.
+    /// Returns the enforced sandbox of the program, or `None` if the program runs in no sandbox.
     pub fn sandbox(&self) -> Option<EnforcedSandbox> {
         self.sandbox
     }

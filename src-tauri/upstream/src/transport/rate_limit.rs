@@ -16,7 +16,7 @@ const LOG_LINE_COST: usize = 128;
 /// The cost of a message that is acted on, in addition to its bytes.
 const MESSAGE_COST: usize = 2 * 1024;
 /// The cost that may be spent within one [`WINDOW`]: some 40 short messages, or 80 KiB of a long
-/// one (40 MiB a second).
+/// message (40 MiB a second).
 const BUDGET: usize = 80 * 1024;
 /// The time after which the budget is available again. The time is short, so that a server that
 /// spends its whole budget at once delays nobody.
@@ -27,8 +27,8 @@ const PROGRESS_COST: usize = 128;
 /// The budget of each request for its progress: about 580 short messages. A stream to a client
 /// lasts even if the client misses all of them (see `MAX_MISSED_BYTES` of the message queue).
 const PROGRESS_BUDGET: usize = 128 * 1024;
-/// How much progress is read before other tasks have a turn. Half of what may wait for a client, so
-/// that a client that reads misses none.
+/// How many bytes of progress are read before other tasks have a turn: half of the bytes that may
+/// wait for a client, so that a client that reads misses no progress.
 const PROGRESS_TURN: usize = 32 * 1024;
 /// The most requests whose budgets are kept, so that a server that saves the tokens of many
 /// requests cannot spend all these budgets at once.

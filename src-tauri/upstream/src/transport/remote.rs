@@ -94,7 +94,7 @@ pub(super) enum SendError {
 }
 
 impl SendError {
-    /// Converts the error into that of a message. `map_http` converts a failure of the HTTP
+    /// Converts the error into the error of a message. `map_http` converts a failure of the HTTP
     /// exchange.
     pub(super) fn into_transport_error(
         self,
@@ -290,9 +290,9 @@ pub(super) fn excerpt(text: &str) -> String {
 }
 
 /// Returns whether both URLs lead to the same server.
-pub(super) fn is_same_origin(one: &Url, other: &Url) -> bool {
+pub(super) fn is_same_origin(a: &Url, b: &Url) -> bool {
     // The origin of a `blob:` URL is that of the URL inside it, but its scheme is not.
-    one.origin() == other.origin() && one.scheme() == other.scheme()
+    a.origin() == b.origin() && a.scheme() == b.scheme()
 }
 
 /// Converts a URL for use in a request.

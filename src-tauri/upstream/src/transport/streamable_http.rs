@@ -426,7 +426,7 @@ fn is_stream(response: &HttpResponse) -> bool {
 }
 
 /// A request that waits for its answer. If the value is dropped before the answer arrives, the
-/// server is notified that the request is cancelled, unless it must not be cancelled.
+/// server is notified that the request is cancelled, unless the protocol forbids that.
 struct CancelOnDrop {
     transport: Arc<HttpTransport>,
     id: u64,

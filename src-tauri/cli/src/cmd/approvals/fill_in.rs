@@ -54,7 +54,7 @@ fn ask_for_fields(schema: &Value) -> Result<String, Failure> {
     let mut values = Map::new();
     let required = schema["required"].as_array();
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-        let is_required = required.is_some_and(|all| all.iter().any(|one| one == name));
+        let is_required = required.is_some_and(|all| all.iter().any(|entry| entry == name));
         let mut prompt = escape(field["title"].as_str().unwrap_or(name));
         if let Some(hint) = hint(field) {
             prompt.push_str(&format!(" ({})", escape(&hint)));
@@ -82,7 +82,7 @@ fn eprint_prompt(prompt: &str) -> Result<(), Failure> {
     Ok(stderr.flush()?)
 }
 
-/// Returns what can be entered in a field: its choices, or else its format or type.
+/// Returns a hint for a field: its choices, or else its format or type.
 fn hint(field: &Value) -> Option<String> {
     let items = if field["type"] == "array" {
         &field["items"]

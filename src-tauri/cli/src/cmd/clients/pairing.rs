@@ -18,7 +18,7 @@ pub(crate) enum Pairing {
     Approve {
         /// The id, as shown by `clients pairing list`
         id: String,
-        /// The client's name, instead of the one that it suggests
+        /// The client's name, instead of the name that the client suggests
         #[arg(long)]
         name: Option<String>,
         /// The profile that limits what the client sees. Without it, the client sees everything.

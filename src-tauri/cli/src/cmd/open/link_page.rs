@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::exit::Failure;
 
-/// A page in a folder of its own. Both are removed when this is dropped.
+/// A page in a folder of its own. Dropping the value removes both.
 pub(super) struct LinkPage {
     file: PathBuf,
     _folder: TempDir,

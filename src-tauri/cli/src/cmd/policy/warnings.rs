@@ -100,7 +100,7 @@ pub(super) async fn confirm_import(
     }
     confirm_text(
         "This file lets calls of all tools of all servers run without asking, unless a rule denies them or asks.",
-        "Import it?",
+        "Import the file?",
     )
 }
 

@@ -126,10 +126,10 @@ fn format_change(change: &SecretStoreChange) -> String {
             &change.broken_files,
         ),
     ];
-    for (what, names) in lists {
+    for (title, names) in lists {
         if !names.is_empty() {
             let names: Vec<_> = names.iter().map(|name| escape(name)).collect();
-            text += &format!("\n{what}: {}", names.join(", "));
+            text += &format!("\n{title}: {}", names.join(", "));
         }
     }
     text

@@ -1,4 +1,4 @@
-//! Formats the report of what a server used in its latest recorded run.
+//! Formats the report of a server's accesses in its latest recorded run.
 
 use std::fmt::Write;
 
@@ -93,7 +93,7 @@ fn format_summary(
     section("Connected", addresses(false));
     section("Started", programs(false));
     if summary.files.is_empty() && summary.addresses.is_empty() && report.sandbox.is_none() {
-        text.push_str("\nIt used no files but its own and the system's, and no network.\n");
+        text.push_str("\nThe server used no files but its own and the system's, and no network.\n");
     }
     // While the run goes on, the report is sent only if there is something to list.
     if !view.is_recording {
@@ -103,7 +103,7 @@ fn format_summary(
             format_count(summary.ordinary, "time", "times")
         );
     }
-    for (count, what) in [
+    for (count, description) in [
         (
             summary.omitted,
             "further addresses and programs are left out",
@@ -118,7 +118,7 @@ fn format_summary(
         ),
     ] {
         if count > 0 {
-            let _ = writeln!(text, "{count} {what}.");
+            let _ = writeln!(text, "{count} {description}.");
         }
     }
     if summary.uses_io_uring {
@@ -181,7 +181,7 @@ fn format_proposal(id: &str, proposal: &SandboxProposal) -> String {
     );
     if proposal.sandbox.local_sockets {
         text.push_str(
-            "It allows local sockets: the programs behind them can do for the server what the sandbox forbids.\n",
+            "The sandbox allows local sockets: the programs behind them can do for the server what the sandbox forbids.\n",
         );
     }
     if proposal.excluded.is_empty() {

@@ -1,4 +1,4 @@
-//! Formats the definitions of a server, and finds those to accept.
+//! Formats the definitions of a server, and finds the definitions to accept.
 
 use std::fmt::Write;
 
@@ -92,7 +92,11 @@ pub(super) fn format_unaccepted(server: &ServerView) -> String {
         "definitions wait",
     );
     let mut flags = String::new();
-    for definition in server.unaccepted.iter().filter(|one| !one.flags.is_empty()) {
+    for definition in server
+        .unaccepted
+        .iter()
+        .filter(|definition| !definition.flags.is_empty())
+    {
         let _ = write!(
             flags,
             "\n! {} '{}' contains {}",

@@ -33,14 +33,14 @@ pub(super) fn format_presets(presets: &[PresetView]) -> String {
     }
     let mut lines = table.format_or("No presets.");
     let mut reported = Vec::new();
-    for found in presets.iter().filter_map(|preset| preset.runtime.as_ref()) {
-        if !found.problem.is_empty() && !reported.contains(&found.runtime) {
-            reported.push(found.runtime);
+    for status in presets.iter().filter_map(|preset| preset.runtime.as_ref()) {
+        if !status.problem.is_empty() && !reported.contains(&status.runtime) {
+            reported.push(status.runtime);
             let _ = write!(
                 lines,
                 "\n{}. {}",
-                escape(&found.problem),
-                escape(&found.remedy)
+                escape(&status.problem),
+                escape(&status.remedy)
             );
         }
     }
@@ -74,12 +74,12 @@ pub(in crate::cmd) fn format_manifest(view: &ManifestView) -> String {
         let _ = write!(lines, "\n{}", escape(&view.description));
     }
     for (index, choice) in view.choices.iter().enumerate() {
-        let start = if choice.preview.is_empty() {
+        let headline = if choice.preview.is_empty() {
             &choice.label
         } else {
             &choice.preview
         };
-        let _ = write!(lines, "\n\n{}  {}", index + 1, escape(start));
+        let _ = write!(lines, "\n\n{}  {}", index + 1, escape(headline));
         if !choice.problem.is_empty() {
             let _ = write!(lines, "\n   cannot be used: {}", escape(&choice.problem));
         }

@@ -27,7 +27,7 @@ pub(crate) struct SignInArgs {
 
 impl SignInArgs {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        // Both verbs use one handle, because the hub that waits for the browser may be in this
+        // Both verbs use the same handle, because the hub that waits for the browser may be in this
         // process.
         let hub = context.open_hub_handle().await?;
         let result = self.sign_in(context, &hub).await;

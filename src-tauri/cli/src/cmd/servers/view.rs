@@ -157,7 +157,7 @@ pub(super) fn format_server(server: &ServerView) -> String {
     lines
 }
 
-/// Returns when the server's lists were read last, and whether that succeeded.
+/// Returns when the server's lists were read last, and whether the sync succeeded.
 fn format_sync(server: &ServerView) -> String {
     let last_sync = format_time_or_dash(server.last_synced_at);
     let mut text = match server.sync_status {
@@ -172,7 +172,8 @@ fn format_sync(server: &ServerView) -> String {
     text
 }
 
-/// Lists the excluded entries, to be appended to other lines. Empty if there are none.
+/// Lists the excluded entries, to be appended to other lines. Returns an empty text if there are
+/// none.
 pub(super) fn format_excluded(excluded: &ExcludedEntries) -> String {
     let count = excluded.entries.len() + usize::try_from(excluded.more).unwrap_or(usize::MAX);
     if count == 0 {
@@ -199,7 +200,7 @@ pub(super) fn format_excluded(excluded: &ExcludedEntries) -> String {
 }
 
 /// Returns all that a person accepts of a server: its spec, and the differences from the accepted
-/// one.
+/// spec.
 pub(super) fn format_offer(server: &ServerView) -> String {
     let mut lines = String::new();
     let mut line = |key: &str, value: &str| {
@@ -212,7 +213,7 @@ pub(super) fn format_offer(server: &ServerView) -> String {
     lines.trim_end().to_owned()
 }
 
-/// Lists the differences from the accepted spec. Empty if there are none.
+/// Lists the differences from the accepted spec. Returns an empty text if there are none.
 fn format_changes(server: &ServerView) -> String {
     if server.changes.is_empty() {
         return String::new();
@@ -282,7 +283,8 @@ fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
         line("  required", &required_env.join(", "));
     }
     for package in &server.floating {
-        let text = format!("{package} has no exact version; another one may run at the next start");
+        let text =
+            format!("{package} has no exact version; another version may run at the next start");
         line("  floating", &text);
     }
     if let Some(program) = &server.program {
@@ -327,36 +329,37 @@ fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
     }
     let defaults = ServerSpec::default();
     // Writes a field unless it has its default value.
-    let mut other = |name: &str, value: serde_json::Value, default: serde_json::Value| {
-        if value != default {
-            line(name, &value.to_string());
-        }
-    };
-    other("transport", json!(transport), json!(None::<()>));
-    other("protocol", json!(protocol_version), json!(None::<()>));
-    other("runtime", json!(runtime_hint), json!(None::<()>));
-    other("enabled", json!(enabled), json!(defaults.enabled));
-    other("lifecycle", json!(lifecycle), json!(defaults.lifecycle));
-    other("isolation", json!(isolation), json!(defaults.isolation));
-    other("timeouts", json!(timeouts), json!(defaults.timeouts));
-    other("retries", json!(retries), json!(defaults.retries));
-    other("visibility", json!(visibility), json!(defaults.visibility));
-    other(
+    let mut write_unless_default =
+        |name: &str, value: serde_json::Value, default: serde_json::Value| {
+            if value != default {
+                line(name, &value.to_string());
+            }
+        };
+    write_unless_default("transport", json!(transport), json!(None::<()>));
+    write_unless_default("protocol", json!(protocol_version), json!(None::<()>));
+    write_unless_default("runtime", json!(runtime_hint), json!(None::<()>));
+    write_unless_default("enabled", json!(enabled), json!(defaults.enabled));
+    write_unless_default("lifecycle", json!(lifecycle), json!(defaults.lifecycle));
+    write_unless_default("isolation", json!(isolation), json!(defaults.isolation));
+    write_unless_default("timeouts", json!(timeouts), json!(defaults.timeouts));
+    write_unless_default("retries", json!(retries), json!(defaults.retries));
+    write_unless_default("visibility", json!(visibility), json!(defaults.visibility));
+    write_unless_default(
         "definitions",
         json!(definitions),
         json!(defaults.definitions),
     );
-    other("validate", json!(validate), json!(defaults.validate));
-    other(
+    write_unless_default("validate", json!(validate), json!(defaults.validate));
+    write_unless_default(
         "content",
         json!(content_defence),
         json!(defaults.content_defence),
     );
-    other("tools", json!(allowed_tools), json!(None::<()>));
-    other("prefix", json!(prefix), json!(None::<()>));
-    other("fallback", json!(fallback), json!(defaults.fallback));
-    other("cache (ms)", json!(cache_ttl_ms), json!(None::<()>));
-    other(
+    write_unless_default("tools", json!(allowed_tools), json!(None::<()>));
+    write_unless_default("prefix", json!(prefix), json!(None::<()>));
+    write_unless_default("fallback", json!(fallback), json!(defaults.fallback));
+    write_unless_default("cache (ms)", json!(cache_ttl_ms), json!(None::<()>));
+    write_unless_default(
         "results (ms)",
         json!(cache_results_ms),
         json!(defaults.cache_results_ms),

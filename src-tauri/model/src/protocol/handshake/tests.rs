@@ -10,7 +10,7 @@ fn params(version: &str) -> Box<RawValue> {
 }
 
 #[test]
-fn a_legacy_client_keeps_its_revision_and_others_get_the_newest_legacy_one() {
+fn a_legacy_client_keeps_its_revision_and_others_get_the_newest_legacy_revision() {
     for revision in revision::LEGACY {
         assert_eq!(
             read_initialize(Some(&params(revision)))
@@ -85,7 +85,7 @@ fn a_client_gets_only_requests_that_it_supports() {
 }
 
 #[test]
-fn declared_capabilities_are_those_of_the_client_and_those_of_drawbridge() {
+fn the_capabilities_of_the_client_and_of_drawbridge_are_declared() {
     let own = OwnCapabilities {
         sampling: true,
         sampling_tools: true,

@@ -97,7 +97,7 @@ fn a_replacement_that_was_interrupted_is_completed_by_the_next_start() {
             "audit.head",
             "servers/old.json",
         ] {
-            let text = fs::read_to_string(kept.join(name)).expect("read what was replaced");
+            let text = fs::read_to_string(kept.join(name)).expect("read a replaced file");
             assert_eq!(text, "old", "{end:?}: {name}");
         }
     }
@@ -149,7 +149,7 @@ fn contents_that_cannot_be_moved_away_stay_in_use() {
         let data_dir = DataDir::open(path.clone()).expect("open the data folder");
         let staging = create_staging_dir(data_dir.path()).expect("make the staging folder");
         write_contents(&staging, "new", &[DATABASE, "audit.key"]);
-        // A folder cannot be moved over one that is not empty.
+        // A folder cannot be moved over a folder that is not empty.
         let obstacle = path.join(STAGED).join("old").join(SERVERS);
         fs::create_dir_all(&obstacle).expect("make a folder");
         fs::write(obstacle.join("obstacle.json"), "{}").expect("write a file");

@@ -291,7 +291,7 @@ async fn create_released_database(file: &Path, version: i64) {
                 open
             }
         };
-        for (_, rows) in ROWS.iter().filter(|(of, _)| of == number) {
+        for (_, rows) in ROWS.iter().filter(|(schema, _)| schema == number) {
             sqlx::raw_sql(AssertSqlSafe((*rows).to_owned()))
                 .execute(&mut upgraded)
                 .await
@@ -444,16 +444,20 @@ async fn check_rows(store: &Store, version: i64) {
     let token_usage = usize::try_from(token_usage).expect("a number of rows");
     let read = [
         store.profiles().await.expect("read the profiles").len(),
-        store.client_profiles().await.expect("read them").len(),
+        store.client_profiles().await.expect("read the links").len(),
         store.client_copies().await.expect("read the copies").len(),
         store.client_files().await.expect("read the files").len(),
-        store.client_changes().await.expect("read them").len(),
+        store
+            .client_changes()
+            .await
+            .expect("read the changes")
+            .len(),
         store.hooks().await.expect("read the hooks").len(),
         usize::from(
             store
                 .sampling_usage(20_000)
                 .await
-                .expect("read it")
+                .expect("read the usage")
                 .requests
                 == 3,
         ),
@@ -473,7 +477,7 @@ async fn check_rows(store: &Store, version: i64) {
 }
 
 #[test]
-fn every_migration_is_listed_and_no_released_one_has_changed() {
+fn every_migration_is_listed_and_no_released_migration_has_changed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/migrations");
     let mut files: Vec<String> = std::fs::read_dir(&folder)
         .expect("read the folder of migrations")

@@ -49,8 +49,8 @@ impl KeySource {
     /// Returns the key of the encrypted file at `path`.
     ///
     /// # Errors
-    /// Returns `FileLocked` if the source cannot be read, and another error if it contains no key
-    /// or the wrong passphrase.
+    /// Returns `FileLocked` if the source cannot be read, and another error if other users can
+    /// read it, or if it contains no key or the wrong passphrase.
     pub(super) fn unlock(&self, sealed: &SealedFile, path: &Path) -> Result<Identity, SecretError> {
         let text = self.read().map_err(|error| {
             if matches!(error, FileError::Io { .. }) {
@@ -100,14 +100,14 @@ impl KeySource {
     }
 }
 
-/// The key with which an encrypted file is to be made.
+/// The key for a new encrypted file.
 pub enum NewKey {
     Source(KeySource),
-    /// A person typed it, and will type it again after each start.
+    /// A person typed the passphrase, and will type it again after each start.
     Passphrase(Secret),
 }
 
-/// A key that can be used, and what the file has to contain about it.
+/// A key that can be used, and the data about the key that the encrypted file contains.
 pub(super) struct UnlockedKey {
     pub(super) identity: Identity,
     pub(super) sealed_identity: Option<String>,
@@ -118,7 +118,8 @@ impl NewKey {
     /// Returns the key. Creates the key file if it does not exist.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be used, or if it is in the data folder.
+    /// Returns an error if the file cannot be used or is in the data folder, or if the passphrase
+    /// is empty.
     pub(super) fn prepare(&self, data_dir: &Path) -> Result<UnlockedKey, SecretError> {
         if let Self::Source(source) = self {
             check_place(source.path(), data_dir)?;

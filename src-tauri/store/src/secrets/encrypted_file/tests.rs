@@ -70,7 +70,7 @@ fn secrets_are_read_back_after_a_restart_and_are_not_readable_in_the_file() {
 }
 
 #[test]
-fn a_passphrase_opens_the_file_and_another_one_does_not() {
+fn a_passphrase_opens_the_file_and_another_passphrase_does_not() {
     let folders = Folders::new();
     drop(folders.create(folders.passphrase_file("correct horse\n")));
     assert_eq!(
@@ -245,7 +245,7 @@ fn concurrent_writers_with_separate_handles_lose_nothing() {
 }
 
 #[test]
-fn another_key_replaces_the_former_one() {
+fn another_key_replaces_the_former_key() {
     let folders = Folders::new();
     let file = folders.create(folders.key_file("key"));
     let values = vec![("a".to_owned(), secret("moved"))];
@@ -256,7 +256,7 @@ fn another_key_replaces_the_former_one() {
         Some(SecretError::File(FileError::Exists { .. }))
     ));
     EncryptedFile::create(folders.path(), &key, values, true).expect("replaced");
-    // A process that knows the former key learns the new one.
+    // A process that knows the former key learns the new key.
     assert_eq!(value(&file, "a").as_deref(), Some("moved"));
     let with_former = EncryptedFile::new(folders.path(), Some(folders.key_file("key")));
     assert!(with_former.get("a").is_err());

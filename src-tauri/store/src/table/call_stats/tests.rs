@@ -15,7 +15,7 @@ use crate::table::{call::CallRow, token_usage::TokenUsageRow};
 const MINUTE: i64 = 60_000;
 const FIVE_MINUTES: u32 = 300_000;
 
-/// Returns a call that began `micros` after `at`, with the number of that time.
+/// Returns a call that began `micros` after `at`. The id of the call encodes this time.
 fn row(at: i64, micros: i64, change: impl FnOnce(&mut Call)) -> Arc<CallRow> {
     let mut call = Call {
         id: CallId::new(random::encode_id((at * 1_000 + micros).cast_unsigned())),

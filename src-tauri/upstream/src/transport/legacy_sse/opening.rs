@@ -245,7 +245,7 @@ impl EndpointReader {
         }
     }
 
-    /// Takes the next bytes.
+    /// Reads the next bytes of the stream.
     ///
     /// # Errors
     /// Returns an error if there are too many bytes or lines without an endpoint, or if an event is

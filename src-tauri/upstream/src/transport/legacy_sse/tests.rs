@@ -393,7 +393,7 @@ async fn a_response_that_is_no_stream_is_refused_with_a_reason() {
 }
 
 #[tokio::test]
-async fn a_stream_without_an_endpoint_is_an_error_that_lists_what_to_check() {
+async fn a_stream_without_an_endpoint_is_an_error_that_lists_possible_causes() {
     let server = Server::new().await;
     let url = server.url("/sse");
     let (transport, _stream) = tokio::join!(

@@ -17,8 +17,8 @@ fn inbound_in(folder: &TempDir) -> Inbound {
     }
 }
 
-/// Reads what a server writes in these pieces. Returns the methods of its messages, and the number
-/// of lines that are not JSON-RPC.
+/// Reads the output of a server, which arrives in these pieces. Returns the methods of its
+/// messages, and the number of lines that are not JSON-RPC.
 async fn read_pieces(pieces: &[&[u8]]) -> (Vec<String>, u32) {
     let folder = TempDir::new().expect("a folder");
     let inbound = inbound_in(&folder);

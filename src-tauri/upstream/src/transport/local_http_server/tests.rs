@@ -63,7 +63,7 @@ async fn a_connection_that_hangs_does_not_exceed_the_time_limit() {
     socket.bind(any_port).expect("a port");
     let listener = socket.listen(1).expect("listen");
     let address = listener.local_addr().expect("an address");
-    // Nobody accepts the connections, so the next one waits once the queue is full.
+    // Nobody accepts the connections, so the next connection waits once the queue is full.
     let mut queued = Vec::new();
     while let Ok(Ok(connection)) =
         timeout(Duration::from_millis(300), TcpStream::connect(address)).await

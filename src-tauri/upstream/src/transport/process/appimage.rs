@@ -1,5 +1,6 @@
-//! The variables of the hub without what an AppImage has changed for its own libraries. A server or
-//! a command that got them would load libraries, schemas and modules of the AppImage.
+//! The variables of the hub without the changes that an AppImage made for its own libraries. A
+//! server or a command that got the changed variables would load libraries, schemas and modules of
+//! the AppImage.
 
 use std::{collections::BTreeMap, env};
 

@@ -73,8 +73,8 @@ enum GuardProcess {
 
 impl Guard {
     /// Creates the guard of a new run. Its process is started with the first server. If this
-    /// program cannot become a guard (a test's own process), there is none, and servers may be left
-    /// if the hub is killed.
+    /// program cannot become a guard (a test's own process), there is no guard, and servers may be
+    /// left if the hub is killed.
     pub fn new() -> Self {
         Self {
             run_id: random::id().into(),

@@ -167,8 +167,8 @@ pub(super) fn list_files(program: &Path, args: &[String], folder: &Path) -> Vec<
         }
     }
     // Joined to each folder, an absolute path stays the same.
-    let mut seen = BTreeSet::new();
-    files.retain(|file| seen.insert(file.clone()));
+    let mut unique = BTreeSet::new();
+    files.retain(|file| unique.insert(file.clone()));
     files
 }
 
@@ -191,8 +191,8 @@ fn digest_of(file: &Path) -> String {
         return String::new();
     };
     let stamp = stamp(&metadata);
-    let known = digests().get(file).cloned();
-    if let Some((_, digest)) = known.filter(|(known, _)| *known == stamp) {
+    let cached = digests().get(file).cloned();
+    if let Some((_, digest)) = cached.filter(|(cached_stamp, _)| *cached_stamp == stamp) {
         return digest;
     }
     let Ok(digest) = fs::File::open(file).and_then(digest::sha256_reader) else {

@@ -1,4 +1,4 @@
-//! Records what the processes of a server use: a thread of the supervisor receives notice of the
+//! Records the accesses of a server's processes: a thread of the supervisor receives notice of the
 //! system calls that open, create, rename and remove files, start programs, and name addresses
 //! (seccomp's user notification, which needs no privileges).
 //!
@@ -84,7 +84,7 @@ const C_LIBRARY_SOCKETS: &[&str] = &[
 pub(super) struct Recorder {
     listener_sender: mpsc::SyncSender<Listener>,
     summaries: mpsc::Receiver<AccessSummary>,
-    /// Becomes readable when there is a summary. The recorder ends when this is shut down.
+    /// Becomes readable when there is a summary. The recorder ends when this socket is shut down.
     wake_up: UnixStream,
     /// The thread that answers notifications, and the thread that sums up.
     threads: [JoinHandle<()>; 2],
@@ -217,7 +217,7 @@ fn answer_until_end(
 }
 
 /// Adds the observed calls to the summary, and sends the summary when it has news, until the
-/// answering thread has ended. Then sends it a last time.
+/// answering thread has ended. Then sends the summary a last time.
 fn sum_up_until_end(
     observed: &mpsc::Receiver<Observed>,
     mut observer: Observer,
@@ -260,7 +260,7 @@ struct Reader {
     root: Option<(u64, u64)>,
 }
 
-/// Adds what calls use to a summary.
+/// Adds the accesses of calls to a summary.
 struct Observer {
     summary: Summary,
     allowed: Option<AllowedAccess>,
@@ -290,7 +290,7 @@ enum Address {
     Local(String),
 }
 
-/// The things that a system call uses.
+/// The accesses of a system call.
 enum Observed {
     Files(Vec<NamedFile>),
     Program(PathBuf),
@@ -305,7 +305,7 @@ enum Observed {
 }
 
 impl Reader {
-    /// Answers a notification, and returns what the call uses.
+    /// Answers a notification, and returns the accesses of the call.
     fn answer(
         &self,
         listener: &Listener,
@@ -340,7 +340,7 @@ impl Reader {
         root.is_some() && root != self.root
     }
 
-    /// Reads what a call uses; `None` if the process cannot be read.
+    /// Reads the accesses of a call; `None` if the process cannot be read.
     fn read(&self, action: Action, notification: &Notification) -> Option<Observed> {
         let argument = |index: usize| notification.arguments[index];
         let used = |named: PathArgument, need: FileNeed| {

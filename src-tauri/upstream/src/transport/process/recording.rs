@@ -1,14 +1,15 @@
-//! The hub's request to a supervisor to record what a server uses, and the receiver of the results.
+//! The hub's request to a supervisor to record a server's accesses, and the receiver of the
+//! results.
 
 use std::{path::PathBuf, sync::Arc};
 
 use drawbridge_model::access_report::RecordedAccess;
 use serde::{Deserialize, Serialize};
 
-/// Receives what becomes known of a recorded run. Each value replaces the one before.
+/// Receives the accesses of a recorded run. Each value replaces the previous value.
 pub type RecordingSink = Arc<dyn Fn(RecordedAccess) + Send + Sync>;
 
-/// Asks a supervisor to record what the server uses.
+/// Asks a supervisor to record the server's accesses.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct RecordingRequest {
     /// The files that every sandbox lets this server read. Reads of them are counted, and not

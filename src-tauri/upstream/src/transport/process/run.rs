@@ -44,7 +44,7 @@ pub enum RunError {
     Unreadable(Arc<io::Error>),
 }
 
-/// Runs a program with `input` on its stdin, and returns what it wrote to its stdout. If the future
+/// Runs a program with `input` on its stdin, and returns its output on stdout. If the future
 /// is dropped, the program and its tree are ended.
 ///
 /// # Errors

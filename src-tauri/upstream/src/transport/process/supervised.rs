@@ -25,7 +25,7 @@ use super::{
 /// The processes of a server below its supervisor. If this value is dropped, they are ended.
 pub(super) struct SupervisedTree {
     reports: Lines<BufReader<OwnedReadHalf>>,
-    /// Receives what the server uses.
+    /// Receives the server's accesses.
     recording: Option<RecordingSink>,
     commands: OwnedWriteHalf,
     supervisor: u32,

@@ -191,9 +191,9 @@ fn start(
     confinement: Option<Confinement>,
     listener_sender: Option<mpsc::SyncSender<Listener>>,
 ) -> Result<StartedServer, StartError> {
-    // The server inherits the sandbox and the signal mask of the thread that starts it. That cannot
-    // be the supervisor's main thread, which must stay unconfined, so that it can end the server,
-    // and which blocks SIGCHLD.
+    // The server inherits the sandbox and the signal mask of the thread that starts it. The
+    // supervisor's main thread cannot start it, because that thread must stay unconfined, so that
+    // it can end the server, and blocks SIGCHLD.
     let thread = thread::spawn(move || {
         SigSet::empty()
             .thread_set_mask()
@@ -229,7 +229,7 @@ fn start(
         })
     });
     thread.join().unwrap_or_else(|_| {
-        let error = io::Error::other("the thread that starts it panicked");
+        let error = io::Error::other("the thread that starts the server panicked");
         Err(StartError::Io(error))
     })
 }
@@ -351,8 +351,8 @@ impl Supervisor {
     }
 }
 
-/// Returns the set of SIGCHLD alone, which reports the end of a child. A thread that waits for it
-/// on a descriptor must block it.
+/// Returns the set of SIGCHLD alone, which reports the end of a child. A thread that waits for the
+/// signal on a descriptor must block the signal.
 pub(super) fn child_signals() -> SigSet {
     SigSet::from(Signal::SIGCHLD)
 }

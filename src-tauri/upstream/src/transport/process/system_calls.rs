@@ -14,8 +14,8 @@ pub(super) const X32: i64 = 0x4000_0000;
 /// Which arguments of a call name a file, by their indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PathArgument {
-    /// The descriptor of the folder in which a relative path begins. Without this argument, it
-    /// begins in the working folder.
+    /// The descriptor of the folder in which a relative path begins. Without this argument, the
+    /// path begins in the working folder.
     pub(super) folder: Option<usize>,
     pub(super) path: usize,
 }
@@ -172,7 +172,7 @@ const REFUSED: &[(c_long, Action)] = &[
     (libc::SYS_socketpair, Action::MakeSocketPair),
 ];
 
-/// Returns what a system call does, if a recorder may receive notice of it.
+/// Returns the action of a system call, if a recorder may receive notice of the call.
 pub(super) fn find_action(number: i32) -> Option<Action> {
     let number = c_long::from(number);
     let number = if cfg!(target_arch = "x86_64") {

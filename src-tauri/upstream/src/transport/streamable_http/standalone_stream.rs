@@ -46,7 +46,7 @@ pub(super) async fn listen(transport: Weak<HttpTransport>) {
         while let Ok(Some(chunk)) = response.chunk().await {
             let Ok(complete) = parser.push(&chunk) else {
                 too_long_events += 1;
-                if !handle_long_event(&transport, too_long_events) {
+                if !report_long_event(&transport, too_long_events) {
                     return;
                 }
                 break;
@@ -76,7 +76,7 @@ pub(super) async fn listen(transport: Weak<HttpTransport>) {
 
 /// Logs that an event was too long. Returns whether the stream is opened again after so many such
 /// events in a row.
-fn handle_long_event(transport: &Weak<HttpTransport>, in_a_row: u32) -> bool {
+fn report_long_event(transport: &Weak<HttpTransport>, in_a_row: u32) -> bool {
     let Some(transport) = transport.upgrade() else {
         return false;
     };

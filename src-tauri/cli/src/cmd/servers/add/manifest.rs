@@ -141,7 +141,7 @@ pub(super) fn join_values(pairs: Vec<(String, String)>) -> BTreeMap<String, Stri
 }
 
 /// Makes paths absolute. A relative path refers to the working folder of this process, which may
-/// differ from the one in which the server starts.
+/// differ from the folder in which the server starts.
 pub(super) fn make_paths_absolute(
     choice: &ManifestChoice,
     values: &mut BTreeMap<String, String>,

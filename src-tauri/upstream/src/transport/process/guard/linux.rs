@@ -213,8 +213,9 @@ fn reap(supervisors: &mut Vec<Pid>) -> bool {
     }
 }
 
-/// Ends all server processes that are left. Each supervisor ends its own. The guard ends those that
-/// a supervisor does not, and the marked processes that are no longer below the guard.
+/// Ends all server processes that are left. Each supervisor ends its own processes. The guard ends
+/// the processes that a supervisor does not end, and the marked processes that are no longer below
+/// the guard.
 fn end_processes(mut supervisors: Vec<Pid>, run: &str) {
     let begin = Instant::now();
     loop {
@@ -222,13 +223,13 @@ fn end_processes(mut supervisors: Vec<Pid>, run: &str) {
         let now = Instant::now();
         let is_late = now > begin + SUPERVISOR_GRACE;
         let spared: &[Pid] = if is_late { &[] } else { &supervisors };
-        let left = descent::signal_descendants(Pid::this(), Signal::SIGKILL, spared);
-        let below = if is_late {
-            left
+        let signalled = descent::signal_descendants(Pid::this(), Signal::SIGKILL, spared);
+        let remaining = if is_late {
+            signalled
         } else {
-            left + supervisors.len()
+            signalled + supervisors.len()
         };
-        if below == 0 || now > begin + KILL_TIMEOUT {
+        if remaining == 0 || now > begin + KILL_TIMEOUT {
             break;
         }
         std::thread::sleep(KILL_INTERVAL);

@@ -1,4 +1,4 @@
-//! Sums up what the processes of a server used, in bounded memory.
+//! Sums up the accesses of a server's processes, in bounded memory.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -3,7 +3,7 @@ use std::ffi::CString;
 use super::*;
 
 #[test]
-fn how_a_file_is_opened_decides_what_it_needs() {
+fn the_flags_of_an_opened_file_decide_its_need() {
     for (flags, need) in [
         (libc::O_RDONLY, Some(FileNeed::Read)),
         (libc::O_RDONLY | libc::O_DIRECTORY, Some(FileNeed::Read)),
@@ -78,7 +78,7 @@ fn a_path_without_a_file_is_resolved_only_if_it_is_written() {
     }
 }
 
-/// Returns what a call of this process uses that has this path as its first argument.
+/// Returns the uses of a call of this process that has this path as its first argument.
 fn read_call(action: fn(PathArgument) -> Action, path: &Path) -> Observed {
     let reader = Reader {
         is_confined: false,

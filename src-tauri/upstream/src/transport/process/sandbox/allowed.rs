@@ -1,5 +1,4 @@
-//! Tells a recorder what a sandbox allows, by the same rules by which the sandbox is enforced.
-//! Nothing is enforced here.
+//! Tells a recorder which accesses a sandbox allows, by the rules that are enforced elsewhere.
 
 use std::{
     fs,
@@ -13,11 +12,12 @@ use super::{Confinement, DEVICES, FileRules, RANDOM_DEVICES};
 /// How a system call uses a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in super::super) enum FileNeed {
-    /// To read, list or execute it.
+    /// The call reads, lists or executes the file.
     Read,
-    /// To write to it.
+    /// The call writes to the file.
     Write,
-    /// To create, remove or rename it, which changes the folder that holds it.
+    /// The call creates, removes or renames the file, which changes the folder that holds the
+    /// file.
     Change,
 }
 

@@ -42,7 +42,7 @@ pub(in super::super) struct Confined {
 }
 
 /// Confines this thread and all that it starts from now on. If `is_recorded` is set, the filter of
-/// system calls also notifies a recorder of what the server uses.
+/// system calls also notifies a recorder of the server's accesses.
 pub(in super::super) fn confine_this_thread(
     rules: &Confinement,
     is_recorded: bool,
@@ -110,12 +110,12 @@ fn drop_capabilities() -> Result<(), CapsError> {
     caps::clear(None, CapSet::Ambient)?;
     caps::clear(None, CapSet::Inheritable)?;
     let held = caps::read(None, CapSet::Permitted)?;
-    let left: CapsHashSet = held
+    let remaining: CapsHashSet = held
         .into_iter()
         .filter(|held| kept.contains(held))
         .collect();
-    caps::set(None, CapSet::Effective, &left)?;
-    caps::set(None, CapSet::Permitted, &left)
+    caps::set(None, CapSet::Effective, &remaining)?;
+    caps::set(None, CapSet::Permitted, &remaining)
 }
 
 fn refused(error: &dyn std::error::Error) -> SandboxFailure {

@@ -43,7 +43,8 @@ const CERTIFICATE_VARIABLES: &[&str] = &["SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_
 const INTERPRETERS: &[&str] = &[
     "node", "python3", "python", "uv", "uvx", "npx", "bun", "deno",
 ];
-/// Names of folders that hold programs. The parent of such a folder holds what the programs need.
+/// Names of folders that hold programs. The parent of such a folder holds the files that the
+/// programs need.
 const PROGRAM_FOLDERS: &[&str] = &["bin", "shims"];
 /// Folders in the home folder that hold programs in `bin`, and secrets or other data beside it.
 const SHARED_PREFIXES: &[&str] = &[".local", ".cargo"];

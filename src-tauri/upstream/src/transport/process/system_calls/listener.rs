@@ -35,7 +35,10 @@ pub(in super::super) fn build_notifying_filter(
         std::env::consts::ARCH.try_into()?,
     )?;
     let mut program: BpfProgram = filter.try_into()?;
-    for instruction in program.iter_mut().filter(|one| one.code == RETURN) {
+    for instruction in program
+        .iter_mut()
+        .filter(|instruction| instruction.code == RETURN)
+    {
         if instruction.k == libc::SECCOMP_RET_TRACE | u32::from(MARK) {
             instruction.k = libc::SECCOMP_RET_USER_NOTIF;
         } else if instruction.k == libc::SECCOMP_RET_KILL_PROCESS
@@ -86,16 +89,16 @@ impl Listener {
     /// Installs a filter for this thread and all that it starts from now on.
     ///
     /// # Errors
-    /// Returns an error if the kernel cannot do this, or if this process has such a filter already.
-    /// No filter is installed then.
+    /// Returns an error if the kernel does not support listeners, or if this process has a filter
+    /// with a listener already. No filter is installed then.
     pub(in super::super) fn install(program: &BpfProgram) -> io::Result<Self> {
         let mut instructions: Vec<libc::sock_filter> = program
             .iter()
-            .map(|one| libc::sock_filter {
-                code: one.code,
-                jt: one.jt,
-                jf: one.jf,
-                k: one.k,
+            .map(|instruction| libc::sock_filter {
+                code: instruction.code,
+                jt: instruction.jt,
+                jf: instruction.jf,
+                k: instruction.k,
             })
             .collect();
         let length = u16::try_from(instructions.len()).map_err(io::Error::other)?;
@@ -162,7 +165,7 @@ impl Listener {
             };
         }
         // SAFETY: the kernel has written this structure, the buffer is aligned to 8 bytes, and
-        // every pattern of bits is a valid one.
+        // every pattern of bits is valid.
         let notification = unsafe { &*buffers.notification.as_ptr().cast::<libc::seccomp_notif>() };
         Ok(Some(Notification {
             id: notification.id,
@@ -277,9 +280,11 @@ mod tests {
         let returns = |other| {
             let calls = calls.clone();
             let program = build_notifying_filter(calls, other).expect("a filter");
-            let returns = program.into_iter().filter(|one| one.code == RETURN);
+            let returns = program
+                .into_iter()
+                .filter(|instruction| instruction.code == RETURN);
             returns
-                .map(|one| one.k)
+                .map(|instruction| instruction.k)
                 .collect::<std::collections::BTreeSet<_>>()
         };
         let [notify, allow, kill] = [
