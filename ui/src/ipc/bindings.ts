@@ -64,8 +64,8 @@ report: AccessReport | null,
  */
 is_current: boolean, 
 /**
- * A sandbox in which the server could do what it did in the run. Null if there is no report,
- * if the run could not be recorded, or if this system has no sandboxes.
+ * A sandbox that allows everything that the server used in the run. Null if there is no
+ * report, if the run could not be recorded, or if this system has no sandboxes.
  */
 proposal: SandboxProposal | null, };
 
@@ -114,13 +114,14 @@ export type AddBundle = { source: BundleSource,
  */
 name: string | null, 
 /**
- * Maps each input's name to its value, including secrets. An input with several values has one
- * per line. A missing entry uses the default; an empty entry leaves the input unset.
+ * Maps each input's name to its value, including secrets. The values of an input with several
+ * values are separated by line breaks. A missing entry uses the default; an empty entry leaves
+ * the input unset.
  */
 values: { [key in string]: string }, 
 /**
- * Like `values`, for values that go to the keyring even if the bundle does not mark them as
- * sensitive.
+ * Like `values`, for values that go to the secret store even if the bundle does not mark them
+ * as sensitive.
  */
 secrets: { [key in string]: string }, };
 
@@ -154,7 +155,7 @@ profile: string | null, };
  */
 export type AddFolder = { 
 /**
- * An absolute path on the hub's machine. Links in it are resolved.
+ * An absolute path on the hub's computer. Links in it are resolved.
  */
 path: string, 
 /**
@@ -171,8 +172,8 @@ export type AddHook = { hook: Hook,
  */
 position: number | null, 
 /**
- * Values of variables or headers, by their names. The values are stored in the keyring, and
- * the hook refers to them.
+ * Values of variables or headers, by their names. The values are stored in the secret store,
+ * and the hook refers to them.
  */
 secret_values?: { [key in string]: string }, };
 
@@ -246,7 +247,7 @@ export type Annotations = { read_only: boolean | null, destructive: boolean | nu
  */
 export type AnswerPairing = { id: PairingId, approve: boolean, 
 /**
- * The name of the new client; the suggested one if absent.
+ * The name of the new client; the suggested name if absent.
  */
 name: ClientName | null, 
 /**
@@ -592,7 +593,7 @@ export type BackupFile = { file: string,
 bytes: number, };
 
 /**
- * The contents of an archive.
+ * An archive, as its manifest describes it.
  */
 export type BackupView = { file: string, 
 /**
@@ -644,7 +645,7 @@ export type BrowserView = { id: BrowserId,
  */
 address: string, 
 /**
- * The `User-Agent` that the browser sent: plain text from outside.
+ * The `User-Agent` that the browser sent: untrusted plain text.
  */
 user_agent: string | null, signed_in_at: Timestamp, last_used_at: Timestamp, 
 /**
@@ -711,7 +712,7 @@ tools_generated: boolean,
  */
 choice: ManifestChoice, 
 /**
- * The status of the server's runtime on this machine; null if it needs no known runtime.
+ * The status of the server's runtime on this computer; null if it needs no known runtime.
  */
 runtime: RuntimeStatus | null, 
 /**
@@ -937,7 +938,7 @@ groups: Array<CallGroupView>,
  */
 omitted_groups: number, 
 /**
- * Whether as many calls were counted as can be (200,000), so that older ones may be missing.
+ * Whether the limit of 200,000 counted calls was reached, so that older calls may be missing.
  */
 is_partial: boolean, };
 
@@ -982,8 +983,8 @@ export type CancelSignIn = { id: ServerId, };
  */
 export type CapabilitiesView = { id: ServerId, sync_status: SyncStatus, last_synced_at: Timestamp | null, tools: Array<unknown>, prompts: Array<unknown>, resources: Array<unknown>, templates: Array<unknown>, 
 /**
- * The prompts, resources and templates, in the order of their lists, and what Drawbridge does
- * with them. `servers.show` has the tools.
+ * The prompts, resources and templates, in the order of their lists, with their acceptance and
+ * the effect of the policy. `servers.show` has the tools.
  */
 entries: Array<CapabilityView>, };
 
@@ -1031,7 +1032,7 @@ flags: Array<ContentFlag>, };
  */
 export type ChangeSampling = { enabled: boolean | null, 
 /**
- * An https URL, or an http URL of this machine; empty for none.
+ * An https URL, or an http URL of this computer; empty for none.
  */
 url: string | null, 
 /**
@@ -1051,7 +1052,7 @@ requests_per_day: number | null,
  */
 tokens_per_day: number | null, 
 /**
- * The key, which is stored in the keyring; empty to remove it.
+ * The key, which is stored in the secret store; empty to remove it.
  */
 key: string | null, };
 
@@ -1123,12 +1124,12 @@ allowed_hosts: Array<string> | null,
 roots: Array<string> | null, elicitation_forms: boolean | null, 
 /**
  * The https URL of the official registry or of another one with the same API, or an http URL
- * on this machine; empty to turn it off.
+ * on this computer; empty to turn it off.
  */
 official_registry_url: string | null, };
 
 /**
- * `backup.check`: reads what an archive contains. Nothing is changed.
+ * `backup.check`: reads the manifest of an archive. Nothing is changed.
  */
 export type CheckBackup = { 
 /**
@@ -1152,7 +1153,7 @@ export type CheckRule = { rule: RuleSpec, };
 export type CheckRuntimes = Record<symbol, never>;
 
 /**
- * `sampling.check`: sends a tiny request to the provider. The request counts towards the budget.
+ * `sampling.check`: sends a test request to the provider. The request counts towards the budget.
  */
 export type CheckSampling = Record<symbol, never>;
 
@@ -1254,7 +1255,7 @@ export type ClientFileView = { path: string, scope: ClientFileScope, exists: boo
  */
 entry: string | null, 
 /**
- * How the entry differs from the one that Drawbridge writes, or why the file cannot be read.
+ * How the entry differs from the entry that Drawbridge writes, or why the file cannot be read.
  */
 problems: Array<string>, 
 /**
@@ -1327,7 +1328,7 @@ url: string,
  */
 config: unknown, 
 /**
- * The files of the client that have the new token now.
+ * The files of the client that have the new token.
  */
 updated_files: Array<string>, 
 /**
@@ -1383,7 +1384,7 @@ sessions: number,
  */
 software: string | null, 
 /**
- * The `User-Agent` of the last request with the client's token: plain text from outside.
+ * The `User-Agent` of the last request with the client's token: untrusted plain text.
  */
 user_agent: string | null, 
 /**
@@ -1587,7 +1588,7 @@ export type DefinitionVersion = {
  */
 digest: string, first_seen_at: Timestamp, 
 /**
- * When this version was accepted; null if it waits for a person.
+ * When a person accepted this version; null if nobody has accepted it.
  */
 accepted_at: Timestamp | null, 
 /**
@@ -1595,8 +1596,8 @@ accepted_at: Timestamp | null,
  */
 offered: boolean, definition: unknown, 
 /**
- * The differences from the latest accepted version before this one or, if none was accepted,
- * from the previous version; empty for the first version.
+ * The differences from the latest accepted earlier version or, if no earlier version was
+ * accepted, from the previous version; empty for the first version.
  */
 changes: Array<FieldChange>, };
 
@@ -1629,7 +1630,7 @@ zip: string, };
 export type DisableHook = { name: string, };
 
 /**
- * `policy.disable_rule`: disables one rule. It matches nothing until it is enabled again.
+ * `policy.disable_rule`: disables one rule. The rule matches nothing until it is enabled again.
  */
 export type DisableRule = { id: RuleId, };
 
@@ -1651,7 +1652,7 @@ remedy: string, };
  */
 export type DoctorReport = { 
 /**
- * The version of the program that made the checks.
+ * The version of Drawbridge that ran the checks.
  */
 version: string, checked_at: Timestamp, checks: Array<DoctorCheck>, };
 
@@ -1723,8 +1724,8 @@ export type Effect = "allow" | "deny" | "ask";
 export type EnableHook = { name: string, };
 
 /**
- * `policy.enable_rule`: enables one rule. It stays bound to its server and its tool as they were
- * when it was made.
+ * `policy.enable_rule`: enables one rule. The rule stays bound to its server and its tool as they
+ * were when the rule was made.
  */
 export type EnableRule = { id: RuleId, };
 
@@ -1806,7 +1807,7 @@ since: Timestamp | null,
  */
 until: Timestamp | null, 
 /**
- * Only calls after this one: the `next` of the previous page.
+ * Only calls after this call: the `next` of the previous page.
  */
 after: CallId | null, 
 /**
@@ -1904,13 +1905,14 @@ choice: number,
  */
 name: string | null, 
 /**
- * Maps each input's name to its value, including secrets. An input with several values has one
- * per line. A missing entry uses the default; an empty entry leaves the input unset.
+ * Maps each input's name to its value, including secrets. The values of an input with several
+ * values are separated by line breaks. A missing entry uses the default; an empty entry leaves
+ * the input unset.
  */
 values: { [key in string]: string }, 
 /**
- * Like `values`, for values that go to the keyring even if the manifest does not mark them as
- * secret.
+ * Like `values`, for values that go to the secret store even if the manifest does not mark
+ * them as secret.
  */
 secrets: { [key in string]: string }, };
 
@@ -1980,7 +1982,7 @@ kind_name: string, file: string, };
  */
 export type FoundPreset = { id: string, 
 /**
- * The servers that were added already and start or connect to the same.
+ * The registered servers that start the same package, or connect to the same URL.
  */
 added: Array<ServerId>, };
 
@@ -2035,7 +2037,7 @@ presets: Array<FoundPreset>, servers: Array<PublishedServerView>,
  */
 total: number, 
 /**
- * The `offset` of the next page; null if this is the last one.
+ * The `offset` of the next page; null if this page is the last.
  */
 next: number | null, registry: OfficialRegistryView, };
 
@@ -2218,7 +2220,7 @@ url: string,
 headers: { [key in string]: string }, };
 
 /**
- * How a trial of a hook went.
+ * The result of a trial of a hook.
  */
 export type HookTrial = { 
 /**
@@ -2431,7 +2433,7 @@ kind: AuditKind | null,
  */
 since: Timestamp | null, 
 /**
- * Only entries before the one with this number: the `next` of the previous page.
+ * Only entries before the entry with this number: the `next` of the previous page.
  */
 before: number | null, 
 /**
@@ -2463,7 +2465,7 @@ session: SessionId | null, server: ServerId | null,
  */
 tool: string | null, 
 /**
- * Only calls about which a person was to decide, including those that nobody decided: the
+ * Only calls that a person was asked to decide, including calls that nobody decided: the
  * history of approvals.
  */
 asked: boolean, 
@@ -2561,11 +2563,11 @@ kind: LogKind | null,
  */
 except: LogKind | null, 
 /**
- * Only lines of this level or a more serious one.
+ * Only lines of this level or a more serious level.
  */
 level: Level | null, 
 /**
- * Only lines that contain this text; upper and lower case are the same.
+ * Only lines that contain this text, in upper or lower case.
  */
 text: string | null, 
 /**
@@ -2577,7 +2579,7 @@ since: Timestamp | null,
  */
 until: Timestamp | null, 
 /**
- * Only lines with a lower number: `older` of the page before.
+ * Only lines with a lower number: the `older` of the previous page.
  */
 before: number | null, 
 /**
@@ -2655,7 +2657,7 @@ export type ListPresets = Record<symbol, never>;
 export type ListProfiles = Record<symbol, never>;
 
 /**
- * `calls.running`: the calls of tools that run now, the oldest first.
+ * `calls.running`: the running calls of tools, the oldest first.
  */
 export type ListRunningCalls = Record<symbol, never>;
 
@@ -2772,7 +2774,7 @@ label: string,
  */
 preview: string, 
 /**
- * The runtime that starts the package, if it is one that Drawbridge knows.
+ * The runtime that starts the package; null if Drawbridge does not know the runtime.
  */
 runtime: Runtime | null, inputs: Array<ManifestInput>, 
 /**
@@ -2907,7 +2909,7 @@ next: MemoryCursor | null, };
 
 /**
  * `servers.move_literals`: moves the values of a server's spec that look like secrets to the
- * keyring, and writes references in their place. An accepted server stays accepted.
+ * secret store, and writes references in their place. An accepted server stays accepted.
  */
 export type MoveLiterals = { id: ServerId, };
 
@@ -2992,7 +2994,7 @@ export type Outcome = "not_sent" | "running" | "ok" | "server_error" | "client_e
  */
 export type OverviewView = { since: Timestamp, calls: CallStats, 
 /**
- * Whether as many calls were counted as can be (200,000), so that older ones may be missing.
+ * Whether the limit of 200,000 counted calls was reached, so that older calls may be missing.
  */
 is_partial: boolean, };
 
@@ -3151,7 +3153,7 @@ export type PresetView = { id: string, title: string,
  */
 description: string, choice: ManifestChoice, 
 /**
- * The status of the server's runtime on this machine; `None` if it needs no runtime.
+ * The status of the server's runtime on this computer; `None` if it needs no runtime.
  */
 runtime: RuntimeStatus | null, };
 
@@ -3286,11 +3288,11 @@ export type ProgramUse = { path: string, refused: boolean, };
 export type PublishedKind = "npm" | "pypi" | "oci" | "nuget" | "mcpb" | "remote" | "other";
 
 /**
- * A server of the official registry, and what it needs.
+ * A server of the official registry, its manifest, and the runtimes that it needs.
  */
 export type PublishedServerDetails = { server: PublishedServerView, manifest: ManifestView, 
 /**
- * The runtimes of the choices, as they were found on this machine.
+ * The runtimes of the choices, as they were found on this computer.
  */
 runtimes: Array<RuntimeStatus>, };
 
@@ -3311,7 +3313,7 @@ publisher: string, description: string, version: string, kinds: Array<PublishedK
  */
 needs_key: boolean, 
 /**
- * Whether its publisher advises against it.
+ * Whether the publisher advises against using the server.
  */
 deprecated: boolean, updated_at: Timestamp | null, 
 /**
@@ -3323,7 +3325,7 @@ repository_url: string,
  */
 website_url: string, 
 /**
- * The servers that were added already and start or connect to the same.
+ * The registered servers that start the same package, or connect to the same URL.
  */
 added: Array<ServerId>, 
 /**
@@ -3348,7 +3350,7 @@ export type ReadManifest = { source: ManifestSource, };
  */
 export type ReadResource = { 
 /**
- * The URI of a listed resource, or one that matches a resource template.
+ * The URI of a listed resource, or a URI that matches a resource template.
  */
 uri: string, };
 
@@ -3359,7 +3361,8 @@ uri: string, };
 export type ReadSpecs = { text: string, };
 
 /**
- * `servers.record`: restarts a local server, and records what the server uses until it ends.
+ * `servers.record`: restarts a local server, and records everything that the server uses until it
+ * ends.
  */
 export type RecordServer = { id: ServerId, };
 
@@ -3380,7 +3383,7 @@ export type RefreshRegistry = { force: boolean, };
 export type RefusedCall = "internet_socket" | "local_socket" | "other_socket" | "io_uring";
 
 /**
- * The servers in the registry, without the built-in ones.
+ * The servers in the registry, without the built-in servers.
  */
 export type RegistryHealth = { servers_total: number, servers_enabled: number, };
 
@@ -3419,7 +3422,7 @@ kind: RequestKind | null, };
 export type RemoveProfile = { name: string, };
 
 /**
- * `secrets.remove`: removes a value from the keyring.
+ * `secrets.remove`: removes a value from the secret store.
  */
 export type RemoveSecret = { name: string, 
 /**
@@ -3434,8 +3437,8 @@ in_use?: boolean, };
 export type RemoveServer = { id: ServerId, };
 
 /**
- * `secrets.rename`: gives a secret another name in the keyring, and changes the references of all
- * servers. An accepted server stays accepted. A secret to which a hook, or a header for the
+ * `secrets.rename`: gives a secret another name in the secret store, and changes the references of
+ * all servers. An accepted server stays accepted. A secret to which a hook, or a header for the
  * collector of traces, refers cannot be renamed.
  */
 export type RenameSecret = { name: string, new_name: string, };
@@ -3517,7 +3520,7 @@ export type RevokeClient = { name: ClientName, };
 
 /**
  * `clients.rotate`: gives a client a new token, and writes it to the files that Drawbridge manages
- * for this client. The old token is valid until the new one is used, at most for 24 hours.
+ * for this client. The old token is valid until the new token is used, at most for 24 hours.
  */
 export type RotateClient = { name: ClientName, 
 /**
@@ -3624,12 +3627,12 @@ similar: ServerId | null, } | { "kind": "unknown_tool", server: ServerId, tool: 
 similar: string | null, };
 
 /**
- * `doctor.run`: makes all checks. Takes a few seconds, because it starts each runtime once.
+ * `doctor.run`: runs all checks. Takes a few seconds, because it starts each runtime once.
  */
 export type RunDoctor = Record<symbol, never>;
 
 /**
- * A call that runs now.
+ * A running call.
  */
 export type RunningCallView = { call: Call, 
 /**
@@ -3662,7 +3665,7 @@ problem: string,
 remedy: string, };
 
 /**
- * The provider's answer to the tiny request.
+ * The provider's answer to the test request.
  */
 export type SamplingCheck = { 
 /**
@@ -3675,7 +3678,7 @@ model: string, text: string,
 tokens: number, };
 
 /**
- * The provider without its key, the limits of the budget, and what is used of it today.
+ * The provider without its key, the limits of the budget, and today's use of the budget.
  */
 export type SamplingView = { 
 /**
@@ -3703,7 +3706,7 @@ tools: boolean,
  */
 timeout_s: number, 
 /**
- * Whether the keyring has the provider's key; none if the keyring is not accessible.
+ * Whether the secret store has the provider's key; none if the store cannot be read.
  */
 has_key: boolean | null, 
 /**
@@ -3798,7 +3801,7 @@ code: string, };
  */
 export type SearchRegistry = { 
 /**
- * The words that all have to occur in the name, the title or the description.
+ * Words that all have to occur in the name, the title or the description.
  */
 text: string, 
 /**
@@ -3864,7 +3867,7 @@ remedy: string,
 needs_passphrase: boolean, };
 
 /**
- * Values for the keyring, grouped by their destination in the spec: environment variables,
+ * Values for the secret store, grouped by their destination in the spec: environment variables,
  * headers, and the OAuth client. The spec gets `${keyring:NAME}` in place of each value. The
  * values are never logged, and never written to the spec file.
  */
@@ -3874,7 +3877,7 @@ export type SecretValues = { env: { [key in string]: string }, headers: { [key i
  */
 oauth_client?: string | null, 
 /**
- * Whether to move the values in the spec that look like secrets to the keyring too.
+ * Whether to move the values in the spec that look like secrets to the secret store too.
  */
 move_literals?: boolean, };
 
@@ -3883,7 +3886,7 @@ move_literals?: boolean, };
  */
 export type SecretView = { name: string, 
 /**
- * Whether the keyring has a value; none if the keyring is not accessible.
+ * Whether the secret store has a value; none if the store cannot be read.
  */
 present: boolean | null, 
 /**
@@ -3891,7 +3894,7 @@ present: boolean | null,
  */
 servers: Array<ServerId>, 
 /**
- * The servers among them that may not read the secret now, because nobody has accepted these
+ * Those of `servers` that may not read the secret now, because nobody has accepted these
  * servers as they are.
  */
 not_granted?: Array<ServerId>, 
@@ -4067,8 +4070,9 @@ program: Program | null,
  */
 floating: Array<string>, 
 /**
- * How the spec differs from the one that a person accepted last; empty if nobody has accepted
- * one. A change that only narrows what the server can do is listed, but need not be accepted.
+ * How the spec differs from the spec that a person accepted last; empty if nobody has accepted
+ * a spec. A change that only narrows what the server can do is listed, but need not be
+ * accepted.
  */
 changes: Array<SpecChange>, 
 /**
@@ -4215,7 +4219,7 @@ kind: RequestKind | null, };
 export type SetRestores = { path: string, restores: boolean, };
 
 /**
- * `secrets.set`: stores a value in the keyring.
+ * `secrets.set`: stores a value in the secret store.
  */
 export type SetSecret = { name: string, value: string, };
 
@@ -4333,9 +4337,9 @@ command: string | null,
 command_in_path: boolean, };
 
 /**
- * `servers.access_report`: what a local server used in its latest recorded run, and a sandbox in
- * which it could do the same. The first run of each identity is recorded. `servers.record`
- * records another run.
+ * `servers.access_report`: the files, addresses and programs that a local server used in its
+ * latest recorded run, and a sandbox that allows the same. The first run of each identity is
+ * recorded. `servers.record` records another run.
  */
 export type ShowAccessReport = { id: ServerId, };
 
@@ -4410,8 +4414,8 @@ export type ShowOverview = {
 since: Timestamp, };
 
 /**
- * `policy.stats`: stats about the latest calls about which a person was to decide, and the rules
- * that these calls suggest.
+ * `policy.stats`: stats of the latest calls that a person was asked to decide, and the rules that
+ * these calls suggest.
  */
 export type ShowPolicyStats = { 
 /**
@@ -4467,7 +4471,7 @@ export type SignInId = string;
 /**
  * `servers.sign_in`: starts an attempt to sign in to a remote server, or returns the attempt that
  * is in progress. A person has to open the URL in the answer in a browser; the desktop app opens
- * it itself.
+ * the URL itself.
  */
 export type SignInServer = { id: ServerId, };
 
@@ -4735,7 +4739,7 @@ tool: string,
 arguments: unknown, environment: { [key in string]: string }, };
 
 /**
- * A definition that waits for a person.
+ * A definition that waits for acceptance.
  */
 export type UnacceptedDefinition = { 
 /**
@@ -4793,7 +4797,7 @@ export type UndoneView = { change: ClientChangeView, files: Array<UndoneFileView
 export type UnlockSecrets = { passphrase: string, };
 
 /**
- * `clients.unmute`: lets a muted client ask again at once.
+ * `clients.unmute`: ends a client's mute at once.
  */
 export type UnmuteClient = { name: ClientName, };
 
@@ -4856,7 +4860,7 @@ export type Verdict = { "kind": "approve_once",
 arguments: string | null, } | { "kind": "approve_for", seconds: number, conditions: Array<Condition>, } | { "kind": "approve_calls", count: number, conditions: Array<Condition>, } | { "kind": "approve_session", conditions: Array<Condition>, } | { "kind": "approve_always", conditions: Array<Condition>, } | { "kind": "deny", reason: string, } | { "kind": "fill_in", content: FormContent | null, } | { "kind": "dismiss" };
 
 /**
- * The effect of a verdict on calls other than the one that it decides.
+ * The effect of a verdict on calls other than the call that it decides.
  */
 export type VerdictPreview = { 
 /**
@@ -4905,7 +4909,7 @@ export type VerifyServer = { id: ServerId, };
  */
 export type VerifySpec = { 
 /**
- * The server that the spec is for; null for a new one.
+ * The server to which the spec belongs; null for a new server.
  */
 id: ServerId | null, spec: ServerSpec, secrets: SecretValues, 
 /**

@@ -210,7 +210,7 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ("servers.accept", Entries(&[ServerAccepted])),
     (
         "servers.verify",
-        Nothing("starts a server that was accepted, and reads it"),
+        Nothing("starts an accepted server, and lists its tools"),
     ),
     ("servers.verify_spec", Entries(&[SpecVerified])),
     (

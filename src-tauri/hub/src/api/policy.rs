@@ -89,15 +89,15 @@ pub struct DeleteRule {
     pub id: RuleId,
 }
 
-/// `policy.enable_rule`: enables one rule. It stays bound to its server and its tool as they were
-/// when it was made.
+/// `policy.enable_rule`: enables one rule. The rule stays bound to its server and its tool as they
+/// were when the rule was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct EnableRule {
     pub id: RuleId,
 }
 
-/// `policy.disable_rule`: disables one rule. It matches nothing until it is enabled again.
+/// `policy.disable_rule`: disables one rule. The rule matches nothing until it is enabled again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DisableRule {
@@ -171,8 +171,8 @@ pub struct ApplyPreset {
     pub preset: PolicyPreset,
 }
 
-/// `policy.stats`: stats about the latest calls about which a person was to decide, and the rules
-/// that these calls suggest.
+/// `policy.stats`: stats of the latest calls that a person was asked to decide, and the rules that
+/// these calls suggest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowPolicyStats {

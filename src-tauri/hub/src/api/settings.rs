@@ -139,7 +139,7 @@ pub struct ChangeSettings {
     pub roots: Option<Vec<String>>,
     pub elicitation_forms: Option<bool>,
     /// The https URL of the official registry or of another one with the same API, or an http URL
-    /// on this machine; empty to turn it off.
+    /// on this computer; empty to turn it off.
     pub official_registry_url: Option<String>,
 }
 

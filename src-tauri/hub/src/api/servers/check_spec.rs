@@ -61,7 +61,7 @@ fn check(text: &str) -> CheckedSpec {
                 // Serde ends its message with the position, which has its own fields here.
                 message: message
                     .rsplit_once(" at line ")
-                    .map_or(message.as_str(), |(what, _)| what)
+                    .map_or(message.as_str(), |(reason, _)| reason)
                     .to_owned(),
             });
         }

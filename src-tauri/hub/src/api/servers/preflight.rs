@@ -1,4 +1,5 @@
-//! The preflight check of a server: everything that it needs to start, without starting it.
+//! The preflight check of a server: checks everything that the server needs to start, without
+//! starting it.
 
 use std::time::Duration;
 
@@ -256,7 +257,7 @@ async fn check_secrets(hub: &Hub, server: &RegisteredServer) -> Vec<PreflightChe
     for name in &names {
         match hub.secrets.get(name).await {
             Err(error) => {
-                // The secret store itself does not work, which is the same for every secret.
+                // The secret store itself fails, so it would fail for every other secret too.
                 checks.push(failure(TOPIC, format!("{error}."), error.remedy()));
                 return checks;
             }
@@ -360,7 +361,7 @@ fn check_sign_in(hub: &Hub, server: &RegisteredServer) -> Option<PreflightCheck>
 fn check_sandbox(server: &RegisteredServer) -> Option<PreflightCheck> {
     const TOPIC: PreflightTopic = PreflightTopic::Sandbox;
     server.spec.command.as_ref()?;
-    let Some(wanted) = &server.spec.sandbox else {
+    let Some(restrictions) = &server.spec.sandbox else {
         return Some(ok(
             TOPIC,
             "The server has no sandbox: it may use all that you may.",
@@ -371,7 +372,7 @@ fn check_sandbox(server: &RegisteredServer) -> Option<PreflightCheck> {
     Some(if !sandbox::is_available() {
         let text = "This system cannot enforce the server's sandbox, so the server does not start.";
         failure(TOPIC, text, REMEDY)
-    } else if wanted.network == SandboxNetwork::Listed && !sandbox::limits_ports() {
+    } else if restrictions.network == SandboxNetwork::Listed && !sandbox::limits_ports() {
         let text = "This kernel cannot limit TCP ports, so the server does not start.";
         failure(TOPIC, text, REMEDY)
     } else {

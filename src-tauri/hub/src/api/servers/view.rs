@@ -80,7 +80,7 @@ fn unaccepted_definitions(hub: &Hub, server: &RegisteredServer) -> Vec<Unaccepte
         return Vec::new();
     }
     // A server may have thousands of definitions, so they are indexed once instead of searched for
-    // each unaccepted one.
+    // each unaccepted definition.
     let definitions: HashMap<DefinitionId, _> = hub
         .catalog
         .definitions(&server.id)
