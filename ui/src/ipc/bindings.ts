@@ -1081,7 +1081,7 @@ audit_retention_days: number | null,
  */
 records_max_mib: number | null, 
 /**
- * If this is turned off, the results that were kept are deleted with their age.
+ * If this is turned off, the results that were kept earlier stay for `kept_results_days`.
  */
 keep_results: boolean | null, 
 /**
@@ -1106,7 +1106,7 @@ logs_max_mib: number | null,
  */
 otlp_endpoint: string | null, 
 /**
- * At most 20 headers, which replace the present ones. A value refers to a secret as
+ * At most 20 headers, which replace the present headers. A value refers to a secret as
  * `${keyring:otlp.NAME}`.
  */
 otlp_headers: { [key in string]: string } | null, otlp_content: boolean | null, 
@@ -1115,7 +1115,7 @@ otlp_headers: { [key in string]: string } | null, otlp_content: boolean | null,
  */
 port: number | null, 
 /**
- * At most 32 hosts, which replace the present ones at once.
+ * At most 32 hosts, which replace the present hosts at once.
  */
 allowed_hosts: Array<string> | null, 
 /**
@@ -1123,8 +1123,8 @@ allowed_hosts: Array<string> | null,
  */
 roots: Array<string> | null, elicitation_forms: boolean | null, 
 /**
- * The https URL of the official registry or of another one with the same API, or an http URL
- * on this computer; empty to turn it off.
+ * The https URL of the official registry or of another registry with the same API, or an http
+ * URL on this computer; empty to turn the registry off.
  */
 official_registry_url: string | null, };
 
@@ -4240,8 +4240,8 @@ approval_timeout_s: number,
  */
 cache_ttl_s: number, 
 /**
- * The https URL of a document that describes this program to authorization servers (a client
- * id metadata document). If the URL is empty, the program registers itself.
+ * The https URL of a document that describes Drawbridge to authorization servers (a client
+ * id metadata document). If the URL is empty, Drawbridge registers itself.
  */
 oauth_client_metadata_url: string, 
 /**
@@ -4285,7 +4285,7 @@ otlp_headers: { [key in string]: string },
  */
 otlp_content: boolean, 
 /**
- * The port that clients connect to, unless the hub was started with another one.
+ * The port to which clients connect, unless the hub was started with another port.
  */
 port: number, 
 /**
@@ -4294,7 +4294,7 @@ port: number,
  */
 allowed_hosts: Array<AllowedHost>, 
 /**
- * The hosts that the hub was started with. They are not stored.
+ * The hosts with which the hub was started. They are not stored.
  */
 started_with_hosts: Array<AllowedHost>, 
 /**
@@ -4311,7 +4311,7 @@ elicitation_forms: boolean,
  */
 official_registry_url: string, version: string, data_dir: string, 
 /**
- * The URL that clients connect to; none if no listener runs.
+ * The URL to which clients connect; none if no listener runs.
  */
 url: string | null, 
 /**

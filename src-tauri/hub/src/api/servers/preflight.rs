@@ -125,7 +125,7 @@ fn check_enabled(server: &RegisteredServer) -> PreflightCheck {
         ok(TOPIC, "The server is enabled.")
     } else {
         let remedy = format!(
-            "Enable it, or run `drawbridge servers enable {}`.",
+            "Enable the server, or run `drawbridge servers enable {}`.",
             server.id
         );
         failure(TOPIC, "The server is disabled.", remedy)
@@ -143,7 +143,7 @@ fn check_acceptance(hub: &Hub, server: &RegisteredServer) -> PreflightCheck {
         },
     };
     let remedy = format!(
-        "Check what it would start, and accept it, or run `drawbridge servers accept {}`.",
+        "Check what the server would start, and accept it, or run `drawbridge servers accept {}`.",
         server.id
     );
     failure(TOPIC, text, remedy)
@@ -200,7 +200,7 @@ fn check_version(server: &RegisteredServer) -> Option<PreflightCheck> {
     Some(warning(
         TOPIC,
         format!(
-            "No exact version is named for {}, so another one may run at the next start.",
+            "No exact version is named for {}, so another version may run at the next start.",
             names.join(", ")
         ),
         format!(
