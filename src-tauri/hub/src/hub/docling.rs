@@ -168,8 +168,8 @@ impl Docling {
         }
     }
 
-    /// Returns why the Docling tools cannot convert any document, as far as that is known without a
-    /// conversion.
+    /// Returns the reason why the Docling tools cannot convert any document, if the reason is known
+    /// without a conversion.
     pub(crate) fn find_problem(&self, hub: &Hub) -> Option<DoclingError> {
         let server = match find_server(hub) {
             Ok(server) => server,
