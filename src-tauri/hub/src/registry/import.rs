@@ -1,4 +1,5 @@
-//! Reads what people paste: any client's configuration, a part of it, command lines, or a URL.
+//! Reads servers from a pasted text: any client's configuration, a part of it, command lines, or a
+//! URL.
 
 use std::collections::{BTreeMap, BTreeSet};
 
