@@ -1,5 +1,5 @@
 //! An input as manifests declare it: an environment variable, a header, an argument, or a variable
-//! inside one.
+//! inside any of these.
 
 use std::collections::BTreeMap;
 
@@ -52,8 +52,8 @@ impl InputDeclaration {
         }
     }
 
-    /// Returns true if this is a positional argument with this value, or a named one with this
-    /// flag.
+    /// Returns whether this is a positional argument with the value `word`, or a named argument
+    /// with the flag `word`.
     pub(super) fn matches(&self, word: &str) -> bool {
         if self.is_named() {
             self.name == word
