@@ -846,9 +846,9 @@ impl Hub {
     /// before the answer. If the future is dropped, the request is cancelled.
     ///
     /// # Errors
-    /// Returns an error if the protocol demands one: for unknown methods and names, for bad params,
-    /// and for the server's own errors. A call that was denied, or that the server did not answer,
-    /// has a result with `isError` instead.
+    /// Returns an error if the protocol demands it: for unknown methods and names, for invalid
+    /// params, and for the server's own errors. A call that was denied, or that the server did not
+    /// answer, has a result with `isError` instead.
     pub async fn handle_request(
         &self,
         handle: &ClientHandle,

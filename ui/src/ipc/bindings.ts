@@ -15,8 +15,8 @@ export type AcceptServer = { id: ServerId,
  */
 identity: string, 
 /**
- * The foreign secrets that the server may use. All those in `foreign_secrets` have to be
- * named, because a person grants them one by one.
+ * The foreign secrets that the server may use. All secrets in `foreign_secrets` have to be
+ * named, because a person grants each of them.
  */
 grant_secrets: Array<string>, };
 
@@ -60,7 +60,7 @@ is_recording: boolean,
  */
 report: AccessReport | null, 
 /**
- * Whether the report is about the server's present identity, and not about an earlier one.
+ * Whether the report is about the server's present identity, not about an earlier identity.
  */
 is_current: boolean, 
 /**
@@ -659,8 +659,8 @@ expires_at: Timestamp, };
 export type BuiltIn = "memory" | "folders" | "docling";
 
 /**
- * Drawbridge's own tools that clients can see: those of its built-in servers, and `tool_search`
- * and `tool_call` if a server is deferred.
+ * Drawbridge's own tools that clients can see: the tools of its built-in servers, and
+ * `tool_search` and `tool_call` if a server is deferred.
  */
 export type BuiltinTools = { total: number, names: Array<string>, };
 
@@ -2271,7 +2271,7 @@ with_result: boolean, enabled: boolean, target: HookTarget, };
 
 /**
  * `policy.import`: adds the rules of a policy file, or replaces all present rules and the defaults
- * with those of the file. If any rule is invalid, none is imported.
+ * with the rules and defaults of the file. If any rule is invalid, no rule is imported.
  */
 export type ImportPolicy = { 
 /**
@@ -3690,7 +3690,7 @@ enabled: boolean,
  */
 url: string, 
 /**
- * The models that servers may use, the default one first.
+ * The models that servers may use, the default model first.
  */
 models: Array<string>, 
 /**
@@ -4055,13 +4055,13 @@ export type ServerView = { id: ServerId, name: string, spec: ServerSpec,
  */
 file: string, acceptance: AcceptanceState, 
 /**
- * The digest of all that a person accepts: the spec and what it starts or connects to. It has
- * to be passed to `servers.accept`.
+ * The digest of all that a person accepts: the spec and what it starts or connects to. A
+ * request to `servers.accept` has to contain the digest.
  */
 identity: string, 
 /**
- * The program of a local server: the accepted one, or the one that would start now if the
- * server is not accepted. Null for a remote server, or if it is not known yet.
+ * The program of a local server: the accepted program or, if the server is not accepted, the
+ * program that would start now. Null for a remote server, or if the program is not known yet.
  */
 program: Program | null, 
 /**
@@ -4109,7 +4109,7 @@ authorization: ServerSignIn,
  */
 signing_in: SignIn | null, 
 /**
- * The process id of a local server that runs.
+ * The process id of a running local server.
  */
 pid: number | null, 
 /**
@@ -4195,8 +4195,8 @@ export type SetDefaultPolicy = { effect: Effect,
 kind: RequestKind | null, };
 
 /**
- * `policy.set`: sets the plain rule of a scope, replacing the previous one. A plain rule has an
- * effect on calls, no conditions, and no end.
+ * `policy.set`: sets the plain rule of a scope, replacing the previous plain rule. A plain rule
+ * has an effect on calls, no conditions, and no end.
  */
 export type SetPolicy = { effect: Effect, server: ServerId | null, 
 /**
@@ -4525,8 +4525,7 @@ line: number, column: number, message: string, };
 export type StatsGroup = "client" | "server" | "tool";
 
 /**
- * A span of time, and the steps of its series. The last step is the one that contains the present
- * moment.
+ * A span of time, and the steps of its series. The last step contains the present moment.
  */
 export type StatsPeriod = "hour" | "day" | "week" | "month";
 

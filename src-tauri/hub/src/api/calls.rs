@@ -126,8 +126,7 @@ pub struct ShowCallStats {
     pub tool: Option<String>,
 }
 
-/// A span of time, and the steps of its series. The last step is the one that contains the present
-/// moment.
+/// A span of time, and the steps of its series. The last step contains the present moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]

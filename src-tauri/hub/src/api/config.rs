@@ -639,7 +639,7 @@ impl InspectedHub {
 pub(super) fn find_kind(id: &str) -> Result<&'static Client, ApiError> {
     find_client(id).ok_or_else(|| {
         ApiError::not_found(format!(
-            "'{id}' is not a client that Drawbridge knows; `drawbridge config list --all` lists them, and `standard` fits most others"
+            "'{id}' is not a client that Drawbridge knows; `drawbridge config list --all` lists the known clients, and `standard` fits most others"
         ))
     })
 }

@@ -41,8 +41,8 @@ pub enum HealthStatus {
     Down,
 }
 
-/// Drawbridge's own tools that clients can see: those of its built-in servers, and `tool_search`
-/// and `tool_call` if a server is deferred.
+/// Drawbridge's own tools that clients can see: the tools of its built-in servers, and
+/// `tool_search` and `tool_call` if a server is deferred.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BuiltinTools {

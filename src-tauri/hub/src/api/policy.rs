@@ -53,8 +53,8 @@ pub struct PolicyView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListPolicy {}
 
-/// `policy.set`: sets the plain rule of a scope, replacing the previous one. A plain rule has an
-/// effect on calls, no conditions, and no end.
+/// `policy.set`: sets the plain rule of a scope, replacing the previous plain rule. A plain rule
+/// has an effect on calls, no conditions, and no end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SetPolicy {
@@ -132,7 +132,7 @@ pub struct PolicyFile {
 }
 
 /// `policy.import`: adds the rules of a policy file, or replaces all present rules and the defaults
-/// with those of the file. If any rule is invalid, none is imported.
+/// with the rules and defaults of the file. If any rule is invalid, no rule is imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ImportPolicy {

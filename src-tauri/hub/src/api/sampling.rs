@@ -24,7 +24,7 @@ pub struct SamplingView {
     pub enabled: bool,
     /// The base URL; empty for none.
     pub url: String,
-    /// The models that servers may use, the default one first.
+    /// The models that servers may use, the default model first.
     pub models: Vec<String>,
     /// Whether the models see images.
     pub images: bool,

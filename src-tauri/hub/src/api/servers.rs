@@ -86,11 +86,11 @@ pub struct ServerView {
     /// The path of the server's spec file; empty for a built-in server, which has none.
     pub file: String,
     pub acceptance: AcceptanceState,
-    /// The digest of all that a person accepts: the spec and what it starts or connects to. It has
-    /// to be passed to `servers.accept`.
+    /// The digest of all that a person accepts: the spec and what it starts or connects to. A
+    /// request to `servers.accept` has to contain the digest.
     pub identity: String,
-    /// The program of a local server: the accepted one, or the one that would start now if the
-    /// server is not accepted. Null for a remote server, or if it is not known yet.
+    /// The program of a local server: the accepted program or, if the server is not accepted, the
+    /// program that would start now. Null for a remote server, or if the program is not known yet.
     pub program: Option<Program>,
     /// The packages and images that the spec starts without an exact version: another version may
     /// run at the next start.
@@ -117,7 +117,7 @@ pub struct ServerView {
     pub authorization: ServerSignIn,
     /// The latest attempt to sign in, if there is one.
     pub signing_in: Option<SignIn>,
-    /// The process id of a local server that runs.
+    /// The process id of a running local server.
     pub pid: Option<u32>,
     /// The restrictions that are enforced besides those in the spec, for a local server that runs
     /// in a sandbox now.
@@ -261,8 +261,8 @@ pub struct AcceptServer {
     pub id: ServerId,
     /// The identity that the person saw. The verb fails if the server has another identity now.
     pub identity: String,
-    /// The foreign secrets that the server may use. All those in `foreign_secrets` have to be
-    /// named, because a person grants them one by one.
+    /// The foreign secrets that the server may use. All secrets in `foreign_secrets` have to be
+    /// named, because a person grants each of them.
     #[serde(default)]
     pub grant_secrets: Vec<String>,
 }

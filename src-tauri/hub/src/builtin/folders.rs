@@ -325,8 +325,8 @@ fn is_binary_char(c: char) -> bool {
     c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r' | '\x0c' | '\x1b')
 }
 
-/// Returns the page of the list that begins at an index, and the index of the next page if there is
-/// one. The page is empty if the index is beyond the end of the list.
+/// Returns the page of the list that begins at an index, and the index of the next page, if any.
+/// The page is empty if the index is beyond the end of the list.
 fn page_at(resources: &[Resource], start: usize) -> (&[Resource], Option<usize>) {
     let end = start.saturating_add(PAGE).min(resources.len());
     let page = resources.get(start..end).unwrap_or_default();

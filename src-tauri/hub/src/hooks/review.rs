@@ -351,8 +351,8 @@ fn to_unified(reply: &Reply, duration_ms: u32) -> ToolExecutionResult {
     }
 }
 
-/// Returns whether a result ends its call: whether it neither asks for input nor describes a task
-/// that still runs.
+/// Returns whether a result ends its call, because the result neither asks for input nor describes
+/// a running task.
 fn is_final(result: &Json) -> bool {
     if tasks::created_task_id(result).is_some() || tasks::is_status_only(result) {
         return false;

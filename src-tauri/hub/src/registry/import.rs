@@ -14,9 +14,9 @@ use super::manifest::{self, FillError, FilledSpec, ManifestError};
 #[derive(Debug)]
 pub struct ImportedServer {
     pub name: String,
-    /// The spec. A value of `env` or `headers` that the person still has to give is empty.
+    /// The spec. A value of `env` or `headers` that the person has to enter is empty.
     pub spec: Result<ServerSpec, EntryError>,
-    /// Names in `env` and `headers` whose values are likely to be secrets, or have to be given.
+    /// Names in `env` and `headers` whose values are likely to be secrets, or have to be entered.
     pub likely_secrets: Vec<String>,
     /// Sentences about values that were changed or ignored.
     pub notes: Vec<String>,

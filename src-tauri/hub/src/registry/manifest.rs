@@ -39,7 +39,7 @@ pub struct Manifest {
     pub title: String,
     pub description: String,
     pub version: String,
-    /// The ways to start or to reach the server, in the manifest's order. At least one.
+    /// The ways to start or to reach the server, at least one, in the manifest's order.
     pub choices: Vec<Choice>,
 }
 

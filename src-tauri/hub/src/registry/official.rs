@@ -142,7 +142,7 @@ pub struct OfficialRegistry {
     settings: Settings,
     events: Events,
     progress: Arc<Mutex<Progress>>,
-    /// Held during a refresh, so that there is one at a time.
+    /// Held during a refresh, so that only one refresh runs at a time.
     refreshing: Arc<tokio::sync::Mutex<()>>,
 }
 

@@ -44,7 +44,7 @@ pub(super) async fn check_all(hub: &Hub) -> Vec<DoctorCheck> {
     checks
 }
 
-/// Reports internal errors of Drawbridge, including those of earlier runs.
+/// Reports internal errors of Drawbridge, including errors of earlier runs.
 fn check_crashes(hub: &Hub) -> Option<DoctorCheck> {
     let reports = crashes::list(hub.data_dir());
     let (_, newest) = reports.files.first()?;

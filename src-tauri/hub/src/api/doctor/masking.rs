@@ -18,8 +18,8 @@ const MIN_SECRET_CHARS: usize = 6;
 /// key into the path of a server's URL. Such a part also contains a digit.
 const MIN_KEY_BYTES: usize = 16;
 
-/// A spec in which values that may be secrets are masked, and these values, which have to be masked
-/// in the logs too.
+/// A spec with possible secrets masked, and the masked values, which have to be masked in the logs
+/// too.
 pub(super) struct MaskedSpec {
     pub(super) spec: ServerSpec,
     pub(super) secrets: Vec<String>,

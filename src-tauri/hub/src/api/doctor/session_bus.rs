@@ -74,7 +74,7 @@ mod linux {
             .collect()
     }
 
-    /// Returns the names of the services that run on the bus, and of those that the bus can start.
+    /// Returns the names of the services that run on the bus or that the bus can start.
     fn list_names() -> zbus::Result<BTreeSet<String>> {
         let connection = Connection::session()?;
         let bus = DBusProxy::new(&connection)?;

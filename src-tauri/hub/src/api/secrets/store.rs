@@ -135,7 +135,7 @@ impl Verb for UseSecretStore {
 }
 
 impl UseSecretStore {
-    /// Returns the key that the request names, if it names one.
+    /// Returns the key that the request names, if any.
     ///
     /// # Errors
     /// Returns an error if the request names several keys.

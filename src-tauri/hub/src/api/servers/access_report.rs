@@ -21,7 +21,7 @@ pub struct AccessReportView {
     pub is_recording: bool,
     /// Null if no run has been recorded yet.
     pub report: Option<AccessReport>,
-    /// Whether the report is about the server's present identity, and not about an earlier one.
+    /// Whether the report is about the server's present identity, not about an earlier identity.
     pub is_current: bool,
     /// A sandbox that allows everything that the server used in the run. Null if there is no
     /// report, if the run could not be recorded, or if this system has no sandboxes.
@@ -81,7 +81,7 @@ impl Verb for RecordServer {
             ));
         }
         hub.pool
-            .remove(&self.id, "the server is restarted to record what it uses")
+            .remove(&self.id, "the server is restarted for a recorded run")
             .await;
         hub.access_reports.request(&self.id);
         hub.catalog.sync(&self.id).await?;

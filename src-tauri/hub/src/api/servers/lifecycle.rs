@@ -115,8 +115,8 @@ fn insert_references(
 /// a sync runs in the background.
 ///
 /// # Errors
-/// Returns an error if the foreign secrets of the spec are not exactly those that are granted, or
-/// if the acceptance cannot be written.
+/// Returns an error if the granted secrets are not exactly the foreign secrets of the spec, or if
+/// the acceptance cannot be written.
 pub(super) async fn accept(
     hub: &Hub,
     server: &Arc<RegisteredServer>,

@@ -122,7 +122,7 @@ fn server_remedy(error: &UpstreamError) -> String {
     find_spawn_error(error).map_or_else(|| error.remedy(), |error| spawn_remedy(error).into())
 }
 
-/// Returns the spawn error that caused an error, if there is one.
+/// Returns the spawn error that caused an error, if any.
 fn find_spawn_error(error: &UpstreamError) -> Option<&SpawnError> {
     let UpstreamError::Unreachable(reason) = error else {
         return None;

@@ -470,7 +470,7 @@ async fn a_rule_that_an_approval_makes_is_in_force_and_in_the_audit_when_the_cal
         .expect("read the calls");
     let reasons: Vec<_> = calls.iter().map(|call| call.call.reason.as_str()).collect();
     assert_eq!(reasons[0], "always");
-    // A `decided` and an `ended` entry for each call, and one for the rule.
+    // A `decided` and an `ended` entry for each call, and an entry for the rule.
     assert!(report.broken.is_none() && report.entries >= 5, "{report:?}");
 }
 

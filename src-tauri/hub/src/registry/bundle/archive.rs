@@ -203,7 +203,7 @@ fn check_path(path: &str) -> Result<(), &'static str> {
         match name {
             ".." => return Err("leaves the folder of the bundle"),
             "" | "." => return Err("has an empty name or '.' in its path"),
-            // Windows drops dots and spaces at the end of a name, so that two names become one.
+            // Windows drops dots and spaces at the end of a name, so two names can become the same.
             _ if name.ends_with(['.', ' ']) => {
                 return Err("has a name that ends with a dot or a space");
             }

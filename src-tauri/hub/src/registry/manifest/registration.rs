@@ -147,7 +147,7 @@ impl Registration {
             Some(Value::Array(args)) => args.extend(more),
             _ => drop(package.insert("args".to_owned(), more.collect())),
         }
-        // Only one spelling of each member may remain, because two would count as a duplicate.
+        // Only one spelling of each member may remain, because two spellings count as a duplicate.
         for (name, aliases) in [
             ("runtime", ["runtime_hint", "runtimeHint"].as_slice()),
             ("transport_type", &["transportType", "transport"]),
