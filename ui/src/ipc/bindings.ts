@@ -1183,7 +1183,7 @@ export type CheckedSpec = {
  */
 spec: ServerSpec | null, fault: SpecFault | null, 
 /**
- * The members that Drawbridge does not know. They are kept, and have no effect.
+ * The members that Drawbridge does not know, which are kept and have no effect.
  */
 unknown_fields: Array<string>, };
 
@@ -1219,7 +1219,7 @@ url: string,
  */
 config: unknown, 
 /**
- * The `mcpServers` JSON for a client that supports only stdio. It contains no token.
+ * The `mcpServers` JSON, without a token, for a client that supports only stdio.
  */
 stdio_config: unknown, };
 
@@ -1247,7 +1247,7 @@ export type ClientFileScope = "global" | "profile" | "project";
 export type ClientFileState = "not_connected" | "connected" | "outdated" | "changed" | "removed" | "broken";
 
 /**
- * A configuration file of a client. It may not exist yet.
+ * A configuration file of a client, which may not exist yet.
  */
 export type ClientFileView = { path: string, scope: ClientFileScope, exists: boolean, state: ClientFileState, 
 /**
@@ -3682,7 +3682,7 @@ tokens: number, };
  */
 export type SamplingView = { 
 /**
- * Whether the provider may answer. It also has to be set up.
+ * Whether the provider may answer, if it is set up.
  */
 enabled: boolean, 
 /**
@@ -4294,7 +4294,7 @@ port: number,
  */
 allowed_hosts: Array<AllowedHost>, 
 /**
- * The hosts with which the hub was started. They are not stored.
+ * The hosts with which the hub was started. These hosts are not stored.
  */
 started_with_hosts: Array<AllowedHost>, 
 /**
@@ -4373,8 +4373,8 @@ tool: string | null, };
 export type ShowCapabilities = { id: ServerId, };
 
 /**
- * `config.show`: the configuration for a client, to paste. It contains no token, because the
- * client starts the stdio bridge, which needs none.
+ * `config.show`: the configuration for a client, to paste. The configuration contains no token,
+ * because the client starts the stdio bridge, which needs none.
  */
 export type ShowConfig = { kind: string, };
 

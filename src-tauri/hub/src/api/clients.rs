@@ -75,7 +75,7 @@ pub struct ClientAdded {
     /// The `mcpServers` JSON to paste into the client's settings, over HTTP.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub config: serde_json::Value,
-    /// The `mcpServers` JSON for a client that supports only stdio. It contains no token.
+    /// The `mcpServers` JSON, without a token, for a client that supports only stdio.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub stdio_config: serde_json::Value,
 }

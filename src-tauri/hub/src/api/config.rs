@@ -63,7 +63,7 @@ pub struct ClientKindView {
     pub files: Vec<ClientFileView>,
 }
 
-/// A configuration file of a client. It may not exist yet.
+/// A configuration file of a client, which may not exist yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ClientFileView {
@@ -214,8 +214,8 @@ pub struct ListConfigs {
     pub environment: Environment,
 }
 
-/// `config.show`: the configuration for a client, to paste. It contains no token, because the
-/// client starts the stdio bridge, which needs none.
+/// `config.show`: the configuration for a client, to paste. The configuration contains no token,
+/// because the client starts the stdio bridge, which needs none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowConfig {

@@ -20,7 +20,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SamplingView {
-    /// Whether the provider may answer. It also has to be set up.
+    /// Whether the provider may answer, if it is set up.
     pub enabled: bool,
     /// The base URL; empty for none.
     pub url: String,

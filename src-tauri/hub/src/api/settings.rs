@@ -68,7 +68,7 @@ pub struct SettingsView {
     /// The hosts, besides this computer's own, under which the endpoint answers: `NAME` (with the
     /// port of the listener) or `NAME:PORT`.
     pub allowed_hosts: Vec<AllowedHost>,
-    /// The hosts with which the hub was started. They are not stored.
+    /// The hosts with which the hub was started. These hosts are not stored.
     pub started_with_hosts: Vec<AllowedHost>,
     /// The folders that servers get as roots if the client offers no roots, as `file://` URLs.
     pub roots: Vec<String>,

@@ -40,7 +40,7 @@ const CONVERT: &str = "convert_document_into_docling_document";
 const EXPORT: &str = "export_docling_document_to_markdown";
 const REMOVE: &str = "remove_document_from_local_cache";
 
-/// The name of a file in the models' folder. It exists from the start of a download until the
+/// The name of a file in the models' folder that exists from the start of a download until the
 /// download has succeeded.
 const INCOMPLETE: &str = ".incomplete";
 /// The most that `docling-tools` may print, in bytes.

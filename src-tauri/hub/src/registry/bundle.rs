@@ -92,8 +92,8 @@ pub enum BundleError {
 /// A bundle that was read and checked. Nothing is unpacked yet.
 pub struct Bundle {
     pub manifest: BundleManifest,
-    /// The SHA-256 digest of the whole bundle. It names the folder of the unpacked files, so that a
-    /// changed bundle has another spec, which waits for acceptance.
+    /// The SHA-256 digest of the whole bundle. The digest names the folder of the unpacked files,
+    /// so that a changed bundle has another spec, which waits for acceptance.
     pub digest: String,
     archive: Archive,
 }

@@ -260,7 +260,7 @@ async fn read_log(hub: &Hub, server: Option<ServerId>) -> Vec<LogLine> {
 }
 
 /// Returns the secrets to which something refers, and the key of the sampling provider, as far as
-/// they can be read within [`SECRETS_TIMEOUT`]. They are masked in all files.
+/// they can be read within [`SECRETS_TIMEOUT`]. The secrets are masked in all files.
 async fn read_secrets(hub: &Hub) -> Vec<Secret> {
     let names = list_uses(hub).into_keys();
     let names = names.chain([sampling::KEY_NAME.to_owned()]);

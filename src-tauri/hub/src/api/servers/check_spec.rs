@@ -22,7 +22,7 @@ pub struct CheckedSpec {
     /// The spec; null if the text has a fault.
     pub spec: Option<ServerSpec>,
     pub fault: Option<SpecFault>,
-    /// The members that Drawbridge does not know. They are kept, and have no effect.
+    /// The members that Drawbridge does not know, which are kept and have no effect.
     pub unknown_fields: Vec<String>,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct InputDeclaration {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) name: String,
-    /// The label of a positional argument. It is not a part of the command line.
+    /// The label of a positional argument, which is not a part of the command line.
     #[serde(alias = "value_hint")]
     pub(super) value_hint: String,
     pub(super) description: String,
