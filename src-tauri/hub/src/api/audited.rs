@@ -38,7 +38,10 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ),
     ("backup.check", READS),
     ("backup.restore", Entries(&[ReplacementPrepared])),
-    ("backup.reset", Entries(&[ReplacementPrepared])),
+    (
+        "backup.reset",
+        Entries(&[ReplacementPrepared, SecretRemoved]),
+    ),
     ("backup.cancel", Entries(&[ReplacementPrepared])),
     ("browsers.list", READS),
     ("browsers.sign_out", Entries(&[BrowserSignedOut])),
