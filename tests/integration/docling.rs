@@ -377,7 +377,7 @@ fn a_failed_conversion_says_why() {
     let error = call_error(&client, CONVERT, &document_arguments("fail", "a.md"));
     for part in [
         "ImportError: Local conversion mode requires docling-mcp[local] extra.",
-        "Its package lacks the local converter",
+        "The server's package lacks the local converter",
     ] {
         assert!(error.contains(part), "{error}");
     }
@@ -576,7 +576,7 @@ fn the_real_docling_mcp_makes_documents_and_says_why_it_converts_none() {
     let error = call_error(&client, CONVERT, &document_arguments("# Cake", "a.md"));
     for part in [
         "ImportError: Local conversion mode requires docling-mcp[local] extra.",
-        "Its package lacks the local converter",
+        "The server's package lacks the local converter",
     ] {
         assert!(error.contains(part), "{error}");
     }

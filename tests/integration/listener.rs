@@ -85,7 +85,7 @@ fn a_changed_port_applies_at_once_and_after_a_restart() {
     let refused = home.cli(&["settings", "set", "port", &used]);
     assert_eq!(refused.exit_code(), 1);
     assert!(
-        refused.stderr().contains("choose another one"),
+        refused.stderr().contains("choose another port"),
         "{}",
         refused.stderr()
     );

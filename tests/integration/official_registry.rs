@@ -256,15 +256,15 @@ fn hostile_answers_are_rejected_or_lose_only_their_bad_entries() {
     for (answer, reason) in [
         (
             RegistryAnswer::Raw(200, "<html>".into()),
-            "it is no list of servers",
+            "it is not a list of servers",
         ),
         (
             RegistryAnswer::Raw(200, "[]".into()),
-            "it is no list of servers",
+            "it is not a list of servers",
         ),
         (
             RegistryAnswer::Raw(200, r#"{"servers": 7}"#.into()),
-            "it is no list of servers",
+            "it is not a list of servers",
         ),
         (RegistryAnswer::Raw(302, String::new()), "it answered 302"),
         (RegistryAnswer::Flood, "more than 16 MiB"),

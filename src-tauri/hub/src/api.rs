@@ -255,7 +255,7 @@ fn answer<A: Serialize>(answer: A) -> Result<Box<RawValue>, ApiError> {
     serde_json::value::to_raw_value(&answer).map_err(|e| ApiError::internal(e.to_string()))
 }
 
-/// Runs work that waits for the disk on a blocking thread.
+/// Runs `work`, which may wait for the disk, on a blocking thread.
 async fn on_blocking_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {

@@ -122,11 +122,11 @@ pub struct Hub {
     parked_requests: ParkedRequests,
     guard: Guard,
     listeners: Mutex<Vec<ListenerHealth>>,
-    /// The hosts that the endpoint was started with, besides those of the settings.
+    /// The hosts with which the endpoint was started, besides the hosts in the settings.
     started_with_hosts: OnceLock<Vec<AllowedHost>>,
     spec_record: SpecRecord,
     pub(crate) docling: Arc<Docling>,
-    /// The clients whose refusal was recorded within the last minute, and when.
+    /// The clients whose refusal was recorded within the last minute, with the time of the record.
     recently_refused: Mutex<BTreeMap<ClientName, Instant>>,
     unknown_tokens: Refusals,
     refused_codes: Refusals,
@@ -166,9 +166,11 @@ impl HubOptions {
         let ids = ids.split(',').map(str::trim).filter(|id| !id.is_empty());
         let find = |id: &str| {
             BuiltIn::from_id(&ServerId::new(id)).ok_or_else(|| {
-                let known = BuiltIn::ALL.map(|one| one.id().to_string()).join(", ");
+                let known = BuiltIn::ALL
+                    .map(|built_in| built_in.id().to_string())
+                    .join(", ");
                 ApiError::invalid(format!(
-                    "{}: there is no built-in server '{id}'; there are: {known}",
+                    "{}: there is no built-in server '{id}'; the built-in servers are {known}",
                     Self::DISABLED
                 ))
             })
@@ -181,16 +183,15 @@ impl HubOptions {
     }
 }
 
-/// The setting with the times of the crash reports that existed when a new one was last logged.
+/// The setting with the times of the crash reports that existed when a new report was last logged.
 const TOLD_CRASHES: &str = "told_crashes";
 
-/// Logs that an earlier run had an internal error, if there is a report that was not there when
-/// such an error was last logged.
+/// Logs an internal error of an earlier run if there is a report that is not in [`TOLD_CRASHES`].
 async fn report_new_crashes(data_dir: &DataDir, store: &Store) -> Result<(), ApiError> {
     let reports = crashes::list(data_dir.path()).files;
-    let told: Vec<Timestamp> = store.json_setting(TOLD_CRASHES).await?.unwrap_or_default();
+    let known: Vec<Timestamp> = store.json_setting(TOLD_CRASHES).await?.unwrap_or_default();
     // The clock may have been ahead, so a report with an earlier time may be new too.
-    let Some((_, new)) = reports.iter().find(|(at, _)| !told.contains(at)) else {
+    let Some((_, new)) = reports.iter().find(|(at, _)| !known.contains(at)) else {
         return Ok(());
     };
     tracing::error!(
@@ -465,19 +466,19 @@ impl Hub {
                 .broken
                 .iter()
                 .filter_map(BrokenFile::id)
-                .any(|one| one == *id);
+                .any(|broken_id| broken_id == *id);
             specs.servers.contains_key(id) || has_broken
         });
         remove_unused_bundles(&hub, &specs).await;
         // Files may have been changed while Drawbridge did not run.
         let writer = hub.spec_record.writer().await;
         writer.record_files(&hub.registry.specs()).await;
-        tasks.spawn(handle_spec_changes(Arc::downgrade(&hub), spec_changes));
+        tasks.spawn(apply_changed_specs(Arc::downgrade(&hub), spec_changes));
         tasks.spawn(notify_list_changes(
             Arc::downgrade(&hub),
             hub.catalog.kind_changes().clone(),
         ));
-        tasks.spawn(handle_sign_ins(Arc::downgrade(&hub), signed_in));
+        tasks.spawn(reconnect_signed_in_servers(Arc::downgrade(&hub), signed_in));
         tasks.spawn(retention::prune_old_records(
             hub.store.clone(),
             hub.settings.clone(),
@@ -517,7 +518,7 @@ impl Hub {
     fn watch_specs(&self) -> Option<Watch> {
         let report = |error: &_| {
             tracing::error!(
-                "cannot watch the spec files: {error}; restart Drawbridge after changing one by hand"
+                "cannot watch the spec files: {error}; restart Drawbridge after changing a spec file by hand"
             )
         };
         self.registry.watch().inspect_err(report).ok()
@@ -681,7 +682,7 @@ impl Hub {
     }
 
     /// Exchanges a one-time code for a browser's token, or returns `None` if the code is not valid.
-    /// Records either in the audit log.
+    /// Records the sign-in or the refusal in the audit log.
     pub fn sign_in_browser(
         &self,
         code: &str,
@@ -700,8 +701,8 @@ impl Hub {
         self.refused_codes.add();
     }
 
-    /// Records that a token was refused because it belongs to no client and no administrator. If it
-    /// belonged to a client that was revoked, the entry names the client.
+    /// Records that a token was refused because it belongs to no client and no administrator. If
+    /// the token belonged to a client that was revoked, the entry names the client.
     pub fn record_unknown_token(&self, token: &str) {
         self.metrics.count_refused_client();
         match self.access.find_revoked_client(token) {
@@ -782,8 +783,8 @@ impl Hub {
         );
     }
 
-    /// Deletes the lists and results that are kept for a client, and ends its own sessions with
-    /// servers, because the client was revoked or now belongs to another user.
+    /// Deletes the lists and results that are kept for a client, and ends the client's own sessions
+    /// with servers, because the client was revoked or now belongs to another user.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.
@@ -807,9 +808,9 @@ impl Hub {
         self.catalog.introduce_servers(client, scope, may_speak)
     }
 
-    /// Returns the project folder for `folder`, which a client names: of the folders of profiles
-    /// that contain it, the longest. Returns `None` if no profile's folder contains it, or if
-    /// `folder` is not an absolute path without `..`.
+    /// Returns the project folder for `folder`, which a client names: the longest folder of a
+    /// profile that contains `folder`. Returns `None` if no profile's folder contains `folder`, or
+    /// if `folder` is not an absolute path without `..`.
     pub fn find_project(&self, folder: &Path) -> Option<PathBuf> {
         let is_plain = !folder
             .components()
@@ -845,9 +846,9 @@ impl Hub {
     /// before the answer. If the future is dropped, the request is cancelled.
     ///
     /// # Errors
-    /// Returns an error if the protocol demands one: for unknown methods and names, for bad params,
-    /// and for the server's own errors. A call that was denied, or that the server did not answer,
-    /// has a result with `isError` instead.
+    /// Returns an error if the protocol demands it: for unknown methods and names, for invalid
+    /// params, and for the server's own errors. A call that was denied, or that the server did not
+    /// answer, has a result with `isError` instead.
     pub async fn handle_request(
         &self,
         handle: &ClientHandle,
@@ -912,11 +913,11 @@ impl Hub {
         let acknowledged = session
             .subscription
             .as_ref()
-            .map(|wanted| json::to_raw(&wanted.acknowledgement()));
+            .map(|subscription| json::to_raw(&subscription.acknowledgement()));
         let resources = session
             .subscription
             .iter()
-            .flat_map(|wanted| &wanted.resources);
+            .flat_map(|subscription| &subscription.resources);
         for uri in resources {
             if let Err(error) = self.pipeline.subscribe(&handle, uri.clone(), None).await {
                 self.sessions.close(&session.id);
@@ -1010,7 +1011,7 @@ impl Hub {
         self.settings.get().port
     }
 
-    /// Stores the model tokens that were counted since the last time.
+    /// Stores the model tokens that were counted since they were last stored.
     pub(crate) async fn store_token_usage(&self) {
         token_usage::store_now(&self.store, &self.metrics).await;
     }
@@ -1040,7 +1041,7 @@ impl Hub {
         )))
     }
 
-    /// Stores the hosts that the endpoint is started with. Only the first call has an effect.
+    /// Stores the hosts with which the endpoint is started. Only the first call has an effect.
     pub fn set_started_with_hosts(&self, hosts: Vec<AllowedHost>) {
         let _ = self.started_with_hosts.set(hosts);
     }
@@ -1049,16 +1050,16 @@ impl Hub {
         self.started_with_hosts.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the hosts, besides this computer's own, under which the endpoint answers: first
-    /// those that it was started with, then those of the settings.
+    /// Returns the hosts, besides this computer's own, under which the endpoint answers: first the
+    /// hosts with which it was started, then the hosts in the settings.
     pub fn allowed_hosts(&self) -> Vec<AllowedHost> {
         let mut hosts = self.started_with_hosts().to_vec();
         hosts.extend(self.settings.get().allowed_hosts);
         hosts
     }
 
-    /// Returns the URL of the endpoint with the address to which it is bound, or `None` if it does
-    /// not listen.
+    /// Returns the URL of the endpoint with the address to which it is bound, or `None` if the
+    /// endpoint does not listen.
     pub fn endpoint_url(&self) -> Option<String> {
         let listeners = self.listeners();
         let http = listeners
@@ -1067,8 +1068,8 @@ impl Hub {
         Some(http.address.clone())
     }
 
-    /// Returns the URL of the endpoint for programs on this computer, or `None` if it does not
-    /// listen.
+    /// Returns the URL of the endpoint for programs on this computer, or `None` if the endpoint
+    /// does not listen.
     pub(crate) fn local_url(&self) -> Option<String> {
         self.endpoint_url().map(|url| with_local_address(&url))
     }
@@ -1092,8 +1093,8 @@ impl Hub {
         clients::connection(url, self.data_dir(), client, token)
     }
 
-    /// Returns the local URL of the endpoint. While a data folder is provisioned, nothing listens
-    /// yet, and the URL is the one at which a hub will listen by default.
+    /// Returns the local URL of the endpoint. If nothing listens yet, because a data folder is
+    /// being provisioned, returns the URL at which a hub will listen by default.
     fn expected_url(&self) -> String {
         self.local_url()
             .unwrap_or_else(|| format!("http://127.0.0.1:{}/mcp", self.port()))
@@ -1110,8 +1111,8 @@ impl Hub {
         }
     }
 
-    /// Returns whether an endpoint serves this hub. A hub without one was opened to provision a
-    /// folder and starts nothing by itself.
+    /// Returns whether an endpoint serves this hub. A hub without an endpoint was opened to
+    /// provision a folder and starts nothing by itself.
     pub(crate) fn has_endpoint(&self) -> bool {
         !self.listeners().is_empty()
     }
@@ -1147,8 +1148,8 @@ fn with_local_address(url: &str) -> String {
 /// The client name for calls that a person makes on the command line.
 const CLI_CLIENT: &str = "command-line";
 
-/// Deletes the unpacked bundles that no spec uses any more. Does nothing if a spec file is broken,
-/// because it may refer to any of them. Runs before a bundle can be added.
+/// Deletes the unpacked bundles that no spec uses. Does nothing if a spec file is broken, because
+/// that file may refer to any bundle. Has to run before a bundle can be added.
 async fn remove_unused_bundles(hub: &Hub, specs: &Arc<Specs>) {
     if !specs.broken.is_empty() {
         return;
@@ -1168,8 +1169,8 @@ async fn remove_unused_bundles(hub: &Hub, specs: &Arc<Specs>) {
     }
 }
 
-/// Records and applies changed specs as they arrive, until the hub is dropped.
-async fn handle_spec_changes(hub: Weak<Hub>, changes: DirtySet<ServerId>) {
+/// Records and applies changes of specs, until the hub is dropped.
+async fn apply_changed_specs(hub: Weak<Hub>, changes: DirtySet<ServerId>) {
     loop {
         changes.wait().await;
         let Some(hub) = hub.upgrade() else { return };
@@ -1181,7 +1182,7 @@ async fn handle_spec_changes(hub: Weak<Hub>, changes: DirtySet<ServerId>) {
 }
 
 /// Reconnects the servers to which a person has signed in, until the hub is dropped.
-async fn handle_sign_ins(hub: Weak<Hub>, signed_in: DirtySet<Url>) {
+async fn reconnect_signed_in_servers(hub: Weak<Hub>, signed_in: DirtySet<Url>) {
     loop {
         signed_in.wait().await;
         let Some(hub) = hub.upgrade() else { return };
@@ -1196,8 +1197,8 @@ async fn handle_sign_ins(hub: Weak<Hub>, signed_in: DirtySet<Url>) {
     }
 }
 
-/// The pause after the clients were notified of changed lists. It is short, because some clients
-/// wait only a second or two for a notification.
+/// The pause after the clients were notified of changed lists. The pause is short, because some
+/// clients wait only a second or two for a notification.
 const NOTIFICATION_PAUSE: Duration = Duration::from_millis(250);
 
 /// Notifies every client of changed lists, at most four times a second, until the hub is dropped.
@@ -1227,15 +1228,15 @@ fn changed_kinds(changes: &BTreeSet<KindChange>, client: &ClientName) -> BTreeSe
 /// Notifies a session of the changed lists to which it is subscribed. A session without a
 /// subscription gets all notifications.
 fn notify_session(session: &Arc<ClientSession>, kinds: &BTreeSet<CapabilityKind>) {
-    let wanted = |kind: &&CapabilityKind| {
+    let is_subscribed = |kind: &&CapabilityKind| {
         session
             .subscription
             .as_ref()
-            .is_none_or(|wanted| wanted.lists.contains(*kind))
+            .is_none_or(|subscription| subscription.lists.contains(*kind))
     };
     let methods: BTreeSet<_> = kinds
         .iter()
-        .filter(wanted)
+        .filter(is_subscribed)
         .map(|kind| kind.list_changed_method())
         .collect();
     if session.hello.era == Era::Legacy && kinds.contains(&CapabilityKind::Tools) {

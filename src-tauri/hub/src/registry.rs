@@ -53,7 +53,7 @@ pub use import::{
 pub use spec_file::BrokenFile;
 pub use watch::Watch;
 
-/// The specs as they are on the disk, and those of the built-in servers. A server whose file is
+/// The specs as they are on the disk, and the specs of the built-in servers. A server whose file is
 /// broken keeps its previous spec.
 #[derive(Debug, Default, PartialEq)]
 pub struct Specs {
@@ -69,7 +69,7 @@ pub enum RegistryError {
     #[error("a server with the id '{0}' already exists; choose another name")]
     Taken(ServerId),
     #[error(
-        "the name '{name}' looks like that of the server '{other}', and approvals would confuse them; choose \
+        "the name '{name}' looks like the name of the server '{other}', and you could confuse them in approvals; choose \
          another name"
     )]
     LookAlike { name: String, other: ServerId },
@@ -84,11 +84,11 @@ pub enum RegistryError {
     #[error("the server '{0}' is disabled or not accepted")]
     MayNotRun(ServerId),
     #[error(
-        "another program changed the spec file of '{0}' at the same moment; check it, then try again"
+        "another program changed the spec file of '{0}' at the same moment; check the file, then try again"
     )]
     Overwritten(ServerId),
     #[error(
-        "the server '{id}' would use secrets that are not its own: {names}. If it is meant to have them, grant \
+        "the server '{id}' would use secrets that are not its own: {names}. If the server should have these secrets, grant \
          each of them: check its box, or add `--grant-secret NAME`"
     )]
     NotGranted { id: ServerId, names: String },
@@ -118,7 +118,8 @@ pub struct Registry {
     accepted: Arc<Mutex<BTreeMap<ServerId, Accepted>>>,
     /// The programs of the servers that are not accepted, as they were found last.
     offered_programs: Arc<Mutex<BTreeMap<ServerId, Option<Program>>>>,
-    /// Held while an acceptance is written, so that memory and store get them in the same order.
+    /// Held while an acceptance is written, so that memory and store get all acceptances in the
+    /// same order.
     write_lock: Arc<tokio::sync::Mutex<()>>,
     reloading: Arc<Mutex<()>>,
     /// Receives the ids of changed servers, whether a person or a program changed their specs, or
@@ -129,7 +130,7 @@ pub struct Registry {
 impl Registry {
     /// Reads the folder, and creates it if it is missing. The built-in servers in
     /// `disabled_built_ins` are disabled unless a person enables them. From now on, `changes`
-    /// receives the ids of changed servers, beginning with all that were just read.
+    /// receives the ids of changed servers, beginning with all servers that were just read.
     ///
     /// # Errors
     /// Returns an error if the folder or the store cannot be used.
@@ -228,8 +229,8 @@ impl Registry {
             .map_or(AcceptanceState::New, |accepted| accepted.state(server))
     }
 
-    /// Returns how a server's spec differs from the accepted one. If no accepted spec is known, the
-    /// list is empty.
+    /// Returns how a server's spec differs from the accepted spec. If no accepted spec is known,
+    /// the list is empty.
     pub fn list_changes(&self, server: &RegisteredServer) -> Vec<SpecChange> {
         let accepted = self.accepted();
         let accepted = accepted.get(&server.id).and_then(|a| a.spec.as_ref());
@@ -261,8 +262,8 @@ impl Registry {
             .unwrap_or_else(PoisonError::into_inner) = programs;
     }
 
-    /// Returns the program of a local server: the accepted one or, if the server is not accepted,
-    /// the one that [`Registry::identify_programs`] found last.
+    /// Returns the program of a local server: the accepted program or, if the server is not
+    /// accepted, the program that [`Registry::identify_programs`] found last.
     pub fn program(&self, server: &RegisteredServer) -> Option<Program> {
         let accepted = self.accepted();
         match accepted.get(&server.id) {
@@ -279,8 +280,8 @@ impl Registry {
         }
     }
 
-    /// Returns why the server's program does not count as the accepted one, if Drawbridge has found
-    /// such a reason.
+    /// Returns why the server's program does not count as the accepted program, if Drawbridge has
+    /// found a reason.
     pub fn program_change(&self, id: &ServerId) -> Option<ProgramChange> {
         self.accepted().get(id)?.program_change.clone()
     }
@@ -294,8 +295,8 @@ impl Registry {
             .unwrap_or_default()
     }
 
-    /// Returns when a server was first accepted, or the latest possible time if it never was. The
-    /// built-in servers come before all others.
+    /// Returns when a server was first accepted, or the latest possible time if it was never
+    /// accepted. The built-in servers come before all other servers.
     pub fn accepted_since(&self, id: &ServerId) -> Timestamp {
         if BuiltIn::from_id(id).is_some() {
             return Timestamp(i64::MIN);
@@ -305,7 +306,7 @@ impl Registry {
             .map_or(Timestamp(i64::MAX), |accepted| accepted.since)
     }
 
-    /// Returns true if the server may be started: its spec is enabled and accepted.
+    /// Returns whether the server may be started: its spec is enabled and accepted.
     pub fn may_run(&self, server: &RegisteredServer) -> bool {
         server.spec.enabled && self.acceptance(server) == AcceptanceState::Accepted
     }
@@ -326,8 +327,8 @@ impl Registry {
     /// Returns the id for a new server with this name.
     ///
     /// # Errors
-    /// Returns an error if the name yields no id, if the id is that of a built-in server, or if a
-    /// file with this id exists, even a broken one.
+    /// Returns an error if the name yields no id, if the id belongs to a built-in server, or if a
+    /// file with this id exists, even a broken file.
     pub fn new_id(&self, name: &str) -> Result<ServerId, RegistryError> {
         let id = names::server_id_from_name(name).ok_or(RegistryError::BadName)?;
         if BuiltIn::from_id(&id).is_some() {
@@ -435,8 +436,8 @@ impl Registry {
     ///
     /// # Errors
     /// Returns an error if the server is built in, if the granted secrets are not exactly the
-    /// foreign ones of the spec, if the server's name looks like that of another server, or if the
-    /// store cannot be written.
+    /// foreign secrets of the spec, if the server's name looks like the name of another server, or
+    /// if the store cannot be written.
     pub async fn accept(
         &self,
         server: &RegisteredServer,
@@ -466,8 +467,8 @@ impl Registry {
         }
     }
 
-    /// Enables or disables a built-in server. Returns whether a setting has changed, and the server
-    /// as it is now.
+    /// Enables or disables a built-in server. Returns whether a setting has changed, and the
+    /// server.
     ///
     /// # Errors
     /// Returns an error if the settings cannot be written.
@@ -483,8 +484,8 @@ impl Registry {
     }
 
     /// Checks that a server's name looks neither like the name nor like the id of another server
-    /// that was accepted before, or that is built in. If the name is already accepted for this
-    /// server, it is not checked.
+    /// that was accepted before, or that is built in. A name that is already accepted for this
+    /// server is not checked.
     ///
     /// # Errors
     /// Returns an error that names the other server.
@@ -523,7 +524,7 @@ impl Registry {
         Ok(accepted.with_columns(write).await?)
     }
 
-    /// Returns when the server was first accepted, or the current time if it never was.
+    /// Returns when the server was first accepted, or the current time if it was never accepted.
     fn first_accepted(&self, id: &ServerId) -> Timestamp {
         let accepted = self.accepted();
         accepted
@@ -627,8 +628,8 @@ impl Registry {
 }
 
 impl Registry {
-    /// Compares the program that is about to start with the accepted one. If no accepted program is
-    /// known, records this one as accepted.
+    /// Compares the program that is about to start with the accepted program. If no accepted
+    /// program is known, records this program as accepted.
     async fn compare_program(
         &self,
         server: &RegisteredServer,

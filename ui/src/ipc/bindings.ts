@@ -15,8 +15,8 @@ export type AcceptServer = { id: ServerId,
  */
 identity: string, 
 /**
- * The foreign secrets that the server may use. All those in `foreign_secrets` have to be
- * named, because a person grants them one by one.
+ * The foreign secrets that the server may use. All secrets in `foreign_secrets` have to be
+ * named, because a person grants each of them.
  */
 grant_secrets: Array<string>, };
 
@@ -60,12 +60,12 @@ is_recording: boolean,
  */
 report: AccessReport | null, 
 /**
- * Whether the report is about the server's present identity, and not about an earlier one.
+ * Whether the report is about the server's present identity, not about an earlier identity.
  */
 is_current: boolean, 
 /**
- * A sandbox in which the server could do what it did in the run. Null if there is no report,
- * if the run could not be recorded, or if this system has no sandboxes.
+ * A sandbox that allows everything that the server used in the run. Null if there is no
+ * report, if the run could not be recorded, or if this system has no sandboxes.
  */
 proposal: SandboxProposal | null, };
 
@@ -114,13 +114,14 @@ export type AddBundle = { source: BundleSource,
  */
 name: string | null, 
 /**
- * Maps each input's name to its value, including secrets. An input with several values has one
- * per line. A missing entry uses the default; an empty entry leaves the input unset.
+ * Maps each input's name to its value, including secrets. The values of an input with several
+ * values are separated by line breaks. A missing entry uses the default; an empty entry leaves
+ * the input unset.
  */
 values: { [key in string]: string }, 
 /**
- * Like `values`, for values that go to the keyring even if the bundle does not mark them as
- * sensitive.
+ * Like `values`, for values that go to the secret store even if the bundle does not mark them
+ * as sensitive.
  */
 secrets: { [key in string]: string }, };
 
@@ -154,7 +155,7 @@ profile: string | null, };
  */
 export type AddFolder = { 
 /**
- * An absolute path on the hub's machine. Links in it are resolved.
+ * An absolute path on the hub's computer. Links in it are resolved.
  */
 path: string, 
 /**
@@ -171,8 +172,8 @@ export type AddHook = { hook: Hook,
  */
 position: number | null, 
 /**
- * Values of variables or headers, by their names. The values are stored in the keyring, and
- * the hook refers to them.
+ * Values of variables or headers, by their names. The values are stored in the secret store,
+ * and the hook refers to them.
  */
 secret_values?: { [key in string]: string }, };
 
@@ -246,7 +247,7 @@ export type Annotations = { read_only: boolean | null, destructive: boolean | nu
  */
 export type AnswerPairing = { id: PairingId, approve: boolean, 
 /**
- * The name of the new client; the suggested one if absent.
+ * The name of the new client; the suggested name if absent.
  */
 name: ClientName | null, 
 /**
@@ -592,7 +593,7 @@ export type BackupFile = { file: string,
 bytes: number, };
 
 /**
- * The contents of an archive.
+ * An archive, as its manifest describes it.
  */
 export type BackupView = { file: string, 
 /**
@@ -644,7 +645,7 @@ export type BrowserView = { id: BrowserId,
  */
 address: string, 
 /**
- * The `User-Agent` that the browser sent: plain text from outside.
+ * The `User-Agent` that the browser sent: untrusted plain text.
  */
 user_agent: string | null, signed_in_at: Timestamp, last_used_at: Timestamp, 
 /**
@@ -658,8 +659,8 @@ expires_at: Timestamp, };
 export type BuiltIn = "memory" | "folders" | "docling";
 
 /**
- * Drawbridge's own tools that clients can see: those of its built-in servers, and `tool_search`
- * and `tool_call` if a server is deferred.
+ * Drawbridge's own tools that clients can see: the tools of its built-in servers, and
+ * `tool_search` and `tool_call` if a server is deferred.
  */
 export type BuiltinTools = { total: number, names: Array<string>, };
 
@@ -711,7 +712,7 @@ tools_generated: boolean,
  */
 choice: ManifestChoice, 
 /**
- * The status of the server's runtime on this machine; null if it needs no known runtime.
+ * The status of the server's runtime on this computer; null if it needs no known runtime.
  */
 runtime: RuntimeStatus | null, 
 /**
@@ -937,7 +938,7 @@ groups: Array<CallGroupView>,
  */
 omitted_groups: number, 
 /**
- * Whether as many calls were counted as can be (200,000), so that older ones may be missing.
+ * Whether the limit of 200,000 counted calls was reached, so that older calls may be missing.
  */
 is_partial: boolean, };
 
@@ -982,8 +983,8 @@ export type CancelSignIn = { id: ServerId, };
  */
 export type CapabilitiesView = { id: ServerId, sync_status: SyncStatus, last_synced_at: Timestamp | null, tools: Array<unknown>, prompts: Array<unknown>, resources: Array<unknown>, templates: Array<unknown>, 
 /**
- * The prompts, resources and templates, in the order of their lists, and what Drawbridge does
- * with them. `servers.show` has the tools.
+ * The prompts, resources and templates, in the order of their lists, with their acceptance and
+ * the effect of the policy. `servers.show` has the tools.
  */
 entries: Array<CapabilityView>, };
 
@@ -1031,7 +1032,7 @@ flags: Array<ContentFlag>, };
  */
 export type ChangeSampling = { enabled: boolean | null, 
 /**
- * An https URL, or an http URL of this machine; empty for none.
+ * An https URL, or an http URL of this computer; empty for none.
  */
 url: string | null, 
 /**
@@ -1051,7 +1052,7 @@ requests_per_day: number | null,
  */
 tokens_per_day: number | null, 
 /**
- * The key, which is stored in the keyring; empty to remove it.
+ * The key, which is stored in the secret store; empty to remove it.
  */
 key: string | null, };
 
@@ -1080,7 +1081,7 @@ audit_retention_days: number | null,
  */
 records_max_mib: number | null, 
 /**
- * If this is turned off, the results that were kept are deleted with their age.
+ * If this is turned off, the results that were kept earlier stay for `kept_results_days`.
  */
 keep_results: boolean | null, 
 /**
@@ -1105,7 +1106,7 @@ logs_max_mib: number | null,
  */
 otlp_endpoint: string | null, 
 /**
- * At most 20 headers, which replace the present ones. A value refers to a secret as
+ * At most 20 headers, which replace the present headers. A value refers to a secret as
  * `${keyring:otlp.NAME}`.
  */
 otlp_headers: { [key in string]: string } | null, otlp_content: boolean | null, 
@@ -1114,7 +1115,7 @@ otlp_headers: { [key in string]: string } | null, otlp_content: boolean | null,
  */
 port: number | null, 
 /**
- * At most 32 hosts, which replace the present ones at once.
+ * At most 32 hosts, which replace the present hosts at once.
  */
 allowed_hosts: Array<string> | null, 
 /**
@@ -1122,13 +1123,13 @@ allowed_hosts: Array<string> | null,
  */
 roots: Array<string> | null, elicitation_forms: boolean | null, 
 /**
- * The https URL of the official registry or of another one with the same API, or an http URL
- * on this machine; empty to turn it off.
+ * The https URL of the official registry or of another registry with the same API, or an http
+ * URL on this computer; empty to turn the registry off.
  */
 official_registry_url: string | null, };
 
 /**
- * `backup.check`: reads what an archive contains. Nothing is changed.
+ * `backup.check`: reads the manifest of an archive. Nothing is changed.
  */
 export type CheckBackup = { 
 /**
@@ -1152,7 +1153,7 @@ export type CheckRule = { rule: RuleSpec, };
 export type CheckRuntimes = Record<symbol, never>;
 
 /**
- * `sampling.check`: sends a tiny request to the provider. The request counts towards the budget.
+ * `sampling.check`: sends a test request to the provider. The request counts towards the budget.
  */
 export type CheckSampling = Record<symbol, never>;
 
@@ -1182,7 +1183,7 @@ export type CheckedSpec = {
  */
 spec: ServerSpec | null, fault: SpecFault | null, 
 /**
- * The members that Drawbridge does not know. They are kept, and have no effect.
+ * The members that Drawbridge does not know, which are kept and have no effect.
  */
 unknown_fields: Array<string>, };
 
@@ -1218,7 +1219,7 @@ url: string,
  */
 config: unknown, 
 /**
- * The `mcpServers` JSON for a client that supports only stdio. It contains no token.
+ * The `mcpServers` JSON, without a token, for a client that supports only stdio.
  */
 stdio_config: unknown, };
 
@@ -1246,7 +1247,7 @@ export type ClientFileScope = "global" | "profile" | "project";
 export type ClientFileState = "not_connected" | "connected" | "outdated" | "changed" | "removed" | "broken";
 
 /**
- * A configuration file of a client. It may not exist yet.
+ * A configuration file of a client, which may not exist yet.
  */
 export type ClientFileView = { path: string, scope: ClientFileScope, exists: boolean, state: ClientFileState, 
 /**
@@ -1254,7 +1255,7 @@ export type ClientFileView = { path: string, scope: ClientFileScope, exists: boo
  */
 entry: string | null, 
 /**
- * How the entry differs from the one that Drawbridge writes, or why the file cannot be read.
+ * How the entry differs from the entry that Drawbridge writes, or why the file cannot be read.
  */
 problems: Array<string>, 
 /**
@@ -1327,7 +1328,7 @@ url: string,
  */
 config: unknown, 
 /**
- * The files of the client that have the new token now.
+ * The files of the client that have the new token.
  */
 updated_files: Array<string>, 
 /**
@@ -1383,7 +1384,7 @@ sessions: number,
  */
 software: string | null, 
 /**
- * The `User-Agent` of the last request with the client's token: plain text from outside.
+ * The `User-Agent` of the last request with the client's token: untrusted plain text.
  */
 user_agent: string | null, 
 /**
@@ -1587,7 +1588,7 @@ export type DefinitionVersion = {
  */
 digest: string, first_seen_at: Timestamp, 
 /**
- * When this version was accepted; null if it waits for a person.
+ * When a person accepted this version; null if nobody has accepted it.
  */
 accepted_at: Timestamp | null, 
 /**
@@ -1595,8 +1596,8 @@ accepted_at: Timestamp | null,
  */
 offered: boolean, definition: unknown, 
 /**
- * The differences from the latest accepted version before this one or, if none was accepted,
- * from the previous version; empty for the first version.
+ * The differences from the latest accepted earlier version or, if no earlier version was
+ * accepted, from the previous version; empty for the first version.
  */
 changes: Array<FieldChange>, };
 
@@ -1629,7 +1630,7 @@ zip: string, };
 export type DisableHook = { name: string, };
 
 /**
- * `policy.disable_rule`: disables one rule. It matches nothing until it is enabled again.
+ * `policy.disable_rule`: disables one rule. The rule matches nothing until it is enabled again.
  */
 export type DisableRule = { id: RuleId, };
 
@@ -1651,7 +1652,7 @@ remedy: string, };
  */
 export type DoctorReport = { 
 /**
- * The version of the program that made the checks.
+ * The version of Drawbridge that ran the checks.
  */
 version: string, checked_at: Timestamp, checks: Array<DoctorCheck>, };
 
@@ -1723,8 +1724,8 @@ export type Effect = "allow" | "deny" | "ask";
 export type EnableHook = { name: string, };
 
 /**
- * `policy.enable_rule`: enables one rule. It stays bound to its server and its tool as they were
- * when it was made.
+ * `policy.enable_rule`: enables one rule. The rule stays bound to its server and its tool as they
+ * were when the rule was made.
  */
 export type EnableRule = { id: RuleId, };
 
@@ -1806,7 +1807,7 @@ since: Timestamp | null,
  */
 until: Timestamp | null, 
 /**
- * Only calls after this one: the `next` of the previous page.
+ * Only calls after this call: the `next` of the previous page.
  */
 after: CallId | null, 
 /**
@@ -1904,13 +1905,14 @@ choice: number,
  */
 name: string | null, 
 /**
- * Maps each input's name to its value, including secrets. An input with several values has one
- * per line. A missing entry uses the default; an empty entry leaves the input unset.
+ * Maps each input's name to its value, including secrets. The values of an input with several
+ * values are separated by line breaks. A missing entry uses the default; an empty entry leaves
+ * the input unset.
  */
 values: { [key in string]: string }, 
 /**
- * Like `values`, for values that go to the keyring even if the manifest does not mark them as
- * secret.
+ * Like `values`, for values that go to the secret store even if the manifest does not mark
+ * them as secret.
  */
 secrets: { [key in string]: string }, };
 
@@ -1980,7 +1982,7 @@ kind_name: string, file: string, };
  */
 export type FoundPreset = { id: string, 
 /**
- * The servers that were added already and start or connect to the same.
+ * The registered servers that start the same package, or connect to the same URL.
  */
 added: Array<ServerId>, };
 
@@ -2035,7 +2037,7 @@ presets: Array<FoundPreset>, servers: Array<PublishedServerView>,
  */
 total: number, 
 /**
- * The `offset` of the next page; null if this is the last one.
+ * The `offset` of the next page; null if this page is the last.
  */
 next: number | null, registry: OfficialRegistryView, };
 
@@ -2218,7 +2220,7 @@ url: string,
 headers: { [key in string]: string }, };
 
 /**
- * How a trial of a hook went.
+ * The result of a trial of a hook.
  */
 export type HookTrial = { 
 /**
@@ -2269,7 +2271,7 @@ with_result: boolean, enabled: boolean, target: HookTarget, };
 
 /**
  * `policy.import`: adds the rules of a policy file, or replaces all present rules and the defaults
- * with those of the file. If any rule is invalid, none is imported.
+ * with the rules and defaults of the file. If any rule is invalid, no rule is imported.
  */
 export type ImportPolicy = { 
 /**
@@ -2431,7 +2433,7 @@ kind: AuditKind | null,
  */
 since: Timestamp | null, 
 /**
- * Only entries before the one with this number: the `next` of the previous page.
+ * Only entries before the entry with this number: the `next` of the previous page.
  */
 before: number | null, 
 /**
@@ -2463,7 +2465,7 @@ session: SessionId | null, server: ServerId | null,
  */
 tool: string | null, 
 /**
- * Only calls about which a person was to decide, including those that nobody decided: the
+ * Only calls that a person was asked to decide, including calls that nobody decided: the
  * history of approvals.
  */
 asked: boolean, 
@@ -2561,11 +2563,11 @@ kind: LogKind | null,
  */
 except: LogKind | null, 
 /**
- * Only lines of this level or a more serious one.
+ * Only lines of this level or a more serious level.
  */
 level: Level | null, 
 /**
- * Only lines that contain this text; upper and lower case are the same.
+ * Only lines that contain this text, in upper or lower case.
  */
 text: string | null, 
 /**
@@ -2577,7 +2579,7 @@ since: Timestamp | null,
  */
 until: Timestamp | null, 
 /**
- * Only lines with a lower number: `older` of the page before.
+ * Only lines with a lower number: the `older` of the previous page.
  */
 before: number | null, 
 /**
@@ -2655,7 +2657,7 @@ export type ListPresets = Record<symbol, never>;
 export type ListProfiles = Record<symbol, never>;
 
 /**
- * `calls.running`: the calls of tools that run now, the oldest first.
+ * `calls.running`: the running calls of tools, the oldest first.
  */
 export type ListRunningCalls = Record<symbol, never>;
 
@@ -2772,7 +2774,7 @@ label: string,
  */
 preview: string, 
 /**
- * The runtime that starts the package, if it is one that Drawbridge knows.
+ * The runtime that starts the package; null if Drawbridge does not know the runtime.
  */
 runtime: Runtime | null, inputs: Array<ManifestInput>, 
 /**
@@ -2907,7 +2909,7 @@ next: MemoryCursor | null, };
 
 /**
  * `servers.move_literals`: moves the values of a server's spec that look like secrets to the
- * keyring, and writes references in their place. An accepted server stays accepted.
+ * secret store, and writes references in their place. An accepted server stays accepted.
  */
 export type MoveLiterals = { id: ServerId, };
 
@@ -2992,7 +2994,7 @@ export type Outcome = "not_sent" | "running" | "ok" | "server_error" | "client_e
  */
 export type OverviewView = { since: Timestamp, calls: CallStats, 
 /**
- * Whether as many calls were counted as can be (200,000), so that older ones may be missing.
+ * Whether the limit of 200,000 counted calls was reached, so that older calls may be missing.
  */
 is_partial: boolean, };
 
@@ -3151,7 +3153,7 @@ export type PresetView = { id: string, title: string,
  */
 description: string, choice: ManifestChoice, 
 /**
- * The status of the server's runtime on this machine; `None` if it needs no runtime.
+ * The status of the server's runtime on this computer; `None` if it needs no runtime.
  */
 runtime: RuntimeStatus | null, };
 
@@ -3286,11 +3288,11 @@ export type ProgramUse = { path: string, refused: boolean, };
 export type PublishedKind = "npm" | "pypi" | "oci" | "nuget" | "mcpb" | "remote" | "other";
 
 /**
- * A server of the official registry, and what it needs.
+ * A server of the official registry, its manifest, and the runtimes that it needs.
  */
 export type PublishedServerDetails = { server: PublishedServerView, manifest: ManifestView, 
 /**
- * The runtimes of the choices, as they were found on this machine.
+ * The runtimes of the choices, as they were found on this computer.
  */
 runtimes: Array<RuntimeStatus>, };
 
@@ -3311,7 +3313,7 @@ publisher: string, description: string, version: string, kinds: Array<PublishedK
  */
 needs_key: boolean, 
 /**
- * Whether its publisher advises against it.
+ * Whether the publisher advises against using the server.
  */
 deprecated: boolean, updated_at: Timestamp | null, 
 /**
@@ -3323,7 +3325,7 @@ repository_url: string,
  */
 website_url: string, 
 /**
- * The servers that were added already and start or connect to the same.
+ * The registered servers that start the same package, or connect to the same URL.
  */
 added: Array<ServerId>, 
 /**
@@ -3348,7 +3350,7 @@ export type ReadManifest = { source: ManifestSource, };
  */
 export type ReadResource = { 
 /**
- * The URI of a listed resource, or one that matches a resource template.
+ * The URI of a listed resource, or a URI that matches a resource template.
  */
 uri: string, };
 
@@ -3359,7 +3361,8 @@ uri: string, };
 export type ReadSpecs = { text: string, };
 
 /**
- * `servers.record`: restarts a local server, and records what the server uses until it ends.
+ * `servers.record`: restarts a local server, and records everything that the server uses until it
+ * ends.
  */
 export type RecordServer = { id: ServerId, };
 
@@ -3380,7 +3383,7 @@ export type RefreshRegistry = { force: boolean, };
 export type RefusedCall = "internet_socket" | "local_socket" | "other_socket" | "io_uring";
 
 /**
- * The servers in the registry, without the built-in ones.
+ * The servers in the registry, without the built-in servers.
  */
 export type RegistryHealth = { servers_total: number, servers_enabled: number, };
 
@@ -3419,7 +3422,7 @@ kind: RequestKind | null, };
 export type RemoveProfile = { name: string, };
 
 /**
- * `secrets.remove`: removes a value from the keyring.
+ * `secrets.remove`: removes a value from the secret store.
  */
 export type RemoveSecret = { name: string, 
 /**
@@ -3434,8 +3437,8 @@ in_use?: boolean, };
 export type RemoveServer = { id: ServerId, };
 
 /**
- * `secrets.rename`: gives a secret another name in the keyring, and changes the references of all
- * servers. An accepted server stays accepted. A secret to which a hook, or a header for the
+ * `secrets.rename`: gives a secret another name in the secret store, and changes the references of
+ * all servers. An accepted server stays accepted. A secret to which a hook, or a header for the
  * collector of traces, refers cannot be renamed.
  */
 export type RenameSecret = { name: string, new_name: string, };
@@ -3517,7 +3520,7 @@ export type RevokeClient = { name: ClientName, };
 
 /**
  * `clients.rotate`: gives a client a new token, and writes it to the files that Drawbridge manages
- * for this client. The old token is valid until the new one is used, at most for 24 hours.
+ * for this client. The old token is valid until the new token is used, at most for 24 hours.
  */
 export type RotateClient = { name: ClientName, 
 /**
@@ -3624,12 +3627,12 @@ similar: ServerId | null, } | { "kind": "unknown_tool", server: ServerId, tool: 
 similar: string | null, };
 
 /**
- * `doctor.run`: makes all checks. Takes a few seconds, because it starts each runtime once.
+ * `doctor.run`: runs all checks. Takes a few seconds, because it starts each runtime once.
  */
 export type RunDoctor = Record<symbol, never>;
 
 /**
- * A call that runs now.
+ * A running call.
  */
 export type RunningCallView = { call: Call, 
 /**
@@ -3662,7 +3665,7 @@ problem: string,
 remedy: string, };
 
 /**
- * The provider's answer to the tiny request.
+ * The provider's answer to the test request.
  */
 export type SamplingCheck = { 
 /**
@@ -3675,11 +3678,11 @@ model: string, text: string,
 tokens: number, };
 
 /**
- * The provider without its key, the limits of the budget, and what is used of it today.
+ * The provider without its key, the limits of the budget, and today's use of the budget.
  */
 export type SamplingView = { 
 /**
- * Whether the provider may answer. It also has to be set up.
+ * Whether the provider may answer, if it is set up.
  */
 enabled: boolean, 
 /**
@@ -3687,7 +3690,7 @@ enabled: boolean,
  */
 url: string, 
 /**
- * The models that servers may use, the default one first.
+ * The models that servers may use, the default model first.
  */
 models: Array<string>, 
 /**
@@ -3703,7 +3706,7 @@ tools: boolean,
  */
 timeout_s: number, 
 /**
- * Whether the keyring has the provider's key; none if the keyring is not accessible.
+ * Whether the secret store has the provider's key; none if the store cannot be read.
  */
 has_key: boolean | null, 
 /**
@@ -3798,7 +3801,7 @@ code: string, };
  */
 export type SearchRegistry = { 
 /**
- * The words that all have to occur in the name, the title or the description.
+ * Words that all have to occur in the name, the title or the description.
  */
 text: string, 
 /**
@@ -3864,7 +3867,7 @@ remedy: string,
 needs_passphrase: boolean, };
 
 /**
- * Values for the keyring, grouped by their destination in the spec: environment variables,
+ * Values for the secret store, grouped by their destination in the spec: environment variables,
  * headers, and the OAuth client. The spec gets `${keyring:NAME}` in place of each value. The
  * values are never logged, and never written to the spec file.
  */
@@ -3874,7 +3877,7 @@ export type SecretValues = { env: { [key in string]: string }, headers: { [key i
  */
 oauth_client?: string | null, 
 /**
- * Whether to move the values in the spec that look like secrets to the keyring too.
+ * Whether to move the values in the spec that look like secrets to the secret store too.
  */
 move_literals?: boolean, };
 
@@ -3883,7 +3886,7 @@ move_literals?: boolean, };
  */
 export type SecretView = { name: string, 
 /**
- * Whether the keyring has a value; none if the keyring is not accessible.
+ * Whether the secret store has a value; none if the store cannot be read.
  */
 present: boolean | null, 
 /**
@@ -3891,7 +3894,7 @@ present: boolean | null,
  */
 servers: Array<ServerId>, 
 /**
- * The servers among them that may not read the secret now, because nobody has accepted these
+ * Those of `servers` that may not read the secret now, because nobody has accepted these
  * servers as they are.
  */
 not_granted?: Array<ServerId>, 
@@ -4052,13 +4055,13 @@ export type ServerView = { id: ServerId, name: string, spec: ServerSpec,
  */
 file: string, acceptance: AcceptanceState, 
 /**
- * The digest of all that a person accepts: the spec and what it starts or connects to. It has
- * to be passed to `servers.accept`.
+ * The digest of all that a person accepts: the spec and what it starts or connects to. A
+ * request to `servers.accept` has to contain the digest.
  */
 identity: string, 
 /**
- * The program of a local server: the accepted one, or the one that would start now if the
- * server is not accepted. Null for a remote server, or if it is not known yet.
+ * The program of a local server: the accepted program or, if the server is not accepted, the
+ * program that would start now. Null for a remote server, or if the program is not known yet.
  */
 program: Program | null, 
 /**
@@ -4067,8 +4070,9 @@ program: Program | null,
  */
 floating: Array<string>, 
 /**
- * How the spec differs from the one that a person accepted last; empty if nobody has accepted
- * one. A change that only narrows what the server can do is listed, but need not be accepted.
+ * How the spec differs from the spec that a person accepted last; empty if nobody has accepted
+ * a spec. A change that only narrows what the server can do is listed, but need not be
+ * accepted.
  */
 changes: Array<SpecChange>, 
 /**
@@ -4105,7 +4109,7 @@ authorization: ServerSignIn,
  */
 signing_in: SignIn | null, 
 /**
- * The process id of a local server that runs.
+ * The process id of a running local server.
  */
 pid: number | null, 
 /**
@@ -4191,8 +4195,8 @@ export type SetDefaultPolicy = { effect: Effect,
 kind: RequestKind | null, };
 
 /**
- * `policy.set`: sets the plain rule of a scope, replacing the previous one. A plain rule has an
- * effect on calls, no conditions, and no end.
+ * `policy.set`: sets the plain rule of a scope, replacing the previous plain rule. A plain rule
+ * has an effect on calls, no conditions, and no end.
  */
 export type SetPolicy = { effect: Effect, server: ServerId | null, 
 /**
@@ -4215,7 +4219,7 @@ kind: RequestKind | null, };
 export type SetRestores = { path: string, restores: boolean, };
 
 /**
- * `secrets.set`: stores a value in the keyring.
+ * `secrets.set`: stores a value in the secret store.
  */
 export type SetSecret = { name: string, value: string, };
 
@@ -4236,8 +4240,8 @@ approval_timeout_s: number,
  */
 cache_ttl_s: number, 
 /**
- * The https URL of a document that describes this program to authorization servers (a client
- * id metadata document). If the URL is empty, the program registers itself.
+ * The https URL of a document that describes Drawbridge to authorization servers (a client
+ * id metadata document). If the URL is empty, Drawbridge registers itself.
  */
 oauth_client_metadata_url: string, 
 /**
@@ -4281,7 +4285,7 @@ otlp_headers: { [key in string]: string },
  */
 otlp_content: boolean, 
 /**
- * The port that clients connect to, unless the hub was started with another one.
+ * The port to which clients connect, unless the hub was started with another port.
  */
 port: number, 
 /**
@@ -4290,7 +4294,7 @@ port: number,
  */
 allowed_hosts: Array<AllowedHost>, 
 /**
- * The hosts that the hub was started with. They are not stored.
+ * The hosts with which the hub was started. These hosts are not stored.
  */
 started_with_hosts: Array<AllowedHost>, 
 /**
@@ -4307,7 +4311,7 @@ elicitation_forms: boolean,
  */
 official_registry_url: string, version: string, data_dir: string, 
 /**
- * The URL that clients connect to; none if no listener runs.
+ * The URL to which clients connect; none if no listener runs.
  */
 url: string | null, 
 /**
@@ -4333,9 +4337,9 @@ command: string | null,
 command_in_path: boolean, };
 
 /**
- * `servers.access_report`: what a local server used in its latest recorded run, and a sandbox in
- * which it could do the same. The first run of each identity is recorded. `servers.record`
- * records another run.
+ * `servers.access_report`: the files, addresses and programs that a local server used in its
+ * latest recorded run, and a sandbox that allows the same. The first run of each identity is
+ * recorded. `servers.record` records another run.
  */
 export type ShowAccessReport = { id: ServerId, };
 
@@ -4369,8 +4373,8 @@ tool: string | null, };
 export type ShowCapabilities = { id: ServerId, };
 
 /**
- * `config.show`: the configuration for a client, to paste. It contains no token, because the
- * client starts the stdio bridge, which needs none.
+ * `config.show`: the configuration for a client, to paste. The configuration contains no token,
+ * because the client starts the stdio bridge, which needs none.
  */
 export type ShowConfig = { kind: string, };
 
@@ -4410,8 +4414,8 @@ export type ShowOverview = {
 since: Timestamp, };
 
 /**
- * `policy.stats`: stats about the latest calls about which a person was to decide, and the rules
- * that these calls suggest.
+ * `policy.stats`: stats of the latest calls that a person was asked to decide, and the rules that
+ * these calls suggest.
  */
 export type ShowPolicyStats = { 
 /**
@@ -4467,7 +4471,7 @@ export type SignInId = string;
 /**
  * `servers.sign_in`: starts an attempt to sign in to a remote server, or returns the attempt that
  * is in progress. A person has to open the URL in the answer in a browser; the desktop app opens
- * it itself.
+ * the URL itself.
  */
 export type SignInServer = { id: ServerId, };
 
@@ -4521,8 +4525,7 @@ line: number, column: number, message: string, };
 export type StatsGroup = "client" | "server" | "tool";
 
 /**
- * A span of time, and the steps of its series. The last step is the one that contains the present
- * moment.
+ * A span of time, and the steps of its series. The last step contains the present moment.
  */
 export type StatsPeriod = "hour" | "day" | "week" | "month";
 
@@ -4735,7 +4738,7 @@ tool: string,
 arguments: unknown, environment: { [key in string]: string }, };
 
 /**
- * A definition that waits for a person.
+ * A definition that waits for acceptance.
  */
 export type UnacceptedDefinition = { 
 /**
@@ -4793,7 +4796,7 @@ export type UndoneView = { change: ClientChangeView, files: Array<UndoneFileView
 export type UnlockSecrets = { passphrase: string, };
 
 /**
- * `clients.unmute`: lets a muted client ask again at once.
+ * `clients.unmute`: ends a client's mute at once.
  */
 export type UnmuteClient = { name: ClientName, };
 
@@ -4856,7 +4859,7 @@ export type Verdict = { "kind": "approve_once",
 arguments: string | null, } | { "kind": "approve_for", seconds: number, conditions: Array<Condition>, } | { "kind": "approve_calls", count: number, conditions: Array<Condition>, } | { "kind": "approve_session", conditions: Array<Condition>, } | { "kind": "approve_always", conditions: Array<Condition>, } | { "kind": "deny", reason: string, } | { "kind": "fill_in", content: FormContent | null, } | { "kind": "dismiss" };
 
 /**
- * The effect of a verdict on calls other than the one that it decides.
+ * The effect of a verdict on calls other than the call that it decides.
  */
 export type VerdictPreview = { 
 /**
@@ -4905,7 +4908,7 @@ export type VerifyServer = { id: ServerId, };
  */
 export type VerifySpec = { 
 /**
- * The server that the spec is for; null for a new one.
+ * The server to which the spec belongs; null for a new server.
  */
 id: ServerId | null, spec: ServerSpec, secrets: SecretValues, 
 /**

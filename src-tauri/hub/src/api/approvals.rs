@@ -69,7 +69,7 @@ pub struct PreviewVerdict {
     pub verdict: Verdict,
 }
 
-/// The effect of a verdict on calls other than the one that it decides.
+/// The effect of a verdict on calls other than the call that it decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerdictPreview {

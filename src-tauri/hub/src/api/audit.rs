@@ -36,7 +36,7 @@ pub struct ListAudit {
     pub kind: Option<AuditKind>,
     /// Only entries at or after this moment.
     pub since: Option<Timestamp>,
-    /// Only entries before the one with this number: the `next` of the previous page.
+    /// Only entries before the entry with this number: the `next` of the previous page.
     pub before: Option<u32>,
     /// The most entries to return: 500 by default, and 500 at most.
     pub limit: Option<u32>,
@@ -60,7 +60,7 @@ pub struct ExportAudit {
     pub since: Option<Timestamp>,
     /// Only calls before this moment.
     pub until: Option<Timestamp>,
-    /// Only calls after this one: the `next` of the previous page.
+    /// Only calls after this call: the `next` of the previous page.
     pub after: Option<CallId>,
     /// The most calls to return: 500 by default, and 500 at most.
     pub limit: Option<u32>,

@@ -38,7 +38,10 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ),
     ("backup.check", READS),
     ("backup.restore", Entries(&[ReplacementPrepared])),
-    ("backup.reset", Entries(&[ReplacementPrepared])),
+    (
+        "backup.reset",
+        Entries(&[ReplacementPrepared, SecretRemoved]),
+    ),
     ("backup.cancel", Entries(&[ReplacementPrepared])),
     ("browsers.list", READS),
     ("browsers.sign_out", Entries(&[BrowserSignedOut])),
@@ -210,7 +213,7 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ("servers.accept", Entries(&[ServerAccepted])),
     (
         "servers.verify",
-        Nothing("starts a server that was accepted, and reads it"),
+        Nothing("starts an accepted server, and lists its tools"),
     ),
     ("servers.verify_spec", Entries(&[SpecVerified])),
     (

@@ -42,7 +42,7 @@ pub struct BackupFile {
     pub bytes: u64,
 }
 
-/// The contents of an archive.
+/// An archive, as its manifest describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BackupView {
@@ -64,7 +64,7 @@ pub struct ListBackups {}
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CreateBackup {}
 
-/// `backup.check`: reads what an archive contains. Nothing is changed.
+/// `backup.check`: reads the manifest of an archive. Nothing is changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CheckBackup {
@@ -187,7 +187,9 @@ impl Verb for ResetDataFolder {
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         let parts: BTreeSet<ResetPart> = self.parts.into_iter().collect();
         if parts.is_empty() {
-            return Err(ApiError::invalid("'parts' must name what to delete"));
+            return Err(ApiError::invalid(
+                "'parts' must name at least one part to delete",
+            ));
         }
         let data_dir = hub.data_dir().to_owned();
         if is_replacement_prepared(&data_dir) {

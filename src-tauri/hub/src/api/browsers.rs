@@ -13,7 +13,7 @@ pub struct BrowserView {
     pub id: BrowserId,
     /// The address at which the browser signed in. Its token is valid only there.
     pub address: String,
-    /// The `User-Agent` that the browser sent: plain text from outside.
+    /// The `User-Agent` that the browser sent: untrusted plain text.
     pub user_agent: Option<String>,
     pub signed_in_at: Timestamp,
     pub last_used_at: Timestamp,
@@ -66,7 +66,7 @@ impl Verb for SignOutBrowser {
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         match hub.access.sign_out_browsers(Some(&self.id)) {
             0 => Err(ApiError::not_found(format!(
-                "no browser with the id '{}' is signed in; `drawbridge browsers list` lists those that are",
+                "no browser with the id '{}' is signed in; see `drawbridge browsers list`",
                 self.id
             ))),
             _ => Ok(Done {}),

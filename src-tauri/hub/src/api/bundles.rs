@@ -1,4 +1,4 @@
-//! MCP bundles (`.mcpb`): a person looks at one, and adds its server.
+//! MCP bundles (`.mcpb`): describes a bundle, and adds its server.
 
 use std::{
     collections::BTreeMap,
@@ -26,7 +26,7 @@ use crate::{
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum BundleSource {
-    /// The absolute path of a `.mcpb` file on the hub's machine.
+    /// The absolute path of a `.mcpb` file on the hub's computer.
     Path(PathBuf),
     /// The bytes of a `.mcpb` file, in base64.
     Base64(String),
@@ -72,7 +72,7 @@ pub struct BundleView {
     pub tools_generated: bool,
     /// The command that starts the server, and the values that it needs.
     pub choice: ManifestChoice,
-    /// The status of the server's runtime on this machine; null if it needs no known runtime.
+    /// The status of the server's runtime on this computer; null if it needs no known runtime.
     pub runtime: Option<RuntimeStatus>,
     /// Which versions of the runtime the server needs; empty if its author does not say.
     pub runtime_version: String,
@@ -94,12 +94,13 @@ pub struct AddBundle {
     /// The name for the server. If it is absent, the bundle's name is used.
     #[serde(default)]
     pub name: Option<String>,
-    /// Maps each input's name to its value, including secrets. An input with several values has one
-    /// per line. A missing entry uses the default; an empty entry leaves the input unset.
+    /// Maps each input's name to its value, including secrets. The values of an input with several
+    /// values are separated by line breaks. A missing entry uses the default; an empty entry leaves
+    /// the input unset.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
-    /// Like `values`, for values that go to the keyring even if the bundle does not mark them as
-    /// sensitive.
+    /// Like `values`, for values that go to the secret store even if the bundle does not mark them
+    /// as sensitive.
     #[serde(default)]
     pub secrets: BTreeMap<String, String>,
 }
@@ -108,7 +109,7 @@ impl Verb for OpenBundle {
     type Answer = BundleView;
 
     async fn run(self, _: &Hub) -> Result<BundleView, ApiError> {
-        let manifest = read(self.source).await?.manifest;
+        let manifest = read_source(self.source).await?.manifest;
         let needed: Vec<_> = manifest.runtime().into_iter().collect();
         let runtime = runtime::check(&needed).await.pop();
         Ok(bundle_view(&manifest, runtime)?)
@@ -119,7 +120,7 @@ impl Verb for AddBundle {
     type Answer = ServerView;
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
-        let mut bundle = read(self.source).await?;
+        let mut bundle = read_source(self.source).await?;
         let name = self
             .name
             .unwrap_or_else(|| bundle.manifest.title().to_owned());
@@ -158,7 +159,7 @@ impl Verb for AddBundle {
     }
 }
 
-async fn read(source: BundleSource) -> Result<Bundle, ApiError> {
+async fn read_source(source: BundleSource) -> Result<Bundle, ApiError> {
     on_blocking_thread(move || match source {
         BundleSource::Path(path) if path.is_absolute() => Ok(Bundle::read_path(&path)?),
         BundleSource::Path(path) => Err(relative_path(&path)),
@@ -179,7 +180,7 @@ fn relative_path(path: &Path) -> ApiError {
     ))
 }
 
-/// Splits the lines of the values that may have several entries.
+/// Splits the values of inputs that may have several values into lines.
 fn split_values(
     manifest: &BundleManifest,
     values: impl Iterator<Item = (String, String)>,

@@ -26,7 +26,7 @@ pub struct ListCalls {
     /// Only calls of tools that their server lists under this name. Also matches the name of a
     /// prompt and the URI of a resource.
     pub tool: Option<String>,
-    /// Only calls about which a person was to decide, including those that nobody decided: the
+    /// Only calls that a person was asked to decide, including calls that nobody decided: the
     /// history of approvals.
     pub asked: bool,
     /// Only calls that contain this text in their method, tool, exposed name, reason, error or
@@ -87,12 +87,12 @@ impl Verb for ShowCall {
     }
 }
 
-/// `calls.running`: the calls of tools that run now, the oldest first.
+/// `calls.running`: the running calls of tools, the oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListRunningCalls {}
 
-/// A call that runs now.
+/// A running call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RunningCallView {
@@ -126,8 +126,7 @@ pub struct ShowCallStats {
     pub tool: Option<String>,
 }
 
-/// A span of time, and the steps of its series. The last step is the one that contains the present
-/// moment.
+/// A span of time, and the steps of its series. The last step contains the present moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -168,7 +167,7 @@ pub struct CallStatsView {
     pub groups: Vec<CallGroupView>,
     /// The number of further groups.
     pub omitted_groups: u32,
-    /// Whether as many calls were counted as can be (200,000), so that older ones may be missing.
+    /// Whether the limit of 200,000 counted calls was reached, so that older calls may be missing.
     pub is_partial: bool,
 }
 
@@ -191,7 +190,7 @@ const MAX_GROUPS: usize = 50;
 const MINUTE_MS: u32 = 60_000;
 
 impl StatsPeriod {
-    /// Returns the number of steps, and the length of one in milliseconds.
+    /// Returns the number of steps, and the length of a step in milliseconds.
     fn steps(self) -> (u32, u32) {
         match self {
             Self::Hour => (12, 5 * MINUTE_MS),
@@ -221,7 +220,7 @@ impl Verb for CancelCall {
     async fn run(self, hub: &Hub) -> Result<Call, ApiError> {
         hub.live_calls.cancel(&self.id).ok_or_else(|| {
             ApiError::not_found(format!(
-                "the call '{}' does not run; it may have ended already",
+                "the call '{}' is not running; it may have ended already",
                 self.id
             ))
         })

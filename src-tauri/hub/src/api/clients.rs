@@ -42,7 +42,7 @@ pub struct ClientView {
     /// The name and version that the client reported at `initialize`, such as
     /// `claude-code 2.1.329`.
     pub software: Option<String>,
-    /// The `User-Agent` of the last request with the client's token: plain text from outside.
+    /// The `User-Agent` of the last request with the client's token: untrusted plain text.
     pub user_agent: Option<String>,
     /// The profile that limits what the client sees; none if the client sees everything, or if its
     /// profile was removed.
@@ -75,7 +75,7 @@ pub struct ClientAdded {
     /// The `mcpServers` JSON to paste into the client's settings, over HTTP.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub config: serde_json::Value,
-    /// The `mcpServers` JSON for a client that supports only stdio. It contains no token.
+    /// The `mcpServers` JSON, without a token, for a client that supports only stdio.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub stdio_config: serde_json::Value,
 }
@@ -108,7 +108,7 @@ pub struct AddClient {
 }
 
 /// `clients.rotate`: gives a client a new token, and writes it to the files that Drawbridge manages
-/// for this client. The old token is valid until the new one is used, at most for 24 hours.
+/// for this client. The old token is valid until the new token is used, at most for 24 hours.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RotateClient {
@@ -133,7 +133,7 @@ pub struct ClientRotated {
     /// The `mcpServers` JSON to paste into the client's settings, over HTTP.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub config: serde_json::Value,
-    /// The files of the client that have the new token now.
+    /// The files of the client that have the new token.
     pub updated_files: Vec<String>,
     /// The files that still have the old token, and why.
     pub failed_files: Vec<FailedFile>,
@@ -169,7 +169,7 @@ pub struct LimitClient {
     pub calls_per_minute: Option<NonZeroU32>,
 }
 
-/// `clients.unmute`: lets a muted client ask again at once.
+/// `clients.unmute`: ends a client's mute at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct UnmuteClient {

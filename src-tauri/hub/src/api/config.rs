@@ -63,7 +63,7 @@ pub struct ClientKindView {
     pub files: Vec<ClientFileView>,
 }
 
-/// A configuration file of a client. It may not exist yet.
+/// A configuration file of a client, which may not exist yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ClientFileView {
@@ -73,7 +73,7 @@ pub struct ClientFileView {
     pub state: ClientFileState,
     /// The name of Drawbridge's entry, if there is one.
     pub entry: Option<String>,
-    /// How the entry differs from the one that Drawbridge writes, or why the file cannot be read.
+    /// How the entry differs from the entry that Drawbridge writes, or why the file cannot be read.
     pub problems: Vec<String>,
     /// How Drawbridge keeps the entry up to date; none if Drawbridge did not write the entry.
     pub managed: Option<ManagedEntry>,
@@ -214,8 +214,8 @@ pub struct ListConfigs {
     pub environment: Environment,
 }
 
-/// `config.show`: the configuration for a client, to paste. It contains no token, because the
-/// client starts the stdio bridge, which needs none.
+/// `config.show`: the configuration for a client, to paste. The configuration contains no token,
+/// because the client starts the stdio bridge, which needs none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowConfig {
@@ -512,8 +512,8 @@ impl Verb for UndoConfig {
         }
         let is_complete = undone.change.undone_at.is_some();
         for server in &undone.change.servers {
-            // While a file is not restored, its client can reach the servers only by Drawbridge. A
-            // person may have removed the server already.
+            // While a file is not restored, its client can reach the servers only through
+            // Drawbridge. A person may have removed the server already.
             if is_complete && hub.registry.get(server).is_ok() {
                 servers::remove(hub, server).await?;
             }
@@ -639,12 +639,12 @@ impl InspectedHub {
 pub(super) fn find_kind(id: &str) -> Result<&'static Client, ApiError> {
     find_client(id).ok_or_else(|| {
         ApiError::not_found(format!(
-            "'{id}' is not a client that Drawbridge knows; `drawbridge config list --all` lists them, and `standard` fits most others"
+            "'{id}' is not a client that Drawbridge knows; `drawbridge config list --all` lists the known clients, and `standard` fits most others"
         ))
     })
 }
 
-/// Returns this machine, with the places of clients' files that the caller's environment names.
+/// Returns this computer, with the places of clients' files that the caller's environment names.
 pub(super) fn machine(environment: &Environment) -> Result<Machine, ApiError> {
     clients::machine(environment).ok_or_else(|| {
         ApiError::unavailable("the home folder is unknown; set HOME, and start Drawbridge again")
@@ -661,7 +661,7 @@ fn managed_project(hub: &Hub, path: Option<&Path>) -> Option<PathBuf> {
 /// the client's global file if neither is given.
 ///
 /// # Errors
-/// Returns an error if the client has no such file.
+/// Returns an error if the path of the project is not absolute, or if the client has no such file.
 fn find_file(
     kind: &Client,
     machine: &Machine,
@@ -690,7 +690,7 @@ fn find_file(
             }),
         None => files.into_iter().next().ok_or_else(|| {
             ApiError::invalid(format!(
-                "{} has no file that Drawbridge knows; run `drawbridge config show {}`, and paste what it prints into the client's settings",
+                "{} has no file that Drawbridge knows; run `drawbridge config show {}`, and paste its output into the client's settings",
                 kind.name, kind.id
             ))
         }),

@@ -54,13 +54,13 @@ pub struct DoctorCheck {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DoctorReport {
-    /// The version of the program that made the checks.
+    /// The version of Drawbridge that ran the checks.
     pub version: String,
     pub checked_at: Timestamp,
     pub checks: Vec<DoctorCheck>,
 }
 
-/// `doctor.run`: makes all checks. Takes a few seconds, because it starts each runtime once.
+/// `doctor.run`: runs all checks. Takes a few seconds, because it starts each runtime once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RunDoctor {}
@@ -102,7 +102,7 @@ impl DoctorCheck {
 }
 
 impl DoctorReport {
-    /// Returns the report of checks that were made now.
+    /// Returns a report of `checks`, with the present time.
     pub fn new(checks: Vec<DoctorCheck>) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -48,7 +48,7 @@ pub struct ListFolders {}
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AddFolder {
-    /// An absolute path on the hub's machine. Links in it are resolved.
+    /// An absolute path on the hub's computer. Links in it are resolved.
     pub path: String,
     /// Whether to share hidden files too, and files whose names suggest that they hold secrets.
     #[serde(default)]
@@ -66,7 +66,7 @@ impl Verb for ListFolders {
     type Answer = FoldersView;
 
     async fn run(self, hub: &Hub) -> Result<FoldersView, ApiError> {
-        show(hub).await
+        folders_view(hub).await
     }
 }
 
@@ -81,24 +81,24 @@ impl Verb for AddFolder {
         let known = hub.settings.get().shared_folders;
         if known.len() >= MAX_FOLDERS && !known.iter().any(|folder| folder.path == path) {
             return Err(ApiError::conflict(format!(
-                "at most {MAX_FOLDERS} folders can be shared; stop sharing one first"
+                "at most {MAX_FOLDERS} folders can be shared; stop sharing a folder first"
             )));
         }
         let added = SharedFolder {
             path,
             all_files: self.all_files,
         };
-        change(hub, move |folders| {
+        update_folders(hub, move |folders| {
             folders.retain(|folder| folder.path != added.path);
             folders.push(added);
-            folders.sort_by(|one, other| one.path.cmp(&other.path));
+            folders.sort_by(|a, b| a.path.cmp(&b.path));
         })
         .await?;
         if hub.settings.get().folders_enabled.is_none() {
             hub.enable_built_in(BuiltIn::Folders, true).await?;
         }
-        refresh(hub);
-        show(hub).await
+        refresh_catalog(hub);
+        folders_view(hub).await
     }
 }
 
@@ -116,13 +116,13 @@ impl Verb for RemoveFolder {
                 self.path
             )));
         }
-        change(hub, |folders| folders.retain(|folder| !is_named(folder))).await?;
-        refresh(hub);
-        show(hub).await
+        update_folders(hub, |folders| folders.retain(|folder| !is_named(folder))).await?;
+        refresh_catalog(hub);
+        folders_view(hub).await
     }
 }
 
-async fn show(hub: &Hub) -> Result<FoldersView, ApiError> {
+async fn folders_view(hub: &Hub) -> Result<FoldersView, ApiError> {
     let data_dir = hub.data_dir.path().to_owned();
     let shared = hub.settings.get().shared_folders;
     let folders = tokio::task::spawn_blocking(move || {
@@ -151,7 +151,10 @@ async fn show(hub: &Hub) -> Result<FoldersView, ApiError> {
 }
 
 /// Changes the shared folders, and records the change in the audit log.
-async fn change(hub: &Hub, change: impl FnOnce(&mut Vec<SharedFolder>)) -> Result<(), ApiError> {
+async fn update_folders(
+    hub: &Hub,
+    change: impl FnOnce(&mut Vec<SharedFolder>),
+) -> Result<(), ApiError> {
     let changed = hub
         .settings
         .update(|values: &SettingsValues| {
@@ -171,8 +174,8 @@ async fn change(hub: &Hub, change: impl FnOnce(&mut Vec<SharedFolder>)) -> Resul
     Ok(())
 }
 
-/// Makes the catalog read the lists of the server `folders` again, and tells the screens.
-fn refresh(hub: &Hub) {
+/// Makes the catalog read the lists of the server `folders` again, and notifies the screens.
+fn refresh_catalog(hub: &Hub) {
     let id = BuiltIn::Folders.id();
     let may_run = hub.registry.get_runnable(&id).is_ok();
     if may_run && hub.has_endpoint() {

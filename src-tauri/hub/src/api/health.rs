@@ -37,12 +37,12 @@ pub enum HealthStatus {
     Ok,
     /// Some servers have errors, or a listener does not listen.
     Degraded,
-    /// No enabled server works: each has an error, or its spec file cannot be read.
+    /// No enabled server works: `servers.errors` counts all of them.
     Down,
 }
 
-/// Drawbridge's own tools that clients can see: those of its built-in servers, and `tool_search`
-/// and `tool_call` if a server is deferred.
+/// Drawbridge's own tools that clients can see: the tools of its built-in servers, and
+/// `tool_search` and `tool_call` if a server is deferred.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BuiltinTools {
@@ -50,7 +50,7 @@ pub struct BuiltinTools {
     pub names: Vec<String>,
 }
 
-/// The servers in the registry, without the built-in ones.
+/// The servers in the registry, without the built-in servers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RegistryHealth {
@@ -116,8 +116,13 @@ impl Verb for ShowHealth {
             .iter()
             .map(|server| servers::server_state(hub, server))
             .collect();
-        let count = |wanted: &[ServerState]| {
-            to_u32(states.iter().filter(|state| wanted.contains(state)).count())
+        let count = |selected: &[ServerState]| {
+            to_u32(
+                states
+                    .iter()
+                    .filter(|state| selected.contains(state))
+                    .count(),
+            )
         };
         let each = external
             .iter()

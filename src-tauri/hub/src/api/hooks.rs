@@ -40,8 +40,8 @@ pub struct AddHook {
     /// The position in the order of all hooks, counted from 0; the end if absent.
     #[serde(default)]
     pub position: Option<u32>,
-    /// Values of variables or headers, by their names. The values are stored in the keyring, and
-    /// the hook refers to them.
+    /// Values of variables or headers, by their names. The values are stored in the secret store,
+    /// and the hook refers to them.
     #[serde(default)]
     #[cfg_attr(test, ts(as = "Option<BTreeMap<String, String>>", optional))]
     pub secret_values: BTreeMap<String, String>,
@@ -104,7 +104,7 @@ pub struct TryHook {
     pub payload: Option<String>,
 }
 
-/// How a trial of a hook went.
+/// The result of a trial of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct HookTrial {
@@ -293,8 +293,8 @@ impl Verb for ListHookSamples {
     }
 }
 
-/// Returns the body of the audit log's entry about a change of a hook. It names the program or the
-/// host, but has no arguments and no values of variables and headers, which may be secrets.
+/// Returns the body of the audit log's entry about a change of a hook. The body names the program
+/// or the host, but has no arguments and no values of variables and headers, which may be secrets.
 fn audit_note(change: &str, hook: &Hook) -> Value {
     let target = match &hook.target {
         HookTarget::Command { program, args, env } => json!({
@@ -315,8 +315,8 @@ fn audit_note(change: &str, hook: &Hook) -> Value {
     })
 }
 
-/// Returns the hook with references to new secrets in place of these values, and each secret's name
-/// and value.
+/// Returns the hook with references to new secrets in place of `values`, and each secret's name and
+/// value.
 fn with_references(
     mut hook: Hook,
     values: BTreeMap<String, String>,
@@ -341,7 +341,7 @@ fn with_references(
     Ok((hook, named))
 }
 
-/// Stores the values that a hook refers to. If one of them cannot be stored, none stays stored.
+/// Stores the values to which a hook refers. If a value cannot be stored, removes the others.
 async fn store_values(
     hub: &Hub,
     hook: &Hook,
@@ -356,8 +356,8 @@ async fn store_values(
     Ok(())
 }
 
-/// Removes the secrets that Drawbridge stored for a hook and that no hook uses now. If the keyring
-/// cannot be used, the secrets stay there.
+/// Removes the secrets that Drawbridge stored for a hook and that no hook uses now. If the secret
+/// store cannot be used, the secrets stay there.
 async fn remove_unused_secrets(hub: &Hub, hook: &Hook) {
     let used = hub.hooks.referenced_secrets();
     let values = hook.target.values_with_references();
@@ -370,7 +370,7 @@ async fn remove_unused_secrets(hub: &Hub, hook: &Hook) {
             continue;
         }
         if let Err(error) = secret_verbs::remove_secret(hub, &name).await {
-            tracing::warn!("the secret {name} of a hook stays in the keyring: {error}");
+            tracing::warn!("the secret {name} of a hook stays in the secret store: {error}");
         }
     }
 }

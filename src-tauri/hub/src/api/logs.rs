@@ -26,15 +26,15 @@ pub struct ListLogs {
     pub kind: Option<LogKind>,
     /// No lines of this kind.
     pub except: Option<LogKind>,
-    /// Only lines of this level or a more serious one.
+    /// Only lines of this level or a more serious level.
     pub level: Option<Level>,
-    /// Only lines that contain this text; upper and lower case are the same.
+    /// Only lines that contain this text, in upper or lower case.
     pub text: Option<String>,
     /// Only lines at or after this moment.
     pub since: Option<Timestamp>,
     /// Only lines at or before this moment.
     pub until: Option<Timestamp>,
-    /// Only lines with a lower number: `older` of the page before.
+    /// Only lines with a lower number: the `older` of the previous page.
     pub before: Option<u32>,
     /// The most lines to return: 500 by default, and 5,000 at most.
     pub limit: Option<u32>,
@@ -59,8 +59,8 @@ impl ListLogs {
         }
     }
 
-    /// Reads pages until there are as many lines as wanted, or no older ones. Returns the lines,
-    /// oldest first.
+    /// Reads pages until there are `limit` lines, or no older lines. Returns the lines, oldest
+    /// first.
     ///
     /// # Errors
     /// Returns the error of `read_page`.

@@ -95,8 +95,8 @@ fn add_servers(hub: &Hub, state: &Registry) {
     for session in hub.pool.active_sessions() {
         *active.entry(session.server().id.clone()).or_default() += 1;
     }
-    let family = |what: &str, help: &str| {
-        let name = format!("drawbridge_server_sessions_{what}_total");
+    let family = |event: &str, help: &str| {
+        let name = format!("drawbridge_server_sessions_{event}_total");
         counters(state, &name, help, &["server"])
     };
     let created = family("created", "Sessions with servers that became active");

@@ -23,7 +23,7 @@ pub struct ShowOverview {
 pub struct OverviewView {
     pub since: Timestamp,
     pub calls: CallStats,
-    /// Whether as many calls were counted as can be (200,000), so that older ones may be missing.
+    /// Whether the limit of 200,000 counted calls was reached, so that older calls may be missing.
     pub is_partial: bool,
 }
 

@@ -22,7 +22,7 @@ pub struct ListPairings {}
 pub struct AnswerPairing {
     pub id: PairingId,
     pub approve: bool,
-    /// The name of the new client; the suggested one if absent.
+    /// The name of the new client; the suggested name if absent.
     #[serde(default)]
     pub name: Option<ClientName>,
     /// The profile that limits what the new client sees; if absent, the client sees everything.
@@ -98,6 +98,6 @@ async fn approve(hub: &Hub, answer: AnswerPairing) -> Result<ClientName, ApiErro
     // The new token reached nobody.
     RevokeClient { name }.run(hub).await?;
     Err(ApiError::conflict(
-        "the client disconnected before it got its token, and was not added; let it ask again",
+        "the client disconnected before it got its token, and was not added; let the client ask again",
     ))
 }

@@ -53,8 +53,8 @@ pub struct PolicyView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListPolicy {}
 
-/// `policy.set`: sets the plain rule of a scope, replacing the previous one. A plain rule has an
-/// effect on calls, no conditions, and no end.
+/// `policy.set`: sets the plain rule of a scope, replacing the previous plain rule. A plain rule
+/// has an effect on calls, no conditions, and no end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SetPolicy {
@@ -89,15 +89,15 @@ pub struct DeleteRule {
     pub id: RuleId,
 }
 
-/// `policy.enable_rule`: enables one rule. It stays bound to its server and its tool as they were
-/// when it was made.
+/// `policy.enable_rule`: enables one rule. The rule stays bound to its server and its tool as they
+/// were when the rule was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct EnableRule {
     pub id: RuleId,
 }
 
-/// `policy.disable_rule`: disables one rule. It matches nothing until it is enabled again.
+/// `policy.disable_rule`: disables one rule. The rule matches nothing until it is enabled again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DisableRule {
@@ -132,7 +132,7 @@ pub struct PolicyFile {
 }
 
 /// `policy.import`: adds the rules of a policy file, or replaces all present rules and the defaults
-/// with those of the file. If any rule is invalid, none is imported.
+/// with the rules and defaults of the file. If any rule is invalid, no rule is imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ImportPolicy {
@@ -171,8 +171,8 @@ pub struct ApplyPreset {
     pub preset: PolicyPreset,
 }
 
-/// `policy.stats`: stats about the latest calls about which a person was to decide, and the rules
-/// that these calls suggest.
+/// `policy.stats`: stats of the latest calls that a person was asked to decide, and the rules that
+/// these calls suggest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowPolicyStats {

@@ -194,10 +194,10 @@ pub(super) async fn assign_profile(
     Ok(())
 }
 
-/// Adds a client with `add`, after the profile is assigned to it, if one is given: a client that
-/// knows its token already must not see more than the profile allows, not even for a moment. If the
-/// client is not added, its name has the earlier profile again, unless that was removed: without a
-/// profile, the client would see everything.
+/// Assigns the profile to the client, if there is a profile, and then adds the client with `add`: a
+/// client that knows its token already must not see more than the profile allows, not even for a
+/// moment. If `add` fails, the client's name gets its earlier profile back, unless that profile was
+/// removed: without a profile, the client would see everything.
 ///
 /// # Errors
 /// Returns an error if the profile cannot be assigned, or if `add` fails.

@@ -1,4 +1,4 @@
-//! Prompts: gets one by hand.
+//! Prompts: gets a prompt by hand.
 
 use serde::{Deserialize, Serialize};
 

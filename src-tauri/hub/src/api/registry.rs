@@ -54,7 +54,7 @@ pub struct OfficialRegistryView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FoundPreset {
     pub id: String,
-    /// The servers that were added already and start or connect to the same.
+    /// The registered servers that start the same package, or connect to the same URL.
     pub added: Vec<ServerId>,
 }
 
@@ -72,14 +72,14 @@ pub struct PublishedServerView {
     pub kinds: Vec<PublishedKind>,
     /// Whether the server cannot be used without a secret.
     pub needs_key: bool,
-    /// Whether its publisher advises against it.
+    /// Whether the publisher advises against using the server.
     pub deprecated: bool,
     pub updated_at: Option<Timestamp>,
     /// The address of the source code; empty if there is none that may be opened.
     pub repository_url: String,
     /// The address of the website; empty if there is none that may be opened.
     pub website_url: String,
-    /// The servers that were added already and start or connect to the same.
+    /// The registered servers that start the same package, or connect to the same URL.
     pub added: Vec<ServerId>,
     /// Why the server cannot be added, in plain words; empty if it can.
     pub problem: String,
@@ -94,18 +94,18 @@ pub struct FoundServers {
     pub servers: Vec<PublishedServerView>,
     /// How many servers of the official registry match.
     pub total: u32,
-    /// The `offset` of the next page; null if this is the last one.
+    /// The `offset` of the next page; null if this page is the last.
     pub next: Option<u32>,
     pub registry: OfficialRegistryView,
 }
 
-/// A server of the official registry, and what it needs.
+/// A server of the official registry, its manifest, and the runtimes that it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PublishedServerDetails {
     pub server: PublishedServerView,
     pub manifest: ManifestView,
-    /// The runtimes of the choices, as they were found on this machine.
+    /// The runtimes of the choices, as they were found on this computer.
     pub runtimes: Vec<RuntimeStatus>,
 }
 
@@ -115,7 +115,7 @@ pub struct PublishedServerDetails {
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
 pub struct SearchRegistry {
-    /// The words that all have to occur in the name, the title or the description.
+    /// Words that all have to occur in the name, the title or the description.
     pub text: String,
     /// Only servers with a package or remote of this kind.
     pub kind: Option<PublishedKind>,
@@ -265,7 +265,7 @@ fn server_view(hub: &Hub, row: &PublishedRow, manifest: &Manifest) -> PublishedS
     }
 }
 
-/// Returns the servers that start the same as one of the choices, or connect to the same.
+/// Returns the servers that start the package of one of the choices, or connect to its URL.
 fn list_added(hub: &Hub, choices: &[Choice]) -> Vec<ServerId> {
     let specs = hub.registry.specs();
     let servers = specs.servers.values();

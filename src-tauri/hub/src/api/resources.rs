@@ -1,4 +1,4 @@
-//! Resources: reads one by hand.
+//! Resources: reads a resource by hand.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::hub::Hub;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ReadResource {
-    /// The URI of a listed resource, or one that matches a resource template.
+    /// The URI of a listed resource, or a URI that matches a resource template.
     pub uri: String,
 }
 

@@ -16,15 +16,15 @@ use crate::{
     sampling::{self, KEY_NAME},
 };
 
-/// The provider without its key, the limits of the budget, and what is used of it today.
+/// The provider without its key, the limits of the budget, and today's use of the budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SamplingView {
-    /// Whether the provider may answer. It also has to be set up.
+    /// Whether the provider may answer, if it is set up.
     pub enabled: bool,
     /// The base URL; empty for none.
     pub url: String,
-    /// The models that servers may use, the default one first.
+    /// The models that servers may use, the default model first.
     pub models: Vec<String>,
     /// Whether the models see images.
     pub images: bool,
@@ -32,7 +32,7 @@ pub struct SamplingView {
     pub tools: bool,
     /// How long the provider may send nothing while it answers, in seconds.
     pub timeout_s: u32,
-    /// Whether the keyring has the provider's key; none if the keyring is not accessible.
+    /// Whether the secret store has the provider's key; none if the store cannot be read.
     pub has_key: Option<bool>,
     /// Whether the provider is set up and enabled.
     pub is_on: bool,
@@ -58,7 +58,7 @@ pub struct ShowSampling {}
 #[serde(default)]
 pub struct ChangeSampling {
     pub enabled: Option<bool>,
-    /// An https URL, or an http URL of this machine; empty for none.
+    /// An https URL, or an http URL of this computer; empty for none.
     pub url: Option<String>,
     /// At most 20 names.
     pub models: Option<Vec<String>>,
@@ -70,16 +70,16 @@ pub struct ChangeSampling {
     pub requests_per_day: Option<u32>,
     /// 0 means no limit.
     pub tokens_per_day: Option<u32>,
-    /// The key, which is stored in the keyring; empty to remove it.
+    /// The key, which is stored in the secret store; empty to remove it.
     pub key: Option<String>,
 }
 
-/// `sampling.check`: sends a tiny request to the provider. The request counts towards the budget.
+/// `sampling.check`: sends a test request to the provider. The request counts towards the budget.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CheckSampling {}
 
-/// The provider's answer to the tiny request.
+/// The provider's answer to the test request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SamplingCheck {
@@ -117,7 +117,7 @@ impl Verb for ChangeSampling {
         };
         let old_url = hub.settings.get().sampling_url;
         let is_moved = url.is_some_and(|url| !sampling::is_same_provider(&old_url, &url));
-        // The key of one provider must never reach another, not even for a moment.
+        // The key of one provider must never reach another provider, not even for a moment.
         if is_moved {
             remove_key(hub).await?;
         }

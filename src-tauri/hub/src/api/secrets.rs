@@ -1,5 +1,5 @@
-//! Secrets: values in the keyring, or in the encrypted file if that is used instead. These verbs
-//! store and remove values, and never return them.
+//! Secrets: values in the secret store. These verbs store and remove values, and never return
+//! them.
 
 pub mod store;
 
@@ -22,11 +22,11 @@ use drawbridge_upstream::Acceptances;
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SecretView {
     pub name: String,
-    /// Whether the keyring has a value; none if the keyring is not accessible.
+    /// Whether the secret store has a value; none if the store cannot be read.
     pub present: Option<bool>,
     /// The servers that refer to the secret.
     pub servers: Vec<ServerId>,
-    /// The servers among them that may not read the secret now, because nobody has accepted these
+    /// Those of `servers` that may not read the secret now, because nobody has accepted these
     /// servers as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(as = "Option<Vec<ServerId>>", optional))]
@@ -106,7 +106,7 @@ pub(super) fn list_names_used_elsewhere(hub: &Hub, id: &ServerId) -> BTreeSet<St
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListSecrets {}
 
-/// `secrets.set`: stores a value in the keyring.
+/// `secrets.set`: stores a value in the secret store.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SetSecret {
@@ -114,7 +114,7 @@ pub struct SetSecret {
     pub value: String,
 }
 
-/// `secrets.remove`: removes a value from the keyring.
+/// `secrets.remove`: removes a value from the secret store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RemoveSecret {
@@ -125,8 +125,8 @@ pub struct RemoveSecret {
     pub in_use: bool,
 }
 
-/// `secrets.rename`: gives a secret another name in the keyring, and changes the references of all
-/// servers. An accepted server stays accepted. A secret to which a hook, or a header for the
+/// `secrets.rename`: gives a secret another name in the secret store, and changes the references of
+/// all servers. An accepted server stays accepted. A secret to which a hook, or a header for the
 /// collector of traces, refers cannot be renamed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -287,7 +287,7 @@ fn check_name(name: &str) -> Result<(), ApiError> {
     check_not_reserved(name)
 }
 
-/// Stores a value in the keyring, and records its name in the audit log. From then on, the log
+/// Stores a value in the secret store, and records its name in the audit log. From then on, the log
 /// masks the value.
 ///
 /// # Errors
@@ -301,7 +301,7 @@ pub(super) async fn store_secret(hub: &Hub, name: &str, value: Secret) -> Result
     Ok(())
 }
 
-/// Removes a value from the keyring, and records its name in the audit log.
+/// Removes a value from the secret store, and records its name in the audit log.
 ///
 /// # Errors
 /// Returns an error if the keyring cannot be used.

@@ -86,17 +86,18 @@ pub struct ServerView {
     /// The path of the server's spec file; empty for a built-in server, which has none.
     pub file: String,
     pub acceptance: AcceptanceState,
-    /// The digest of all that a person accepts: the spec and what it starts or connects to. It has
-    /// to be passed to `servers.accept`.
+    /// The digest of all that a person accepts: the spec and what it starts or connects to. A
+    /// request to `servers.accept` has to contain the digest.
     pub identity: String,
-    /// The program of a local server: the accepted one, or the one that would start now if the
-    /// server is not accepted. Null for a remote server, or if it is not known yet.
+    /// The program of a local server: the accepted program or, if the server is not accepted, the
+    /// program that would start now. Null for a remote server, or if the program is not known yet.
     pub program: Option<Program>,
     /// The packages and images that the spec starts without an exact version: another version may
     /// run at the next start.
     pub floating: Vec<String>,
-    /// How the spec differs from the one that a person accepted last; empty if nobody has accepted
-    /// one. A change that only narrows what the server can do is listed, but need not be accepted.
+    /// How the spec differs from the spec that a person accepted last; empty if nobody has accepted
+    /// a spec. A change that only narrows what the server can do is listed, but need not be
+    /// accepted.
     pub changes: Vec<SpecChange>,
     /// The secrets to which the spec refers and that are not the server's own: their names do not
     /// begin with the server's id and a dot. A person has to grant each of them.
@@ -116,7 +117,7 @@ pub struct ServerView {
     pub authorization: ServerSignIn,
     /// The latest attempt to sign in, if there is one.
     pub signing_in: Option<SignIn>,
-    /// The process id of a local server that runs.
+    /// The process id of a running local server.
     pub pid: Option<u32>,
     /// The restrictions that are enforced besides those in the spec, for a local server that runs
     /// in a sandbox now.
@@ -147,7 +148,7 @@ pub struct ServerView {
     pub starts: u32,
 }
 
-/// Values for the keyring, grouped by their destination in the spec: environment variables,
+/// Values for the secret store, grouped by their destination in the spec: environment variables,
 /// headers, and the OAuth client. The spec gets `${keyring:NAME}` in place of each value. The
 /// values are never logged, and never written to the spec file.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -159,7 +160,7 @@ pub struct SecretValues {
     /// The secret of the spec's OAuth client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oauth_client: Option<String>,
-    /// Whether to move the values in the spec that look like secrets to the keyring too.
+    /// Whether to move the values in the spec that look like secrets to the secret store too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(test, ts(as = "Option<bool>", optional))]
     pub move_literals: bool,
@@ -222,7 +223,7 @@ pub struct UpdateServer {
 }
 
 /// `servers.move_literals`: moves the values of a server's spec that look like secrets to the
-/// keyring, and writes references in their place. An accepted server stays accepted.
+/// secret store, and writes references in their place. An accepted server stays accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct MoveLiterals {
@@ -260,8 +261,8 @@ pub struct AcceptServer {
     pub id: ServerId,
     /// The identity that the person saw. The verb fails if the server has another identity now.
     pub identity: String,
-    /// The foreign secrets that the server may use. All those in `foreign_secrets` have to be
-    /// named, because a person grants them one by one.
+    /// The foreign secrets that the server may use. All secrets in `foreign_secrets` have to be
+    /// named, because a person grants each of them.
     #[serde(default)]
     pub grant_secrets: Vec<String>,
 }
@@ -279,7 +280,7 @@ pub struct VerifyServer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerifySpec {
-    /// The server that the spec is for; null for a new one.
+    /// The server to which the spec belongs; null for a new server.
     #[serde(default)]
     pub id: Option<ServerId>,
     pub spec: ServerSpec,
@@ -572,8 +573,7 @@ pub(super) async fn add(
     Ok(id)
 }
 
-/// Connects once to what a client's entry starts or names, as the client would, and lists the
-/// tools.
+/// Connects once to the server of a client's entry, as the client would, and lists the tools.
 ///
 /// # Errors
 /// Returns an error if the spec is invalid, or if the server cannot be reached or read.
@@ -581,8 +581,7 @@ pub(super) async fn verify_entry(hub: &Hub, spec: ServerSpec) -> Result<Verified
     lifecycle::verify_spec(hub, None, spec, SecretValues::default(), Vec::new()).await
 }
 
-/// Connects once to what a client's entry starts or names, as the client would, and sends one
-/// request.
+/// Connects once to the server of a client's entry, as the client would, and sends one request.
 ///
 /// # Errors
 /// Returns an error if the spec is invalid, or if the server cannot be reached or does not answer

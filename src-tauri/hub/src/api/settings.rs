@@ -40,8 +40,8 @@ pub struct SettingsView {
     pub approval_timeout_s: u32,
     /// How long the cached lists of a server count as fresh, in seconds.
     pub cache_ttl_s: u32,
-    /// The https URL of a document that describes this program to authorization servers (a client
-    /// id metadata document). If the URL is empty, the program registers itself.
+    /// The https URL of a document that describes Drawbridge to authorization servers (a client
+    /// id metadata document). If the URL is empty, Drawbridge registers itself.
     pub oauth_client_metadata_url: String,
     /// How many days calls and other audit entries are kept; 0 means forever.
     pub audit_retention_days: u32,
@@ -63,12 +63,12 @@ pub struct SettingsView {
     pub otlp_headers: BTreeMap<String, String>,
     /// Whether traces contain arguments and results.
     pub otlp_content: bool,
-    /// The port that clients connect to, unless the hub was started with another one.
+    /// The port to which clients connect, unless the hub was started with another port.
     pub port: u16,
     /// The hosts, besides this computer's own, under which the endpoint answers: `NAME` (with the
     /// port of the listener) or `NAME:PORT`.
     pub allowed_hosts: Vec<AllowedHost>,
-    /// The hosts that the hub was started with. They are not stored.
+    /// The hosts with which the hub was started. These hosts are not stored.
     pub started_with_hosts: Vec<AllowedHost>,
     /// The folders that servers get as roots if the client offers no roots, as `file://` URLs.
     pub roots: Vec<String>,
@@ -79,7 +79,7 @@ pub struct SettingsView {
     pub official_registry_url: String,
     pub version: String,
     pub data_dir: String,
-    /// The URL that clients connect to; none if no listener runs.
+    /// The URL to which clients connect; none if no listener runs.
     pub url: Option<String>,
     /// Whether the secrets can be read, from the keyring or from the encrypted file.
     pub keyring: KeyringStatus,
@@ -114,7 +114,7 @@ pub struct ChangeSettings {
     pub audit_retention_days: Option<u32>,
     /// 64 to 1,000,000 MiB; 0 means no limit.
     pub records_max_mib: Option<u32>,
-    /// If this is turned off, the results that were kept are deleted with their age.
+    /// If this is turned off, the results that were kept earlier stay for `kept_results_days`.
     pub keep_results: Option<bool>,
     /// 1 to 1,024 KiB.
     pub kept_result_kib: Option<u32>,
@@ -127,19 +127,19 @@ pub struct ChangeSettings {
     /// An http or https URL; empty to turn traces off. Traces are sent to this URL with
     /// `/v1/traces` at its end, which is added if it is missing.
     pub otlp_endpoint: Option<String>,
-    /// At most 20 headers, which replace the present ones. A value refers to a secret as
+    /// At most 20 headers, which replace the present headers. A value refers to a secret as
     /// `${keyring:otlp.NAME}`.
     pub otlp_headers: Option<BTreeMap<String, String>>,
     pub otlp_content: Option<bool>,
     /// A free port from 1 to 65,535. The endpoint of a running hub moves there at once.
     pub port: Option<u16>,
-    /// At most 32 hosts, which replace the present ones at once.
+    /// At most 32 hosts, which replace the present hosts at once.
     pub allowed_hosts: Option<Vec<String>>,
     /// At most 50 folders, as absolute paths or `file://` URLs.
     pub roots: Option<Vec<String>>,
     pub elicitation_forms: Option<bool>,
-    /// The https URL of the official registry or of another one with the same API, or an http URL
-    /// on this machine; empty to turn it off.
+    /// The https URL of the official registry or of another registry with the same API, or an http
+    /// URL on this computer; empty to turn the registry off.
     pub official_registry_url: Option<String>,
 }
 
@@ -238,7 +238,7 @@ fn check_metadata_url(url: String) -> Result<String, ApiError> {
 ///
 /// # Errors
 /// Returns an error if the address is neither empty, nor an https URL or an http URL on this
-/// machine that has no query and no fragment.
+/// computer that has no query and no fragment.
 fn check_official_registry(url: &str) -> Result<String, ApiError> {
     let url = url.trim().trim_end_matches('/');
     let is_allowed = |url: &Url| url.query().is_none() && url.fragment().is_none();
@@ -251,15 +251,17 @@ fn check_official_registry(url: &str) -> Result<String, ApiError> {
     ))
 }
 
-/// The most headers of requests to the collector, and the maximum length of one, in bytes.
+/// The most headers of requests to the collector.
 const MAX_HEADERS: usize = 20;
+
+/// The maximum length of a header's name and value together, in bytes.
 const MAX_HEADER_BYTES: usize = 1_024;
 
 /// Returns the URL of a collector without the spaces around it.
 ///
 /// # Errors
 /// Returns an error if the URL is neither empty nor an http or https URL without a user, a query
-/// and a fragment.
+/// or a fragment.
 fn check_collector(url: String) -> Result<String, ApiError> {
     let url = url.trim().to_owned();
     let is_allowed = |url: &Url| {
@@ -281,8 +283,8 @@ fn check_collector(url: String) -> Result<String, ApiError> {
 /// Checks the headers of requests to the collector.
 ///
 /// # Errors
-/// Returns an error if there are too many headers, if a header is malformed, if it refers to a
-/// secret whose name does not begin with `otlp.`, or if it is likely to contain a secret in plain
+/// Returns an error if there are too many headers, or if a header is malformed, is too long, refers
+/// to a secret whose name does not begin with `otlp.`, or is likely to contain a secret in plain
 /// text.
 fn check_headers(headers: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, ApiError> {
     if headers.len() > MAX_HEADERS {
@@ -388,7 +390,7 @@ fn check_roots(folders: &[String]) -> Result<Vec<String>, ApiError> {
 /// whether the port is free.
 ///
 /// # Errors
-/// Returns an error if the port is 0 (`invalid`), or if it is not free (`conflict`).
+/// Returns an error if the port is 0 (`invalid`), or if the port is not free (`conflict`).
 fn check_port(hub: &Hub, port: u16) -> Result<u16, ApiError> {
     if port == 0 {
         return Err(ApiError::invalid("'port' must be 1 to 65535, not 0"));
@@ -402,7 +404,7 @@ fn check_port(hub: &Hub, port: u16) -> Result<u16, ApiError> {
         && let Err(error) = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
     {
         return Err(ApiError::conflict(format!(
-            "cannot use port {port}: {error}; choose another one"
+            "cannot use port {port}: {error}; choose another port"
         )));
     }
     Ok(port)

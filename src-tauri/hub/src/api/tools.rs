@@ -128,8 +128,7 @@ impl Verb for CallTool {
     }
 }
 
-/// Returns the result of a call in the unified shape. An error with which the call was answered is
-/// a result too.
+/// Returns the result of a call in the unified shape. An error answer to the call is a result too.
 fn unify(
     result: Result<serde_json::Value, ApiError>,
     took: Duration,
@@ -229,7 +228,7 @@ fn function_tool(tool: &CatalogEntry) -> FunctionTool {
     }
 }
 
-/// Returns the tools of a server, including hidden ones.
+/// Returns the tools of a server, including hidden tools.
 pub(super) fn server_tools(
     hub: &Hub,
     server: &RegisteredServer,
@@ -299,7 +298,7 @@ fn hidden_reason(
     }
 }
 
-/// Returns the flags of a definition, including a flag for a tool whose name looks like that of
+/// Returns the flags of a definition, including a flag for a tool whose name looks like the name of
 /// another server's tool.
 pub(super) fn definition_flags(
     hub: &Hub,

@@ -35,8 +35,8 @@ pub(crate) use error::DoclingError;
 
 /// The timeout of a conversion or a download.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(1_800);
-/// The timeout of a call of these tools: longer than [`TIME_LIMIT`], so that the tool can say what
-/// took too long.
+/// The timeout of a call of these tools: longer than [`TIME_LIMIT`], so that the tool can report
+/// its own timeout.
 const CALL_TIMEOUT_MS: u32 = 1_830_000;
 
 pub(super) const SPEC: BuiltInSpec = BuiltInSpec {
@@ -50,7 +50,7 @@ pub(super) const SPEC: BuiltInSpec = BuiltInSpec {
 const CONVERT: &str = "convert_document_from_content";
 const SYNC_MODELS: &str = "sync_docling_models";
 
-/// The interval of progress notifications to a client that asked for them.
+/// The interval of progress notifications.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Converts documents with the server `docling`.
@@ -68,7 +68,7 @@ pub(crate) trait DocumentConverter: Send + Sync {
         output: DocumentOutput,
     ) -> BoxFuture<'a, Result<String, DoclingError>>;
 
-    /// Downloads the models that are missing, or all of them if `force` is set.
+    /// Downloads the missing models, or all models if `force` is set.
     fn download_models<'a>(
         &'a self,
         client: &'a ClientName,
@@ -175,8 +175,8 @@ async fn models_mib(converter: Arc<dyn DocumentConverter>) -> u64 {
     size.unwrap_or_default() / (1024 * 1024)
 }
 
-/// Does the work until it ends, the client cancels the call, or [`TIME_LIMIT`] has passed. Reports
-/// progress to a client that asked for it. `message` gets the seconds since the beginning.
+/// Runs `work` until it ends, the client cancels the call, or [`TIME_LIMIT`] has passed. Reports
+/// progress to a client that asked for it. `message` gets the seconds since the start.
 async fn run_with_progress<T>(
     context: &RequestContext<RoleServer>,
     message: impl Fn(u64) -> BoxFuture<'static, String>,

@@ -57,7 +57,7 @@ pub(super) struct FoldersServer {
     watch: OnceLock<AbortOnDropHandle<()>>,
 }
 
-/// The newest list of files, whose pages are being read.
+/// The newest list of files, which clients read page by page.
 #[derive(Default)]
 struct Listing {
     /// The number of the list, which is a part of its cursors.
@@ -65,7 +65,7 @@ struct Listing {
     resources: Arc<Vec<Resource>>,
 }
 
-/// The subscribed URIs as clients wrote them, by the path of their file without links.
+/// The subscribed URIs as clients wrote them, by the path without links of the URI's file.
 #[derive(Default)]
 struct Subscriptions(BTreeMap<PathBuf, BTreeSet<String>>);
 
@@ -160,7 +160,7 @@ fn locate(folders: &[SharedFolder], uri: &str) -> Result<(SharedFolder, PathBuf)
         .and_then(|url| url.to_file_path().ok());
     let path =
         path.ok_or_else(|| not_found(uri, "it is not the URI of a file on this computer"))?;
-    // If one shared folder contains another, the inner one's settings apply.
+    // If one shared folder contains another, the settings of the inner folder apply.
     let folder = folders
         .iter()
         .filter(|folder| path.starts_with(&folder.path))
@@ -210,7 +210,7 @@ fn not_found(uri: &str, reason: &str) -> ErrorData {
     ErrorData::resource_not_found(format!("{uri} cannot be read: {reason}"), None)
 }
 
-/// Returns the URI of a file, or `None` if its path cannot be written as one.
+/// Returns the URI of a file, or `None` if the path cannot be written as a URI.
 fn file_uri(path: &Path) -> Option<String> {
     Url::from_file_path(path).ok().map(Into::into)
 }
@@ -220,8 +220,8 @@ fn list_resources(folders: &[SharedFolder], data_dir: &Path) -> Vec<Resource> {
     let mut resources = Vec::new();
     for folder in folders {
         files.clear();
-        let left = MAX_LISTED - resources.len();
-        match tree_of(folder, folders, data_dir).list(left, &mut files) {
+        let remaining = MAX_LISTED - resources.len();
+        match tree_of(folder, folders, data_dir).list(remaining, &mut files) {
             Ok(true) => {}
             Ok(false) => tracing::warn!(
                 "shared folders: {} has more files than are listed; the others can be read by their URIs",
@@ -244,13 +244,13 @@ fn to_resource(folder: &SharedFolder, file: &ListedFile) -> Option<Resource> {
     )
 }
 
-/// Returns the media type that the extension of a file stands for.
+/// Returns the media type for the extension of a file.
 fn media_type(path: &Path) -> String {
     let extension = path
         .extension()
         .map(|extension| extension.to_string_lossy());
     match extension.as_deref() {
-        // The registered types of `.ts` and `.mts` are videos, and the others have none.
+        // The registered types of `.ts` and `.mts` are videos, and the other extensions have none.
         Some("ts" | "mts" | "cts" | "tsx") => "text/typescript".to_owned(),
         _ => mime_guess::from_path(path)
             .first_or_octet_stream()
@@ -325,8 +325,8 @@ fn is_binary_char(c: char) -> bool {
     c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r' | '\x0c' | '\x1b')
 }
 
-/// Returns the page of the list that begins at an index, and the index of the next page if there is
-/// one. The page is empty if the index is beyond the end of the list.
+/// Returns the page of the list that begins at an index, and the index of the next page, if any.
+/// The page is empty if the index is beyond the end of the list.
 fn page_at(resources: &[Resource], start: usize) -> (&[Resource], Option<usize>) {
     let end = start.saturating_add(PAGE).min(resources.len());
     let page = resources.get(start..end).unwrap_or_default();

@@ -228,8 +228,8 @@ fn read_query(query: &str) -> Result<SearchQuery, CallError> {
     SearchQuery::new(query).ok_or(CallError::NoWords)
 }
 
-/// Reads a time with an offset in RFC 3339, or a date, which stands for midnight UTC at its
-/// beginning.
+/// Reads a time with an offset in RFC 3339, or a date, which means midnight UTC at the beginning of
+/// the day.
 fn read_time(name: &'static str, value: Option<&str>) -> Result<Option<Timestamp>, CallError> {
     let Some(value) = value else { return Ok(None) };
     let bad = || CallError::BadTime {
@@ -323,19 +323,19 @@ impl ServerHandler for MemoryServer {
 }
 
 fn tools() -> Vec<Tool> {
-    let label = |what: &str| json!({ "type": "string", "minLength": 1, "maxLength": MAX_LABEL_CHARS, "description": what });
-    let tags = |what: &str| {
+    let label = |description: &str| json!({ "type": "string", "minLength": 1, "maxLength": MAX_LABEL_CHARS, "description": description });
+    let tags = |description: &str| {
         json!({
             "type": "array",
             "items": { "type": "string", "minLength": 1, "maxLength": MAX_LABEL_CHARS },
             "maxItems": MAX_TAGS,
-            "description": what,
+            "description": description,
         })
     };
-    let time = |what: &str| {
+    let time = |description: &str| {
         json!({
             "type": "string",
-            "description": format!("{what}: a date such as 2026-01-31 (UTC) or a time such as 2026-01-31T12:00:00Z"),
+            "description": format!("{description}: a date such as 2026-01-31 (UTC) or a time such as 2026-01-31T12:00:00Z"),
         })
     };
     let strings = json!({ "type": "array", "items": { "type": "string" } });

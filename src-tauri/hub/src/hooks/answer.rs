@@ -127,7 +127,7 @@ fn malformed(error: serde_json::Error) -> AnswerError {
     AnswerError::Malformed(format!("line {line}, column {column}"))
 }
 
-/// Returns the action of an answer, or `continue` if the answer names none.
+/// Returns the action of an answer, or `continue` if the answer names no action.
 fn action(object: &RawObject<'_>) -> Result<String, AnswerError> {
     match object.get("action") {
         None => Ok("continue".to_owned()),
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_answer_and_one_without_an_action_continue() {
+    fn an_answer_that_is_empty_or_has_no_action_continues() {
         for text in ["", " \n", "{}", r#"{"action":"continue"}"#, r#"{"note":1}"#] {
             let answer = parse_request_answer(text.as_bytes());
             assert!(matches!(answer, Ok(RequestAnswer::Continue)), "{text}");
@@ -190,9 +190,9 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_refused() {
+    fn invalid_answers_are_rejected() {
         let deep = format!(r#"{{"action":{}1{}}}"#, "[".repeat(200), "]".repeat(200));
-        let garbage: [&[u8]; 10] = [
+        let invalid: [&[u8]; 10] = [
             b"oops",
             b"[]",
             b"\xff\xfe",
@@ -204,7 +204,7 @@ mod tests {
             br#"{"action":"deny","action":"continue"}"#,
             deep.as_bytes(),
         ];
-        for text in garbage {
+        for text in invalid {
             let shown = String::from_utf8_lossy(text);
             assert!(parse_request_answer(text).is_err(), "{shown}");
         }

@@ -23,7 +23,7 @@ impl Hooks {
                     let Some(change) = change else { return };
                     match queued.get_mut(&change.server) {
                         Some(changes) => changes.push_back(change),
-                        None => self.handle_change(change, &catalog, &mut reading, &mut queued),
+                        None => self.report_change(change, &catalog, &mut reading, &mut queued),
                     }
                 }
                 Some(Ok((connected, copy))) = reading.join_next() => {
@@ -32,7 +32,7 @@ impl Hooks {
                     while let Some(change) = rest.pop_front() {
                         match queued.get_mut(&change.server) {
                             Some(changes) => changes.push_back(change),
-                            None => self.handle_change(change, &catalog, &mut reading, &mut queued),
+                            None => self.report_change(change, &catalog, &mut reading, &mut queued),
                         }
                     }
                 }
@@ -40,7 +40,7 @@ impl Hooks {
         }
     }
 
-    fn handle_change(
+    fn report_change(
         &self,
         change: ConnectionChange,
         catalog: &Catalog,

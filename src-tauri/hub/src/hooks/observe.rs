@@ -20,7 +20,7 @@ use super::{
 
 /// The most events in the queue of one hook.
 const MAX_QUEUED: usize = 64;
-/// The most bytes of events in the queue of one hook, including the event on which it runs now.
+/// The most bytes of events in the queue of one hook, including the event on which the hook runs.
 const MAX_QUEUED_BYTES: usize = 8 * 1024 * 1024;
 
 /// A hook with the queue of its events.
@@ -30,7 +30,8 @@ pub(super) struct LoadedHook {
     queue: mpsc::Sender<Queued>,
     /// The bytes that may still be queued.
     budget: Arc<Semaphore>,
-    /// The task that runs the queued events. Dropping it ends a run that is in progress.
+    /// The task that runs the hook on the queued events. Dropping the task ends a run that is in
+    /// progress.
     _worker: JoinSet<()>,
 }
 

@@ -32,7 +32,7 @@ use crate::policy::{GuardedRequest, Permitted, PermittedRequest, Refusal};
 const CANCELLED: &str = "the call was cancelled";
 
 /// Why a hook denied a call, for the record and the model. If the hook failed, only its runs and
-/// the log say why, because the reason may quote what the hook's program wrote.
+/// the log contain the reason, because the reason may quote the output of the hook's program.
 #[derive(Debug, thiserror::Error)]
 pub enum Denial {
     #[error("the hook '{hook}' denied it{}", after_colon(.reason))]
@@ -188,7 +188,7 @@ impl WatchedCall {
             Reply::Result(result) => Some(result.clone()),
             Reply::Error(_) => None,
         };
-        let outcome = if convert(&reply, duration_ms).success {
+        let outcome = if to_unified(&reply, duration_ms).success {
             Outcome::Ok
         } else {
             Outcome::ServerError
@@ -265,8 +265,8 @@ impl WatchedCall {
             .hooks
             .matching_request(HookEvent::ToolExecuted, request);
         // There is no result to replace, so the call does not wait for the blocking hooks either.
-        // A result that one of them withheld is not reported to the blocking hooks: those up to the
-        // one that failed have already seen it.
+        // A result that a blocking hook withheld is not reported to the blocking hooks: the hooks
+        // up to the failed hook have already seen it.
         let must_notify = |hook: &&Arc<LoadedHook>| {
             outcome != Outcome::Withheld || hook.prepared.hook.mode == HookMode::Observe
         };
@@ -302,7 +302,7 @@ impl WatchedCall {
         with_result: bool,
     ) -> Box<RawValue> {
         let PermittedRequest { request, call } = &self.permitted;
-        let converted = convert(reply, duration_ms);
+        let converted = to_unified(reply, duration_ms);
         let mcp_result = match reply {
             Reply::Result(result) if with_result => Some(result.to_raw()),
             Reply::Result(_) | Reply::Error(_) => None,
@@ -341,7 +341,7 @@ impl HookTrigger {
     }
 }
 
-fn convert(reply: &Reply, duration_ms: u32) -> ToolExecutionResult {
+fn to_unified(reply: &Reply, duration_ms: u32) -> ToolExecutionResult {
     match reply {
         Reply::Result(result) => {
             let value = serde_json::from_str(result.get()).unwrap_or_default();
@@ -351,8 +351,8 @@ fn convert(reply: &Reply, duration_ms: u32) -> ToolExecutionResult {
     }
 }
 
-/// Returns whether a result ends its call: whether it neither asks for input nor describes a task
-/// that still runs.
+/// Returns whether a result ends its call, because the result neither asks for input nor describes
+/// a running task.
 fn is_final(result: &Json) -> bool {
     if tasks::created_task_id(result).is_some() || tasks::is_status_only(result) {
         return false;

@@ -75,7 +75,7 @@ pub(super) struct HookTrigger {
     pub(super) is_trial: bool,
 }
 
-/// Runs hooks, and keeps the latest runs of each.
+/// Runs hooks, and keeps the latest runs of each hook.
 pub(super) struct Runner {
     secrets: Secrets,
     logs: Logs,
@@ -220,7 +220,7 @@ impl Runner {
         self.logs.redactor(&[]).redact(text).into_owned()
     }
 
-    /// Returns the counts and the last of a hook's runs.
+    /// Returns a hook's counts and its last run.
     pub(super) fn state(&self, name: &str) -> HookState {
         self.is_read.store(true, Ordering::Relaxed);
         let history = self.history();
@@ -234,17 +234,17 @@ impl Runner {
     pub(super) fn runs(&self, name: Option<&str>) -> Vec<HookRun> {
         self.is_read.store(true, Ordering::Relaxed);
         let history = self.history();
-        let wanted = history
+        let selected = history
             .iter()
             .filter(|(hook, _)| name.is_none_or(|name| name == *hook));
-        let mut runs: Vec<_> = wanted
+        let mut runs: Vec<_> = selected
             .flat_map(|(_, history)| history.runs.iter().rev().cloned())
             .collect();
         runs.sort_by_key(|run| std::cmp::Reverse(run.at));
         runs
     }
 
-    /// Keeps the runs of these hooks from now on, and deletes the runs of all others.
+    /// Keeps the runs of the hooks with these names, and deletes the runs of all other hooks.
     pub(super) fn keep_runs_of<'a>(&self, names: impl Iterator<Item = &'a str>) {
         let mut history = self.history();
         let mut before = std::mem::take(&mut *history);
@@ -253,7 +253,7 @@ impl Runner {
             .collect();
     }
 
-    /// Counts an event that an observing hook missed. Returns how many events it has missed.
+    /// Counts an event that an observing hook missed. Returns how many events the hook has missed.
     pub(super) fn count_dropped(&self, name: &str) -> u32 {
         let mut history = self.history();
         let state = &mut history.entry(name.to_owned()).or_default().state;

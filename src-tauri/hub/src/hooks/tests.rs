@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// Returns hooks without any hook, and the logs, which mask secrets.
+/// Returns an empty list of hooks, and the logs, which mask secrets.
 async fn load_hooks(folder: &TempDir) -> (Hooks, Logs) {
     let (store, _) = Store::open(&folder.path().join("test.db"))
         .await
@@ -66,7 +66,7 @@ async fn a_trial_is_not_counted_and_only_recorded_for_a_saved_hook() {
 }
 
 #[tokio::test]
-async fn a_trial_tells_changed_arguments_from_unchanged_ones() {
+async fn a_trial_tells_changed_from_unchanged_arguments() {
     let folder = tempfile::tempdir().expect("a folder");
     let (hooks, _) = load_hooks(&folder).await;
     for (arguments, effect) in [
@@ -86,7 +86,7 @@ async fn a_long_output_of_a_trial_is_shown_without_parts_of_secrets() {
     let (hooks, logs) = load_hooks(&folder).await;
     let secret = "tiger-4711-lion-4712";
     logs.add_secret(&Secret::new(secret.to_owned()));
-    // Wherever the output is cut, it is cut within the secrets or between two of them.
+    // The output is cut within a secret or between two secrets.
     let text = format!("{}{}", "x".repeat(65_000), secret.repeat(100));
     let payload = json::to_raw(&json!({"arguments": {"text": text}}));
     let trial = try_hook(&hooks, command_hook("echo", &["cat"]), Some(payload)).await;
@@ -126,7 +126,7 @@ fn a_name_has_no_white_space_at_its_ends() {
 }
 
 #[test]
-fn a_bad_name_of_a_variable_is_reported_as_such() {
+fn an_invalid_name_of_a_variable_is_reported() {
     for variable in ["", "A=B"] {
         let checked = check(&hook_with_variable("a", variable));
         assert!(

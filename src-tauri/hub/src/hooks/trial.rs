@@ -21,7 +21,7 @@ use super::{
 /// The longest output that is shown, in bytes. The rest of a longer output is cut off.
 const MAX_SHOWN: usize = 64 * 1024;
 
-/// How a trial went.
+/// The result of a trial.
 #[derive(Debug)]
 pub struct Trial {
     /// The input of the hook, as JSON.
@@ -36,8 +36,8 @@ pub struct Trial {
 }
 
 impl Hooks {
-    /// Runs a hook, which need not be saved, on an event. If `payload` is `None`, the hook gets
-    /// [`sample_payload`].
+    /// Runs a hook, which need not be saved, on an event. If `payload` is `None`, the hook gets the
+    /// [`sample_payload`] of the event.
     ///
     /// # Errors
     /// Returns an error if the hook is invalid. The failure of a hook is a trial's result, not an
@@ -81,7 +81,8 @@ impl Hooks {
             Err(reason) => (HookEffect::Failed, reason),
         };
         let duration_ms = u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX);
-        // A secret at the cut would be masked only if the whole output is searched for it.
+        // The output is masked before it is cut, because a secret across the cut would not be
+        // found.
         let mut output = runner.redact(&output);
         output.truncate(output.floor_char_boundary(MAX_SHOWN));
         Ok(Trial {
@@ -94,7 +95,7 @@ impl Hooks {
     }
 }
 
-/// Describes what an answer does to a call with these arguments.
+/// Returns the effect of an answer on a call with these arguments, and the reason of a denial.
 fn describe_request(answer: RequestAnswer, before: Option<&RawValue>) -> (HookEffect, String) {
     match answer {
         RequestAnswer::Deny { reason } => (HookEffect::Denied, reason),

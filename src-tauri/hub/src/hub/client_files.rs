@@ -1,6 +1,6 @@
 //! Keeps the entries of Drawbridge in clients' files up to date: rewrites an entry that Drawbridge
 //! would now write differently, and notices when another program changes or removes an entry.
-//! Restores such an entry if the user has chosen that.
+//! Restores a changed or removed entry if the user has chosen that.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -50,7 +50,7 @@ struct EntryHistory {
     restored_at: BTreeMap<String, Vec<Instant>>,
 }
 
-/// Which files of a client got its new token.
+/// The files of a client that got its new token, and the files that did not.
 #[derive(Default)]
 pub(crate) struct WrittenToken {
     pub(crate) updated: Vec<String>,
@@ -62,7 +62,7 @@ impl Hub {
     /// Watches the entries in clients' files from now on. Updates and restores them only if
     /// `may_write` is set.
     pub fn keep_client_files(self: &Arc<Self>, may_write: bool) {
-        let task = keep(Arc::downgrade(self), may_write);
+        let task = keep_entries(Arc::downgrade(self), may_write);
         self.background().tasks.spawn(task);
     }
 
@@ -111,7 +111,7 @@ impl Hub {
         written
     }
 
-    /// Updates and restores entries, and publishes an event if the state of one has changed.
+    /// Updates and restores entries, and publishes an event if the state of an entry has changed.
     async fn check_client_files(&self, may_write: bool, known: &mut EntryHistory) {
         let mut has_changed = false;
         for row in self.client_configs.all_managed() {
@@ -242,8 +242,8 @@ impl EntryHistory {
     }
 }
 
-/// Returns whether an entry is written without a question. An entry with a token is never written
-/// without one, because Drawbridge does not store the token.
+/// Returns whether to write an entry without a question. An entry for HTTP is never written,
+/// because it contains a token, which Drawbridge does not store.
 fn is_to_be_written(row: &ClientFileRow, state: ClientFileState) -> bool {
     row.transport == ClientTransport::Bridge
         && match state {
@@ -257,7 +257,7 @@ fn is_to_be_written(row: &ClientFileRow, state: ClientFileState) -> bool {
 
 /// Checks the managed entries now and after each change. Runs until the hub aborts it or is
 /// dropped.
-async fn keep(hub: Weak<Hub>, may_write: bool) {
+async fn keep_entries(hub: Weak<Hub>, may_write: bool) {
     let Some(mut managed) = hub
         .upgrade()
         .map(|hub| hub.client_configs.managed_changes())
@@ -272,7 +272,7 @@ async fn keep(hub: Weak<Hub>, may_write: bool) {
         let Some(strong) = hub.upgrade() else { return };
         let folders = watched_folders(&strong.client_configs.all_managed());
         if folders != watched {
-            _watch = watch(&folders, changed.clone());
+            _watch = start_watch(&folders, changed.clone());
             watched = folders;
         }
         strong.check_client_files(may_write, &mut known).await;
@@ -297,7 +297,7 @@ fn watched_folders(rows: &[ClientFileRow]) -> BTreeSet<PathBuf> {
         .collect()
 }
 
-fn watch(folders: &BTreeSet<PathBuf>, changed: Arc<Notify>) -> Option<FileWatch> {
+fn start_watch(folders: &BTreeSet<PathBuf>, changed: Arc<Notify>) -> Option<FileWatch> {
     if folders.is_empty() {
         return None;
     }

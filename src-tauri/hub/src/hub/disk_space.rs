@@ -18,8 +18,7 @@ pub(crate) const NO_SPACE: u64 = 100 * MIB;
 const INTERVAL: Duration = Duration::from_secs(60);
 
 /// Informs the front ends and the log when the free space becomes low, and when there is enough
-/// again.
-/// Runs until the hub is dropped.
+/// again. Runs until the hub is dropped.
 pub(super) async fn watch(hub: Weak<Hub>) {
     let mut was_low = false;
     while let Some(hub) = hub.upgrade() {

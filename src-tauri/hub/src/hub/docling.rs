@@ -40,7 +40,7 @@ const CONVERT: &str = "convert_document_into_docling_document";
 const EXPORT: &str = "export_docling_document_to_markdown";
 const REMOVE: &str = "remove_document_from_local_cache";
 
-/// The name of a file in the models' folder. It exists from the start of a download until the
+/// The name of a file in the models' folder that exists from the start of a download until the
 /// download has succeeded.
 const INCOMPLETE: &str = ".incomplete";
 /// The most that `docling-tools` may print, in bytes.
@@ -168,8 +168,8 @@ impl Docling {
         }
     }
 
-    /// Returns why the Docling tools cannot convert any document, as far as that is known without a
-    /// conversion.
+    /// Returns the reason why the Docling tools cannot convert any document, if the reason is known
+    /// without a conversion.
     pub(crate) fn find_problem(&self, hub: &Hub) -> Option<DoclingError> {
         let server = match find_server(hub) {
             Ok(server) => server,
@@ -335,12 +335,12 @@ async fn write_spec(hub: &Hub, by: ChangedBy, spec: &ServerSpec) -> Result<(), R
     Ok(())
 }
 
-/// Returns why the spec file of the server `docling` cannot be read, or `None` if there is no such
-/// problem.
+/// Returns why the spec file of the server `docling` cannot be read, or `None` if the file can be
+/// read or does not exist.
 fn find_broken_message(hub: &Hub) -> Option<String> {
     let id = docling_spec::id();
     let specs = hub.registry.specs();
-    let is_its_file = |broken: &&BrokenFile| broken.id().is_some_and(|one| one == id);
+    let is_its_file = |broken: &&BrokenFile| broken.id().is_some_and(|broken_id| broken_id == id);
     let broken = specs.broken.iter().find(is_its_file)?;
     Some(broken.message.clone())
 }
@@ -411,8 +411,8 @@ fn check_permitted(
     Ok(())
 }
 
-/// Calls a tool of docling-mcp. The inner error is one that the tool or the server answered. The
-/// outer error means that there is no usable answer.
+/// Calls a tool of docling-mcp. The inner error is the error that the tool or the server answered.
+/// The outer error means that there is no usable answer.
 async fn call(
     session: &Arc<ServerSession>,
     tool: &str,
@@ -429,7 +429,11 @@ async fn call(
             if !result.is_error {
                 return Ok(Ok(result));
             }
-            let texts: Vec<_> = result.content.into_iter().map(|one| one.text).collect();
+            let texts: Vec<_> = result
+                .content
+                .into_iter()
+                .map(|content| content.text)
+                .collect();
             texts.join("\n")
         }
     };

@@ -14,7 +14,7 @@ use serde_json::json;
 const INTERVAL: Duration = Duration::from_secs(60);
 
 /// The refusals of one kind. The first refusal is recorded at once. The refusals of the following
-/// minute are recorded together at its end.
+/// minute are recorded together at the end of that minute.
 pub(super) struct Refusals {
     store: Store,
     kind: AuditKind,
@@ -38,7 +38,7 @@ impl Refusals {
         }
     }
 
-    /// Counts a refusal, and records it at once if none was recorded within the last minute.
+    /// Counts a refusal, and records it at once if no refusal was recorded within the last minute.
     pub(super) fn add(&self) {
         {
             let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
 //! Deletes records that are older than the retention period: at the start, every hour, and when the
-//! user changes the period. Deletes the oldest records if all of them take too much of the disk.
+//! user changes the period. Deletes the oldest records if all records together take too much space.
 //!
 //! Deletion cannot be undone, so a single reading of the clock never causes it. A reading is
 //! confirmed only by a reading that is at least a day later, and is dropped if the clock goes back.
@@ -39,7 +39,7 @@ struct RetentionClock {
 }
 
 impl RetentionClock {
-    /// Takes another reading of the clock into account.
+    /// Returns the state after another reading of the clock.
     fn advance(self, now: i64) -> Self {
         if now < self.candidate {
             // The clock was set back, so it may have been wrong before.
@@ -100,8 +100,8 @@ pub(super) async fn limit_records(store: Store, settings: Settings) {
     }
 }
 
-/// Has the log files deleted that are older than the settings allow, or that take more space: at
-/// the start, every hour, and when the user changes these settings. Runs until the hub aborts it.
+/// Makes the logs delete files that are older or larger in total than the settings allow: at the
+/// start, every hour, and when the user changes these settings. Runs until the hub aborts it.
 pub(super) async fn limit_logs(logs: Logs, settings: Settings) {
     let mut changes = settings.changes();
     let current = || {
@@ -133,7 +133,9 @@ async fn prune_to_size(store: &Store, journal: &Journal, max_bytes: u64) -> Resu
             break;
         }
         journal.prune(end).await?;
-        tracing::info!("deleted the oldest records, because all of them take too much space");
+        tracing::info!(
+            "deleted the oldest records, because all records together take too much space"
+        );
     }
     Ok(())
 }
@@ -187,7 +189,7 @@ fn retention_days(settings: &Settings) -> (u32, u32) {
     (values.audit_retention_days, values.kept_results_days)
 }
 
-/// Returns the moment before which records are deleted, or `None` if records are kept for ever.
+/// Returns the moment before which records are deleted, or `None` if records are kept forever.
 fn retention_cutoff(now: Timestamp, days: u32) -> Option<Timestamp> {
     (days > 0).then(|| Timestamp(now.0 - i64::from(days) * DAY_MS))
 }
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_oldest_records_are_deleted_if_all_of_them_take_too_much_space() {
+    async fn the_oldest_records_are_deleted_if_all_records_take_too_much_space() {
         const MIB: u64 = 1 << 20;
         let folder = tempfile::tempdir().expect("a folder");
         let (store, _) = Store::open(&folder.path().join("drawbridge.db"))

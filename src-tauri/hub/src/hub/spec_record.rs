@@ -1,8 +1,8 @@
 //! Records in the audit log which spec files were added, changed and removed by a person, by
 //! Drawbridge or by another program, even if Drawbridge did not run at the time.
 //!
-//! The store keeps a digest of each member of each spec as it was last recorded. The values are not
-//! kept, because a spec file may contain secrets.
+//! The store has a digest of each member of each spec as it was last recorded. The values are not
+//! stored, because a spec file may contain secrets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +40,7 @@ type RecordedSpecs = BTreeMap<ServerId, Members>;
 pub(crate) struct SpecRecord {
     store: Store,
     /// Held from the change of a spec by a person or Drawbridge until the change is recorded, so
-    /// that the task that handles changed files does not record it as a change of the file.
+    /// that the task for changed files does not record it as a change of the file.
     recorded: Mutex<RecordedSpecs>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct SpecWriter<'a> {
 }
 
 impl SpecRecord {
-    /// Reads which specs were recorded.
+    /// Reads the specs as they were last recorded.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -63,7 +63,7 @@ impl SpecRecord {
         })
     }
 
-    /// Waits until no other task has the right to change specs, and returns it.
+    /// Waits until no other task has the right to change specs, and returns this right.
     pub(crate) async fn writer(&self) -> SpecWriter<'_> {
         SpecWriter {
             store: &self.store,
@@ -93,7 +93,7 @@ impl SpecWriter<'_> {
         }
     }
 
-    /// Appends an entry if the server's spec differs from the recorded one. Returns whether the
+    /// Appends an entry if the server's spec differs from the recorded spec. Returns whether the
     /// spec differs.
     fn record(&mut self, id: &ServerId, specs: &Specs, by: ChangedBy) -> bool {
         // A file that exists but cannot be read has not been removed.
@@ -156,7 +156,7 @@ impl SpecWriter<'_> {
         let text = serde_json::to_string(&*self.recorded).expect("maps of text are valid JSON");
         if let Err(error) = self.store.set_setting(SETTING, &text).await {
             tracing::warn!(
-                "which specs were recorded is not stored, so the next start records them again: {error}"
+                "cannot store which specs were recorded, so the next start records them again: {error}"
             );
         }
     }

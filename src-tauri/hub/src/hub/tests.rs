@@ -165,7 +165,7 @@ async fn a_policy_whose_default_cannot_be_stored_changes_no_rule() {
 }
 
 #[tokio::test]
-async fn secrets_are_stored_in_the_keyring_and_deleted_with_their_server() {
+async fn secrets_are_put_in_the_secret_store_and_deleted_with_their_server() {
     let test_hub = test_hub().await;
     let secrets = SecretValues {
         env: [("KEY".to_owned(), "top-secret".to_owned())].into(),
@@ -191,14 +191,14 @@ async fn secrets_are_stored_in_the_keyring_and_deleted_with_their_server() {
             .secrets
             .get("my-server.KEY")
             .await
-            .expect("read the keyring")
+            .expect("read the secret store")
             .is_none()
     );
     assert!(!Path::new(&server.file).exists());
 }
 
 #[tokio::test]
-async fn literal_secrets_are_moved_to_the_keyring_and_the_server_stays_accepted() {
+async fn literal_secrets_are_moved_to_the_secret_store_and_the_server_stays_accepted() {
     let test_hub = test_hub().await;
     let spec = r#"{"name":"a","command":"x","args":["--api-key","canary-0123456789"],
         "env":{"DATABASE_URL":"postgres://u:canary-pw@db/app"}}"#;
@@ -215,7 +215,7 @@ async fn literal_secrets_are_moved_to_the_keyring_and_the_server_stays_accepted(
     let file = std::fs::read_to_string(&server.file).expect("the spec file");
     assert!(!file.contains("canary"), "{file}");
     let stored = test_hub.hub.secrets.get("a.api-key").await;
-    let stored = stored.expect("the keyring answers").expect("stored");
+    let stored = stored.expect("read the secret store").expect("stored");
     assert_eq!(stored.expose(), "canary-0123456789");
 }
 
@@ -609,7 +609,10 @@ async fn a_client_that_cannot_be_added_keeps_its_removed_profile() {
     ] {
         test_hub.run(add).await.err().expect("rejected");
         let profiles = test_hub.hub.catalog.profiles();
-        assert!(profiles.has_removed_profile(&client), "it sees nothing");
+        assert!(
+            profiles.has_removed_profile(&client),
+            "the client sees nothing"
+        );
     }
 }
 
@@ -678,7 +681,7 @@ async fn an_empty_scope_is_rejected() {
 }
 
 #[tokio::test]
-async fn a_request_that_makes_no_sense_is_rejected_with_the_reason() {
+async fn an_impossible_request_is_rejected_with_the_reason() {
     let test = test_hub().await;
     test.add(
         r#"{"name":"local","command":"x"}"#,
@@ -762,7 +765,7 @@ async fn settings_are_bounded_and_stored() {
 }
 
 #[tokio::test]
-async fn policy_changes_are_recorded_in_the_audit() {
+async fn policy_changes_are_recorded_in_the_audit_log() {
     let test_hub = test_hub().await;
     let before = test_hub
         .run(VerifyAudit {})

@@ -21,7 +21,7 @@ pub(super) async fn store_regularly(store: Store, metrics: Metrics) {
     }
 }
 
-/// Stores the model tokens that were counted since the last time.
+/// Stores the model tokens that were counted since they were last stored.
 pub(super) async fn store_now(store: &Store, metrics: &Metrics) {
     let rows = metrics.take_tokens();
     if rows.is_empty() {

@@ -45,11 +45,11 @@ pub(super) struct Accepted {
     /// be accepted again.
     pub(super) spec: Option<ServerSpec>,
     /// The accepted program of a local server. If it is not known (`None`), the first program that
-    /// starts becomes the accepted one.
+    /// starts becomes the accepted program.
     pub(super) program: Option<Program>,
-    /// Whether the store does not have the program yet, because it could not be written.
+    /// Whether the store does not have the program yet, because the store could not be written.
     pub(super) is_program_unsaved: bool,
-    /// Why the server's program does not count as the accepted one.
+    /// Why the server's program does not count as the accepted program.
     pub(super) program_change: Option<ProgramChange>,
     pub(super) granted_secrets: BTreeSet<String>,
     /// When the server was first accepted, whatever its spec was then.

@@ -38,7 +38,7 @@ pub enum BundleError {
     #[error("cannot read {file}: {source}. Check the path and its permissions")]
     Read { file: String, source: io::Error },
     #[error(
-        "the bundle is larger than {} MiB, which is the limit; ask its author for a smaller one",
+        "the bundle is larger than {} MiB, which is the limit; ask its author for a smaller bundle",
         MAX_BUNDLE_BYTES / 1024 / 1024
     )]
     TooLarge,
@@ -55,7 +55,7 @@ pub enum BundleError {
     #[error("manifest.json, {field}: {message}. Ask the bundle's author for a valid manifest")]
     Manifest { field: String, message: String },
     #[error(
-        "this bundle is for {supported}, and this computer runs {here}; look for another build of it"
+        "this bundle is for {supported}, and this computer runs {here}; look for another build of the bundle"
     )]
     Platform {
         supported: String,
@@ -89,11 +89,11 @@ pub enum BundleError {
     Remove { path: String, source: io::Error },
 }
 
-/// A bundle that was read and checked. Nothing of it is on the disk yet.
+/// A bundle that was read and checked. Nothing is unpacked yet.
 pub struct Bundle {
     pub manifest: BundleManifest,
-    /// The SHA-256 digest of the whole bundle. It names the folder of the unpacked files, so that a
-    /// changed bundle has another spec, which waits for acceptance.
+    /// The SHA-256 digest of the whole bundle. The digest names the folder of the unpacked files,
+    /// so that a changed bundle has another spec, which waits for acceptance.
     pub digest: String,
     archive: Archive,
 }
@@ -110,9 +110,9 @@ impl Bundle {
     /// Reads and checks a bundle.
     ///
     /// # Errors
-    /// Returns an error if the bundle is too large, if it is no zip archive, if one of its entries
-    /// could leave its folder or is of a kind that bundles may not have, or if its manifest is
-    /// invalid.
+    /// Returns an error if the bundle is too large, if it is not a zip archive, if one of its
+    /// entries could leave its folder or is of a kind that bundles may not have, or if its manifest
+    /// is invalid.
     pub fn read(bytes: Vec<u8>) -> Result<Self, BundleError> {
         if bytes.len() as u64 > MAX_BUNDLE_BYTES {
             return Err(BundleError::TooLarge);
@@ -145,7 +145,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, BundleError> {
         file: path.display().to_string(),
         source,
     };
-    // Opening a pipe could block for ever.
+    // Opening a pipe could block forever.
     let metadata = fs::metadata(path).map_err(failed)?;
     if metadata.is_dir() {
         return Err(failed(io::Error::other("it is a folder")));

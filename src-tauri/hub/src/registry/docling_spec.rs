@@ -1,7 +1,7 @@
 //! The spec of the server `docling`. While the Docling tools are enabled, Drawbridge adds the
 //! server and keeps the version of its package up to date.
 //!
-//! The command is the one of the preset, so each version of Drawbridge pins one version of the
+//! The command comes from the preset, so each version of Drawbridge pins one version of the
 //! package. Everything else in the spec file belongs to the user: Drawbridge changes only the
 //! version, and only if the user has not changed the command.
 
@@ -20,7 +20,7 @@ const ID: &str = "docling";
 const PACKAGE: &str = "docling-mcp[local]==";
 const SERVER_PROGRAM: &str = "docling-mcp-server";
 const TOOLS_PROGRAM: &str = "docling-tools";
-/// Where Docling looks for its models.
+/// The variable with the folder of Docling's models.
 const MODELS_VARIABLE: &str = "DOCLING_ARTIFACTS_PATH";
 const MODE_VARIABLE: &str = "DOCLING_MCP_CONVERSION_MODE";
 /// The tools that may take as long as the conversion of a large document.
@@ -48,17 +48,17 @@ pub fn new_spec(models: &Path) -> ServerSpec {
     spec
 }
 
-/// Returns whether the command is the one that Drawbridge writes, with any version of the package.
+/// Returns whether Drawbridge wrote the command, with any version of the package.
 pub fn is_own_command(spec: &ServerSpec) -> bool {
     package_version(spec).is_some()
 }
 
 /// Returns the spec with the version of the package that this version of Drawbridge pins. Returns
-/// `None` if the spec has that version or a later one, or if a person changed the command.
+/// `None` if the spec has that version or a later version, or if a person changed the command.
 pub fn raise_version(spec: &ServerSpec) -> Option<ServerSpec> {
     let pinned = new_spec(Path::new(""));
-    let (current, wanted) = (package_version(spec)?, package_version(&pinned)?);
-    (current < wanted).then(|| ServerSpec {
+    let (current, latest) = (package_version(spec)?, package_version(&pinned)?);
+    (current < latest).then(|| ServerSpec {
         args: pinned.args,
         ..spec.clone()
     })

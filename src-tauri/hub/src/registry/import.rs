@@ -1,4 +1,5 @@
-//! Reads what people paste: any client's configuration, a part of it, command lines, or a URL.
+//! Reads servers from a pasted text: any client's configuration, a part of it, command lines, or a
+//! URL.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +14,9 @@ use super::manifest::{self, FillError, FilledSpec, ManifestError};
 #[derive(Debug)]
 pub struct ImportedServer {
     pub name: String,
-    /// The spec. A value of `env` or `headers` that the person still has to give is empty.
+    /// The spec. A value of `env` or `headers` that the person has to enter is empty.
     pub spec: Result<ServerSpec, EntryError>,
-    /// Names in `env` and `headers` whose values are likely to be secrets, or have to be given.
+    /// Names in `env` and `headers` whose values are likely to be secrets, or have to be entered.
     pub likely_secrets: Vec<String>,
     /// Sentences about values that were changed or ignored.
     pub notes: Vec<String>,
@@ -89,8 +90,8 @@ pub fn read_specs(text: &str, endpoint_url: &str) -> Result<ImportedServers, Imp
     }
 }
 
-/// Reads the registration of a source at a tools provider. Its values are in the text, so nobody is
-/// asked for them.
+/// Reads the registration of a source at a tools provider. The text has the values of the inputs,
+/// so nobody is asked for them.
 fn read_registration(text: &str) -> Result<ImportedServers, ImportError> {
     let manifest = manifest::read(text)?;
     let name = manifest.server_name().to_owned();

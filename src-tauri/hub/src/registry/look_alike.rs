@@ -6,10 +6,10 @@ use unicode_security::skeleton;
 
 /// Returns whether two names can be mistaken for each other: they differ at most in case, width,
 /// separators (spaces, hyphens and underscores), hidden characters, or letters that look the same.
-pub(super) fn look_alike(one: &str, other: &str) -> bool {
-    let (one, other) = (fold(one), fold(other));
-    lowercase_skeleton(&one) == lowercase_skeleton(&other)
-        || skeleton_of_lowercase(&one) == skeleton_of_lowercase(&other)
+pub(super) fn look_alike(a: &str, b: &str) -> bool {
+    let (a, b) = (fold(a), fold(b));
+    lowercase_skeleton(&a) == lowercase_skeleton(&b)
+        || skeleton_of_lowercase(&a) == skeleton_of_lowercase(&b)
 }
 
 /// Removes differences in width, separators and hidden characters.
@@ -56,13 +56,13 @@ mod tests {
 
     #[test]
     fn different_names_do_not_look_alike() {
-        for (one, other) in [
+        for (a, b) in [
             ("github", "gitlab"),
             ("file-system", "filesystem"),
             ("server-1", "server-2"),
             ("", "a"),
         ] {
-            assert!(!look_alike(one, other), "{one} {other}");
+            assert!(!look_alike(a, b), "{a} {b}");
         }
     }
 }

@@ -27,7 +27,7 @@ pub use fill::{FillError, FilledSpec};
 
 /// The maximum length of a manifest, in bytes.
 const MAX_MANIFEST: u64 = 1024 * 1024;
-/// The names of manifests in a folder. The first one that exists is read.
+/// The names of manifests in a folder. The first file that exists is read.
 const MANIFEST_FILES: [&str; 2] = ["plugin.json", "server.json"];
 
 /// A server as its author describes it.
@@ -39,18 +39,18 @@ pub struct Manifest {
     pub title: String,
     pub description: String,
     pub version: String,
-    /// The ways to start or to reach the server, in the manifest's order. At least one.
+    /// The ways to start or to reach the server, at least one, in the manifest's order.
     pub choices: Vec<Choice>,
 }
 
 impl Manifest {
-    /// Returns the first choice that can be used, or the first one if none can.
+    /// Returns the first choice that can be used, or the first choice if none can be used.
     pub fn first_usable(&self) -> &Choice {
         let usable = self.choices.iter().find(|choice| choice.problem.is_none());
         usable.unwrap_or_else(|| &self.choices[0])
     }
 
-    /// Returns the server's name, for use if the person chooses no other.
+    /// Returns the default name of the server in Drawbridge.
     pub fn server_name(&self) -> &str {
         let last = self.name.rsplit('/').next().unwrap_or(&self.name);
         if self.title.is_empty() {
@@ -61,7 +61,7 @@ impl Manifest {
     }
 }
 
-/// The reason why a text or a file is no manifest.
+/// The reason why a text or a file cannot be read as a manifest.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     #[error("this is not valid JSON: {0}")]
@@ -83,16 +83,17 @@ pub enum ManifestError {
 /// Reads the text of a manifest.
 ///
 /// # Errors
-/// Returns an error if the text is no manifest. If the fault is in a field, the error names it.
+/// Returns an error if the text is not a manifest. If the fault is in a field, the error names the
+/// field.
 pub fn read(text: &str) -> Result<Manifest, ManifestError> {
     parse(text, None)
 }
 
-/// Reads the manifest at a path: a file, or a folder that contains one.
+/// Reads the manifest at a path: a file, or a folder that contains a manifest.
 ///
 /// # Errors
-/// Returns an error if there is no manifest, or if it cannot be read. The error names the file, and
-/// the field if the fault is in one.
+/// Returns an error if there is no manifest, or if it cannot be read. The error names the file and,
+/// if the fault is in a field, the field.
 pub fn read_path(path: &Path) -> Result<Manifest, ManifestError> {
     let (text, file) = read_file(path)?;
     parse(&text, file.parent()).map_err(|source| ManifestError::InFile {
@@ -134,7 +135,7 @@ fn find_file(path: &Path) -> Result<PathBuf, ManifestError> {
     file.ok_or_else(|| ManifestError::EmptyFolder(path.display().to_string()))
 }
 
-/// Reads the text of a manifest. `folder` contains the manifest and the files that it refers to.
+/// Reads the text of a manifest. `folder` contains the manifest and the files to which it refers.
 fn parse(text: &str, folder: Option<&Path>) -> Result<Manifest, ManifestError> {
     let value = read_members(text)?;
     let manifest = if registration::is_registration(&value) {
@@ -169,11 +170,11 @@ pub fn is_registration(text: &str) -> bool {
     read_members(text).is_ok_and(|value| registration::is_registration(&value))
 }
 
-/// Reads a `server.json` that the official registry published. It is read as nothing else, because
-/// other formats may name files of this computer.
+/// Reads a `server.json` that the official registry published. Rejects all other formats, because
+/// they may name files of this computer.
 ///
 /// # Errors
-/// Returns an error if the text is no `server.json`, or offers nothing to start or to connect to.
+/// Returns an error if the text is not a `server.json`, or has neither packages nor remotes.
 pub fn read_published(document: &str) -> Result<Manifest, ManifestError> {
     let manifest = server_json::read(serde_json::from_str(document)?)?;
     if manifest.choices.is_empty() {

@@ -53,7 +53,7 @@ const MAX_CURSOR_BYTES: usize = 2_048;
 /// The setting with the state of the copy.
 const STATE: &str = "official_registry";
 
-/// Why the official registry was not read.
+/// Why the official registry or its copy cannot be used.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum OfficialRegistryError {
     #[error(
@@ -101,7 +101,7 @@ struct CopyState {
     url: String,
     /// When a refresh has succeeded last.
     refreshed_at: Option<Timestamp>,
-    /// When the whole list was read last; `None` if it never was.
+    /// When the whole list was read last; `None` if it was never read.
     complete_at: Option<Timestamp>,
     /// The number of the last complete read.
     generation: i64,
@@ -111,7 +111,7 @@ struct CopyState {
     skipped: u32,
 }
 
-/// The refresh that runs, and the error of the last one.
+/// Whether a refresh runs, and the error of the last refresh.
 #[derive(Default)]
 struct Progress {
     is_running: bool,
@@ -142,7 +142,7 @@ pub struct OfficialRegistry {
     settings: Settings,
     events: Events,
     progress: Arc<Mutex<Progress>>,
-    /// Held during a refresh, so that there is one at a time.
+    /// Held during a refresh, so that only one refresh runs at a time.
     refreshing: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -176,7 +176,8 @@ impl OfficialRegistry {
         })
     }
 
-    /// Returns at most `limit` servers, without the first `offset`, and how many there are.
+    /// Returns at most `limit` matching servers after the first `offset`, and the number of all
+    /// matching servers.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -222,8 +223,8 @@ impl OfficialRegistry {
     ///
     /// # Errors
     /// Returns an error if the registry is turned off, cannot be reached or sends an answer that is
-    /// no list of servers, or if the store cannot be used. The servers that were read stay in the
-    /// copy.
+    /// not a list of servers, or if the store cannot be used. The servers that were read stay in
+    /// the copy.
     pub async fn refresh(&self, force: bool) -> Result<(), OfficialRegistryError> {
         let url = self.settings.get().official_registry_url;
         if url.is_empty() {
@@ -257,7 +258,7 @@ impl OfficialRegistry {
             state.generation
         };
         if state.url != url {
-            // The copy is of another registry.
+            // The copy belongs to another registry.
             self.store
                 .delete_other_published_servers(generation)
                 .await?;
@@ -282,8 +283,8 @@ impl OfficialRegistry {
         self.save(&state).await
     }
 
-    /// Reads all pages of the list, or of its changes, and stores what they contain. Returns how
-    /// many entries were skipped.
+    /// Reads all pages of the list, or of its changes, and stores their entries. Returns how many
+    /// entries were skipped.
     async fn read_pages(
         &self,
         state: &CopyState,
@@ -340,7 +341,8 @@ impl OfficialRegistry {
         Ok(put.await?)
     }
 
-    /// Returns the state of the copy of the registry at `url`.
+    /// Returns the state of the copy of the registry at `url`, or the default state if the copy
+    /// belongs to another registry.
     async fn state(&self, url: &str) -> Result<CopyState, OfficialRegistryError> {
         let stored: Option<CopyState> = self.store.json_setting(STATE).await?;
         Ok(stored.filter(|state| state.url == url).unwrap_or_default())
@@ -372,7 +374,7 @@ impl CopyState {
         self.refreshed_at.is_some_and(|at| at > limit) && self.complete_at.is_some()
     }
 
-    /// Returns whether the changes since the last refresh are not enough.
+    /// Returns whether the whole list has to be read, and not only its changes.
     fn must_read_all(&self, now: Timestamp) -> bool {
         let limit = before(now, COMPLETE_READ_EVERY);
         self.changes_since.is_none() || self.complete_at.is_none_or(|at| at <= limit || at > now)
@@ -416,7 +418,7 @@ impl RegistryContext {
     }
 }
 
-/// Returns the address of a page, or `None` if `base` is no URL that can have a path.
+/// Returns the address of a page, or `None` if `base` is not a URL that can have a path.
 fn page_address(base: &str, cursor: Option<&str>, changes_since: Option<Timestamp>) -> Option<Url> {
     let mut url = Url::parse(base).ok()?;
     url.path_segments_mut()
@@ -438,7 +440,7 @@ fn page_address(base: &str, cursor: Option<&str>, changes_since: Option<Timestam
     Some(url)
 }
 
-/// Returns a moment as RFC 3339 writes it.
+/// Returns a moment in the format of RFC 3339.
 fn format_time(at: Timestamp) -> Option<String> {
     jiff::Timestamp::from_millisecond(at.0)
         .ok()

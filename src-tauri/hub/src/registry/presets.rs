@@ -1,6 +1,6 @@
 //! Well-known servers, ready to be added: manifests that are part of Drawbridge, in `presets.json`.
-//! A person who adds a preset checks the package's name and version in the package registry, and
-//! the arguments with that version.
+//! Before a preset is added there, a person has to check the package's name and version in
+//! the package registry, and the arguments with that version.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 

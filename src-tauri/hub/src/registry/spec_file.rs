@@ -38,7 +38,7 @@ impl BrokenFile {
         }
     }
 
-    /// Returns the id that the file's name stands for.
+    /// Returns the id in the file's name.
     pub(crate) fn id(&self) -> Option<ServerId> {
         self.file
             .file_stem()
@@ -94,7 +94,7 @@ pub(super) fn read_folder(folder: &Path, old: &Specs) -> Specs {
     specs
 }
 
-/// Returns true if a file's name is that of a spec file. The names of temporary files of Drawbridge
+/// Returns whether a file has the name of a spec file. The names of temporary files of Drawbridge
 /// and of many editors begin with a dot.
 fn is_spec_file(file: &Path) -> bool {
     let hidden = file
@@ -140,7 +140,7 @@ fn read(file: &Path) -> Result<RegisteredServer, BrokenFile> {
             // Serde ends its message with the position, which has its own fields here.
             let message = message
                 .rsplit_once(" at line ")
-                .map_or(message.as_str(), |(what, _)| what)
+                .map_or(message.as_str(), |(reason, _)| reason)
                 .to_owned();
             BrokenFile {
                 file: file.to_owned(),

@@ -185,7 +185,7 @@ fn edit(fixture: &Fixture, text: &serde_json::Value) -> Arc<RegisteredServer> {
 }
 
 #[tokio::test]
-async fn a_file_that_widens_an_accepted_server_asks_again() {
+async fn an_accepted_server_that_a_file_widens_has_to_be_accepted_again() {
     let fixture = fixture().await;
     let accepted = json!({
         "name": "A", "command": "x", "allowed_tools": ["read"], "enabled": true, "prefix": "p",
@@ -372,7 +372,7 @@ async fn a_secret_of_another_server_needs_a_grant_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_name_that_looks_like_another_servers_is_not_accepted() {
+async fn a_name_that_looks_like_the_name_of_another_server_is_not_accepted() {
     let fixture = fixture().await;
     let id = |id: &str| ServerId::new(id);
     let named = |name: &str| ServerSpec {
@@ -525,7 +525,7 @@ async fn moving_a_secret_in_a_spec_does_not_accept_a_replaced_program() {
     );
 }
 
-/// Returns a program whose content nobody has to accept.
+/// Returns a program at a path, without files.
 fn program_at(path: &str) -> Program {
     Program {
         path: Some(path.into()),
@@ -535,7 +535,7 @@ fn program_at(path: &str) -> Program {
 }
 
 #[tokio::test]
-async fn a_server_that_was_accepted_without_a_program_is_bound_to_the_first_one() {
+async fn a_server_that_was_accepted_without_a_program_is_bound_to_its_first_program() {
     let fixture = fixture().await;
     let server = edit(&fixture, &json!({"command": "x"}));
     let registry = &fixture.registry;

@@ -13,7 +13,7 @@ use super::Registry;
 /// Editors write a file in several steps. All events within this time count as one change.
 const DEBOUNCE: Duration = Duration::from_millis(150);
 
-/// Watches the folder until it is dropped.
+/// A watch over the folder, which ends when it is dropped.
 pub struct Watch(
     #[expect(dead_code, reason = "kept only so that its drop ends the watch")]
     Debouncer<RecommendedWatcher, RecommendedCache>,
@@ -35,8 +35,8 @@ pub(super) fn start(registry: Registry) -> notify::Result<Watch> {
     Ok(Watch(watcher))
 }
 
-/// Returns true if the event is a change. Our own reads cause access events, and a reload for each
-/// of them would never end.
+/// Returns whether the event is a change. The registry's own reads cause access events, so a reload
+/// for each of these events would never end.
 fn is_change(kind: &EventKind) -> bool {
     !kind.is_access() || *kind == EventKind::Access(AccessKind::Close(AccessMode::Write))
 }

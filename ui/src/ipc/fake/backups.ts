@@ -40,7 +40,8 @@ export class FakeBackups {
 
   /** Calls `removeSecrets` if secrets are among the parts. */
   reset(parts: ResetPart[], removeSecrets: () => void): Done {
-    if (parts.length === 0) throw new IpcError("invalid", "'parts' must name what to delete");
+    if (parts.length === 0)
+      throw new IpcError("invalid", "'parts' must name at least one part to delete");
     this.checkNothingIsPrepared();
     if (parts.includes("secrets")) removeSecrets();
     if (parts.some((part) => part !== "secrets")) {

@@ -93,7 +93,10 @@ export function callVerbs(hub: FakeHub) {
     "calls.cancel": ({ id }: { id: string }) => {
       const running = hub.running.find(({ call }) => call.id === id);
       if (!running)
-        throw new IpcError("not_found", `the call '${id}' does not run; it may have ended already`);
+        throw new IpcError(
+          "not_found",
+          `the call '${id}' is not running; it may have ended already`,
+        );
       hub.running = hub.running.filter((other) => other !== running);
       const call: Call = {
         ...running.call,

@@ -111,7 +111,7 @@ export function preflightChecks(server: ServerView): PreflightCheck[] {
           topic: "acceptance",
           status: "failure",
           text: "The server has changed since you accepted it.",
-          remedy: `Check what it would start, and accept it, or run \`drawbridge servers accept ${server.id}\`.`,
+          remedy: `Check what the server would start, and accept it, or run \`drawbridge servers accept ${server.id}\`.`,
         },
     ...(command
       ? [

@@ -162,7 +162,7 @@ export function doclingServer(): ServerView {
     }),
     file: "",
     state: "disabled",
-    remedy: "Enable it to use its tools.",
+    remedy: "Enable the server to use its tools.",
     tools: [],
   });
 }

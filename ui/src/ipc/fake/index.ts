@@ -848,7 +848,7 @@ export class FakeHub implements Ipc {
         pid: null,
         sandbox: null,
         reason: "",
-        remedy: enabled ? "" : "Enable it to use its tools.",
+        remedy: enabled ? "" : "Enable the server to use its tools.",
       });
     },
     "servers.move_literals": ({ id }) => this.update(id, { literal_secrets: [] }),

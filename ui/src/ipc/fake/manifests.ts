@@ -72,7 +72,7 @@ export const PRESETS: PresetView[] = [
       preview: "npx -y @modelcontextprotocol/server-filesystem <folder>",
       inputs: [
         input("folder", {
-          description: "The folder that it may read and write",
+          description: "A folder that the server may read and write",
           required: true,
           repeated: true,
           format: "path",

@@ -1,5 +1,5 @@
 //! Uses the entry of Drawbridge in a client's file as the client would: lists the tools, or calls
-//! one.
+//! a tool.
 
 use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 

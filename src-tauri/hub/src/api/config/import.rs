@@ -247,7 +247,11 @@ impl Verb for PreviewImport {
             }
         }
         for mut server in found.servers {
-            if let Some(choice) = self.servers.iter().find(|one| one.name == server.name) {
+            if let Some(choice) = self
+                .servers
+                .iter()
+                .find(|choice| choice.name == server.name)
+            {
                 for (id, value) in &choice.inputs {
                     server.fill_input(id, value);
                 }
@@ -438,10 +442,10 @@ fn list_targets(
             .or_default()
             .push(keys.clone());
     }
-    let mut seen = BTreeSet::new();
+    let mut listed = BTreeSet::new();
     keys_by_file
         .into_iter()
-        .filter(|((_, path), _)| seen.insert(path.clone()))
+        .filter(|((_, path), _)| listed.insert(path.clone()))
         .filter_map(|((kind, path), keys)| {
             let kind = find_client(&kind)?;
             let known = kind

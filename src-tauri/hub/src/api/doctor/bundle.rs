@@ -123,7 +123,7 @@ impl Files {
 
     fn add_log(&mut self, name: impl Into<String>, lines: &[LogLine]) {
         let text: Vec<_> = lines.iter().map(format_line).collect();
-        self.add(name, "the newest lines of its log", &text.join("\n"));
+        self.add(name, "the newest lines of the log", &text.join("\n"));
     }
 
     /// Adds the reports of internal errors, newest first.
@@ -147,7 +147,7 @@ impl Files {
             .map(|(file, _)| format!("{}: {}", file.name, file.content))
             .collect();
         let introduction = format!("{INTRODUCTION}\n\n{}\n", contents.join("\n"));
-        self.add("README.txt", "what this archive contains", &introduction);
+        self.add("README.txt", "the content of this archive", &introduction);
         let zip = self
             .write_zip()
             .map_err(|e| ApiError::internal(format!("cannot pack the diagnostics: {e}")))?;
@@ -260,7 +260,7 @@ async fn read_log(hub: &Hub, server: Option<ServerId>) -> Vec<LogLine> {
 }
 
 /// Returns the secrets to which something refers, and the key of the sampling provider, as far as
-/// they can be read within [`SECRETS_TIMEOUT`]. They are masked in all files.
+/// they can be read within [`SECRETS_TIMEOUT`]. The secrets are masked in all files.
 async fn read_secrets(hub: &Hub) -> Vec<Secret> {
     let names = list_uses(hub).into_keys();
     let names = names.chain([sampling::KEY_NAME.to_owned()]);

@@ -44,7 +44,7 @@ pub(super) async fn check_all(hub: &Hub) -> Vec<DoctorCheck> {
     checks
 }
 
-/// Reports internal errors of Drawbridge, including those of earlier runs.
+/// Reports internal errors of Drawbridge, including errors of earlier runs.
 fn check_crashes(hub: &Hub) -> Option<DoctorCheck> {
     let reports = crashes::list(hub.data_dir());
     let (_, newest) = reports.files.first()?;
@@ -57,7 +57,7 @@ fn check_crashes(hub: &Hub) -> Option<DoctorCheck> {
             newest.display()
         ),
         format!(
-            "Please report it as a bug: `drawbridge doctor --bundle FILE.zip` collects what helps, without secrets. Delete {} afterwards.",
+            "Please report the error as a bug: `drawbridge doctor --bundle FILE.zip` collects diagnostics, without secrets. Delete {} afterwards.",
             reports.folder.display()
         ),
     ))
@@ -184,7 +184,7 @@ fn check_port(port: u16) -> DoctorCheck {
         Err(error) => DoctorCheck::failure(
             TOPIC,
             format!("A hub could not listen on port {port}: {error}."),
-            "Close the program that uses the port, or choose another one with `drawbridge settings set port PORT`.",
+            "Close the program that uses the port, or choose another port with `drawbridge settings set port PORT`.",
         ),
     }
 }
@@ -216,7 +216,7 @@ async fn check_clients(hub: &Hub) -> Vec<DoctorCheck> {
         checks.push(DoctorCheck::warning(
             TOPIC,
             "No client is connected to Drawbridge yet.",
-            "Connect one on the Clients screen, or with `drawbridge config connect CLIENT`.",
+            "Connect a client on the Clients screen, or with `drawbridge config connect CLIENT`.",
         ));
     } else {
         checks.push(DoctorCheck::ok(
@@ -258,7 +258,9 @@ fn check_client_file(name: &str, id: &str, file: &ClientFileView) -> Option<Doct
     Some(DoctorCheck::warning(
         TOPIC,
         format!("Drawbridge's entry in the file {path} of {name} {problem}."),
-        format!("Repair it on the Clients screen, or with `drawbridge config connect {id}`."),
+        format!(
+            "Repair the entry on the Clients screen, or with `drawbridge config connect {id}`."
+        ),
     ))
 }
 
@@ -296,7 +298,7 @@ fn check_servers(hub: &Hub) -> Vec<DoctorCheck> {
         checks.push(DoctorCheck::warning(
             TOPIC,
             "There are no servers yet.",
-            "Add one on the Servers screen, or with `drawbridge servers add`.",
+            "Add a server on the Servers screen, or with `drawbridge servers add`.",
         ));
     }
     checks
@@ -326,7 +328,7 @@ fn check_server(hub: &Hub, server: &RegisteredServer) -> DoctorCheck {
 
 async fn check_database(hub: &Hub) -> Vec<DoctorCheck> {
     const TOPIC: DoctorTopic = DoctorTopic::Database;
-    const REMEDY: &str = "Stop Drawbridge, copy drawbridge.db to a safe place, and restore the file from a backup. If you have no backup, move drawbridge.db away: Drawbridge then begins with an empty one.";
+    const REMEDY: &str = "Stop Drawbridge, copy drawbridge.db to a safe place, and restore the file from a backup. If you have no backup, move drawbridge.db away: Drawbridge then begins with an empty database.";
     let version = match hub.store.schema_version().await {
         Ok(version) => DoctorCheck::ok(TOPIC, format!("The database has schema {version}.")),
         Err(error) => DoctorCheck::failure(TOPIC, format!("{error}."), REMEDY),

@@ -13,8 +13,8 @@ use drawbridge_upstream::transport::process::runtime;
 use super::{DoctorCheck, DoctorTopic, session_bus};
 use crate::hub::disk_space::{DOCTOR_WARNING_SPACE, NO_SPACE, free_bytes};
 
-/// Makes all checks of this computer. `needed` holds the runtimes that servers need: if one of them
-/// is missing, the check fails.
+/// Runs all checks of this computer. `needed` holds the runtimes that servers need: the check of a
+/// missing runtime fails only if the runtime is needed.
 pub async fn check_machine(data_dir: &Path, needed: &BTreeSet<Runtime>) -> Vec<DoctorCheck> {
     let mut checks = check_environment(runtime::search_path().await);
     let runtimes = runtime::check(&Runtime::ALL).await;

@@ -16,10 +16,10 @@ const MIN_SECRET_CHARS: usize = 6;
 
 /// The minimum length, in bytes, of a part of a URL's path that may be a key. Some services put a
 /// key into the path of a server's URL. Such a part also contains a digit.
-const MIN_KEY_CHARS: usize = 16;
+const MIN_KEY_BYTES: usize = 16;
 
-/// A spec in which values that may be secrets are masked, and these values, which have to be masked
-/// in the logs too.
+/// A spec with possible secrets masked, and the masked values, which have to be masked in the logs
+/// too.
 pub(super) struct MaskedSpec {
     pub(super) spec: ServerSpec,
     pub(super) secrets: Vec<String>,
@@ -143,7 +143,7 @@ impl Secrets {
         }
         for part in url.path().split('/').skip(1) {
             let may_be_key =
-                part.len() >= MIN_KEY_CHARS && part.contains(|c: char| c.is_ascii_digit());
+                part.len() >= MIN_KEY_BYTES && part.contains(|c: char| c.is_ascii_digit());
             if may_be_key {
                 self.add_url_part(part);
             }

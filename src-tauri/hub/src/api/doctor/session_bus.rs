@@ -29,12 +29,12 @@ mod linux {
         (
             "org.kde.StatusNotifierWatcher",
             "The desktop shows tray icons",
-            "On GNOME, install the extension 'AppIndicator and KStatusNotifierItem Support'. Without a tray, Drawbridge keeps running when you close its window: start it again to open one.",
+            "On GNOME, install the extension 'AppIndicator and KStatusNotifierItem Support'. Without a tray, Drawbridge keeps running when you close its window: start Drawbridge again to open a window.",
         ),
         (
             "org.freedesktop.Notifications",
             "The desktop shows notifications",
-            "Start a notification server, such as the one of your desktop, or mako or dunst. The popup and the window show pending calls all the same.",
+            "Start a notification server: your desktop's own, mako or dunst. The popup and the window show pending calls all the same.",
         ),
         (
             "org.freedesktop.portal.Desktop",
@@ -74,7 +74,7 @@ mod linux {
             .collect()
     }
 
-    /// Returns the names of the services that run on the bus, and of those that the bus can start.
+    /// Returns the names of the services that run on the bus or that the bus can start.
     fn list_names() -> zbus::Result<BTreeSet<String>> {
         let connection = Connection::session()?;
         let bus = DBusProxy::new(&connection)?;

@@ -9,7 +9,7 @@ fn spec(json: &str) -> ServerSpec {
 }
 
 #[test]
-fn references_to_the_keyring_stay_and_possible_secrets_are_masked() {
+fn references_to_secrets_stay_and_possible_secrets_are_masked() {
     let masked = mask_spec(&spec(
         r#"{"command":"npx","args":["-y","pkg@1","--api-key","k-123456","--token=t-123456","dir"],
             "env":{"MODE":"production","KEY":"${keyring:a.KEY}","EMPTY":""},

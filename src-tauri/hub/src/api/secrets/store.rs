@@ -1,5 +1,5 @@
-//! The secret store, which is the keyring or an encrypted file: shows it, moves all secrets to the
-//! other one, and unlocks the file.
+//! The secret store, which is the keyring or an encrypted file: shows the store, moves all secrets
+//! from one kind of store to the other, and unlocks the file.
 
 use std::fs;
 
@@ -129,13 +129,13 @@ impl Verb for UseSecretStore {
             moved,
             unread,
             not_removed,
-            broken_files: broken.map(|one| one.file.display().to_string()).collect(),
+            broken_files: broken.map(|spec| spec.file.display().to_string()).collect(),
         })
     }
 }
 
 impl UseSecretStore {
-    /// Returns the key that the request names, if it names one.
+    /// Returns the key that the request names, if any.
     ///
     /// # Errors
     /// Returns an error if the request names several keys.
@@ -185,8 +185,8 @@ pub(in crate::api) async fn show_store(hub: &Hub) -> SecretStoreView {
     }
 }
 
-/// Returns the names of all secrets that the keyring may have for this hub: those that something
-/// refers to, and Drawbridge's own.
+/// Returns the names of all secrets that the secret store may have for this hub: the secrets to
+/// which something refers, and Drawbridge's own.
 fn stored_names(hub: &Hub) -> Vec<StoredName> {
     let short = |name: String| StoredName {
         name,

@@ -1,4 +1,4 @@
-//! The access reports: what the processes of local servers used in a recorded run.
+//! The access reports: the files, addresses and programs that local servers used in a recorded run.
 
 use drawbridge_model::{access_report::AccessReport, ids::ServerId};
 use drawbridge_upstream::transport::process::recording;
@@ -21,23 +21,24 @@ pub struct AccessReportView {
     pub is_recording: bool,
     /// Null if no run has been recorded yet.
     pub report: Option<AccessReport>,
-    /// Whether the report is about the server's present identity, and not about an earlier one.
+    /// Whether the report is about the server's present identity, not about an earlier identity.
     pub is_current: bool,
-    /// A sandbox in which the server could do what it did in the run. Null if there is no report,
-    /// if the run could not be recorded, or if this system has no sandboxes.
+    /// A sandbox that allows everything that the server used in the run. Null if there is no
+    /// report, if the run could not be recorded, or if this system has no sandboxes.
     pub proposal: Option<SandboxProposal>,
 }
 
-/// `servers.access_report`: what a local server used in its latest recorded run, and a sandbox in
-/// which it could do the same. The first run of each identity is recorded. `servers.record`
-/// records another run.
+/// `servers.access_report`: the files, addresses and programs that a local server used in its
+/// latest recorded run, and a sandbox that allows the same. The first run of each identity is
+/// recorded. `servers.record` records another run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowAccessReport {
     pub id: ServerId,
 }
 
-/// `servers.record`: restarts a local server, and records what the server uses until it ends.
+/// `servers.record`: restarts a local server, and records everything that the server uses until it
+/// ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RecordServer {
@@ -80,7 +81,7 @@ impl Verb for RecordServer {
             ));
         }
         hub.pool
-            .remove(&self.id, "the server is restarted to record what it uses")
+            .remove(&self.id, "the server is restarted for a recorded run")
             .await;
         hub.access_reports.request(&self.id);
         hub.catalog.sync(&self.id).await?;

@@ -36,8 +36,8 @@ pub struct CapabilitiesView {
     pub resources: Vec<Value>,
     #[cfg_attr(test, ts(type = "Array<unknown>"))]
     pub templates: Vec<Value>,
-    /// The prompts, resources and templates, in the order of their lists, and what Drawbridge does
-    /// with them. `servers.show` has the tools.
+    /// The prompts, resources and templates, in the order of their lists, with their acceptance and
+    /// the effect of the policy. `servers.show` has the tools.
     pub entries: Vec<CapabilityView>,
 }
 
@@ -92,7 +92,8 @@ impl Verb for ShowCapabilities {
 }
 
 fn definitions(copy: &ServerCopy, kind: CapabilityKind) -> Vec<Value> {
-    let read = |one: &std::sync::Arc<Definition>| serde_json::from_str(one.raw.get()).ok();
+    let read =
+        |definition: &std::sync::Arc<Definition>| serde_json::from_str(definition.raw.get()).ok();
     copy.offered
         .get(&kind)
         .into_iter()
@@ -134,7 +135,7 @@ fn entries(hub: &Hub, server: &RegisteredServer, copy: &ServerCopy) -> Vec<Capab
             .iter()
             .find(|(_, id)| id.kind == definition_kind && id.name == definition.name)
             .map_or(AcceptanceState::Accepted, |(state, _)| *state);
-        let why_excluded = || {
+        let exclusion_reason = || {
             excluded
                 .entries
                 .iter()
@@ -151,7 +152,7 @@ fn entries(hub: &Hub, server: &RegisteredServer, copy: &ServerCopy) -> Vec<Capab
                 "the server is disabled or not accepted".to_owned()
             }
             (None, AcceptanceState::Accepted) => {
-                why_excluded().unwrap_or_else(|| "it is not in the catalog".to_owned())
+                exclusion_reason().unwrap_or_else(|| "it is not in the catalog".to_owned())
             }
         };
         let input = MatchInput {

@@ -22,7 +22,7 @@ pub struct CheckedSpec {
     /// The spec; null if the text has a fault.
     pub spec: Option<ServerSpec>,
     pub fault: Option<SpecFault>,
-    /// The members that Drawbridge does not know. They are kept, and have no effect.
+    /// The members that Drawbridge does not know, which are kept and have no effect.
     pub unknown_fields: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ fn check(text: &str) -> CheckedSpec {
                 // Serde ends its message with the position, which has its own fields here.
                 message: message
                     .rsplit_once(" at line ")
-                    .map_or(message.as_str(), |(what, _)| what)
+                    .map_or(message.as_str(), |(reason, _)| reason)
                     .to_owned(),
             });
         }

@@ -23,14 +23,14 @@ pub struct DefinitionVersion {
     /// The SHA-256 of the definition, in hex.
     pub digest: String,
     pub first_seen_at: Timestamp,
-    /// When this version was accepted; null if it waits for a person.
+    /// When a person accepted this version; null if nobody has accepted it.
     pub accepted_at: Option<Timestamp>,
     /// Whether the server offers this version to at least one client now.
     pub offered: bool,
     #[cfg_attr(test, ts(type = "unknown"))]
     pub definition: Value,
-    /// The differences from the latest accepted version before this one or, if none was accepted,
-    /// from the previous version; empty for the first version.
+    /// The differences from the latest accepted earlier version or, if no earlier version was
+    /// accepted, from the previous version; empty for the first version.
     pub changes: Vec<FieldChange>,
 }
 
@@ -48,7 +48,7 @@ pub struct FieldChange {
     pub after: Option<Value>,
 }
 
-/// A definition that waits for a person.
+/// A definition that waits for acceptance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct UnacceptedDefinition {
@@ -177,13 +177,13 @@ fn compare(
     if before == after {
         return;
     }
-    if let (Some(Value::Object(one)), Some(Value::Object(other))) = (before, after) {
-        for key in one
+    if let (Some(Value::Object(old)), Some(Value::Object(new))) = (before, after) {
+        for key in old
             .keys()
-            .chain(other.keys().filter(|key| !one.contains_key(*key)))
+            .chain(new.keys().filter(|key| !old.contains_key(*key)))
         {
             let pointer = format!("{field}/{}", key.replace('~', "~0").replace('/', "~1"));
-            compare(&pointer, one.get(key), other.get(key), changes);
+            compare(&pointer, old.get(key), new.get(key), changes);
         }
         return;
     }

@@ -34,7 +34,7 @@ const CAUSES: &[&str] = &[
     "failed",
     "usage:",
 ];
-/// The words of lines that only say where more can be read.
+/// The words of lines that only point to another log.
 const POINTERS: &[&str] = &[
     "a complete log of this run",
     "debug-0.log",
@@ -88,7 +88,7 @@ fn format_message(message: &str, lines: &[String]) -> String {
     format!("{cause}{message}\n{count}\n{}", lines.join("\n"))
 }
 
-/// Returns the line that most likely names the cause: the first one with the most telling word.
+/// Returns the line that most likely names the cause: the first line with the most telling word.
 fn find_cause(lines: &[String]) -> Option<&str> {
     let candidates: Vec<(&str, String)> = lines
         .iter()

@@ -45,8 +45,8 @@ use crate::{
 
 const VERIFY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Stores the secrets and writes the spec that refers to them. If `grant` is given, the spec is
-/// accepted with it. Returns the saved server.
+/// Stores the secrets, and writes the spec that refers to them. Accepts the spec if there is a
+/// grant. Returns the saved server.
 ///
 /// # Errors
 /// Returns an error if the spec is invalid, or if the secret store or the spec file cannot be
@@ -59,12 +59,8 @@ pub(super) async fn save(
     grant: Option<Grant>,
 ) -> Result<Arc<RegisteredServer>, ApiError> {
     hub.registry.check_editable(id)?;
-    let mut values = replace_with_references(id, &mut spec.env, secrets.env);
-    values.extend(replace_with_references(
-        id,
-        &mut spec.headers,
-        secrets.headers,
-    ));
+    let mut values = insert_references(id, &mut spec.env, secrets.env);
+    values.extend(insert_references(id, &mut spec.headers, secrets.headers));
     if let Some(value) = secrets.oauth_client {
         let name = format!("{id}.oauth_client");
         oauth_client(&mut spec)?.client_secret = Some(secrets::format_reference(&name));
@@ -100,9 +96,9 @@ pub(super) async fn save(
     Ok(server)
 }
 
-/// Puts references to secrets into `members` in place of these values. Returns each secret's name
-/// and value.
-fn replace_with_references(
+/// Inserts a reference to a secret into `members` for each value. Returns each secret's name and
+/// value.
+fn insert_references(
     id: &ServerId,
     members: &mut BTreeMap<String, String>,
     values: BTreeMap<String, String>,
@@ -119,8 +115,8 @@ fn replace_with_references(
 /// a sync runs in the background.
 ///
 /// # Errors
-/// Returns an error if the foreign secrets of the spec are not exactly those that are granted, or
-/// if the acceptance cannot be written.
+/// Returns an error if the granted secrets are not exactly the foreign secrets of the spec, or if
+/// the acceptance cannot be written.
 pub(super) async fn accept(
     hub: &Hub,
     server: &Arc<RegisteredServer>,
@@ -219,7 +215,7 @@ fn unknown_version(package: &Package<'_>, error: &PackageVersionError) -> ApiErr
 }
 
 /// Removes the server and everything that is stored for it. Tokens that another server shares stay,
-/// and so do its secrets to which something else refers.
+/// and so do the server's secrets to which something else refers.
 ///
 /// # Errors
 /// Returns an error if the server is unknown, or if a step of the removal fails.
@@ -265,8 +261,8 @@ async fn delete_tokens(hub: &Hub, id: &ServerId, old: &ServerSpec) -> Result<(),
 }
 
 /// Returns whether two servers share their tokens. Tokens belong to a URL and an OAuth client.
-fn share_tokens(one: &ServerSpec, other: &ServerSpec) -> bool {
-    one.url == other.url && one.oauth_client_id() == other.oauth_client_id()
+fn share_tokens(a: &ServerSpec, b: &ServerSpec) -> bool {
+    a.url == b.url && a.oauth_client_id() == b.oauth_client_id()
 }
 
 /// Returns the spec's OAuth client.

@@ -33,7 +33,7 @@ pub enum ManifestSource {
     /// The text of a `server.json` or a `plugin.json`.
     Text(String),
     /// The absolute path of a file, or of a folder with a `plugin.json` or a `server.json`, on the
-    /// hub's machine.
+    /// hub's computer.
     Path(PathBuf),
 }
 
@@ -59,7 +59,7 @@ pub struct ManifestChoice {
     pub label: String,
     /// The whole command line or URL, with `<name>` in place of an input's value.
     pub preview: String,
-    /// The runtime that starts the package, if it is one that Drawbridge knows.
+    /// The runtime that starts the package; null if Drawbridge does not know the runtime.
     pub runtime: Option<Runtime>,
     pub inputs: Vec<ManifestInput>,
     /// Why the choice cannot be used, in plain words; empty if it can.
@@ -75,7 +75,7 @@ pub struct PresetView {
     /// The purpose of the server, in one sentence.
     pub description: String,
     pub choice: ManifestChoice,
-    /// The status of the server's runtime on this machine; `None` if it needs no runtime.
+    /// The status of the server's runtime on this computer; `None` if it needs no runtime.
     pub runtime: Option<RuntimeStatus>,
 }
 
@@ -117,12 +117,13 @@ pub struct FillManifest {
     /// The name for the server. If it is absent, the manifest's name is used.
     #[serde(default)]
     pub name: Option<String>,
-    /// Maps each input's name to its value, including secrets. An input with several values has one
-    /// per line. A missing entry uses the default; an empty entry leaves the input unset.
+    /// Maps each input's name to its value, including secrets. The values of an input with several
+    /// values are separated by line breaks. A missing entry uses the default; an empty entry leaves
+    /// the input unset.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
-    /// Like `values`, for values that go to the keyring even if the manifest does not mark them as
-    /// secret.
+    /// Like `values`, for values that go to the secret store even if the manifest does not mark
+    /// them as secret.
     #[serde(default)]
     pub secrets: BTreeMap<String, String>,
 }
@@ -166,7 +167,7 @@ impl Verb for ReadManifest {
     type Answer = ManifestView;
 
     async fn run(self, hub: &Hub) -> Result<ManifestView, ApiError> {
-        Ok(manifest_view(read(hub, &self.source).await?))
+        Ok(manifest_view(read_source(hub, &self.source).await?))
     }
 }
 
@@ -174,7 +175,7 @@ impl Verb for FillManifest {
     type Answer = FilledManifest;
 
     async fn run(self, hub: &Hub) -> Result<FilledManifest, ApiError> {
-        let manifest = read(hub, &self.source).await?;
+        let manifest = read_source(hub, &self.source).await?;
         let count = manifest.choices.len();
         let choice = usize::try_from(self.choice)
             .ok()
@@ -229,7 +230,7 @@ pub fn read_registration(text: &str) -> Result<Option<FilledManifest>, ApiError>
     Ok(Some(filled.into()))
 }
 
-async fn read(hub: &Hub, source: &ManifestSource) -> Result<Manifest, ApiError> {
+async fn read_source(hub: &Hub, source: &ManifestSource) -> Result<Manifest, ApiError> {
     match source {
         ManifestSource::Published(name) => Ok(hub.official_registry.find(name).await?.1),
         ManifestSource::Text(text) => Ok(manifest::read(text)?),

@@ -1,4 +1,5 @@
-//! The preflight check of a server: everything that it needs to start, without starting it.
+//! The preflight check of a server: checks everything that the server needs to start, without
+//! starting it.
 
 use std::time::Duration;
 
@@ -124,7 +125,7 @@ fn check_enabled(server: &RegisteredServer) -> PreflightCheck {
         ok(TOPIC, "The server is enabled.")
     } else {
         let remedy = format!(
-            "Enable it, or run `drawbridge servers enable {}`.",
+            "Enable the server, or run `drawbridge servers enable {}`.",
             server.id
         );
         failure(TOPIC, "The server is disabled.", remedy)
@@ -142,7 +143,7 @@ fn check_acceptance(hub: &Hub, server: &RegisteredServer) -> PreflightCheck {
         },
     };
     let remedy = format!(
-        "Check what it would start, and accept it, or run `drawbridge servers accept {}`.",
+        "Check what the server would start, and accept it, or run `drawbridge servers accept {}`.",
         server.id
     );
     failure(TOPIC, text, remedy)
@@ -199,7 +200,7 @@ fn check_version(server: &RegisteredServer) -> Option<PreflightCheck> {
     Some(warning(
         TOPIC,
         format!(
-            "No exact version is named for {}, so another one may run at the next start.",
+            "No exact version is named for {}, so another version may run at the next start.",
             names.join(", ")
         ),
         format!(
@@ -256,7 +257,7 @@ async fn check_secrets(hub: &Hub, server: &RegisteredServer) -> Vec<PreflightChe
     for name in &names {
         match hub.secrets.get(name).await {
             Err(error) => {
-                // The secret store itself does not work, which is the same for every secret.
+                // The secret store itself fails, so it would fail for every other secret too.
                 checks.push(failure(TOPIC, format!("{error}."), error.remedy()));
                 return checks;
             }
@@ -360,7 +361,7 @@ fn check_sign_in(hub: &Hub, server: &RegisteredServer) -> Option<PreflightCheck>
 fn check_sandbox(server: &RegisteredServer) -> Option<PreflightCheck> {
     const TOPIC: PreflightTopic = PreflightTopic::Sandbox;
     server.spec.command.as_ref()?;
-    let Some(wanted) = &server.spec.sandbox else {
+    let Some(restrictions) = &server.spec.sandbox else {
         return Some(ok(
             TOPIC,
             "The server has no sandbox: it may use all that you may.",
@@ -371,7 +372,7 @@ fn check_sandbox(server: &RegisteredServer) -> Option<PreflightCheck> {
     Some(if !sandbox::is_available() {
         let text = "This system cannot enforce the server's sandbox, so the server does not start.";
         failure(TOPIC, text, REMEDY)
-    } else if wanted.network == SandboxNetwork::Listed && !sandbox::limits_ports() {
+    } else if restrictions.network == SandboxNetwork::Listed && !sandbox::limits_ports() {
         let text = "This kernel cannot limit TCP ports, so the server does not start.";
         failure(TOPIC, text, REMEDY)
     } else {

@@ -12,7 +12,7 @@ use crate::{
 
 /// `servers.sign_in`: starts an attempt to sign in to a remote server, or returns the attempt that
 /// is in progress. A person has to open the URL in the answer in a browser; the desktop app opens
-/// it itself.
+/// the URL itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SignInServer {

@@ -46,13 +46,13 @@ impl Verb for ShowUsage {
             .into_iter()
             .filter_map(|(id, pid)| Some((id, used.get(&pid)?)))
         {
-            let nothing = || ServerUsage {
+            let zero = || ServerUsage {
                 id: id.clone(),
                 processes: 0,
                 memory_kib: 0,
                 cpu_percent: 0.0,
             };
-            let sum = servers.entry(id.clone()).or_insert_with(nothing);
+            let sum = servers.entry(id.clone()).or_insert_with(zero);
             sum.processes += usage.processes;
             sum.memory_kib = sum
                 .memory_kib

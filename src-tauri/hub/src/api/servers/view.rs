@@ -80,7 +80,7 @@ fn unaccepted_definitions(hub: &Hub, server: &RegisteredServer) -> Vec<Unaccepte
         return Vec::new();
     }
     // A server may have thousands of definitions, so they are indexed once instead of searched for
-    // each unaccepted one.
+    // each unaccepted definition.
     let definitions: HashMap<DefinitionId, _> = hub
         .catalog
         .definitions(&server.id)
@@ -125,7 +125,11 @@ pub(super) fn server_state(hub: &Hub, server: &RegisteredServer) -> (ServerState
     let status = |state, reason: &str, remedy: &str| (state, reason.to_owned(), remedy.to_owned());
     if !server.spec.enabled {
         // The state itself is the reason why the server does not run.
-        return status(ServerState::Disabled, "", "Enable it to use its tools.");
+        return status(
+            ServerState::Disabled,
+            "",
+            "Enable the server to use its tools.",
+        );
     }
     match hub.registry.acceptance(server) {
         AcceptanceState::Accepted => match hub.authorizer.sign_in_reason(&server.spec) {
@@ -144,7 +148,7 @@ pub(super) fn server_state(hub: &Hub, server: &RegisteredServer) -> (ServerState
         AcceptanceState::New => status(
             ServerState::NeedsAcceptance,
             "it is new and not accepted yet",
-            "Check what it would start, then accept it.",
+            "Check what the server would start, then accept it.",
         ),
         AcceptanceState::Changed => status(
             ServerState::NeedsAcceptance,
@@ -152,7 +156,7 @@ pub(super) fn server_state(hub: &Hub, server: &RegisteredServer) -> (ServerState
                 || "it has changed since you accepted it".to_owned(),
                 |change| change.to_string(),
             ),
-            "Check what it would start now, then accept it.",
+            "Check what the server would start now, then accept it.",
         ),
     }
 }
@@ -185,7 +189,8 @@ fn session_state(status: Status) -> (ServerState, String, String) {
         (State::Closed, None) => ServerState::Closed,
     };
     let remedy = if status.state == State::BreakerOpen {
-        "Check its log to find out why it crashes. Restart it to try again now.".into()
+        "Check the server's log to find out why it crashes. Restart the server to try again now."
+            .into()
     } else {
         status
             .failure

@@ -45,7 +45,7 @@ pub(super) struct Document {
     extension: &'static str,
 }
 
-/// The file of a document. Dropping it removes the file.
+/// The file of a document. Dropping the value removes the file.
 pub(super) struct DocumentFile {
     folder: PathBuf,
     path: PathBuf,
@@ -122,7 +122,7 @@ impl Drop for DocumentFile {
     }
 }
 
-/// Returns the extension of a document's name, if Docling converts such documents.
+/// Returns the extension of a document's name if Docling converts documents of this type.
 fn find_format(file_name: &str) -> Result<&'static str, DoclingError> {
     let is_path = file_name.contains(['/', '\\']) || file_name.chars().any(char::is_control);
     if is_path || file_name.len() > MAX_FILE_NAME_BYTES {

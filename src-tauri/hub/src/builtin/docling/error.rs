@@ -1,4 +1,4 @@
-//! The reasons why a call of a Docling tool failed, and what to do about them.
+//! The reasons why a call of a Docling tool failed, and their remedies.
 
 use std::{io, time::Duration};
 
@@ -70,7 +70,7 @@ pub(crate) enum DoclingError {
 }
 
 impl DoclingError {
-    /// Returns what a person or a model can do, or an empty text if there is nothing to say.
+    /// Returns the remedy for a person or a model; empty if there is none.
     pub(crate) fn remedy(&self) -> String {
         match self {
             Self::Arguments(_) | Self::FileName | Self::NoClient | Self::HubEnds | Self::Cancelled => {
@@ -80,25 +80,25 @@ impl DoclingError {
                 "Send the bytes of the document as base64 in 'content'.".into()
             }
             Self::TooLarge { .. } => "Split the document, or make it smaller.".into(),
-            Self::Format(_) => format!("These can be converted: {}.", FORMATS.join(", ")),
+            Self::Format(_) => format!("Docling converts these types: {}.", FORMATS.join(", ")),
             Self::Io(_) => "Check the free space and the permissions of Drawbridge's data folder.".into(),
             Self::NotAdded => "Disable docling-tools and enable it again: Drawbridge then adds the server.".into(),
             Self::Broken(_) => "Repair or delete servers/docling.json in Drawbridge's data folder.".into(),
             Self::NotAccepted => {
-                "Check what it would start, then accept it: `drawbridge servers accept docling`.".into()
+                "Check what the server would start, then accept it: `drawbridge servers accept docling`.".into()
             }
-            Self::Disabled => "Enable it: `drawbridge servers enable docling`.".into(),
+            Self::Disabled => "Enable the server: `drawbridge servers enable docling`.".into(),
             Self::Denied { .. } => "The person who uses Drawbridge can change the rule.".into(),
             Self::Withheld(_) => "Accept the change on the screen of the server 'docling'.".into(),
             Self::Server(error) => server_remedy(error),
             Self::Conversion { reason } => conversion_remedy(reason).into(),
             Self::UnexpectedAnswer(_) => {
-                "Check that its command starts docling-mcp, and see its log: `drawbridge logs --server docling`.".into()
+                "Check that the server's command starts docling-mcp, and see its log: `drawbridge logs --server docling`.".into()
             }
-            Self::NoModels => "Call sync_docling_models, which downloads them (about 1 GB).".into(),
+            Self::NoModels => "Call sync_docling_models to download the models (about 1 GB).".into(),
             Self::RemoteModels => "There is nothing to download.".into(),
             Self::NoTools => "Run `docling-tools models download` yourself.".into(),
-            Self::Downloading => "Wait until it has ended.".into(),
+            Self::Downloading => "Wait until that download has ended.".into(),
             Self::Download(RunError::Spawn(error)) => spawn_remedy(error).into(),
             Self::Download(_) => {
                 "Check the network, the free space and the package of the server 'docling', then try again.".into()
@@ -122,7 +122,7 @@ fn server_remedy(error: &UpstreamError) -> String {
     find_spawn_error(error).map_or_else(|| error.remedy(), |error| spawn_remedy(error).into())
 }
 
-/// Returns why the server's program cannot be started, if that is the reason.
+/// Returns the spawn error that caused an error, if any.
 fn find_spawn_error(error: &UpstreamError) -> Option<&SpawnError> {
     let UpstreamError::Unreachable(reason) = error else {
         return None;
@@ -144,25 +144,25 @@ fn spawn_remedy(error: &SpawnError) -> &'static str {
     if let SpawnError::CommandNotFound { command, .. } = error
         && command == "uvx"
     {
-        return "Install uv, which brings uvx: https://docs.astral.sh/uv/. It installs docling-mcp at the first start.";
+        return "Install uv, which brings uvx: https://docs.astral.sh/uv/. uvx installs docling-mcp at the first start.";
     }
     "Install the program, or change the command of the server 'docling'."
 }
 
-/// Returns what to do if Docling gave this reason. docling-mcp has no codes for its errors, so the
-/// remedy depends on the words of the reason. Nothing else depends on them.
+/// Returns the remedy for a reason that Docling gave. docling-mcp has no codes for its errors, so
+/// the remedy depends on the words of the reason. Nothing else depends on these words.
 fn conversion_remedy(reason: &str) -> &'static str {
     let has = |words: &str| reason.contains(words);
     if has("DOCLING_MCP_SERVICE_URL") {
         "In the environment of the server 'docling', set DOCLING_MCP_SERVICE_URL to a Docling Serve instance, or \
          DOCLING_MCP_CONVERSION_MODE to local."
     } else if has("docling-mcp[local]") || has("No module named") {
-        "Its package lacks the local converter. Install docling-mcp[local], as in the command that Drawbridge writes, \
+        "The server's package lacks the local converter. Install docling-mcp[local], as in the command that Drawbridge writes, \
          or set DOCLING_MCP_CONVERSION_MODE to remote and DOCLING_MCP_SERVICE_URL to a Docling Serve instance."
     } else if has("artifacts_path") || has("safetensors") || has("No such file or directory") {
-        "If it misses models, call sync_docling_models, which downloads them."
+        "If models are missing, call sync_docling_models to download them."
     } else if has("not allowed") || has("format") {
-        "Check that the content is of the type that 'file_name' says."
+        "Check that the content is of the type that 'file_name' names."
     } else {
         "See the log of the server: `drawbridge logs --server docling`."
     }

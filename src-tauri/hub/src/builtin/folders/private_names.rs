@@ -1,5 +1,5 @@
-//! The names of files and folders that are not shared unless a person asks for it: hidden ones, and
-//! those that usually hold secrets.
+//! The names of files and folders that are shared only if a person asks for it: hidden files, and
+//! files that usually hold secrets.
 
 use std::path::{Component, Path};
 

@@ -32,8 +32,8 @@ const MAX_FOLDER_ENTRIES: usize = 1_000;
 /// The files of a shared folder.
 pub(super) struct Tree<'a> {
     folder: &'a SharedFolder,
-    /// Folders that are not shared as a part of this one: Drawbridge's own data folder, and folders
-    /// that are shared by themselves.
+    /// Folders that are not shared as a part of this folder: Drawbridge's own data folder, and
+    /// folders that are shared by themselves.
     excluded: Vec<&'a Path>,
 }
 
@@ -108,9 +108,9 @@ impl<'a> Tree<'a> {
         read_file(&parent, &name)
     }
 
-    /// Adds the files of the folder to a list, sorted, until it has `limit` entries. Omits files
-    /// that are more than [`MAX_DEPTH`] folders deep. Returns false if there may be more files for
-    /// another reason.
+    /// Adds the files of the folder to a list, sorted, until the list has `limit` entries. Omits
+    /// files that are more than [`MAX_DEPTH`] folders deep. Returns false if the limit of listed or
+    /// visited entries was reached.
     pub(super) fn list(
         &self,
         limit: usize,
@@ -140,7 +140,7 @@ impl<'a> Tree<'a> {
         Ok(self.folder.path.join(self.resolve(&root, path)?))
     }
 
-    /// Resolves the links in a path. They may not lead out of the folder, or to a private or
+    /// Resolves the links in a path. The links may not lead out of the folder, or to a private or
     /// excluded file.
     fn resolve(&self, root: &Dir, path: &Path) -> Result<PathBuf, ReadError> {
         if path.as_os_str().is_empty() {
@@ -237,7 +237,8 @@ impl Walk<'_, '_> {
                     }
                 }
             } else if kind.is_file() {
-                if let Some(metadata) = entry.metadata().ok().filter(|now| now.is_file()) {
+                if let Some(metadata) = entry.metadata().ok().filter(|metadata| metadata.is_file())
+                {
                     let size = metadata.len();
                     self.files.push(ListedFile { path, size });
                 }
@@ -264,7 +265,8 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Checks that a path consists of plain names, and that no name is an alias of another on Windows.
+/// Checks that a path consists of plain names, and that no name is an alias of another name on
+/// Windows.
 fn check_names(path: &Path) -> Result<(), ReadError> {
     let is_name = |part: Component<'_>| match part {
         // On Windows, `:` begins the name of a stream, and trailing dots and spaces are dropped.
@@ -283,8 +285,8 @@ fn check_names(path: &Path) -> Result<(), ReadError> {
         .ok_or(ReadError::Outside)
 }
 
-/// Opens a shared folder. Its path had no links when it was shared; a link that has been put there
-/// since then is not followed.
+/// Opens a shared folder. The path had no links when the folder was shared; a link that was put
+/// there later is not followed.
 fn open_root(path: &Path) -> io::Result<Dir> {
     let mut parts = path.components();
     let mut top = PathBuf::new();
@@ -352,8 +354,8 @@ fn from_io(error: io::Error) -> ReadError {
     }
 }
 
-/// Returns the error for a name that was no link, and could not be opened: usually, another program
-/// has replaced it.
+/// Returns the error for a name that was not a link and could not be opened: usually, another
+/// program has replaced the file.
 fn from_swap(error: io::Error) -> ReadError {
     let kind = error.kind();
     if kind == io::ErrorKind::NotFound {

@@ -21,7 +21,7 @@ use super::Subscriptions;
 
 /// Programs write a file in several steps. All events within this time count as one change.
 const DEBOUNCE: Duration = Duration::from_millis(200);
-/// The most batches of changes that may wait. Further ones are dropped.
+/// The most batches of changes that may wait. Further batches are dropped.
 const MAX_BATCHES: usize = 64;
 
 /// The changes in the shared folders.
@@ -33,7 +33,7 @@ struct Batch {
     changes_list: bool,
 }
 
-/// Watches the shared folders, and those that are shared later, until it is aborted.
+/// Watches the shared folders, including folders that are shared later, until the task is aborted.
 pub(super) async fn run(
     settings: Settings,
     subscriptions: Arc<Mutex<Subscriptions>>,

@@ -1,8 +1,8 @@
-//! Finds in the log of docling-mcp why a tool failed.
+//! Finds the reason why a tool failed in the log of docling-mcp.
 //!
 //! The framework of docling-mcp logs the error of a tool: a traceback in a frame, and below it the
-//! error, wrapped to the width of a terminal. Then it logs, in the same form, the error of its own
-//! into which it converts the first error.
+//! error, wrapped to the width of a terminal. Then the framework logs, in the same form, its own
+//! error, into which it converts the first error.
 
 use std::sync::LazyLock;
 
@@ -27,7 +27,7 @@ pub(super) fn has_framework_error(lines: &[&str]) -> bool {
         .any(|line| read_error(line).is_some_and(|(class, _)| FRAMEWORK_ERRORS.contains(&class)))
 }
 
-/// Returns the last error that is not one of the framework's, as its class and message.
+/// Returns the last error that is not an error of the framework, as its class and message.
 pub(super) fn find_reason(lines: &[&str]) -> Option<String> {
     let (at, class, first) = lines.iter().enumerate().rev().find_map(|(at, line)| {
         let (class, first) = read_error(line)?;

@@ -13,8 +13,8 @@ use crate::api::{
 };
 
 impl TestHub {
-    /// Returns the kinds and bodies of the entries after the one with this number, oldest first.
-    /// Entries about calls are not among them.
+    /// Returns the kinds and bodies of the entries after the entry with this number, oldest first,
+    /// without entries about calls.
     async fn entries_since(&self, seq: u32) -> Vec<(AuditKind, Value)> {
         let page = self.run(ListAudit::default()).await.expect("listed");
         let new = page.entries.into_iter().filter(|entry| entry.seq > seq);
@@ -23,7 +23,7 @@ impl TestHub {
         entries
     }
 
-    /// Returns the kinds of all entries after the one with this number, including entries about
+    /// Returns the kinds of all entries after the entry with this number, including entries about
     /// calls.
     async fn kinds_since(&self, seq: u32) -> Vec<AuditKind> {
         let mut kinds = Vec::new();
@@ -54,7 +54,7 @@ impl TestHub {
         page.entries[0].seq
     }
 
-    /// Ends the hub and opens another one on the same folder.
+    /// Ends the hub and opens another hub on the same folder.
     async fn restart(self) -> Self {
         self.hub.close().await;
         let Self { hub, folder } = self;
@@ -69,7 +69,7 @@ fn kinds(entries: &[(AuditKind, Value)]) -> Vec<AuditKind> {
 }
 
 #[tokio::test]
-async fn rules_that_go_with_their_server_or_client_are_recorded_one_by_one() {
+async fn rules_that_are_removed_with_their_server_or_client_are_recorded() {
     let hub = test_hub().await;
     let server = r#"{"name":"a","url":"http://127.0.0.1:9/mcp"}"#;
     hub.add(server, SecretValues::default(), false).await;
@@ -296,7 +296,7 @@ async fn clients_profiles_settings_and_secrets_are_recorded_without_values() {
 }
 
 #[tokio::test]
-async fn a_spec_that_its_file_changes_is_recorded_even_while_no_hub_runs() {
+async fn a_change_of_a_spec_file_is_recorded_even_while_no_hub_runs() {
     let hub = test_hub().await;
     let secrets = SecretValues {
         env: [("KEY".to_owned(), "a-secret-value".to_owned())].into(),
@@ -514,9 +514,9 @@ const NEED_A_PEER: [&str; 25] = [
     "approvals.decide",
     "approvals.allow_retry",
     "approvals.open_url",
-    // This needs a client with missed calls: tests/integration/approvals.rs.
+    // Needs a client with missed calls: tests/integration/approvals.rs.
     "clients.unmute",
-    // These need a server with lists: tests/integration/by_hand.rs.
+    // Need a server with lists: tests/integration/by_hand.rs.
     "prompts.get",
     "resources.read",
     "servers.pin",
@@ -526,23 +526,23 @@ const NEED_A_PEER: [&str; 25] = [
     "servers.accept_definitions",
     "servers.sign_in",
     "servers.sign_out",
-    // This needs an archive: tests/integration/storage/backup.rs.
+    // Needs an archive: tests/integration/storage/backup.rs.
     "backup.restore",
-    // These need a browser: tests/integration/signing_in.rs.
+    // Need a browser: tests/integration/signing_in.rs.
     "browsers.sign_out",
     "browsers.sign_out_all",
-    // This needs a bundle: tests/integration/bundles.rs.
+    // Needs a bundle: tests/integration/bundles.rs.
     "bundles.add",
-    // This needs a store that can be changed: tests/integration/secret_stores.rs.
+    // Needs a store that can be changed: tests/integration/secret_stores.rs.
     "secrets.use_store",
-    // These need files of clients: tests/integration/client_files.rs.
+    // Need files of clients: tests/integration/client_files.rs.
     "config.apply",
     "config.undo",
     "config.set_restores",
     "config.test",
     "config.try_tool",
     "config.import",
-    // This needs a client that asks: `the_pairing_of_a_client_is_recorded`.
+    // Needs a client that asks: `the_pairing_of_a_client_is_recorded`.
     "pairing.answer",
 ];
 
@@ -552,7 +552,7 @@ async fn each_verb_leaves_the_entries_of_its_row() {
     assert_eq!(
         names,
         api::NAMES,
-        "each verb needs a row in api/audited.rs: the kinds of its entries, or why it has none"
+        "each verb needs a row in api/audited.rs: the kinds of its entries, or why it leaves no entry"
     );
 
     let hub = test_hub().await;

@@ -1,4 +1,4 @@
-//! The entries in clients' files that Drawbridge keeps up to date.
+//! Tests of the entries in clients' files that Drawbridge keeps up to date.
 
 use drawbridge_model::client_file::ClientTransport;
 use drawbridge_store::table::client_file::ClientFileRow;

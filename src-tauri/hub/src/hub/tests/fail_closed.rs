@@ -126,7 +126,7 @@ impl Fixture {
             .await
     }
 
-    /// Makes a call and lets `act` handle its approval request.
+    /// Makes a call, and passes its approval request to `act`.
     async fn call_and_decide<T>(
         &self,
         act: impl AsyncFnOnce(ApprovalRequest) -> T,
@@ -418,7 +418,7 @@ async fn nothing_is_sent_if_a_step_fails_while_a_person_decides() {
                     );
                     Err(ApiError::invalid("the verdict cannot be delivered"))
                 }
-                // The usual checks would reject these two before the request is taken.
+                // The usual checks would reject these two verdicts before the request is taken.
                 "edited" => fixture.decide_unchecked(&request, edited()).await,
                 "forbidden" => {
                     fixture.add_rule(Effect::Deny).await;
@@ -470,12 +470,12 @@ async fn a_rule_that_an_approval_makes_is_in_force_and_in_the_audit_when_the_cal
         .expect("read the calls");
     let reasons: Vec<_> = calls.iter().map(|call| call.call.reason.as_str()).collect();
     assert_eq!(reasons[0], "always");
-    // A `decided` and an `ended` entry for each call, and one for the rule.
+    // A `decided` and an `ended` entry for each call, and an entry for the rule.
     assert!(report.broken.is_none() && report.entries >= 5, "{report:?}");
 }
 
 #[tokio::test]
-async fn a_deny_rule_made_while_a_call_waits_applies_to_it() {
+async fn a_deny_rule_applies_to_a_call_that_already_waits() {
     let fixture = Fixture::new().await;
     let (reply, _) = fixture
         .call_and_decide(async |request| {
@@ -483,7 +483,7 @@ async fn a_deny_rule_made_while_a_call_waits_applies_to_it() {
             let refused = fixture
                 .decide(request.clone(), Verdict::approve_once())
                 .await
-                .expect_err("a rule denies it");
+                .expect_err("a rule denies the call");
             assert_eq!(refused.code, ErrorCode::Conflict, "{refused}");
             assert!(refused.message.contains("rule: deny t of s"), "{refused}");
             fixture

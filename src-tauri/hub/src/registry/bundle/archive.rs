@@ -1,4 +1,4 @@
-//! The zip archive of a bundle: checks all entries before one is written.
+//! The zip archive of a bundle: checks all entries before any file is written.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,7 +24,7 @@ const MAX_PATH_BYTES: usize = 512;
 const MAX_RATIO: u64 = 200;
 const MIN_BYTES_FOR_RATIO: u64 = 1024 * 1024;
 
-/// The file type bits of a Unix mode, and those of a regular file and a folder.
+/// The bits of a Unix mode for the file type, and their values for a regular file and a folder.
 const TYPE_BITS: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
 const FOLDER: u32 = 0o040_000;
@@ -148,8 +148,8 @@ impl Archive {
         String::from_utf8(text).map_err(|_| invalid("it is not UTF-8"))
     }
 
-    /// Writes all files below `target`, which must be an empty folder. Only those in `executable`
-    /// may be executed.
+    /// Writes all files below `target`, which must be an empty folder. Only the files in
+    /// `executable` may be executed.
     pub(super) fn unpack(&mut self, target: &Path, executable: &[String]) -> io::Result<()> {
         for path in &self.folders {
             fs::create_dir_all(target.join(path))?;
@@ -203,7 +203,7 @@ fn check_path(path: &str) -> Result<(), &'static str> {
         match name {
             ".." => return Err("leaves the folder of the bundle"),
             "" | "." => return Err("has an empty name or '.' in its path"),
-            // Windows drops these at the end of a name, so that two names become one.
+            // Windows drops dots and spaces at the end of a name, so two names can become the same.
             _ if name.ends_with(['.', ' ']) => {
                 return Err("has a name that ends with a dot or a space");
             }

@@ -28,11 +28,11 @@ fn server_folder(data_dir: &Path, id: &ServerId) -> PathBuf {
 }
 
 /// Unpacks a bundle to `target`. The files appear there all together or not at all: they are
-/// written to a temporary folder beside it, which is renamed.
+/// written to a temporary folder beside `target`, which is then renamed.
 ///
 /// # Errors
-/// Returns an error if a file cannot be written, or is not as the bundle states. Nothing remains
-/// then.
+/// Returns an error if a file cannot be written, or does not have the size that the bundle states.
+/// Nothing remains then.
 pub fn unpack(bundle: &mut Bundle, target: &Path) -> Result<(), BundleError> {
     let executable = bundle.manifest.executable_files();
     write_files(bundle, target, &executable).map_err(|source| BundleError::Unpack {
@@ -63,9 +63,9 @@ fn write_files(bundle: &mut Bundle, target: &Path, executable: &[String]) -> io:
     written
 }
 
-/// Deletes the unpacked files to which none of these specs refers: those of a server whose spec is
-/// gone, and those of an interrupted addition. Must not run while a bundle is added. Returns the
-/// deleted folders.
+/// Deletes the unpacked files to which none of `specs` refers: the files of a server whose spec is
+/// gone, and the files of an interrupted addition. Must not run while a bundle is added. Returns
+/// the deleted folders.
 ///
 /// # Errors
 /// Returns an error if a folder cannot be read or deleted.

@@ -1,5 +1,5 @@
-//! The manifest of a bundle, versions 0.3 and 0.4. Unknown members are refused, as the published
-//! schema does, because a misspelled member would otherwise be ignored without a word.
+//! The manifest of a bundle, versions 0.3 and 0.4. Unknown members are rejected, as in the
+//! published schema, because a misspelled member would otherwise be ignored silently.
 
 use std::collections::BTreeMap;
 
@@ -325,7 +325,7 @@ impl BundleManifest {
 
     /// Returns the files without which the server cannot start.
     pub(super) fn needed_files(&self) -> Vec<String> {
-        let mut files = vec![clean(&self.server.entry_point)];
+        let mut files = vec![to_archive_path(&self.server.entry_point)];
         if self.server.kind == BundleServerType::Uv {
             files.push("pyproject.toml".to_owned());
         }
@@ -333,7 +333,7 @@ impl BundleManifest {
     }
 
     /// Returns the files that may be executed: the entry point of a compiled program, and the
-    /// program for this system if the manifest names another one.
+    /// program that the manifest names for this system.
     pub(super) fn executable_files(&self) -> Vec<String> {
         if self.server.kind != BundleServerType::Binary {
             return Vec::new();
@@ -342,14 +342,14 @@ impl BundleManifest {
         let own = command.strip_prefix("${__dirname}").unwrap_or(&command);
         let own = own.replace("${/}", "/").replace("${pathSeparator}", "/");
         vec![
-            clean(&self.server.entry_point),
-            clean(own.trim_start_matches('/')),
+            to_archive_path(&self.server.entry_point),
+            to_archive_path(own.trim_start_matches('/')),
         ]
     }
 }
 
 /// Returns a path as the archive has it.
-fn clean(path: &str) -> String {
+fn to_archive_path(path: &str) -> String {
     path.strip_prefix("./").unwrap_or(path).to_owned()
 }
 

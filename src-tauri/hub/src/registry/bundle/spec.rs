@@ -139,7 +139,7 @@ impl BundleManifest {
         self.user_config.iter().map(input).collect()
     }
 
-    /// Returns the program that starts the server, if it is a known one.
+    /// Returns the runtime that starts the server, if Drawbridge knows it.
     pub fn runtime(&self) -> Option<Runtime> {
         Runtime::from_command(&self.launch().command)
     }
@@ -162,7 +162,7 @@ impl BundleManifest {
 
 impl Bundle {
     /// Makes the spec of a server whose files are in `folder`. Values that the manifest marks as
-    /// sensitive are not in the spec: they are returned apart from it, as secrets.
+    /// sensitive are not in the spec: they are returned separately, as secrets.
     ///
     /// # Errors
     /// Returns an error if the bundle is not for this system, if a value is missing or invalid, if
@@ -323,8 +323,8 @@ impl<'a> Placeholders<'a> {
         Ok(values)
     }
 
-    /// Returns the words of an argument: none if one of its values is not set, several if it is a
-    /// value with several entries.
+    /// Returns the words of an argument: no word if one of its values is not set, and several words
+    /// if the argument is a single value with several entries.
     fn fill_argument(&self, template: &str) -> Result<Vec<String>, BundleError> {
         let used = self.used_values(template);
         let secret = used.iter().find(|name| {

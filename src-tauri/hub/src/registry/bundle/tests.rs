@@ -62,7 +62,7 @@ fn values(values: &[(&str, &[&str])]) -> BundleValues {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     values
         .iter()
-        .map(|(name, of_name)| ((*name).to_owned(), texts(of_name)))
+        .map(|(name, entries)| ((*name).to_owned(), texts(entries)))
         .collect()
 }
 
@@ -77,7 +77,7 @@ fn configured(args: &Value, env: &Value, user_config: &Value) -> Bundle {
 }
 
 #[test]
-fn entries_that_could_leave_the_folder_or_are_no_files_are_refused() {
+fn entries_with_unsafe_or_colliding_paths_are_refused() {
     for (name, mode, fault) in [
         ("../x", 0o644, "leaves the folder"),
         ("a/../../x", 0o644, "leaves the folder"),
@@ -195,14 +195,14 @@ fn a_uv_bundle_of_version_0_4_is_started_with_uv() {
 }
 
 #[test]
-fn values_are_expanded_and_unset_ones_leave_nothing() {
-    let asked = |kind: &str, more: Value| {
-        let mut asked = json!({"type": kind, "title": "T", "description": "D"});
-        asked
+fn values_are_expanded_and_unset_values_are_left_out() {
+    let declared = |kind: &str, more: Value| {
+        let mut declared = json!({"type": kind, "title": "T", "description": "D"});
+        declared
             .as_object_mut()
             .expect("an object")
             .extend(more.as_object().expect("an object").clone());
-        asked
+        declared
     };
     let bundle = configured(
         &json!([
@@ -213,17 +213,17 @@ fn values_are_expanded_and_unset_ones_leave_nothing() {
         ]),
         &json!({"TOKEN": "Bearer ${user_config.key}", "NONE": "${user_config.none}"}),
         &json!({
-            "dirs": asked("directory", json!({"multiple": true, "required": true})),
-            "n": asked("number", json!({"default": 10, "min": 1, "max": 100})),
-            "none": asked("string", json!({})),
-            "key": asked("string", json!({"sensitive": true, "required": true})),
+            "dirs": declared("directory", json!({"multiple": true, "required": true})),
+            "n": declared("number", json!({"default": 10, "min": 1, "max": 100})),
+            "none": declared("string", json!({})),
+            "key": declared("string", json!({"sensitive": true, "required": true})),
         }),
     );
     let fill =
         |entered: &[(&str, &[&str])]| bundle.fill("Files", Path::new("/data/b"), &values(entered));
     let filled = fill(&[("dirs", &["/a", "/b"]), ("key", &["s3cret"])]).expect("a spec");
     assert_eq!(filled.spec.args, ["/data/b/x", "/a", "/b", "--n=10"]);
-    assert_eq!(filled.spec.env.len(), 0, "the secret is beside the spec");
+    assert_eq!(filled.spec.env.len(), 0, "the secret is not in the spec");
     assert_eq!(filled.secret_env["TOKEN"], "Bearer s3cret");
     assert_eq!(filled.spec.required_env, ["TOKEN"]);
 

@@ -106,7 +106,7 @@ fn a_bad_entry_does_not_affect_the_others() {
 
 #[test]
 fn invalid_text_is_reported_with_a_reason() {
-    for (text, says) in [
+    for (text, expected) in [
         ("", "nothing"),
         ("{", "not valid JSON"),
         ("{}", "no server"),
@@ -116,21 +116,21 @@ fn invalid_text_is_reported_with_a_reason() {
             read_specs(text)
                 .expect_err("an error")
                 .to_string()
-                .contains(says),
+                .contains(expected),
             "{text}"
         );
     }
 }
 
 #[test]
-fn a_value_that_the_text_lacks_has_to_be_given() {
+fn a_value_that_the_text_lacks_has_to_be_entered() {
     let read = read_one(
         r#"{"inputs":[{"id":"key","type":"promptString","password":true}],
             "servers":{"a":{"command":"x","env":{"MODE":"${input:key}"}}}}"#,
     );
     assert_eq!(read.spec.expect("a spec").env["MODE"], "");
     assert_eq!(read.likely_secrets, ["MODE"]);
-    for (text, says) in [
+    for (text, expected) in [
         (
             r#"{"a":{"url":"https://x.test","headers":{"Authorization":"Bearer ${input:token}"}}}"#,
             "the header Authorization needs a value that the text does not have: 'token'",
@@ -141,7 +141,7 @@ fn a_value_that_the_text_lacks_has_to_be_given() {
         ),
     ] {
         let problem = read_one(text).spec.expect_err("a problem").to_string();
-        assert!(problem.contains(says), "{problem}");
+        assert!(problem.contains(expected), "{problem}");
     }
 }
 
@@ -166,7 +166,7 @@ fn ignored_members_and_skipped_entries_are_reported() {
 }
 
 #[test]
-fn drawbridge_itself_is_no_server_to_add() {
+fn drawbridge_itself_cannot_be_added_as_a_server() {
     for text in [
         r#"{"mcpServers":{"drawbridge":{"command":"drawbridge","args":["stdio"]}}}"#,
         r#"{"mcpServers":{"door":{"url":"http://127.0.0.1:9000/mcp"}}}"#,

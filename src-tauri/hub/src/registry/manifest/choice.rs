@@ -18,7 +18,7 @@ pub struct Choice {
     pub label: String,
     /// The reason why the choice cannot be used, or `None` if it can.
     pub problem: Option<Problem>,
-    /// The program that starts the server, if it is a known one.
+    /// The runtime that starts the server, if Drawbridge knows it.
     pub runtime: Option<Runtime>,
     /// The package without its version, if the choice is a package of a `server.json`.
     pub package: Option<String>,
@@ -219,9 +219,9 @@ impl Choice {
     }
 }
 
-fn require_name(what: &'static str, declared: &InputDeclaration) -> Result<String, Problem> {
+fn require_name(noun: &'static str, declared: &InputDeclaration) -> Result<String, Problem> {
     if declared.name.is_empty() {
-        Err(Problem::NoName(what))
+        Err(Problem::NoName(noun))
     } else {
         Ok(declared.name.clone())
     }

@@ -1,5 +1,5 @@
 //! An input as manifests declare it: an environment variable, a header, an argument, or a variable
-//! inside one.
+//! inside any of these.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(super) struct InputDeclaration {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) name: String,
-    /// The label of a positional argument. It is not a part of the command line.
+    /// The label of a positional argument, which is not a part of the command line.
     #[serde(alias = "value_hint")]
     pub(super) value_hint: String,
     pub(super) description: String,
@@ -52,8 +52,8 @@ impl InputDeclaration {
         }
     }
 
-    /// Returns true if this is a positional argument with this value, or a named one with this
-    /// flag.
+    /// Returns whether this is a positional argument with the value `word`, or a named argument
+    /// with the flag `word`.
     pub(super) fn matches(&self, word: &str) -> bool {
         if self.is_named() {
             self.name == word

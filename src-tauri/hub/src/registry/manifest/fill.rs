@@ -52,9 +52,8 @@ impl Choice {
     /// mark them as secret.
     ///
     /// # Errors
-    /// Returns an error if a value is missing or invalid, if there is no input for it, if it would
-    /// be readable by others although it is secret, or if the choice or the resulting spec cannot
-    /// be used.
+    /// Returns an error if a value is missing, is invalid, has no input, or is secret but would be
+    /// readable by others, or if the choice or the resulting spec cannot be used.
     pub fn fill(
         &self,
         name: &str,
@@ -131,7 +130,7 @@ impl Choice {
             .collect()
     }
 
-    /// Returns the values of all inputs that have one.
+    /// Returns the values of all inputs that have a value.
     fn collect_values(
         &self,
         plain: &BTreeMap<String, String>,

@@ -86,30 +86,30 @@ impl Choice {
     fn add_input(
         &mut self,
         name: &str,
-        asked: &InputDeclaration,
+        variable: &InputDeclaration,
         context: InputContext<'_>,
     ) -> Result<Option<Piece>, Problem> {
-        asked
+        variable
             .default
             .iter()
-            .chain(&asked.choices)
+            .chain(&variable.choices)
             .try_for_each(|text| reject_reference(text))?;
         let InputContext {
             owner,
-            declaration: within,
+            declaration: owner_declaration,
             kind,
         } = context;
         let mut input = ManifestInput {
             name: name.to_owned(),
             kind,
-            description: asked.description.clone(),
-            required: asked.is_required || within.is_required,
-            secret: asked.is_secret || within.is_secret,
-            repeated: within.is_repeated && kind == InputKind::Argument,
-            default: asked.default.clone(),
-            choices: asked.choices.clone(),
-            placeholder: asked.placeholder.clone(),
-            format: asked.format(),
+            description: variable.description.clone(),
+            required: variable.is_required || owner_declaration.is_required,
+            secret: variable.is_secret || owner_declaration.is_secret,
+            repeated: owner_declaration.is_repeated && kind == InputKind::Argument,
+            default: variable.default.clone(),
+            choices: variable.choices.clone(),
+            placeholder: variable.placeholder.clone(),
+            format: variable.format(),
             min: None,
             max: None,
         };
@@ -120,16 +120,16 @@ impl Choice {
                 Ok(None)
             };
         }
-        let mut turn = 1;
+        let mut attempt = 1;
         while let Some(other) = self.inputs.iter().find(|other| other.name == input.name) {
             if *other == input {
                 return Ok(Some(Piece::Input(input.name)));
             }
-            input.name = match turn {
+            input.name = match attempt {
                 1 if owner != name => format!("{owner} {name}"),
-                _ => format!("{name} {}", turn + 1),
+                _ => format!("{name} {}", attempt + 1),
             };
-            turn += 1;
+            attempt += 1;
         }
         let name = input.name.clone();
         self.inputs.push(input);

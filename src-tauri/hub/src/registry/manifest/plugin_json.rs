@@ -62,7 +62,7 @@ enum Command {
     Words(Vec<String>),
 }
 
-/// Returns whether the JSON is a `plugin.json`: its packages have commands, while those of a
+/// Returns whether the JSON is a `plugin.json`: its packages have commands, while the packages of a
 /// `server.json` have identifiers.
 pub(super) fn is_plugin_json(value: &Map<String, Value>) -> bool {
     let packages = value.get("packages").and_then(Value::as_array);

@@ -7,7 +7,7 @@ use drawbridge_store::secrets::referenced_names;
 use super::read;
 
 /// Any text is either read as a manifest or rejected. Each spec that is made from a manifest is
-/// valid. It refers to no stored secret, because no person has entered a reference.
+/// valid, and refers to no stored secret, because no person has entered a reference.
 pub(crate) fn a_manifest_has_only_its_own_secrets(text: &str) {
     let Ok(manifest) = read(text) else {
         return;

@@ -84,7 +84,7 @@ pub(super) fn read(value: Map<String, Value>) -> Result<Manifest, ManifestError>
         }
         let values = registration.mcp_env_vars.iter().flatten();
         for (name, value) in values.filter(|(_, value)| !value.trim().is_empty()) {
-            choice.give(name, value);
+            choice.set_value(name, value);
         }
     }
     Ok(manifest)
@@ -123,7 +123,7 @@ impl Registration {
         Ok(manifest)
     }
 
-    /// Overrides the members of a package in a `plugin.json` with those of the registration.
+    /// Overrides the members of a package in a `plugin.json` with the registration's members.
     fn override_package(&self, package: &mut Map<String, Value>) {
         let mut set = |name: &str, value: Value| {
             package.insert(name.to_owned(), value);
@@ -147,7 +147,7 @@ impl Registration {
             Some(Value::Array(args)) => args.extend(more),
             _ => drop(package.insert("args".to_owned(), more.collect())),
         }
-        // Only one spelling of each member may remain, because two would count as a duplicate.
+        // Only one spelling of each member may remain, because two spellings count as a duplicate.
         for (name, aliases) in [
             ("runtime", ["runtime_hint", "runtimeHint"].as_slice()),
             ("transport_type", &["transportType", "transport"]),
@@ -159,9 +159,9 @@ impl Registration {
         }
     }
 
-    /// Returns the choices of a `server.json` that the registration stands for: the local ones, if
-    /// there are any, with the registration's command and arguments. If some of them have the
-    /// registration's runtime, returns only those.
+    /// Returns the choices of a `server.json` to which the registration applies: the local choices
+    /// with the registration's command and arguments or, if no choice is local, the remote choices.
+    /// If some local choices have the registration's runtime, returns only these.
     fn override_choices(&self, choices: Vec<Choice>) -> Vec<Choice> {
         let runtime = self
             .mcp_runtime_hint
@@ -265,10 +265,10 @@ impl Choice {
         self.add_words(args);
     }
 
-    /// Gives a value to an environment variable, or to a header of a remote server, so that nobody
-    /// is asked for it. The value is kept secret if the manifest says so, or if it looks like a
-    /// secret.
-    fn give(&mut self, name: &str, value: &str) {
+    /// Sets the value of an environment variable, or of a header of a remote server, so that nobody
+    /// is asked for it. The value counts as a secret if the manifest marks it as secret, or if it
+    /// looks like a secret.
+    fn set_value(&mut self, name: &str, value: &str) {
         let (kind, members) = if self.is_local() {
             (InputKind::Env, &mut self.env)
         } else {
@@ -280,10 +280,10 @@ impl Choice {
             name.to_owned(),
             Template::new(vec![Piece::Input(name.to_owned())]),
         ));
-        let asked: Vec<ManifestInput> = replaced
+        let replaced_inputs: Vec<ManifestInput> = replaced
             .iter()
             .flat_map(Template::inputs)
-            .filter_map(|input| self.inputs.iter().find(|asked| asked.name == input))
+            .filter_map(|input| self.inputs.iter().find(|known| known.name == input))
             .cloned()
             .collect();
         let members = self.env.iter().chain(&self.headers);
@@ -291,16 +291,17 @@ impl Choice {
             .flat_map(|(_, template)| template.inputs())
             .collect();
         self.inputs.retain(|input| {
-            !asked.contains(input) || used.contains(&input.name.as_str()) && input.name != name
+            !replaced_inputs.contains(input)
+                || used.contains(&input.name.as_str()) && input.name != name
         });
-        let declared = match asked.as_slice() {
+        let declared = match replaced_inputs.as_slice() {
             [whole] => whole.clone(),
             _ => ManifestInput {
                 name: name.to_owned(),
                 kind,
                 description: String::new(),
-                required: asked.iter().any(|input| input.required),
-                secret: asked.iter().any(|input| input.secret),
+                required: replaced_inputs.iter().any(|input| input.required),
+                secret: replaced_inputs.iter().any(|input| input.secret),
                 repeated: false,
                 default: None,
                 choices: Vec::new(),

@@ -1,4 +1,4 @@
-//! Published manifests, slightly shortened.
+//! Tests with published manifests, slightly shortened.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ fn names(choice: &Choice) -> Vec<&str> {
 
 #[test]
 fn an_error_names_the_field() {
-    for (text, says) in [
+    for (text, expected) in [
         ("{", "not valid JSON"),
         ("{}", "neither 'packages' nor 'remotes'"),
         (r#"{"mcpServers":{"a":{"command":"x"}}}"#, "neither"),
@@ -93,7 +93,7 @@ fn an_error_names_the_field() {
         ),
     ] {
         let error = read(text).expect_err("an error").to_string();
-        assert!(error.contains(says), "{text}: {error}");
+        assert!(error.contains(expected), "{text}: {error}");
     }
 }
 

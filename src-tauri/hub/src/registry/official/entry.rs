@@ -1,4 +1,4 @@
-//! An entry of the list: which parts of it the store keeps.
+//! An entry of the list, reduced to the parts that the store keeps.
 
 use drawbridge_model::{ids::Timestamp, published::PublishedKind};
 use drawbridge_store::table::published_server::PublishedRow;
@@ -19,7 +19,7 @@ pub(super) enum Entry {
     Published(Box<PublishedRow>),
     /// The server with this name was deleted from the registry.
     Deleted(String),
-    /// A version that is not the latest one.
+    /// A version of a server that is not the latest.
     Outdated,
 }
 
@@ -118,7 +118,7 @@ fn list_kinds(server: &Map<String, Value>) -> Vec<PublishedKind> {
     kinds
 }
 
-/// Returns whether the way that is offered first requires a secret.
+/// Returns whether the first usable choice requires a secret.
 fn needs_key(manifest: &Manifest) -> bool {
     let inputs = &manifest.first_usable().inputs;
     inputs.iter().any(|input| input.secret && input.required)

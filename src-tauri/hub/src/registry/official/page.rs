@@ -9,7 +9,7 @@ use super::entry::{self, Entry};
 /// Why an answer is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
-    #[error("it is no list of servers")]
+    #[error("it is not a list of servers")]
     NotAPage,
     #[error("its list has no end")]
     Endless,
@@ -37,7 +37,7 @@ impl Page {
     /// Parses an answer. An entry that cannot be used is skipped, and does not affect the others.
     ///
     /// # Errors
-    /// Returns an error if the answer is no JSON object with a list of servers.
+    /// Returns an error if the answer is not a JSON object with a list of servers.
     pub(super) fn parse(answer: &[u8]) -> Result<Self, PageError> {
         let wire: WirePage = serde_json::from_slice(answer).map_err(|_| PageError::NotAPage)?;
         let next = wire.metadata.and_then(|metadata| {

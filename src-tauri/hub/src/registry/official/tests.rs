@@ -1,4 +1,4 @@
-//! Answers of the registry, and what the store keeps of them.
+//! Tests how answers of the registry become entries of the copy.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn row(server: Value) -> PublishedRow {
 }
 
 #[test]
-fn a_server_is_kept_with_what_a_search_needs() {
+fn a_server_is_stored_with_its_search_text_and_kinds() {
     let server = json!({
         "server": {
             "name": "io.github.ada/Notes", "title": "Ada's Notes", "description": "Keeps NOTES.",
@@ -49,7 +49,7 @@ fn a_server_is_kept_with_what_a_search_needs() {
 }
 
 #[test]
-fn other_versions_and_deleted_servers_are_told_apart() {
+fn outdated_versions_and_deleted_servers_are_recognized() {
     let meta = |meta: Value| {
         let server = json!({"name": "a/b", "remotes": [{"url": "https://x.example"}]});
         let official = json!({"io.modelcontextprotocol.registry/official": meta});
@@ -95,7 +95,7 @@ fn a_page_address_keeps_the_path_and_escapes_the_cursor() {
 }
 
 #[test]
-fn a_copy_is_read_again_as_a_whole_from_time_to_time() {
+fn a_copy_is_refreshed_daily_and_read_as_a_whole_weekly() {
     let now = clock::now();
     let mut state = CopyState {
         refreshed_at: Some(now),
@@ -108,7 +108,7 @@ fn a_copy_is_read_again_as_a_whole_from_time_to_time() {
     assert!(!state.is_fresh() && !state.must_read_all(now));
     state.complete_at = Some(before(now, COMPLETE_READ_EVERY));
     assert!(state.must_read_all(now));
-    // A clock that was ahead must not keep the copy for ever.
+    // A clock that was ahead must not keep the copy forever.
     state.complete_at = Some(Timestamp(now.0 + 1_000));
     assert!(state.must_read_all(now));
 }

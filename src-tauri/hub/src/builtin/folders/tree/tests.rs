@@ -63,7 +63,7 @@ impl Fixture {
 }
 
 #[test]
-fn files_and_folders_within_are_read_and_listed() {
+fn the_files_and_folders_of_a_shared_folder_are_read_and_listed() {
     let fixture = Fixture::new(false);
     assert_eq!(
         fixture.read("notes/a.md").expect("read"),
@@ -125,7 +125,7 @@ fn no_path_and_no_link_leads_out_of_the_folder() {
 }
 
 #[test]
-fn a_link_within_the_folder_leads_to_its_file_unless_that_is_private() {
+fn a_link_within_the_folder_leads_to_its_file_unless_the_file_is_private() {
     let fixture = Fixture::new(false);
     fs::write(fixture.file(".env"), "KEY=1").expect("a file");
     fs::write(fixture.file("notes/id_rsa"), "key").expect("a file");
@@ -244,6 +244,6 @@ fn ten_thousand_races_with_swapped_links_read_nothing_outside() {
     });
     assert!(
         inside > 0 && refused > 0,
-        "both sides of the race were seen: {inside} read, {refused} refused"
+        "both sides of the race happened: {inside} read, {refused} refused"
     );
 }

@@ -87,9 +87,9 @@ fn an_npm_package_starts_with_npx_and_its_secret_goes_to_the_secret_store() {
         "npx -y @upstash/context7-mcp@1.0.26"
     );
     assert!(filled(choice, &[]).spec.env.is_empty());
-    let with = filled(choice, &[("CONTEXT7_API_KEY", "k")]);
-    assert!(with.spec.env.is_empty());
-    assert_eq!(with.secret_env, values(&[("CONTEXT7_API_KEY", "k")]));
+    let with_key = filled(choice, &[("CONTEXT7_API_KEY", "k")]);
+    assert!(with_key.spec.env.is_empty());
+    assert_eq!(with_key.secret_env, values(&[("CONTEXT7_API_KEY", "k")]));
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn without_a_registry_the_hint_sets_the_runtime() {
 
 #[test]
 fn an_unusable_package_has_a_reason_and_does_not_affect_the_others() {
-    for (members, says) in [
+    for (members, expected) in [
         (
             r#""registryType":"mcpb","identifier":"https://x.example/a.mcpb""#,
             "MCP bundle",
@@ -279,7 +279,7 @@ fn an_unusable_package_has_a_reason_and_does_not_affect_the_others() {
         let manifest = read(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let problem = manifest.choices[0].problem.as_ref();
         assert!(
-            problem.is_some_and(|problem| problem.to_string().contains(says)),
+            problem.is_some_and(|problem| problem.to_string().contains(expected)),
             "{text}: {problem:?}"
         );
         assert!(matches!(

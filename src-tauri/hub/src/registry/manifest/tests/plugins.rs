@@ -86,7 +86,7 @@ fn a_complete_command_is_used_unchanged() {
 
 #[test]
 fn an_unusable_plugin_has_a_reason() {
-    for (members, says) in [
+    for (members, expected) in [
         (r#""command":[]"#, "'command' is empty"),
         (r#""command":["x"],"runtime":"ruby""#, "'ruby'"),
         (
@@ -95,7 +95,10 @@ fn an_unusable_plugin_has_a_reason() {
         ),
     ] {
         let problem = plugin(members).problem.expect("a problem");
-        assert!(problem.to_string().contains(says), "{members}: {problem}");
+        assert!(
+            problem.to_string().contains(expected),
+            "{members}: {problem}"
+        );
     }
 }
 
@@ -129,7 +132,7 @@ fn a_plugin_that_serves_sse_is_started_and_asks_for_its_url_if_the_manifest_lack
 }
 
 #[test]
-fn a_plugin_has_a_process_for_each_call_unless_it_serves_a_port() {
+fn a_plugin_has_a_process_for_each_call_unless_it_serves_a_url() {
     let lifecycle = |members: &str| filled(&plugin(members), &[]).spec.lifecycle;
     assert_eq!(lifecycle(r#""command":["x"]"#), Lifecycle::Transient);
     assert_eq!(

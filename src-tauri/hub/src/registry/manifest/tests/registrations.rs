@@ -51,7 +51,7 @@ fn words(spec: &drawbridge_model::spec::ServerSpec) -> String {
 }
 
 #[test]
-fn the_example_of_a_tools_provider_becomes_a_spec_without_questions() {
+fn a_registration_with_its_required_values_becomes_a_spec() {
     let folder = plugin_folder("plugin.json", PLUGIN);
     let manifest = registered(
         &folder,
@@ -171,7 +171,7 @@ fn a_remote_source_sends_its_variables_as_headers() {
 fn a_registration_that_cannot_be_used_names_its_fault() {
     let empty = tempfile::tempdir().expect("a folder");
     let in_empty = json!({"source_type": "mcp", "mcp_plugin_dir": empty.path()}).to_string();
-    for (text, says) in [
+    for (text, expected) in [
         (
             r#"{"source_type":"openapi","url":"http://x"}"#,
             "source_type: it is 'openapi'",
@@ -196,7 +196,7 @@ fn a_registration_that_cannot_be_used_names_its_fault() {
         (in_empty.as_str(), "neither plugin.json nor server.json"),
     ] {
         let error = read(text).expect_err("an error").to_string();
-        assert!(error.contains(says), "{text}: {error}");
+        assert!(error.contains(expected), "{text}: {error}");
     }
     let folder = plugin_folder("plugin.json", PLUGIN);
     let manifest = registered(&folder, &json!({"mcp_env_vars": {"HOST_NAME": " "}}));

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// An answer of the registry's API. It does not declare the header's variable.
+/// An answer of the registry's API, which does not declare the header's variable.
 const SLACK: &str = r#"{
   "server": {
     "name": "ai.smithery/smithery-ai-slack",

@@ -1,4 +1,4 @@
-//! A person's values, and how they become arguments, variables and headers.
+//! Tests how a person's values become arguments, variables and headers.
 
 use super::*;
 
@@ -104,7 +104,7 @@ fn each_value_goes_to_its_place_and_an_omitted_input_leaves_no_trace() {
 #[test]
 fn an_invalid_value_is_rejected_by_name() {
     let choice = read_one(DATABASE);
-    for (name, value, says) in [
+    for (name, value, expected) in [
         ("--port", "eighty", "'--port' must be a number"),
         ("--read-only", "yes", "'--read-only' must be true or false"),
         (
@@ -114,7 +114,7 @@ fn an_invalid_value_is_rejected_by_name() {
         ),
     ] {
         let error = fill_error(&choice, &[(name, value)]).to_string();
-        assert!(error.starts_with(says), "{error}");
+        assert!(error.starts_with(expected), "{error}");
     }
 }
 
@@ -129,14 +129,14 @@ fn a_variable_can_be_secret_but_an_argument_cannot() {
         kept.secret_env,
         values(&[("DB_PASSWORD", "p"), ("DB_USERNAME", "u")])
     );
-    let open = choice
+    let exposed = choice
         .fill(
             "x",
             &plain,
             &values(&[("DB_USERNAME", "u"), ("--host", "h")]),
         )
         .err();
-    assert_eq!(open, Some(FillError::ExposedSecret("--host".into())));
+    assert_eq!(exposed, Some(FillError::ExposedSecret("--host".into())));
 }
 
 #[test]
@@ -154,9 +154,9 @@ fn an_optional_secret_argument_is_not_an_input() {
 
 #[test]
 fn inputs_with_equal_names_are_told_apart_and_identical_inputs_are_merged() {
-    let path = |flag: &str, what: &str| {
+    let path = |flag: &str, description: &str| {
         format!(
-            r#"{{"type":"named","name":"{flag}","value":"{{path}}","variables":{{"path":{{"description":"{what}"}}}}}}"#
+            r#"{{"type":"named","name":"{flag}","value":"{{path}}","variables":{{"path":{{"description":"{description}"}}}}}}"#
         )
     };
     let arguments = [
