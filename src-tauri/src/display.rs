@@ -29,3 +29,9 @@ pub(crate) fn check() -> Result<(), NoDisplay> {
 pub(crate) fn is_wayland() -> bool {
     std::env::var_os("WAYLAND_DISPLAY").is_some_and(|name| !name.is_empty())
 }
+
+/// Returns whether the desktop is a Wayland desktop. Other systems have none.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_wayland() -> bool {
+    false
+}

@@ -41,7 +41,7 @@ pub(crate) struct Overview {
     /// The muted clients, each with the end of its mute.
     pub(crate) muted: Vec<(ClientName, Timestamp)>,
     pub(crate) servers: Vec<ServerLine>,
-    /// The servers of recent calls, the latest first.
+    /// The servers of recent calls, newest first.
     pub(crate) recent: Vec<ServerId>,
     pub(crate) trouble: Option<Trouble>,
 }

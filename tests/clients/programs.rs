@@ -283,7 +283,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program {
         files: &[(
             "{config}/amp/settings.json",
-            "{\n  // Not on this machine.\n  \"amp.notifications.enabled\": false\n}\n",
+            "{\n  // Not on this computer.\n  \"amp.notifications.enabled\": false\n}\n",
         )],
         listing: Some(Listing {
             command: &["amp", "mcp", "list"],

@@ -268,6 +268,3 @@ impl Grant {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,5 +1,5 @@
 //! Reads and replaces files of other programs. A process that is killed at any step leaves the old
-//! file or the new one.
+//! file or the new file.
 
 use std::{
     fs, io,

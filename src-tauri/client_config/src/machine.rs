@@ -30,7 +30,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Returns this machine, or `None` if the user has no home folder. An app that is started from
+    /// Returns this computer, or `None` if the user has no home folder. An app that is started from
     /// a desktop often has a shorter `PATH` than the user's shell: set `env["PATH"]` to find
     /// programs as the shell does.
     pub fn this() -> Option<Self> {

@@ -279,7 +279,7 @@ impl Access {
         session
     }
 
-    /// Returns the browsers that are signed in, the latest first.
+    /// Returns the browsers that are signed in, newest first.
     pub fn browsers(&self) -> Vec<SignedInBrowser> {
         self.remove_ended_browsers();
         self.browsers.list()

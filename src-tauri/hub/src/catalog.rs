@@ -1285,7 +1285,7 @@ fn report_unaccepted(
         let noun = kind.noun();
         tracing::warn!("server {id}: {change} {noun} '{name}'; {consequence}");
         let note =
-            json!({ "server": id, "kind": kind, "name": name, "digest": digest, "what": change });
+            json!({ "server": id, "kind": kind, "name": name, "digest": digest, "change": change });
         store.append_audit(AuditKind::DefinitionChanged, &note);
     }
     if let Some(more) = unaccepted

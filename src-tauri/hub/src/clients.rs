@@ -39,7 +39,7 @@ pub fn connection(
     }
 }
 
-/// Returns this machine, with the caller's environment variables that say where clients keep their
+/// Returns this computer, with the caller's environment variables that say where clients keep their
 /// files. Returns `None` if the user has no home folder.
 pub fn machine(environment: &BTreeMap<String, String>) -> Option<Machine> {
     let mut machine = Machine::this()?;

@@ -184,12 +184,12 @@ impl HubOptions {
 }
 
 /// The setting with the times of the crash reports that existed when a new report was last logged.
-const TOLD_CRASHES: &str = "told_crashes";
+const KNOWN_CRASHES: &str = "known_crashes";
 
-/// Logs an internal error of an earlier run if there is a report that is not in [`TOLD_CRASHES`].
+/// Logs an internal error of an earlier run if there is a report that is not in [`KNOWN_CRASHES`].
 async fn report_new_crashes(data_dir: &DataDir, store: &Store) -> Result<(), ApiError> {
     let reports = crashes::list(data_dir.path()).files;
-    let known: Vec<Timestamp> = store.json_setting(TOLD_CRASHES).await?.unwrap_or_default();
+    let known: Vec<Timestamp> = store.json_setting(KNOWN_CRASHES).await?.unwrap_or_default();
     // The clock may have been ahead, so a report with an earlier time may be new too.
     let Some((_, new)) = reports.iter().find(|(at, _)| !known.contains(at)) else {
         return Ok(());
@@ -200,7 +200,7 @@ async fn report_new_crashes(data_dir: &DataDir, store: &Store) -> Result<(), Api
     );
     let times: Vec<Timestamp> = reports.iter().map(|(at, _)| *at).collect();
     let times = serde_json::to_string(&times).expect("times are plain data");
-    store.set_setting(TOLD_CRASHES, &times).await?;
+    store.set_setting(KNOWN_CRASHES, &times).await?;
     Ok(())
 }
 

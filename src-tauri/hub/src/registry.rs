@@ -504,7 +504,7 @@ impl Registry {
                 && (accepted.contains_key(&other.id) || other.spec.builtin.is_some())
                 && [other.name(), other.id.as_str()]
                     .into_iter()
-                    .any(|name| look_alike::look_alike(name, server.name()))
+                    .any(|name| look_alike::is_look_alike(name, server.name()))
         });
         other.map_or(Ok(()), |other| {
             Err(RegistryError::LookAlike {

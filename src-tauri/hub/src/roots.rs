@@ -21,7 +21,7 @@ pub struct Roots {
 /// Why a folder cannot be a root.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
-    #[error("'{0}' is neither an absolute path nor a file:// URL of this machine")]
+    #[error("'{0}' is neither an absolute path nor a file:// URL of this computer")]
     NotFolderUrl(String),
     #[error("'{folder}' cannot be used: {source}")]
     Unreadable {

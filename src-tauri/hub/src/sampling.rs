@@ -88,7 +88,7 @@ pub struct ProviderCheck {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidProvider {
     #[error(
-        "'url' must be an https URL, or an http URL of this machine, without a user name, a query or a fragment"
+        "'url' must be an https URL, or an http URL of this computer, without a user name, a query or a fragment"
     )]
     Url,
     #[error(
@@ -418,7 +418,7 @@ fn estimate_tokens(bytes: usize) -> u32 {
 }
 
 /// Parses a provider's base URL. The key is sent there, so plain HTTP is allowed only for a
-/// provider on this machine.
+/// provider on this computer.
 ///
 /// # Errors
 /// Returns an error if the URL may not be used.

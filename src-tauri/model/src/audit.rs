@@ -125,7 +125,7 @@ pub struct AuditBreak {
     /// added, it is the number after the last entry.
     pub seq: u32,
     /// The reason in plain words, with the call that the entry is about, if it is known.
-    pub why: String,
+    pub reason: String,
 }
 
 /// An entry of the audit log.

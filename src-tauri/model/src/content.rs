@@ -38,7 +38,7 @@ pub enum FlagKind {
     Exfiltration,
     /// The text contains characters that a person does not see, or that change the order of others.
     HiddenCharacters,
-    /// The name of a tool looks like that of another server's tool.
+    /// The name of a tool looks like the name of another server's tool.
     LookAlike,
     /// The text is too long to be checked as a whole.
     Unchecked,

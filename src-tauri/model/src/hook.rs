@@ -85,7 +85,7 @@ pub enum HookTarget {
     },
     /// A URL to which the event is sent with POST. The body of the response is the answer.
     Webhook {
-        /// An https URL, or an http URL of this machine. It may contain `${keyring:NAME}`.
+        /// An https URL, or an http URL of this computer. It may contain `${keyring:NAME}`.
         url: String,
         /// Headers of the request. A value may contain `${keyring:NAME}`.
         #[serde(default)]

@@ -1,4 +1,4 @@
-//! The programs that run servers, and whether they are installed on this machine.
+//! The programs that run servers, and whether they are installed on this computer.
 
 use serde::{Deserialize, Serialize};
 

@@ -15,7 +15,7 @@ pub enum ServerState {
     Active,
     /// Failed; the next start follows after a pause.
     Error,
-    /// Failed for good, or ended. A restart or the next call starts it again.
+    /// Failed for good, or ended. A restart or the next call starts the server again.
     Closed,
     /// Disabled by the user.
     Disabled,

@@ -158,7 +158,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 /// A server as its spec file describes it. A local server has a `command`, and a remote server a
 /// `url`. A spec that has both, and a `transport`, describes a program that Drawbridge starts and
-/// that serves this URL on this machine.
+/// that serves this URL on this computer.
 ///
 /// The values of `env`, `headers` and `args`, `bearer_token`, the OAuth client secret, and the
 /// user, password, path and query of `url` may contain references to secrets, such as

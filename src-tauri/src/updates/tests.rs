@@ -29,7 +29,7 @@ use crate::input::Input;
 const NEW_APP: &[u8] = b"the new app";
 const OLD_APP: &[u8] = b"the old app";
 
-/// A publisher's web server on this machine, and an installed AppImage.
+/// A publisher's web server on this computer, and an installed AppImage.
 struct Rig {
     key: KeyPair,
     folder: TempDir,

@@ -254,7 +254,7 @@ impl<'a> Chain<'a> {
                 .seq
                 .max(saved)
                 .max(head.map_or(0, |head| head.seq));
-            let body = json!({ "seq": seq, "why": fault.to_string() }).to_string();
+            let body = json!({ "seq": seq, "reason": fault.to_string() }).to_string();
             chain.append(AuditKind::Broken, None, &body, &Sealed::Nothing)?;
         }
         Ok(chain)

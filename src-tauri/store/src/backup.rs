@@ -367,7 +367,7 @@ pub async fn prepare_restore(
 }
 
 /// Prepares a reset, which the next start of a hub completes: the data folder is then without the
-/// given parts, and the replaced contents move to a folder `before-restore-…`. The hub that runs
+/// given parts, and the replaced contents move to a folder `replaced-…`. The hub that runs
 /// now is not affected. Parts that are not in the data folder are ignored.
 ///
 /// # Errors
@@ -514,7 +514,7 @@ async fn record_in_staged(
     store.close().await;
     Ok(report
         .broken
-        .map(|fault| format!("from entry {} on: {}", fault.seq, fault.why)))
+        .map(|fault| format!("from entry {} on: {}", fault.seq, fault.reason)))
 }
 
 /// A writer that hashes the bytes that it passes on.

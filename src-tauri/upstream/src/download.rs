@@ -44,7 +44,7 @@ pub enum DownloadError {
 }
 
 impl Downloader {
-    /// Returns a downloader for the host of `url`, which has to use https, or http on this machine.
+    /// Returns a downloader for the host of `url`, which has to use https, or http on this computer.
     ///
     /// # Errors
     /// Returns an error if `url` is not such a URL or contains a user name, or if TLS is not

@@ -1,5 +1,5 @@
 //! HTTP requests to servers, without redirects. Plain HTTP without a proxy, typically to a server
-//! on this machine, goes directly over hyper. Everything else goes over reqwest, which supports
+//! on this computer, goes directly over hyper. Everything else goes over reqwest, which supports
 //! TLS, HTTP/2 and proxies, and costs three times as much per request.
 
 use std::{sync::Arc, time::Duration};
@@ -112,7 +112,7 @@ impl HttpClient {
         let reqwest = self.reqwest.as_ref();
         let reqwest = reqwest.map_err(|e| HttpError::new(true, e.clone()))?;
         let request = reqwest::Request::try_from(request).map_err(failed)?;
-        // The future is boxed because it is large and seldom needed for a server on this machine.
+        // The future is boxed because it is large and seldom needed for a server on this computer.
         let sent = Box::pin(reqwest.execute(request));
         sent.map_ok(|response| HttpResponse(ResponseKind::Reqwest(response)))
             .map_err(failed)

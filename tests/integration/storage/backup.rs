@@ -53,7 +53,7 @@ fn a_backup_brings_back_rules_clients_and_specs() {
         .cli(&["backup", "restore", &archive_text, "--yes"])
         .expect_success()
         .stdout();
-    assert!(restored.contains("before-restore-"), "{restored}");
+    assert!(restored.contains("replaced-"), "{restored}");
 
     let hub = Hub::serve(&home);
     assert!(!home.data_dir().join("servers/later.json").exists());

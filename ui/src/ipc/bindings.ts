@@ -406,7 +406,7 @@ seq: number,
 /**
  * The reason in plain words, with the call that the entry is about, if it is known.
  */
-why: string, };
+reason: string, };
 
 /**
  * A page of entries.
@@ -1441,7 +1441,7 @@ export type ConfigAction = "connect" | "disconnect";
  */
 export type ConfigOverview = { kinds: Array<ClientKindView>, 
 /**
- * The changes, the latest first.
+ * The changes, newest first.
  */
 changes: Array<ClientChangeView>, };
 
@@ -2211,7 +2211,7 @@ export type HookTarget = { "kind": "command", program: string, args: Array<strin
  */
 env: { [key in string]: string }, } | { "kind": "webhook", 
 /**
- * An https URL, or an http URL of this machine. It may contain `${keyring:NAME}`.
+ * An https URL, or an http URL of this computer. It may contain `${keyring:NAME}`.
  */
 url: string, 
 /**
@@ -3460,7 +3460,7 @@ export type RequestKind = "tools" | "prompts" | "resources" | "sampling" | "elic
 
 /**
  * `backup.reset`: deletes secrets at once, and prepares the deletion of the other parts for the
- * next start, which keeps the replaced contents in a folder `before-restore-…`.
+ * next start, which keeps the replaced contents in a folder `replaced-…`.
  */
 export type ResetDataFolder = { 
 /**
@@ -3930,7 +3930,7 @@ expires_at: Timestamp | null, };
 /**
  * A server as its spec file describes it. A local server has a `command`, and a remote server a
  * `url`. A spec that has both, and a `transport`, describes a program that Drawbridge starts and
- * that serves this URL on this machine.
+ * that serves this URL on this computer.
  *
  * The values of `env`, `headers` and `args`, `bearer_token`, the OAuth client secret, and the
  * user, password, path and query of `url` may contain references to secrets, such as

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isSafeLink } from "./links";
 
 describe("a safe link", () => {
-  it("is https, or on this machine", () => {
+  it("is https, or on this computer", () => {
     for (const url of [
       "https://auth.example.com/a?b=c",
       "http://127.0.0.1:4000/auth",

@@ -1,5 +1,5 @@
 /**
- * Returns whether a link is safe to open: https, or http on this machine, without a user name or a
+ * Returns whether a link is safe to open: https, or http on this computer, without a user name or a
  * password. The hub checks more.
  */
 export function isSafeLink(text: string): boolean {

@@ -80,7 +80,7 @@ describe("the audit log", () => {
     await user.click(screen.getByTestId("audit-verify"));
     await advanceTime(1);
     expect(screen.getByTestId("audit-report").textContent).toMatch(/entries verified/);
-    hub.brokenAudit = { seq: 7, why: "the call was changed" };
+    hub.brokenAudit = { seq: 7, reason: "the call was changed" };
     await user.click(screen.getByTestId("audit-verify"));
     await advanceTime(1);
     expect(screen.getByTestId("audit-report").textContent).toBe(

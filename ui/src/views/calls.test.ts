@@ -358,10 +358,10 @@ describe("the audit log of a call", () => {
   });
 
   it("says what does not match", async () => {
-    const why = "the record of the call was changed";
-    const [, end] = await openCall((hub) => (hub.brokenAudit = { seq: 3, why }));
+    const reason = "the record of the call was changed";
+    const [, end] = await openCall((hub) => (hub.brokenAudit = { seq: 3, reason }));
     expect(end).toContain("Not verified");
-    expect(screen.getByTestId("call-audit").textContent).toContain(why);
+    expect(screen.getByTestId("call-audit").textContent).toContain(reason);
     expect(screen.getByTestId("call-audit").textContent).not.toContain("verifies the whole log");
   });
 });

@@ -173,7 +173,7 @@ describe("the search", () => {
   it("finds panels and options of the app, and can be cleared", async () => {
     await open("#/settings");
     const field = screen.getByTestId<HTMLInputElement>("settings-search");
-    await user.type(field, "before-restore");
+    await user.type(field, "replaced");
     expect(titles()).toEqual(["Backup and reset"]);
     await user.clear(field);
     await user.type(field, "log in");

@@ -178,7 +178,7 @@ async fn verify(context: &Context) -> Result<(), Failure> {
     }
     Err(Failure::AuditNotIntact {
         seq: broken.seq,
-        reason: broken.why.clone(),
+        reason: broken.reason.clone(),
     })
 }
 

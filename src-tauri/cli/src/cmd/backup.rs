@@ -41,7 +41,7 @@ pub(crate) enum Backup {
     /// Replace the contents of the data folder with those of a backup
     ///
     /// Drawbridge must not run. The replaced contents stay in the data folder, in a folder
-    /// `before-restore-…`.
+    /// `replaced-…`.
     Restore {
         /// The archive
         #[arg(value_name = "FILE.zip")]
@@ -53,7 +53,7 @@ pub(crate) enum Backup {
     /// Delete everything that Drawbridge stores, or the named parts
     ///
     /// Secrets are deleted at once, and the other parts at the next start of Drawbridge. The
-    /// deleted data stays in the data folder, in a folder `before-restore-…`.
+    /// deleted data stays in the data folder, in a folder `replaced-…`.
     Reset {
         /// The parts to delete; everything if none is named
         #[arg(value_enum, value_name = "PART")]

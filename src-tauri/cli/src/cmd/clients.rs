@@ -48,14 +48,14 @@ pub(crate) enum Clients {
     },
     /// Give a client a new token, and write it to the files that Drawbridge manages
     ///
-    /// The old token is valid until the new one is used, at most for 24 hours.
+    /// The old token is valid until the new token is used, at most for 24 hours.
     Rotate {
         /// The client's name
         name: String,
         /// Read the new token from stdin instead of creating one (at least 32 characters)
         #[arg(long)]
         token_stdin: bool,
-        /// How long the new token is valid [default: as long as the old one]
+        /// How long the new token is valid [default: as long as the old token]
         #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
         expires: Option<Duration>,
         /// The new token does not expire
@@ -271,7 +271,7 @@ fn format_added(client: &ClientAdded) -> String {
 
 fn format_rotated(client: &ClientRotated) -> String {
     let mut text = format!(
-        "Client '{}' has a new token. The old one is valid until the new one is used, at most for 24 hours.\n\
+        "Client '{}' has a new token. The old token is valid until the new token is used, at most for 24 hours.\n\
          token  {}\nurl    {}\n",
         escape(client.name.as_str()),
         client.token,

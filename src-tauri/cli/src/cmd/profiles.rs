@@ -94,7 +94,7 @@ async fn confirm_removal(context: &Context, name: &str, yes: bool) -> Result<(),
             .map(|client| escape(client.as_str()))
             .collect();
         lines.push(format!(
-            "these clients see nothing without the profile, until you choose another one with \
+            "these clients see nothing without the profile, until you choose another profile with \
              `drawbridge clients profile NAME [PROFILE]`: {}",
             clients.join(", ")
         ));

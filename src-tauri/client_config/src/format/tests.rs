@@ -39,70 +39,78 @@ fn remove(format: Format, text: &str) -> Result<String, EditError> {
     format.edit(text, &[edit])
 }
 
+/// Files of clients with comments, other entries and unusual layouts.
+const TEXTS: [(Format, &[&str]); 3] = [
+    (
+        Format::Jsonc,
+        &[
+            "",
+            "{}",
+            "{\"mcpServers\":{\"a\":{\"command\":\"x\"}}}",
+            "// top\n{\n    // servers\n    \"mcpServers\": {\n        \"a\": {\"command\": \"x\"}, // why\n        // \"b\": 1\n    },\n    \"z\": [1,2]\n}\n",
+            "{\n\t\"mcpServers\": {\n\t\t\"a\": {\"command\": \"x\"} // why\n\t}\n}",
+            "{\n  \"mcpServers\": {}\n}\n",
+        ],
+    ),
+    (
+        Format::Toml,
+        &[
+            "",
+            "model = \"x\" # m\n\n[mcp_servers.a] # a\ncommand = \"x\"\n# tail\n\n[other]\nb = 1\n",
+            "mcp_servers = { a = { command = \"x\" } }\n",
+            "[mcp_servers]\n",
+            "mcp_servers.a.command = \"x\"\n",
+        ],
+    ),
+    (
+        Format::Yaml,
+        &[
+            "",
+            "# only a comment\n",
+            "a: 1\nextensions:\n    dev:\n        enabled: true\n        args: [\n          a,\n          b\n        ]\n    # tail\n\n# next\nb: |\n  x\n  # y\n",
+            "extensions:\n  dev:\n    text: |\n      a\n      # b\n\nb: 2\n",
+            "x: 1",
+        ],
+    ),
+];
+
 #[test]
-fn show() {
-    for (format, texts) in [
+fn adding_and_removing_an_entry_keeps_the_other_entries_and_comments() {
+    for (format, texts) in TEXTS {
+        for text in texts {
+            let edited = set(format, text).expect("the entry is added");
+            assert!(edited.contains("/opt/drawbridge"), "{edited}");
+            let removed = remove(format, &edited).expect("the entry is removed");
+            assert!(!removed.contains("drawbridge"), "{removed}");
+            let words = text.split(|c: char| !c.is_alphanumeric());
+            for word in words.filter(|word| !word.is_empty()) {
+                assert!(edited.contains(word), "{word:?} is missing in {edited:?}");
+                assert!(removed.contains(word), "{word:?} is missing in {removed:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_entry_replaces_the_entry_of_the_same_name() {
+    let texts = [
         (
             Format::Jsonc,
-            &[
-                "",
-                "{}",
-                "{\"mcpServers\":{\"a\":{\"command\":\"x\"}}}",
-                "// top\n{\n    // servers\n    \"mcpServers\": {\n        \"a\": {\"command\": \"x\"}, // why\n        // \"b\": 1\n    },\n    \"z\": [1,2]\n}\n",
-                "{\n\t\"mcpServers\": {\n\t\t\"a\": {\"command\": \"x\"} // why\n\t}\n}",
-                "{\n  \"mcpServers\": {\n    \"drawbridge\": {\"command\": \"old\"},\n    \"b\": {}\n  }\n}\n",
-                "{\n  \"mcpServers\": null\n}\n",
-                "{\n  \"mcpServers\": {}\n}\n",
-            ][..],
+            "{\n  \"mcpServers\": {\n    \"drawbridge\": {\"command\": \"old\"},\n    \"b\": {}\n  }\n}\n",
         ),
         (
             Format::Toml,
-            &[
-                "",
-                "model = \"x\" # m\n\n[mcp_servers.a] # a\ncommand = \"x\"\n# tail\n\n[other]\nb = 1\n",
-                "mcp_servers = { a = { command = \"x\" } }\n",
-                "[mcp_servers.drawbridge]\n# mine\ncommand = \"old\"\nurl = \"x\"\n\n[z]\na=1\n",
-                "[mcp_servers]\n",
-                "mcp_servers.a.command = \"x\"\n",
-            ],
+            "[mcp_servers.drawbridge]\n# mine\ncommand = \"old\"\nurl = \"x\"\n\n[z]\na=1\n",
         ),
         (
             Format::Yaml,
-            &[
-                "",
-                "# only a comment\n",
-                "extensions: {} # none\nother: 1\n",
-                "extensions:\nother: 1\n",
-                "a: 1\nextensions:\n    dev:\n        enabled: true\n        args: [\n          a,\n          b\n        ]\n    # tail\n\n# next\nb: |\n  x\n  # y\n",
-                "extensions:\n  dev:\n    text: |\n      a\n      # b\n\nb: 2\n",
-                "extensions:\n  drawbridge:\n    cmd: old # c\n  # about dev\n  dev: {a: 1}\n",
-                "extensions: {dev: {a: 1}}\n",
-                "extensions:\n  dev: &d\n    a: 1\nother: *d\n",
-                "x: 1",
-                "---\nextensions:\n  a:\n    b: 1\n...\n",
-            ],
+            "extensions:\n  drawbridge:\n    cmd: old # c\n  # about dev\n  dev: {a: 1}\n",
         ),
-    ] {
-        for text in texts {
-            println!("=== {format:?} {text:?}");
-            match set(format, text) {
-                Ok(edited) => {
-                    println!("{edited}<<<");
-                    match remove(format, &edited) {
-                        Ok(removed) if removed == *text => println!("--- removed: same"),
-                        Ok(removed) => println!("--- removed:\n{removed}<<<"),
-                        Err(e) => println!("--- remove error {e}"),
-                    }
-                }
-                Err(error) => println!("ERROR {error}"),
-            }
-            println!(
-                "{:?}",
-                format.scalars(text).map(|s| s
-                    .iter()
-                    .map(|s| format!("{:?} {:?}", s.path, &text[s.range.clone()]))
-                    .collect::<Vec<_>>())
-            );
-        }
+    ];
+    for (format, text) in texts {
+        let edited = set(format, text).expect("the entry is replaced");
+        assert!(edited.contains("/opt/drawbridge"), "{edited}");
+        assert!(!edited.contains("old"), "{edited}");
+        assert_eq!(edited.matches("drawbridge").count(), 2, "{edited}");
     }
 }

@@ -60,7 +60,7 @@ pub(crate) async fn redeem(
             .hub
             .sign_in_browser(&login.code, screen_address(&headers), user_agent.as_deref());
     let Some(signed_in) = signed_in else {
-        let message = "this sign-in link or code was used already, has expired or is wrong; run `drawbridge open` to get a new one";
+        let message = "this sign-in link or code was used already, has expired or is wrong; run `drawbridge open` to get a new link";
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, message));
     };
     Ok(Json(SignedIn {

@@ -221,7 +221,7 @@ impl Browsers {
         removed
     }
 
-    /// Returns the signed-in browsers, the latest first.
+    /// Returns the signed-in browsers, newest first.
     pub(super) fn list(&self) -> Vec<SignedInBrowser> {
         let mut browsers: Vec<_> = self
             .lock()

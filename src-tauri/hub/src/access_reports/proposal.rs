@@ -47,7 +47,7 @@ pub enum ExclusionReason {
     /// The path is a cache or a folder for temporary files. In a sandbox, the server has these in
     /// its own folder.
     Own,
-    /// The path does not exist any more.
+    /// The path no longer exists.
     Missing,
 }
 

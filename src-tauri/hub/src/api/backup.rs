@@ -82,7 +82,7 @@ pub struct RestoreBackup {
 }
 
 /// `backup.reset`: deletes secrets at once, and prepares the deletion of the other parts for the
-/// next start, which keeps the replaced contents in a folder `before-restore-…`.
+/// next start, which keeps the replaced contents in a folder `replaced-…`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ResetDataFolder {
@@ -248,7 +248,7 @@ fn open_archive(file: &str) -> Result<(PathBuf, File), ApiError> {
     }
 }
 
-/// Lists the archives in a folder, which need not exist, the latest first.
+/// Lists the archives in a folder, which need not exist, newest first.
 fn list_backups(folder: &Path) -> Vec<BackupFile> {
     let mut files: Vec<BackupFile> = fs::read_dir(folder)
         .into_iter()

@@ -126,7 +126,7 @@ pub struct ClientChangeView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ConfigOverview {
     pub kinds: Vec<ClientKindView>,
-    /// The changes, the latest first.
+    /// The changes, newest first.
     pub changes: Vec<ClientChangeView>,
 }
 

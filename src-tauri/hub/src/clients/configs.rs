@@ -383,7 +383,7 @@ impl ClientConfigs {
         })
     }
 
-    /// Returns all changes, the latest first.
+    /// Returns all changes, newest first.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

@@ -6,7 +6,7 @@ use unicode_security::skeleton;
 
 /// Returns whether two names can be mistaken for each other: they differ at most in case, width,
 /// separators (spaces, hyphens and underscores), hidden characters, or letters that look the same.
-pub(super) fn look_alike(a: &str, b: &str) -> bool {
+pub(super) fn is_look_alike(a: &str, b: &str) -> bool {
     let (a, b) = (fold(a), fold(b));
     lowercase_skeleton(&a) == lowercase_skeleton(&b)
         || skeleton_of_lowercase(&a) == skeleton_of_lowercase(&b)
@@ -35,10 +35,10 @@ fn skeleton_of_lowercase(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::look_alike;
+    use super::is_look_alike;
 
     #[test]
-    fn names_that_a_person_can_mistake_for_each_other_look_alike() {
+    fn names_that_a_person_can_mistake_for_each_other_are_look_alikes() {
         for other in [
             "GitHub",
             " github ",
@@ -46,12 +46,12 @@ mod tests {
             "g\u{456}thub",
             "ｇｉｔｈｕｂ",
         ] {
-            assert!(look_alike("github", other), "{other}");
+            assert!(is_look_alike("github", other), "{other}");
         }
-        assert!(look_alike("My Server", "my-server"));
-        assert!(look_alike("my  server", "my_server"));
-        assert!(look_alike("aI", "al"));
-        assert!(look_alike("v0", "vO"));
+        assert!(is_look_alike("My Server", "my-server"));
+        assert!(is_look_alike("my  server", "my_server"));
+        assert!(is_look_alike("aI", "al"));
+        assert!(is_look_alike("v0", "vO"));
     }
 
     #[test]
@@ -62,7 +62,7 @@ mod tests {
             ("server-1", "server-2"),
             ("", "a"),
         ] {
-            assert!(!look_alike(a, b), "{a} {b}");
+            assert!(!is_look_alike(a, b), "{a} {b}");
         }
     }
 }

@@ -392,7 +392,7 @@ impl Package<'_> {
         }
     }
 
-    /// Returns whether the text is a path on this machine.
+    /// Returns whether the text is a path on this computer.
     fn is_local(&self) -> bool {
         self.kind != PackageKind::Image
             && (self.text.starts_with(['.', '/', '~', '\\'])

@@ -308,9 +308,13 @@ async fn a_change_of_any_column_of_a_call_is_detected() {
                 found.seq,
                 if is_end { end } else { seq },
                 "{sql}: {}",
-                found.why
+                found.reason
             );
-            assert!(found.why.contains(call.as_str()), "{sql}: {}", found.why);
+            assert!(
+                found.reason.contains(call.as_str()),
+                "{sql}: {}",
+                found.reason
+            );
         }
     }
     let set_null = format!(
@@ -395,16 +399,16 @@ async fn deleted_and_added_rows_are_detected() {
         .verify_tampered_copy(&format!("DELETE FROM call WHERE id = {call}"))
         .expect("the deletion is detected");
     assert_eq!(found.seq, 2);
-    assert!(found.why.contains("missing"), "{}", found.why);
+    assert!(found.reason.contains("missing"), "{}", found.reason);
     for seq in 1..=4 {
         let found = fixture
             .verify_tampered_copy(&format!("DELETE FROM audit WHERE seq = {seq}"))
             .expect("the deletion is detected");
         assert_eq!(found.seq, seq);
         assert!(
-            found.why.contains(&format!("entry {seq} is missing")),
+            found.reason.contains(&format!("entry {seq} is missing")),
             "{}",
-            found.why
+            found.reason
         );
     }
     let delete_both =
@@ -412,7 +416,7 @@ async fn deleted_and_added_rows_are_detected() {
     assert_eq!(
         fixture
             .verify_tampered_copy(&delete_both)
-            .map(|found| found.why),
+            .map(|found| found.reason),
         Some("entries 2 to 3 are missing".into())
     );
     let columns = "at, client, server, tool, exposed_name, definition_digest, arguments_digest, decision, decided_by, reason, outcome, error, waited_ms, duration_ms, arguments";
@@ -423,7 +427,7 @@ async fn deleted_and_added_rows_are_detected() {
         let found = fixture
             .verify_tampered_copy(&added)
             .unwrap_or_else(|| panic!("the added call with the entry {seq} is not detected"));
-        assert!(found.why.contains("added"), "{}", found.why);
+        assert!(found.reason.contains("added"), "{}", found.reason);
     }
     let added =
         "INSERT INTO audit SELECT seq + 1, at, kind, call, body, hash FROM audit WHERE seq = 5";
@@ -441,7 +445,7 @@ async fn a_truncated_chain_is_detected_now_and_after_restarts() {
     let truncate = "DELETE FROM call WHERE id = (SELECT call FROM audit WHERE seq = 4); DELETE FROM audit WHERE seq > 3;";
     let expected = AuditBreak {
         seq: 4,
-        why: "the audit log was cut off at its end: entries 4 to 5 are gone".into(),
+        reason: "the audit log was cut off at its end: entries 4 to 5 are gone".into(),
     };
     assert_eq!(
         fixture.verify_tampered_copy(truncate).as_ref(),
@@ -500,7 +504,13 @@ async fn a_truncated_chain_is_detected_now_and_after_restarts() {
     assert_eq!(fixture.find_break().await, expected);
     fixture.tamper("DELETE FROM audit; DELETE FROM audit_head; DELETE FROM call;");
     fixture.restart().await;
-    assert!(fixture.find_break().await.why.contains("all of it is gone"));
+    assert!(
+        fixture
+            .find_break()
+            .await
+            .reason
+            .contains("all of it is gone")
+    );
 }
 
 #[tokio::test]
@@ -739,7 +749,7 @@ async fn an_older_copy_of_the_database_is_detected() {
     let found = fixture.find_break().await;
     assert_eq!(found.seq, 4);
     assert_eq!(
-        found.why,
+        found.reason,
         "the database is older than the file audit.head: 10 entries (4 to 13) are missing"
     );
     fixture.record_call().await;
@@ -773,7 +783,7 @@ async fn a_lost_write_ahead_log_is_detected_and_a_crash_is_no_loss() {
         .verify_after_crash(&[DATABASE, KEY_FILE, head])
         .await;
     assert_eq!(
-        found.expect("the loss is found").why,
+        found.expect("the loss is found").reason,
         "the database is older than the file audit.head: 14 entries (4 to 17) are missing"
     );
     std::fs::write(fixture.folder.path().join(head), saved_before).expect("restore the file");
@@ -822,14 +832,14 @@ async fn a_changed_missing_or_foreign_head_file_is_detected() {
     std::fs::copy(other.join(head_file::FILE_NAME), &head).expect("copy");
     let found = fixture.find_break().await;
     assert_eq!(found.seq, 4);
-    assert!(found.why.contains("entry 4 differs"), "{}", found.why);
+    assert!(found.reason.contains("entry 4 differs"), "{}", found.reason);
 
     std::fs::write(&head, saved.replacen('3', "2", 1)).expect("change the file");
     assert!(
         fixture
             .find_break()
             .await
-            .why
+            .reason
             .contains("audit.head was changed")
     );
     std::fs::remove_file(&head).expect("remove the file");
@@ -837,7 +847,7 @@ async fn a_changed_missing_or_foreign_head_file_is_detected() {
         fixture
             .find_break()
             .await
-            .why
+            .reason
             .contains("audit.head is missing")
     );
     std::fs::write(&head, saved).expect("restore the file");
@@ -848,7 +858,7 @@ async fn a_changed_missing_or_foreign_head_file_is_detected() {
         fixture
             .find_break()
             .await
-            .why
+            .reason
             .contains("audit.head is missing"),
         "a start records the loss"
     );
@@ -894,4 +904,13 @@ async fn the_entries_of_a_call_are_verified_on_their_own() {
     assert_eq!(entries(&denied).await, [(AuditKind::Decided, true, 64)]);
     let unknown = CallId::new(random::ordered_id());
     assert_eq!(entries(&unknown).await, []);
+
+    fixture.tamper(&format!(
+        "UPDATE audit SET body = CAST(x'ff' AS TEXT) WHERE call = {number} AND kind = 'ended'"
+    ));
+    let unreadable = [
+        (AuditKind::Decided, true, 64),
+        (AuditKind::Broken, false, 0),
+    ];
+    assert_eq!(entries(&ended).await, unreadable);
 }

@@ -34,7 +34,9 @@ struct Began {
 #[derive(Deserialize)]
 struct Broken {
     seq: i64,
-    why: String,
+    /// Earlier versions wrote it as `why`.
+    #[serde(alias = "why")]
+    reason: String,
 }
 
 /// Verifies the whole audit log in one read transaction. `head_file` must be read before this call,
@@ -60,7 +62,7 @@ pub(crate) fn verify(
     };
     let broken = found.map(|found| AuditBreak {
         seq: found.seq.try_into().unwrap_or(u32::MAX),
-        why: found.fault.to_string(),
+        reason: found.fault.to_string(),
     });
     Ok(AuditReport {
         entries,
@@ -71,7 +73,8 @@ pub(crate) fn verify(
 }
 
 /// Recomputes the entries about a call: each from the columns of the call and the hash of the entry
-/// before it. Returns no entry if the call is unknown or older than the audit log.
+/// before it. Returns no entry if the call is unknown or older than the audit log. Returns an entry
+/// that cannot be read as [`AuditKind::Broken`], with a fault.
 pub(crate) fn verify_call(
     connection: &mut Connection,
     key: &AuditKey,
@@ -82,13 +85,20 @@ pub(crate) fn verify_call(
     let mut rows = statement.query([call])?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {
-        let Some(read) = rows::entry_from_row(row) else {
-            continue;
-        };
-        let Some(kind) = AuditKind::ALL
-            .iter()
-            .find(|kind| kind.as_str() == read.entry.kind)
-        else {
+        let read = rows::entry_from_row(row);
+        let kind = read.as_ref().and_then(|read| {
+            AuditKind::ALL
+                .iter()
+                .find(|kind| kind.as_str() == read.entry.kind)
+        });
+        let (Some(read), Some(kind)) = (read, kind) else {
+            entries.push(CallAuditEntry {
+                seq: row.get::<_, i64>(0)?.try_into().unwrap_or(u32::MAX),
+                at: Timestamp(row.get(1)?),
+                kind: AuditKind::Broken,
+                hash: String::new(),
+                fault: Some(AuditFault::Unreadable.to_string()),
+            });
             continue;
         };
         let before = match rows::read_tip_at(read.entry.seq - 1, &transaction).optional()? {
@@ -146,18 +156,18 @@ fn walk_chain(
                 .filter(|broken| broken.seq == before.seq + 1);
             return Ok(Walk::Broken(ChainBreak {
                 seq: before.seq + 1,
-                fault: recorded.map_or(fault, |broken| AuditFault::Recorded(broken.why)),
+                fault: recorded.map_or(fault, |broken| AuditFault::Recorded(broken.reason)),
             }));
         }
         match read.entry.kind {
             "broken" => {
                 let broken = serde_json::from_str(read.entry.body).unwrap_or(Broken {
                     seq: read.entry.seq,
-                    why: "the audit log was changed".into(),
+                    reason: "the audit log was changed".into(),
                 });
                 return Ok(Walk::Broken(ChainBreak {
                     seq: broken.seq,
-                    fault: AuditFault::Recorded(broken.why),
+                    fault: AuditFault::Recorded(broken.reason),
                 }));
             }
             "began" => {

@@ -362,7 +362,7 @@ async fn a_reset_begins_anew_and_keeps_the_old_contents() {
     let kept = fs::read_dir(folder.path())
         .expect("read the folder")
         .map(|entry| entry.expect("an entry").path())
-        .find(|path| path.to_string_lossy().contains("before-restore-"))
+        .find(|path| path.to_string_lossy().contains("replaced-"))
         .expect("the old contents are kept");
     assert!(kept.join("servers/files.json").exists() && kept.join(DATABASE).exists());
 }

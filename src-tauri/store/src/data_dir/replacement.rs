@@ -6,7 +6,7 @@
 //! 3. The current contents move to `old` in [`COMMITTED`], and `new` is renamed to `ready`. If a
 //!    file cannot be moved, the contents move back, and [`COMMITTED`] is renamed to [`STAGED`].
 //! 4. The contents of `ready` move to their places.
-//! 5. `old` is renamed to `before-restore-<time>` in the data folder, where it stays.
+//! 5. `old` is renamed to `replaced-<time>` in the data folder, where it stays.
 
 use std::{
     fs, io,
@@ -192,7 +192,7 @@ fn keep_old(data_dir: &Path, committed: &CommittedFolders) -> io::Result<Option<
         fs::remove_dir(&committed.old)?;
         return Ok(None);
     }
-    let kept = data_dir.join(format!("before-restore-{}", clock::now().0));
+    let kept = data_dir.join(format!("replaced-{}", clock::now().0));
     fs::rename(&committed.old, &kept)?;
     Ok(Some(kept))
 }

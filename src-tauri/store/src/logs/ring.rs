@@ -48,7 +48,7 @@ impl Ring {
         self.is_cut = true;
     }
 
-    /// Returns whether the ring has every line from the one with this number on.
+    /// Returns whether the ring has every line from this number on.
     pub(super) fn reaches(&self, seq: u32) -> bool {
         !self.is_cut || self.lines.front().is_some_and(|oldest| oldest.seq <= seq)
     }

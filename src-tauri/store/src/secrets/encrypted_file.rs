@@ -40,6 +40,8 @@ pub enum FileError {
     Exists { path: PathBuf },
     #[error("{} contains no key", path.display())]
     NoKey { path: PathBuf },
+    #[error("{} contains no passphrase", path.display())]
+    NoPassphrase { path: PathBuf },
     #[error("The passphrase is empty")]
     EmptyPassphrase,
     #[error("{} is in the data folder, beside the secrets that it protects", path.display())]
@@ -71,6 +73,7 @@ impl FileError {
             Self::NoKey { .. } => {
                 "Name a file with an age identity (AGE-SECRET-KEY-1…), or a file that does not exist yet.".into()
             }
+            Self::NoPassphrase { .. } => "Write the passphrase in the file.".into(),
             Self::EmptyPassphrase => "Choose a passphrase.".into(),
             Self::KeyInDataFolder { .. } => {
                 "Choose a place outside the data folder, so that a copy of the folder does not contain the key."

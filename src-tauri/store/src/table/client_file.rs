@@ -87,7 +87,7 @@ impl Store {
         replace.await.context("cannot write the files of clients")
     }
 
-    /// Returns all changes, the latest first.
+    /// Returns all changes, newest first.
     pub async fn client_changes(&self) -> Result<Vec<ClientChangeRow>, StoreError> {
         let rows = sqlx::query("SELECT * FROM client_change ORDER BY made_at DESC, rowid DESC")
             .fetch_all(&self.pool)

@@ -87,7 +87,7 @@ pub enum SignInError {
     Dial(#[from] DialError),
     #[error("The URL of the sign-in page has no 'state'")]
     NoState,
-    #[error("No port on this machine is free for the browser's answer: {source}")]
+    #[error("No port on this computer is free for the browser's answer: {source}")]
     NoPort { source: Cause },
     #[error(
         "{issuer} does not let programs register themselves. Register an OAuth client there and \

@@ -66,7 +66,7 @@ enum BrowserUrlReason {
     Character(char),
     #[error("it is not a URL")]
     NotUrl,
-    #[error("only https URLs are opened, and http URLs of this machine")]
+    #[error("only https URLs are opened, and http URLs of this computer")]
     Scheme,
     #[error("it contains a user name")]
     UserName,
@@ -142,7 +142,7 @@ impl DialPolicy {
     }
 }
 
-/// Returns the URL if a browser may open it: https, or http on this machine, without characters
+/// Returns the URL if a browser may open it: https, or http on this computer, without characters
 /// that a shell or a launcher could interpret.
 ///
 /// # Errors

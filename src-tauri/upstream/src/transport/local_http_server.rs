@@ -1,4 +1,4 @@
-//! A server as a subprocess that serves its own URL on this machine. Drawbridge starts the program
+//! A server as a subprocess that serves its own URL on this computer. Drawbridge starts the program
 //! before it connects to the URL, and ends the program when it closes the connection.
 
 use std::{

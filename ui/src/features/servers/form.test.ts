@@ -139,7 +139,7 @@ describe("a server's form", () => {
     });
   });
 
-  it("accepts only a URL on this machine for a program", () => {
+  it("accepts only a URL on this computer for a program", () => {
     const urlError = (url: string) => validateForm({ ...filled(), listens: true, url }).url;
     for (const url of [
       "http://127.0.0.1:3001/sse",
@@ -147,8 +147,8 @@ describe("a server's form", () => {
       "http://[::1]:8080/mcp",
     ])
       expect(urlError(url)).toBeUndefined();
-    expect(urlError("https://example.org/mcp")).toContain("on this machine");
-    expect(urlError("http://127.evil.example/mcp")).toContain("on this machine");
+    expect(urlError("https://example.org/mcp")).toContain("on this computer");
+    expect(urlError("http://127.evil.example/mcp")).toContain("on this computer");
     expect(urlError("")).toContain("that the program listens on");
   });
 

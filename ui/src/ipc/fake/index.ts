@@ -405,7 +405,7 @@ export class FakeHub implements Ipc {
         at: call.at + step * (call.duration_ms ?? 0),
         kind,
         hash: (seq + step).toString(16).padStart(64, "5f2b0c9d"),
-        fault: this.brokenAudit?.seq === seq + step ? this.brokenAudit.why : null,
+        fault: this.brokenAudit?.seq === seq + step ? this.brokenAudit.reason : null,
       });
       const hasEnded = call.decision === "allowed" && call.outcome !== "running";
       return [entry("decided", 0), ...(hasEnded ? [entry("ended", 1)] : [])];

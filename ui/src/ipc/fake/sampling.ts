@@ -39,7 +39,7 @@ export function sampling(hub: SamplingHub): SamplingHandlers {
       if (change.url && !URL.canParse(change.url))
         throw new IpcError(
           "invalid",
-          "'url' must be an https URL, or an http URL of this machine.",
+          "'url' must be an https URL, or an http URL of this computer.",
         );
       const given = Object.fromEntries(
         Object.entries(change).filter(([, value]) => value !== null),

@@ -13,7 +13,7 @@ export const backups = {
   },
   restore: {
     title: "Import everything",
-    hint: "Replaces the same data with the contents of a backup, at the next start of Drawbridge. The replaced contents stay in the data folder, in a folder “before-restore-…”.",
+    hint: "Replaces the same data with the contents of a backup, at the next start of Drawbridge. The replaced contents stay in the data folder, in a folder “replaced-…”.",
     file: "Path of the backup",
     noFile: "Enter the path of a backup first.",
     action: "Restore…",
@@ -26,7 +26,7 @@ export const backups = {
   },
   reset: {
     title: "Reset",
-    hint: "Deletes the parts that you choose, or everything, at the next start of Drawbridge. The deleted data stays in a folder “before-restore-…” until you delete it. The entries in the files of clients stay: disconnect the clients first.",
+    hint: "Deletes the parts that you choose, or everything, at the next start of Drawbridge. The deleted data stays in a folder “replaced-…” until you delete it. The entries in the files of clients stay: disconnect the clients first.",
     action: "Reset…",
     confirmTitle: "Reset Drawbridge?",
     confirm: "Reset at the next start",

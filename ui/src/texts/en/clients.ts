@@ -56,7 +56,7 @@ export const clients = {
     title: (client: string) => `New token for ${client}`,
     lead: "Drawbridge writes the new token to the files that it manages for this client. The old token is valid until the new one is used, at most for 24 hours.",
     lifetime: "The new token is valid",
-    sameLifetime: "as long as the old one",
+    sameLifetime: "as long as the old token",
     days: (days: number) => `for ${days} days`,
     unlimited: "without end",
     action: "Create token",

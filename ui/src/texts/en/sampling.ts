@@ -8,7 +8,7 @@ export const sampling = {
   enabled: "Let the provider answer",
   url: {
     label: "Base URL",
-    hint: "HTTPS, or HTTP on this machine. Changing to another host removes the key.",
+    hint: "HTTPS, or HTTP on this computer. Changing to another host removes the key.",
     placeholder: "https://api.openai.com/v1",
   },
   models: {

@@ -41,7 +41,7 @@ export const serverForm = {
     localInvalid:
       "Enter the full URL that the program listens on, such as http://127.0.0.1:3001/sse.",
     notOnThisMachine:
-      "The program listens on this machine. Enter a URL such as http://127.0.0.1:3001/sse.",
+      "The program listens on this computer. Enter a URL such as http://127.0.0.1:3001/sse.",
   },
   transport: { label: "Transport", http: "Streamable HTTP", sse: "HTTP+SSE (legacy)" },
   command: {

@@ -290,7 +290,7 @@ export const servers = {
     record: "Record what it uses",
     recordHint: "Restarts the server, and records which files, addresses and programs it uses.",
     unavailable: "The run could not be recorded: ",
-    nothing: "It used no files but its own and the system's, and no network.",
+    nothing: "The server used no files but its own and the system's, and no network.",
     sections: {
       refused: "Refused by the sandbox",
       read: "Read",
@@ -337,16 +337,16 @@ export const servers = {
         : []),
       ...(summary.uses_io_uring ? ["A process used io_uring, so the report may lack files."] : []),
     ],
-    proposal: "A sandbox that allows just this",
+    proposal: "A sandbox that allows only these uses",
     localSockets:
-      "It allows local sockets: the programs behind them can do for the server what the sandbox forbids.",
+      "The sandbox allows local sockets: the programs behind them can do for the server what the sandbox forbids.",
     excluded: "Used, but not allowed by this sandbox",
     reasons: {
       private: "private: it may hold keys or passwords, or start programs",
       too_broad: "too broad: much else is in it",
       system: "belongs to the system or to a program",
       own: "is in the server's own folder in a sandbox",
-      missing: "does not exist any more",
+      missing: "no longer exists",
     },
     use: "Use this sandbox",
     useHint: "You see the difference, and accept it, before the server starts again.",

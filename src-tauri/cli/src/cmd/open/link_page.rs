@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::exit::Failure;
 
-/// A page in a folder of its own. Dropping the value removes both.
+/// A page in a folder of its own. Dropping the value removes the page and the folder.
 pub(super) struct LinkPage {
     file: PathBuf,
     _folder: TempDir,

@@ -176,7 +176,7 @@ fn format_proposal(id: &str, proposal: &SandboxProposal) -> String {
         &format!("sandbox={sandbox}"),
     ];
     let mut text = format!(
-        "\nA sandbox that allows just this:\n  {}\n",
+        "\nA sandbox that allows only these uses:\n  {}\n",
         escape(&shell_words::join(command))
     );
     if proposal.sandbox.local_sockets {
@@ -205,6 +205,6 @@ fn explain_exclusion(reason: ExclusionReason) -> &'static str {
         ExclusionReason::TooBroad => "too broad: much else is in it",
         ExclusionReason::System => "belongs to the system or to a program",
         ExclusionReason::Own => "is in the server's own folder in a sandbox",
-        ExclusionReason::Missing => "does not exist any more",
+        ExclusionReason::Missing => "no longer exists",
     }
 }

@@ -109,7 +109,7 @@ fn check_data_folder(data_dir: &Path) -> Vec<DoctorCheck> {
     checks.extend(list_open_places(data_dir).into_iter().map(|(path, mode)| {
         let remedy = format!("Run `chmod {} '{}'`.", private_mode(&path), path.display());
         let text = format!(
-            "Other users of this computer can read {} (mode {mode:03o}).",
+            "Other users of this computer have access to {} (mode {mode:03o}).",
             path.display()
         );
         DoctorCheck::warning(TOPIC, text, remedy)

@@ -218,6 +218,8 @@ pub(in crate::api) async fn remove_all_secrets(hub: &Hub) -> Result<(), ApiError
         }
         if stored.is_long {
             hub.secrets.remove_long(&stored.name).await?;
+            hub.store
+                .append_audit(AuditKind::SecretRemoved, &json!({ "secret": stored.name }));
         } else {
             remove_secret(hub, &stored.name).await?;
         }

@@ -86,7 +86,7 @@ fn a_replacement_that_was_interrupted_is_completed_by_the_next_start() {
         let kept: Vec<_> = fs::read_dir(&path)
             .expect("read the folder")
             .map(|entry| entry.expect("an entry").path())
-            .filter(|path| path.to_string_lossy().contains("before-restore-"))
+            .filter(|path| path.to_string_lossy().contains("replaced-"))
             .collect();
         let [kept] = kept.as_slice() else {
             panic!("{end:?}: {kept:?}");

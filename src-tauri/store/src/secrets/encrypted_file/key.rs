@@ -50,7 +50,7 @@ impl KeySource {
     ///
     /// # Errors
     /// Returns `FileLocked` if the source cannot be read, and another error if other users can
-    /// read it, or if it contains no key or the wrong passphrase.
+    /// read it, or if it contains no key, no passphrase or the wrong one.
     pub(super) fn unlock(&self, sealed: &SealedFile, path: &Path) -> Result<Identity, SecretError> {
         let text = self.read().map_err(|error| {
             if matches!(error, FileError::Io { .. }) {
@@ -82,8 +82,10 @@ impl KeySource {
         let text = Secret::new(text);
         let line = text.expose().trim_end_matches(['\r', '\n']);
         if line.is_empty() {
-            return Err(FileError::NoKey {
-                path: path.to_owned(),
+            let path = path.to_owned();
+            return Err(match self {
+                Self::KeyFile(_) => FileError::NoKey { path },
+                Self::PassphraseFile(_) => FileError::NoPassphrase { path },
             });
         }
         Ok(Secret::new(line.to_owned()))
