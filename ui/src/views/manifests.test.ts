@@ -39,7 +39,7 @@ describe("a well-known server", () => {
     const hub = await openTab("server-preset-tab");
     await user.click(card("filesystem"));
     await user.click(screen.getByTestId("preset-add"));
-    expect(screen.getByText(/Enter a value\. The folder/)).toBeTruthy();
+    expect(screen.getByText(/Enter a value\. A folder/)).toBeTruthy();
     expect(document.activeElement).toBe(input("folder"));
     expect(listParams(hub, "servers.fill_manifest")).toEqual([]);
 
