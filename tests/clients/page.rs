@@ -11,7 +11,7 @@ const INTRODUCTION: &str = "\
 # Client programs
 
 This page shows what client programs print when Drawbridge is connected to them. `cargo xtask clients` writes the page;
-it fails if a program does not print what it should. The programs are those that their vendors publish, in the versions
+the command fails if a program does not print the expected text. The programs come from their vendors, in the versions
 that `tests/clients/package.json` pins.
 
 All programs share one home folder and one `drawbridge serve`, which has one server: `@modelcontextprotocol/server-everything`,
@@ -23,7 +23,7 @@ whose tools any client may call. For each program, the command
    program must send the tool's answer back to the model, and Drawbridge must have recorded the call,
 4. starts the command that Drawbridge wrote into the program's file, and lists its tools
    (`drawbridge config test CLIENT`),
-5. undoes the change (`drawbridge config undo CLIENT`), and compares the files with those before.
+5. undoes the change (`drawbridge config undo CLIENT`), and compares the files with the files before the change.
 
 The stand-in answers all programs over the network, as a model would, so that no account is needed. It is not a model:
 it calls the tool and says \"Done.\"
@@ -32,8 +32,8 @@ it calls the tool and says \"Done.\"
 
 const OWN_CHANGES_NOTE: &str = "
 Undoing the change then removed only what Drawbridge had added, and kept what the program had written. To compare the
-files of these programs byte for byte, the test restored them, and connected and undid once more without running the
-program.
+files of these programs byte for byte, the test restored the files. It then connected the programs again, and undid
+this change, without running a program.
 
 ";
 

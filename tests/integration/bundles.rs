@@ -1,5 +1,5 @@
-//! MCP bundles: a bundle is opened, added, accepted, used and removed; a bundle that is refused or
-//! cannot be added leaves nothing.
+//! MCP bundles: their servers are added, used and removed, and run in a sandbox. A bundle that
+//! cannot be added, or whose server was removed, leaves no files.
 
 use std::{
     collections::BTreeSet,
@@ -66,8 +66,8 @@ fn pack(home: &Home, name: &str, manifest: &Value, files: Vec<(String, Vec<u8>)>
     paths::path_text(&file)
 }
 
-/// Reads all files below a folder, with their paths below `prefix`. Links are left out, as by a
-/// packer of bundles.
+/// Reads all files below a folder, with their paths below `prefix`. Skips links, as tools that pack
+/// bundles do, and `__pycache__` folders.
 fn read_files(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) {
     for entry in fs::read_dir(folder).expect("read a folder").flatten() {
         let name = format!("{prefix}/{}", entry.file_name().display());
@@ -80,8 +80,8 @@ fn read_files(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) {
     }
 }
 
-/// Returns the files of an npm package and of all packages that it needs, as `npm install` puts them
-/// into `node_modules`.
+/// Returns the files of an npm package and of all packages that it needs, as `npm install` puts
+/// them into `node_modules`.
 fn read_packages(package: &str) -> Vec<(String, Vec<u8>)> {
     let modules = paths::repository_root().join("tests/real/node_modules");
     let (mut pending, mut visited) = (vec![package.to_owned()], BTreeSet::new());
@@ -100,7 +100,7 @@ fn read_packages(package: &str) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Adds and accepts the server of a bundle. Returns its spec.
+/// Adds and accepts the server of a bundle, and allows its calls. Returns the server's spec.
 fn add_bundle(home: &Home, hub: &Hub, id: &str, bundle: &str) -> Value {
     let added = home
         .cli(&["servers", "add", "--bundle", bundle, "--json"])
@@ -112,7 +112,7 @@ fn add_bundle(home: &Home, hub: &Hub, id: &str, bundle: &str) -> Value {
     added["spec"].clone()
 }
 
-/// Returns the folder with the unpacked files of the server.
+/// Returns the folder with the unpacked files of the server `desk-probe`.
 fn unpacked_dir(home: &Home) -> PathBuf {
     home.data_dir().join("bundles/desk-probe")
 }
@@ -221,7 +221,7 @@ fn a_missing_secret_is_asked_for_at_a_terminal() {
 }
 
 #[test]
-fn a_bundle_that_would_leave_its_folder_changes_nothing() {
+fn a_bundle_with_a_file_outside_its_folder_changes_nothing() {
     let home = Home::new();
     let _hub = Hub::serve(&home);
     let bundle = write_bundle(&home, &["../../../escaped"]);
@@ -360,8 +360,8 @@ fn a_python_server_runs_from_a_bundle_with_its_packages() {
         "server": {
             "type": "python", "entry_point": "server/main.py",
             "mcp_config": {
-                // The interpreter of the environment, whose packages are not used: they are in
-                // the bundle.
+                // The interpreter to which the environment links. It does not find the packages of
+                // the environment, so the server uses those in the bundle.
                 "command": paths::path_text(fs::canonicalize(&python).expect("an interpreter")),
                 "args": ["-s", "${__dirname}/server/main.py"],
                 "env": {"PYTHONPATH": "${__dirname}/lib"},

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{Home, mcp::join_text_blocks, paths, process::Process};
 
-/// The timeout of a client, which is longer than a call waits for an approval.
+/// The timeout of a client. It is longer than the default timeout of an approval.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// The SDK that a client uses.

@@ -1,5 +1,5 @@
-//! A minimal HTTP client. To the headers that a test gives, it adds only those that HTTP needs, and
-//! it follows no redirect.
+//! A minimal HTTP client. It adds only the necessary headers to the headers that a test gives, and
+//! follows no redirects.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-/// The timeout of a read, which is longer than a call waits for an approval.
+/// The timeout of a read. It is longer than the default timeout of an approval.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A URL of the form `http://HOST:PORT/PATH`.
@@ -54,7 +54,8 @@ impl Request<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if nothing listens, or if the response is not HTTP.
+    /// Returns an error if nothing listens, if the connection breaks, or if the response is not
+    /// HTTP.
     pub fn send(&self) -> io::Result<Response> {
         Response::read(BufReader::new(self.begin()?))
     }
@@ -69,12 +70,12 @@ impl Request<'_> {
         let mut stream = TcpStream::connect(&self.url.authority)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
         stream.set_nodelay(true)?;
-        stream.write_all(&self.write_head())?;
+        stream.write_all(&self.encode_head())?;
         stream.write_all(self.body)?;
         Ok(stream)
     }
 
-    fn write_head(&self) -> Vec<u8> {
+    fn encode_head(&self) -> Vec<u8> {
         let mut head = format!(
             "{} {} HTTP/1.1\r\nConnection: close\r\n",
             self.method, self.url.path

@@ -1158,9 +1158,10 @@ export type CheckRuntimes = Record<symbol, never>;
 export type CheckSampling = Record<symbol, never>;
 
 /**
- * `servers.preflight`: checks everything that a server needs to start: its program, runtime,
- * secrets, address, sign-in, sandbox and acceptance. Does not start the server. Starts its runtime
- * once to find the version, and sends one request to the address of an accepted remote server.
+ * `servers.preflight`: checks whether a server is enabled and accepted, and everything that it
+ * needs to start: its program, runtime, version, variables, secrets, address, sign-in and sandbox.
+ * Does not start the server. Runs its runtime to find the version, and sends at most one request
+ * to the address of a remote server that may run.
  */
 export type CheckServer = { id: ServerId, };
 
@@ -1259,7 +1260,7 @@ entry: string | null,
  */
 problems: Array<string>, 
 /**
- * How Drawbridge keeps the entry up to date; none if Drawbridge did not write the entry.
+ * How Drawbridge keeps the entry up to date; none if Drawbridge does not manage it.
  */
 managed: ManagedEntry | null, };
 
@@ -3172,8 +3173,8 @@ path: string | null,
  */
 project: string | null, 
 /**
- * The name under which Drawbridge should know the client. If it is absent, this is the name of
- * the file's managed entry, or else the id of the kind.
+ * The name under which Drawbridge should know the client. If absent, Drawbridge uses the name
+ * in the file's managed entry, or else the id of the kind.
  */
 name: ClientName | null, transport: ClientTransport, 
 /**

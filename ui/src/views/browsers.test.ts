@@ -5,7 +5,7 @@ import { advanceTime, listParams, open, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
-describe("signed-in browsers", () => {
+describe("browsers", () => {
   it("are listed on the settings screen and signed out", async () => {
     const hub = await open("#/settings");
     expect(screen.getByTestId("browser-row").textContent).toContain("Firefox/145.0");

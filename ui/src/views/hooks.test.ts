@@ -23,7 +23,7 @@ describe("the list of hooks", () => {
     );
   });
 
-  it("moves a hook, but neither the first hook up nor the last hook down", async () => {
+  it("moves a hook up, unless it is the first", async () => {
     const hub = await open("#/hooks");
     expect(within(row("no-deletes")).getByTestId("hook-up").getAttribute("aria-disabled")).toBe(
       "true",
@@ -62,7 +62,7 @@ describe("the list of hooks", () => {
 });
 
 describe("a hook", () => {
-  it("is added, with its secrets apart", async () => {
+  it("is added, with its secret values in a separate field", async () => {
     const hub = await open("#/hooks");
     await user.click(screen.getByTestId("hook-new"));
     await advanceTime(1);
@@ -112,7 +112,7 @@ describe("a hook", () => {
     expect(screen.getByText(/never waits/)).toBeTruthy();
   });
 
-  it("stops at once, and is removed after ten seconds unless a person undoes it", async () => {
+  it("is disabled at once, and removed unless a person undoes it", async () => {
     const hub = await open("#/hooks");
     const remove = async () => {
       await user.click(within(row("call-log")).getByTestId("hook-remove"));

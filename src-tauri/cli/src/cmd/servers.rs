@@ -112,8 +112,8 @@ pub(crate) enum Servers {
     },
     /// Show processes, memory and CPU usage of the local servers that are running
     Usage,
-    /// Check what a server needs to start, without starting it: its program, runtime, secrets,
-    /// address, sign-in, sandbox and acceptance
+    /// Check what a server needs to start, without starting it: its program, runtime, variables,
+    /// secrets, address, sign-in, sandbox and acceptance
     Preflight {
         /// The server's id, as shown by `servers list`
         id: String,

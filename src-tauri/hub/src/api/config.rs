@@ -75,7 +75,7 @@ pub struct ClientFileView {
     pub entry: Option<String>,
     /// How the entry differs from the entry that Drawbridge writes, or why the file cannot be read.
     pub problems: Vec<String>,
-    /// How Drawbridge keeps the entry up to date; none if Drawbridge did not write the entry.
+    /// How Drawbridge keeps the entry up to date; none if Drawbridge does not manage it.
     pub managed: Option<ManagedEntry>,
 }
 
@@ -236,8 +236,8 @@ pub struct PreviewConfig {
     /// meant, and `path` is ignored.
     #[serde(default)]
     pub project: Option<PathBuf>,
-    /// The name under which Drawbridge should know the client. If it is absent, this is the name of
-    /// the file's managed entry, or else the id of the kind.
+    /// The name under which Drawbridge should know the client. If absent, Drawbridge uses the name
+    /// in the file's managed entry, or else the id of the kind.
     #[serde(default)]
     pub name: Option<ClientName>,
     #[serde(default)]
@@ -298,11 +298,11 @@ impl Verb for ListConfigs {
     async fn run(self, hub: &Hub) -> Result<ConfigOverview, ApiError> {
         let machine = machine(&self.environment)?;
         let inspect = {
-            let hub_view = InspectedHub::new(hub);
+            let snapshot = HubSnapshot::new(hub);
             move || {
                 CLIENTS
                     .iter()
-                    .map(|kind| hub_view.kind_view(kind, &machine, self.project.as_deref()))
+                    .map(|kind| snapshot.kind_view(kind, &machine, self.project.as_deref()))
                     .collect()
             }
         };
@@ -324,7 +324,7 @@ impl Verb for ShowConfig {
         let connection = hub.client_connection(&ClientName::new(kind.id), None);
         let text = kind
             .snippet(&connection)
-            .ok_or_else(|| ApiError::internal("every client can start the bridge"))?;
+            .ok_or_else(|| ApiError::internal("the client has no entry that starts the bridge"))?;
         Ok(ConfigSnippet {
             kind: kind.id.to_owned(),
             file_name: kind.file_name().to_owned(),
@@ -433,8 +433,8 @@ impl Verb for ApplyConfig {
 /// changes in the audit log.
 ///
 /// # Errors
-/// Returns an error if the client cannot be added, or if the files cannot be changed. The files and
-/// the client are then as before.
+/// Returns an error if the client cannot be added, or if the files cannot be changed. Drawbridge
+/// then restores the files, and leaves the client as it was.
 pub(super) async fn apply(
     hub: &Hub,
     mut preview: Preview,
@@ -550,12 +550,12 @@ impl Verb for SetRestores {
 }
 
 /// The data of a hub that a blocking thread needs to inspect clients' files.
-struct InspectedHub {
+struct HubSnapshot {
     connection: Connection,
     managed: BTreeMap<String, (ClientFileRow, AskOnce)>,
 }
 
-impl InspectedHub {
+impl HubSnapshot {
     fn new(hub: &Hub) -> Self {
         let managed = hub.client_configs.all_managed().into_iter().map(|row| {
             let ask_once = hub.ask_once(&row.client);

@@ -4,12 +4,12 @@ export const TABS = ["pending", "decided", "missed"] as const;
 
 export type Tab = (typeof TABS)[number];
 
-/** Returns the tab of a route's id. Any other id is the first tab. */
+/** Returns the tab that the URL names, or the first tab if the URL names none. */
 export function readTab(id: string | null): Tab {
   return TABS.find((tab) => tab === id) ?? "pending";
 }
 
-/** Returns the hash of a tab. */
+/** Returns the link to a tab. */
 export function linkToTab(tab: Tab): string {
   return tab === "pending" ? "#/approvals" : `#/approvals/${tab}`;
 }

@@ -409,7 +409,7 @@ export const servers = {
     homeFolder: "your home folder",
     ownFolder: "its own folder",
     sandbox: "Sandbox",
-    noSandbox: "none; it may use all that you may",
+    noSandbox: "none; it may use everything that you may use",
     sandboxFacts: {
       files: { all: "all your files", listed: "its own folder" },
       read: (paths: string) => `reads ${paths}`,

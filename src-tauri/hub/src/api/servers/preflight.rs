@@ -57,9 +57,10 @@ pub struct PreflightCheck {
     pub remedy: String,
 }
 
-/// `servers.preflight`: checks everything that a server needs to start: its program, runtime,
-/// secrets, address, sign-in, sandbox and acceptance. Does not start the server. Starts its runtime
-/// once to find the version, and sends one request to the address of an accepted remote server.
+/// `servers.preflight`: checks whether a server is enabled and accepted, and everything that it
+/// needs to start: its program, runtime, version, variables, secrets, address, sign-in and sandbox.
+/// Does not start the server. Runs its runtime to find the version, and sends at most one request
+/// to the address of a remote server that may run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CheckServer {
@@ -163,8 +164,8 @@ async fn check_program(server: &RegisteredServer) -> Option<PreflightCheck> {
         }
         None => failure(
             TOPIC,
-            format!("There is no program `{command}` in the PATH of servers."),
-            "Check the spelling of the command, install the program, or give its full path in the server's command. `drawbridge doctor` shows the PATH.",
+            format!("There is no program `{command}`."),
+            "Check the spelling of the command, install the program, or give its full path in the server's command. `drawbridge doctor` shows the PATH of servers.",
         ),
     })
 }
@@ -283,7 +284,7 @@ async fn check_secrets(hub: &Hub, server: &RegisteredServer) -> Vec<PreflightChe
 
 async fn check_address(hub: &Hub, server: &RegisteredServer) -> Option<PreflightCheck> {
     const TOPIC: PreflightTopic = PreflightTopic::Address;
-    // The program of a local server opens its URL itself, when it is started.
+    // A server with a command serves its URL itself, so the URL does not answer before the start.
     let url = server
         .spec
         .url
@@ -313,7 +314,7 @@ async fn check_address(hub: &Hub, server: &RegisteredServer) -> Option<Preflight
             return Some(failure(TOPIC, text, "Correct the server's URL."));
         }
     };
-    const REMEDY: &str = "Check the address and the network. If a proxy is needed, set HTTPS_PROXY where Drawbridge starts.";
+    const REMEDY: &str = "Check the address and the network. If a proxy is needed, set HTTPS_PROXY in the environment of Drawbridge.";
     Some(
         match timeout(REACH_TIMEOUT, HttpClient::new().send(request)).await {
             Ok(Ok(response)) if response.status().is_server_error() => warning(
@@ -364,7 +365,7 @@ fn check_sandbox(server: &RegisteredServer) -> Option<PreflightCheck> {
     let Some(restrictions) = &server.spec.sandbox else {
         return Some(ok(
             TOPIC,
-            "The server has no sandbox: it may use all that you may.",
+            "The server has no sandbox: it may use everything that you may use.",
         ));
     };
     const REMEDY: &str =

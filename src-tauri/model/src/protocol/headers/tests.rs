@@ -22,7 +22,7 @@ fn a_header_value_survives_encoding_and_decoding() {
 }
 
 #[test]
-fn header_params_are_found_by_their_path() {
+fn header_params_have_the_paths_of_their_arguments() {
     let schema = json!({"type": "object", "properties": {
         "region": {"type": "string", "x-mcp-header": "Region"},
         "at": {"type": "object", "properties": {"n": {"type": "integer", "x-mcp-header": "N"}}},
