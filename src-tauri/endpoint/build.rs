@@ -1,5 +1,5 @@
-//! Makes sure that there is a web UI to embed. If the web UI was not built, embeds a page that says
-//! how to build it.
+//! Makes sure that there is a web UI to embed. If the web UI was not built, writes a page to
+//! `ui/dist` that says how to build it.
 
 use std::{fs, path::Path};
 

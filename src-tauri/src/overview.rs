@@ -151,13 +151,13 @@ impl Overview {
 /// Returns the most important problem. A listener that does not listen comes first, because no
 /// client can connect through it.
 fn find_trouble(health: &HealthView, servers: &[ServerLine]) -> Option<Trouble> {
-    if let Some(transport) = health
+    if let Some(listener) = health
         .transports
         .iter()
-        .find(|transport| !transport.listening)
+        .find(|listener| !listener.listening)
     {
         return Some(Trouble::NotListening {
-            address: transport.address.clone(),
+            address: listener.address.clone(),
         });
     }
     match servers

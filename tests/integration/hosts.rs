@@ -1,5 +1,5 @@
-//! The hosts under which the hub answers, and the administrator's token of a hub that other
-//! computers can reach.
+//! The hosts under which the hub answers, and the admin token of a hub that other computers can
+//! reach.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The features of each cell, under the names that the clients print.
+//! The features in the matrix, under the names that the clients print.
 
 /// A feature of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

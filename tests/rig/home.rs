@@ -157,8 +157,8 @@ impl Home {
         }
     }
 
-    /// Runs the command line for the hub at this URL, without a data folder, and with the
-    /// administrator's token if there is one.
+    /// Runs the command line for the hub at this URL, without a data folder, and with the admin
+    /// token if there is one.
     pub fn remote_cli(&self, hub_url: &str, token: Option<&str>, arguments: &[&str]) -> CliOutput {
         let mut command = self.command(paths::built_binary("drawbridge"));
         command.args(arguments).env("MCP_HUB_URL", hub_url);

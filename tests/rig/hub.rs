@@ -14,7 +14,7 @@ use crate::{
     wait::{self, wait_until},
 };
 
-/// The administrator's token of every hub in the tests.
+/// The admin token of every hub in the tests.
 pub const ADMIN_TOKEN: &str = "admin-token-of-the-tests-0123456789abcdef";
 
 /// A running `drawbridge serve`.

@@ -1,4 +1,5 @@
-//! The keyring, read by another program over the Secret Service on the private bus.
+//! Reads and locks the keyring over the Secret Service on the private bus, as a program other than
+//! Drawbridge does.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The administrator's token, as the environment gives it to the hub and to its clients.
+//! The admin token, as the environment gives it to the hub and to its clients.
 
 use std::{env, fs, io, path::PathBuf};
 

@@ -1,8 +1,8 @@
-//! Authentication. Over TCP, a request needs a bearer token, unless its path is public: a client's
-//! token, the admin token, or the token of a signed-in browser. A browser's token is valid only at
-//! the address at which the browser signed in. Cookies are ignored, because browsers send them to
-//! every port of a host. Only this user and root can open the local socket, so every request over
-//! the socket is authorized, and a client sends its name instead of a token.
+//! Authentication. Over TCP, a request to a path that is not public needs a bearer token: a
+//! client's token, the admin token, or the token of a signed-in browser. A browser's token is valid
+//! only at the address at which the browser signed in. Cookies are ignored, because browsers send
+//! them to every port of a host. Only this user and root can open the local socket, so a request
+//! over the socket needs no token, and a client sends its name instead.
 
 #[cfg(test)]
 mod tests;
@@ -41,7 +41,7 @@ const EXPIRED_CLIENT_TOKEN: &str = "the token has expired; give the client a new
     `drawbridge clients rotate NAME`, and use the token shown there";
 const ASKED_TO_PAIR: &str = "the token is wrong or was revoked. Drawbridge has asked its user to pair this client: after the \
     user has approved it, connect again with the same token";
-const NO_ADMIN_TOKEN: &str = "this path requires the administrator's token; open the web UI with `drawbridge open`, or send \
+const NO_ADMIN_TOKEN: &str = "this path requires the admin token; open the web UI with `drawbridge open`, or send \
     the token that DRAWBRIDGE_ADMIN_TOKEN sets";
 const WRONG_ADMIN_TOKEN: &str =
     "the token is wrong; send the token that DRAWBRIDGE_ADMIN_TOKEN sets";
@@ -109,7 +109,8 @@ fn mark_authenticated(extensions: &Extensions) {
     }
 }
 
-/// Returns whether an administrator sent a request to a public path.
+/// Returns whether an administrator sent the request. Serves public paths, to which
+/// [`require_administrator`] does not apply.
 pub(crate) fn is_administrator(state: &ListenerState, headers: &HeaderMap) -> bool {
     match state.kind {
         ListenerKind::Local => true,
@@ -205,7 +206,7 @@ fn check_administrator(
     if let Some(client) = state.hub.access().find_client(token) {
         state.hub.record_refused_token(&client);
         return Err(Refusal::forbidden(
-            "a client's token does not give access to this path; send the administrator's token",
+            "a client's token does not give access to this path; send the admin token",
         ));
     }
     count_unknown_token(state, extensions)?;

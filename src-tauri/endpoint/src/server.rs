@@ -52,7 +52,7 @@ impl Default for ServeOptions {
 }
 
 impl ServeOptions {
-    /// Checks the administrator's token.
+    /// Checks the admin token.
     ///
     /// # Errors
     /// Returns an error if the token is short enough to guess, or if it is missing and other

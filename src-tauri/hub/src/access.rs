@@ -1,6 +1,6 @@
 //! Authentication: clients and administrators by their tokens, browsers by a one-time code.
 //!
-//! Only the HMAC-SHA-256 of a client's or the administrator's token is kept. The duration of a
+//! Only the HMAC-SHA-256 of a client's token or of the admin token is kept. The duration of a
 //! lookup by HMAC reveals nothing about the token.
 
 mod browsers;

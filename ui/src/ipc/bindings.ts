@@ -2097,7 +2097,7 @@ arguments: unknown, };
 export type GuardedMethod = "tools/call" | "prompts/get" | "resources/read" | "resources/subscribe" | "completion/complete" | "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/result" | "tasks/list" | "sampling/createMessage" | "elicitation/create" | "roots/list";
 
 /**
- * A part of the hub that has to work.
+ * The result of checking a part of the hub.
  */
 export type HealthCheck = { 
 /**

@@ -39,7 +39,7 @@ describe("the tabs of a server's page", () => {
   });
 });
 
-describe("a call by hand", () => {
+describe("a request by hand", () => {
   it("is made from the fields of the schema, and its result is shown by type", async () => {
     const hub = await open("#/servers/filesystem");
     const form = await openTool("write_file");
@@ -92,8 +92,10 @@ describe("a call by hand", () => {
       { uri: "file:///home/ada/Projects/a%20b.txt" },
     ]);
   });
+});
 
-  it("sets a policy for all prompts of the server", async () => {
+describe("the policy for a kind of request", () => {
+  it("applies to all prompts of the server", async () => {
     const hub = await open("#/servers/filesystem/prompts");
     await user.selectOptions(screen.getByTestId("kind-policy"), "ask");
     await advanceTime(1);

@@ -85,7 +85,7 @@ pub struct ServerHealth {
     pub state: ServerState,
 }
 
-/// A part of the hub that has to work.
+/// The result of checking a part of the hub.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct HealthCheck {
@@ -140,8 +140,8 @@ impl Verb for ShowHealth {
         ]) + to_u32(specs.broken.len());
         let enabled = external.iter().filter(|server| server.spec.enabled);
         let enabled = to_u32(enabled.count());
-        let transports = hub.listener_health();
-        let all_listen = transports.iter().all(|transport| transport.listening);
+        let listeners = hub.listener_health();
+        let all_listen = listeners.iter().all(|listener| listener.listening);
         let status = match errors {
             0 if all_listen => HealthStatus::Ok,
             errors if errors > 0 && errors >= enabled + to_u32(specs.broken.len()) => {
@@ -163,7 +163,7 @@ impl Verb for ShowHealth {
             },
             ready: checks.iter().all(|check| check.ok),
             checks,
-            transports,
+            transports: listeners,
             sessions: to_u32(hub.sessions.count()),
             servers: ServersHealth {
                 connected,
@@ -214,7 +214,7 @@ impl HealthView {
         for local in self
             .transports
             .iter_mut()
-            .filter(|transport| transport.name == "local")
+            .filter(|listener| listener.name == "local")
         {
             local.address.clear();
             if !local.listening {

@@ -7,8 +7,8 @@ use super::{
 };
 
 /// Checks that a spec that is read, written and read again is the same spec and has the same
-/// identity. Checks that a version can be added to its packages, and that checking the spec does
-/// not panic.
+/// identity. If a version can be added to one of its packages, checks that the result contains the
+/// version. Checks that checking the spec does not panic.
 pub(crate) fn written_is_read(text: &str) {
     let Ok(spec) = serde_json::from_str::<ServerSpec>(text) else {
         return;
@@ -25,8 +25,8 @@ pub(crate) fn written_is_read(text: &str) {
     let _ = crate::protocol::check_spec(&spec);
 }
 
-/// Checks that a spec does not differ from itself, and that a difference that needs acceptance is
-/// listed among the changes.
+/// Checks that a spec does not differ from itself, and that the list of changes is not empty if the
+/// identities differ or the change needs acceptance.
 pub(crate) fn equal_specs_have_no_changes(before: &str, after: &str) {
     let read = |text| serde_json::from_str::<ServerSpec>(text);
     let (Ok(before), Ok(after)) = (read(before), read(after)) else {

@@ -1,4 +1,5 @@
-//! Messages precede the answer to which they belong, and none is lost.
+//! Messages precede the answer to which they belong. Only a client that reads too slowly loses
+//! messages.
 
 use std::future::{pending, ready};
 
