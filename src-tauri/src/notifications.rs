@@ -28,9 +28,9 @@ const SERVER_KEY: &str = "server";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LatestNotice {
     notice: Option<Notice>,
-    /// How often a notification was withdrawn. After a click on a notification, the desktop has
-    /// closed it, so the same notice has to be shown again, even if the withdrawal itself was not
-    /// seen in the meantime.
+    /// How many times the notice was withdrawn. A click makes the desktop close the notification
+    /// and the controller withdraw the notice. If the same notice returns before [`show_latest`]
+    /// sees the withdrawal, this count tells that the notice has to be shown again.
     withdrawals: u64,
 }
 
@@ -55,8 +55,8 @@ pub(crate) fn register_actions(app: &AppHandle, inputs: mpsc::UnboundedSender<In
         .register_action_types(types.into())
         .and_then(|()| {
             notifications.on_action(move |performed| {
-                // The controller is dropped only while the app ends.
                 let shown = performed.notification();
+                // The controller is dropped only while the app ends.
                 let _ = inputs.send(Input::Chosen(notice::parse_choice(
                     shown.and_then(ActiveNotification::action_type_id),
                     performed.action_id(),
@@ -134,7 +134,7 @@ fn call_ref(performed: &ActionPerformed) -> Option<CallRef> {
     })
 }
 
-/// Returns a text that the notification was shown with.
+/// Returns a text that [`show`] attached to the notification.
 fn extra_text(performed: &ActionPerformed, key: &str) -> Option<String> {
     let extra = performed.notification()?.extra();
     Some(extra.get(key)?.as_str()?.to_owned())

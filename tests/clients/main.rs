@@ -24,7 +24,7 @@ use drawbridge_tests::{Home, Hub, paths};
 
 use model::{Model, Task};
 use programs::PROGRAMS;
-use trial::{Bench, Report};
+use trial::{Report, TrialRunner};
 
 const SERVER: &str = "@modelcontextprotocol/server-everything/dist/index.js";
 
@@ -57,14 +57,14 @@ fn main() -> ExitCode {
     hub.wait_until_synced("everything");
     hub.set_policy("everything", "allow");
     let model = Model::start(TASK);
-    let bench = Bench::new(&home, &model);
+    let runner = TrialRunner::new(&home, &model);
 
     let is_chosen = |client: &str| chosen.is_empty() || chosen.iter().any(|name| name == client);
     let programs = PROGRAMS.iter().filter(|program| is_chosen(program.client));
     let reports: Vec<Report> = programs
         .map(|program| {
             println!("{} …", program.title);
-            let report = bench.run(program);
+            let report = runner.run(program);
             let file = paths::output_file(format!("clients/{}.txt", program.client));
             fs::write(&file, page::transcript(&report, usize::MAX))
                 .unwrap_or_else(|e| panic!("write {}: {e}", file.display()));

@@ -16,8 +16,8 @@ use crate::{
 /// The contents of files; `None` for a file that does not exist.
 type Contents = BTreeMap<PathBuf, Option<Vec<u8>>>;
 
-/// The state that all trials share.
-pub(crate) struct Bench<'a> {
+/// Runs trials, with the state that all of them share.
+pub(crate) struct TrialRunner<'a> {
     home: &'a Home,
     model: &'a Model,
     /// The folder in which the programs work.
@@ -44,7 +44,7 @@ pub(crate) struct Report {
     pub(crate) failures: Vec<String>,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> TrialRunner<'a> {
     pub(crate) fn new(home: &'a Home, model: &'a Model) -> Self {
         let project = home.file("home/project");
         fs::create_dir_all(&project).expect("a folder to work in");
@@ -79,7 +79,7 @@ impl<'a> Bench<'a> {
             let output = self.run_command(setup, &[]);
             report.expect_success(&output);
         }
-        let files = self.list_changed_files(client);
+        let files = self.list_files_to_change(client);
         let before = read_all(&files);
         self.connect(client);
         let connected = read_all(&files);
@@ -98,8 +98,9 @@ impl<'a> Bench<'a> {
         report.own_changes = self.differing(&connected, &at_the_end);
         self.undo(client);
         if !report.own_changes.is_empty() {
-            // The changes by the program remain, because Drawbridge removes only its own entry. If
-            // the program does not run in between, the files have to be as before, byte for byte.
+            // The program's changes remain, because Drawbridge removes only its own entry. Connect
+            // and undo once more without running the program: this has to restore the files byte
+            // for byte.
             self.expect_no_entry(&files, &mut report);
             write_all(&before);
             self.connect(client);
@@ -189,7 +190,7 @@ impl<'a> Bench<'a> {
         found["software"].as_str().map(str::to_owned)
     }
 
-    fn list_changed_files(&self, client: &str) -> Vec<PathBuf> {
+    fn list_files_to_change(&self, client: &str) -> Vec<PathBuf> {
         let preview = self
             .home
             .cli(&["config", "diff", client, "--json"])

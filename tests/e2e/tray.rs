@@ -1,4 +1,4 @@
-//! The tray: its content, what it opens, and what remains after the app exits.
+//! The app outside its windows: the tray, notifications, the shortcut, second starts, the exit.
 
 use std::{fs, io::Write as _, path::Path, time::Duration};
 
@@ -158,7 +158,7 @@ fn a_call_too_long_for_the_menu_is_not_approved_there() {
 }
 
 #[test]
-fn while_paused_no_call_runs_until_resumed() {
+fn no_call_runs_while_calls_are_paused() {
     let desktop = DesktopSession::new();
     let (app, endpoint) = start_hidden(&desktop);
     let call = app.begin_call(&endpoint, "everything__echo", &json!({"message": "knock"}));
@@ -233,7 +233,7 @@ fn a_late_click_decides_nothing() {
     desktop.tray.click("Deny");
     assert!(
         second_call.wait_for_result().is_error,
-        "the click on the first did not approve the second"
+        "the click on the notification of the first call does not approve the second call"
     );
 }
 
@@ -297,7 +297,8 @@ fn a_missed_call_leaves_a_notification_that_opens_the_missed_calls() {
 
     app.driver.click("nav-servers");
     miss("three");
-    // The third missed call in a row mutes the client, which is more urgent.
+    // The third missed call in a row mutes the client. The notification of the mute is more urgent
+    // than the notification of the missed calls.
     let notification = desktop
         .notifications
         .wait_for_summary("typescript is muted");
@@ -527,7 +528,7 @@ fn a_second_start_shows_the_window_of_the_first() {
         second.stderr()
     );
     app.switch_to_main();
-    wait_until("the window of the first is on the screen", || {
+    wait_until("the window of the first app is on the screen", || {
         some_if(app.driver.is_visible())
     });
 }

@@ -1,4 +1,4 @@
-//! Metrics, charts, traces, health and progress.
+//! Metrics, stats, traces, health and progress.
 
 mod collector;
 
@@ -77,14 +77,14 @@ fn scrape(hub: &Hub<'_>) -> BTreeMap<String, f64> {
 
 /// Fails unless the metrics with these names and labels grow by these values during `action`.
 #[track_caller]
-fn assert_moves(hub: &Hub<'_>, expected: &[(&str, f64)], action: impl FnOnce()) {
+fn assert_metrics_grow(hub: &Hub<'_>, expected: &[(&str, f64)], action: impl FnOnce()) {
     let before = scrape(hub);
     action();
     let find = |all: &BTreeMap<String, f64>, key: &str| all.get(key).copied().unwrap_or(0.0);
-    wait_until(format!("the metrics move: {expected:?}"), || {
+    wait_until(format!("the metrics grow: {expected:?}"), || {
         let after = scrape(hub);
-        let moved = |(key, by): &(&str, f64)| find(&after, key) - find(&before, key) == *by;
-        some_if(expected.iter().all(moved))
+        let has_grown = |(key, by): &(&str, f64)| find(&after, key) - find(&before, key) == *by;
+        some_if(expected.iter().all(has_grown))
     });
 }
 
@@ -109,7 +109,7 @@ fn each_metric_counts_its_events() {
     hub.run_verb("servers.update", &json!({"id": "s", "spec": spec}));
     let client = hub.connect_client("desk");
 
-    assert_moves(
+    assert_metrics_grow(
         &hub,
         &[
             (r#"drawbridge_client_sessions_created_total {}"#, 1.0),
@@ -118,7 +118,7 @@ fn each_metric_counts_its_events() {
         ],
         || hub.connect_client("guest").end_session(),
     );
-    assert_moves(
+    assert_metrics_grow(
         &hub,
         &[
             (
@@ -141,7 +141,7 @@ fn each_metric_counts_its_events() {
     let results = |result: &str| {
         format!(r#"drawbridge_cache_requests_total {{"cache": "results", "result": "{result}"}}"#)
     };
-    assert_moves(
+    assert_metrics_grow(
         &hub,
         &[
             (&results("miss"), 1.0),
@@ -156,7 +156,7 @@ fn each_metric_counts_its_events() {
             client.call("s__read", "{}");
         },
     );
-    assert_moves(
+    assert_metrics_grow(
         &hub,
         &[(
             r#"drawbridge_cache_requests_total {"cache": "catalog", "result": "hit"}"#,
@@ -164,7 +164,7 @@ fn each_metric_counts_its_events() {
         )],
         || drop(client.list_tools()),
     );
-    assert_moves(
+    assert_metrics_grow(
         &hub,
         &[(
             r#"drawbridge_cache_refreshes_total {"cache": "catalog"}"#,
@@ -172,7 +172,7 @@ fn each_metric_counts_its_events() {
         )],
         || drop(home.cli(&["servers", "sync", "s"]).expect_success()),
     );
-    assert_moves(
+    assert_metrics_grow(
         &hub,
         &[(
             r#"drawbridge_tool_calls_total {"client": "desk", "outcome": "denied", "server": "", "tool": "unknown"}"#,
@@ -183,7 +183,7 @@ fn each_metric_counts_its_events() {
             client.call("made_up_2", "{}");
         },
     );
-    assert_moves(
+    assert_metrics_grow(
         &hub,
         &[(r#"drawbridge_client_session_errors_total {}"#, 1.0)],
         || {
@@ -191,7 +191,7 @@ fn each_metric_counts_its_events() {
         },
     );
     // The server crashes during a call, and is started again by the next one.
-    assert_moves(
+    assert_metrics_grow(
         &hub,
         &[
             (
@@ -221,7 +221,7 @@ fn each_metric_counts_its_events() {
         format!(r#"{{"client": "desk", "decision": "{decision}", "server": "s", "tool": "echo"}}"#)
     };
     let approvals = |decision: &str| format!("drawbridge_approvals_total {}", labels(decision));
-    assert_moves(
+    assert_metrics_grow(
         &hub,
         &[
             (
@@ -292,7 +292,7 @@ fn only_an_administrator_reads_metrics_and_progress() {
 }
 
 #[test]
-fn health_covers_each_part_and_tells_programs_without_a_token_no_path() {
+fn health_covers_each_part_and_hides_paths_from_programs_without_a_token() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     home.cli(&["servers", "enable", "memory"]).expect_success();
@@ -508,9 +508,9 @@ fn start_traces(hub: &Hub<'_>, collector: &Collector, change: Value) {
     hub.run_verb("settings.change", &settings);
 }
 
-/// Waits for the spans of a call: of the client's request, of the approval and of the server's
-/// request.
-fn spans_of_call(collector: &Collector) -> [ReceivedSpan; 3] {
+/// Waits for the spans of a call: of the client's request, of the approval and of Drawbridge's
+/// request to the server.
+fn wait_for_call_spans(collector: &Collector) -> [ReceivedSpan; 3] {
     wait_until("the collector has all spans", || {
         let spans = collector.spans();
         let find = |name: &str, kind| {
@@ -549,7 +549,7 @@ fn traces_show_the_call_the_person_and_the_server() {
     let id = waiting["id"].as_str().expect("an id");
     home.cli(&["approvals", "approve", id]).expect_success();
     call.join().expect("an answer");
-    let [request, approval, sent] = spans_of_call(&collector);
+    let [request, approval, sent] = wait_for_call_spans(&collector);
 
     assert_eq!(request.trace_id, TRACE_ID);
     assert_eq!(request.parent, "b7ad6b7169203331");
@@ -600,7 +600,7 @@ fn traces_show_the_call_the_person_and_the_server() {
 }
 
 #[test]
-fn traces_have_arguments_headers_and_failures_if_asked() {
+fn traces_have_failures_and_the_headers_and_arguments_that_the_settings_add() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     FaultyServer::add(&hub, "s", &json!({}), &[]).wait_until_synced();
@@ -649,7 +649,7 @@ fn traces_have_arguments_headers_and_failures_if_asked() {
 }
 
 #[test]
-fn a_collector_that_is_away_or_silent_disturbs_no_call_and_drops_are_counted() {
+fn a_refusing_or_silent_collector_disturbs_no_call_and_dropped_spans_are_counted() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     FaultyServer::add(&hub, "s", &json!({}), &[]).wait_until_synced();

@@ -19,7 +19,7 @@ pub struct ApprovalRequest {
     pub id: CallId,
     pub method: GuardedMethod,
     pub kind: RequestKind,
-    /// The client that sent the request. For a request of a server, the client that it is sent to.
+    /// The client that sent the request. For a request of a server, the client that receives it.
     pub client: ClientName,
     pub server: ServerId,
     pub server_name: String,

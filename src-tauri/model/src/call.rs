@@ -15,7 +15,7 @@ pub struct Call {
     pub id: CallId,
     pub at: Timestamp,
     pub method: GuardedMethod,
-    /// The client that sent the request. For a request of a server, the client that it is sent to.
+    /// The client that sent the request. For a request of a server, the client that receives it.
     pub client: ClientName,
     /// The client's session, as in "approve for this session". `None` if the request belongs to no
     /// session, and for calls that an earlier version recorded.

@@ -286,7 +286,7 @@ export type ApplyPreset = { preset: PolicyPreset, };
  */
 export type ApprovalRequest = { id: CallId, method: GuardedMethod, kind: RequestKind, 
 /**
- * The client that sent the request. For a request of a server, the client that it is sent to.
+ * The client that sent the request. For a request of a server, the client that receives it.
  */
 client: ClientName, server: ServerId, server_name: string, 
 /**
@@ -491,7 +491,7 @@ seq: number | null,
  */
 hash: string | null, id: CallId, at: Timestamp, method: GuardedMethod, 
 /**
- * The client that sent the request. For a request of a server, the client that it is sent to.
+ * The client that sent the request. For a request of a server, the client that receives it.
  */
 client: ClientName, 
 /**
@@ -725,7 +725,7 @@ runtime_version: string, };
  */
 export type Call = { id: CallId, at: Timestamp, method: GuardedMethod, 
 /**
- * The client that sent the request. For a request of a server, the client that it is sent to.
+ * The client that sent the request. For a request of a server, the client that receives it.
  */
 client: ClientName, 
 /**

@@ -1,16 +1,16 @@
-/** The hooks, in the order of their runs. */
+/** The hooks, in the order in which they run. */
 
 import type { Event, Hook, HookEvent, HookRun, HookSample, HookTrial, HookView, Ipc } from "../ipc";
 import { Reloader } from "./reloader";
 import { Removals } from "./removals.svelte";
 
-/** The values of variables or headers that go to the secret store, by name. */
+/** The values to store in the secret store, by the name of their variable or header. */
 export type HookSecretValues = Record<string, string>;
 
 export class Hooks {
   list = $state.raw<HookView[]>([]);
   loaded = $state(false);
-  /** The removals that can still be undone. A hook does not run meanwhile. */
+  /** The removals that can still be undone. The hooks to be removed do not run meanwhile. */
   readonly removals = new Removals({
     remove: (name) => this.remove(name),
     disable: (name) => this.suspend(name),
@@ -64,10 +64,10 @@ export class Hooks {
     await this.load();
   }
 
-  /** Moves a hook to the position of another shown hook, counted from 0. */
+  /** Moves a hook to a position among the shown hooks, counted from 0. */
   async reorder(name: string, position: number): Promise<void> {
-    const at = this.list.findIndex((hook) => hook === this.shown[position]);
-    await this.ipc.call("hooks.reorder", { name, position: at });
+    const listPosition = this.list.findIndex((hook) => hook === this.shown[position]);
+    await this.ipc.call("hooks.reorder", { name, position: listPosition });
     await this.load();
   }
 

@@ -7,7 +7,7 @@ import { advanceTime, follow, listParams, open, user, withFakeTime } from "../te
 
 withFakeTime();
 
-const cells = (testid: string) =>
+const tableRows = (testid: string) =>
   [...within(screen.getByTestId(testid)).getByRole("table").querySelectorAll("tbody tr")].map(
     (row) => [...row.children].map((cell) => cell.textContent),
   );
@@ -98,7 +98,7 @@ describe("the list", () => {
     expect(ids[0]).toBe("new-1");
   });
 
-  it("reads older pages, and keeps only rows near the view in the page", async () => {
+  it("reads only the newest calls at first, and renders only the rows near the view", async () => {
     const hub = await open("#/calls", (fake) => {
       const [call] = fake.calls;
       if (!call) throw new Error("the fake hub has calls");
@@ -176,7 +176,7 @@ describe("an opened call", () => {
     expect(screen.getByTestId("call-run-result").textContent).toContain("github__list was called.");
   });
 
-  it("keeps the question whether to run it again if the hub sends the call again", async () => {
+  it("still asks whether to run it again after the hub reports a change of the call", async () => {
     const hub = await openCall({});
     await user.click(screen.getByTestId("call-run-again"));
     const [call] = hub.calls;
@@ -234,14 +234,14 @@ describe("the charts", () => {
     const recent = counted.filter((call) => call.at > Date.now() - 22 * 3_600_000);
     expect(recent.length).toBeGreaterThan(0);
     expect(screen.getByTestId("chart-calls").textContent).toContain("Calls:");
-    expect(cells("chart-calls")).toHaveLength(24);
+    expect(tableRows("chart-calls")).toHaveLength(24);
     const listed = screen.getAllByTestId("stats-group");
     expect(listed).toHaveLength(new Set(recent.map((call) => call.server)).size);
 
     await user.selectOptions(screen.getByTestId("stats-by"), "tool");
     await user.selectOptions(screen.getByTestId("stats-period"), "month");
     await advanceTime(1);
-    expect(cells("chart-latency")).toHaveLength(30);
+    expect(tableRows("chart-latency")).toHaveLength(30);
     expect(listParams(hub, "calls.stats").at(-1)).toEqual({
       period: "month",
       by: "tool",

@@ -69,7 +69,7 @@ export const policy = {
     },
     ask_writes: {
       title: "Ask about everything except read-only tools of trusted servers",
-      text: "Tools that a trusted server marks read-only run without asking. Everything else asks.",
+      text: "Tools that a trusted server marks read-only run without asking. All other calls wait for you.",
       servers: "Trusted servers",
     },
     ask_listed: {
@@ -86,7 +86,7 @@ export const policy = {
       action: "Apply preset",
       chosen: (label: string) => `${label}:`,
       effect:
-        "Drawbridge keeps rules for single tools, clients or users, and rules that deny, unless they deny a whole server that the preset asks about. It deletes other rules that allow or ask about a whole server.",
+        "Drawbridge deletes the rules that allow or ask about a whole server, and the rules that deny a whole server that the preset asks about. All other rules stay, such as rules for single tools, clients or users.",
     },
   },
 
@@ -152,7 +152,8 @@ export const policy = {
       resources: "Conditions apply to the params of the request, such as /uri.",
       sampling: "Conditions apply to the params of the request, such as /maxTokens.",
       elicitation: "Conditions apply to the params of the request, such as /message.",
-      roots: "Conditions apply to the params of the request. This kind usually has none.",
+      roots:
+        "Conditions apply to the params of the request. A request for folders usually has no params.",
     },
     addCondition: "Add condition",
     lifetime: {
@@ -237,7 +238,7 @@ export const policy = {
   export: {
     title: "Export rules",
     content:
-      "The file contains the defaults and all rules, except rules for a single session. It contains no secrets, but it may contain paths and names.",
+      "The file contains the defaults and all rules, except rules for a single session. The file contains no secrets, but it may contain paths and names.",
     file: "Exported rules",
     fileName: "drawbridge-rules.json",
     copy: "Copy the rules",

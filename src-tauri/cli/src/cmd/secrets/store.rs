@@ -1,5 +1,4 @@
-//! `drawbridge secrets store`, `use` and `unlock`: shows, changes and unlocks the place where
-//! secrets are stored.
+//! `drawbridge secrets store`, `use` and `unlock`: shows, changes and unlocks the secret store.
 
 use std::{
     io::{self, IsTerminal},
@@ -26,7 +25,7 @@ pub(crate) enum UseStore {
     /// DRAWBRIDGE_SECRETS_PASSPHRASE_FILE names, or a passphrase that you type now and after each
     /// start.
     File {
-        /// The file with the key, an age identity. It is created if it does not exist
+        /// The file with the key, an age identity. Drawbridge creates the file if it does not exist
         #[arg(long, value_name = "PATH", conflicts_with = "passphrase_file")]
         key_file: Option<PathBuf>,
         /// A file with a passphrase
