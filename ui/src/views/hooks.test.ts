@@ -23,11 +23,13 @@ describe("the list of hooks", () => {
     );
   });
 
-  it("moves a hook up, unless it is the first", async () => {
+  it("moves a hook up or down, but not past the ends of the list", async () => {
     const hub = await open("#/hooks");
-    expect(within(row("no-deletes")).getByTestId("hook-up").getAttribute("aria-disabled")).toBe(
-      "true",
-    );
+    const isDisabled = (name: string, button: string) =>
+      within(row(name)).getByTestId(button).getAttribute("aria-disabled") === "true";
+    expect(isDisabled("no-deletes", "hook-up")).toBe(true);
+    expect(isDisabled("no-deletes", "hook-down")).toBe(false);
+    expect(isDisabled("call-log", "hook-down")).toBe(true);
     await user.click(within(row("call-log")).getByTestId("hook-up"));
     await advanceTime(1);
     expect(listParams(hub, "hooks.reorder")).toEqual([{ name: "call-log", position: 1 }]);

@@ -360,6 +360,8 @@ impl Verb for SetClientUser {
 /// Returns the `mcpServers` JSON, which most clients read.
 fn standard_config(connection: &Connection) -> serde_json::Value {
     let standard = find_client("standard").expect("`CLIENTS` has the kind `standard`");
-    let text = standard.snippet(connection).unwrap_or_default();
+    let text = standard
+        .snippet(connection)
+        .expect("the kind `standard` supports both transports");
     standard.parse_snippet(&text)
 }

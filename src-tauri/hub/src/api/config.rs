@@ -460,8 +460,20 @@ pub(super) async fn apply(
     if let Some(prepared) = prepared
         && let Err(error) = prepared.add().await
     {
-        if let Err(failure) = hub.client_configs.undo(&change.id).await {
-            tracing::error!("the files of a client that was not added stay changed: {failure}");
+        match hub.client_configs.undo(&change.id).await {
+            Ok(undone) => {
+                for file in undone.files {
+                    if let Err(failure) = file.result {
+                        tracing::error!(
+                            "{} of a client that was not added stays changed: {failure}",
+                            file.path.display()
+                        );
+                    }
+                }
+            }
+            Err(failure) => {
+                tracing::error!("the files of a client that was not added stay changed: {failure}");
+            }
         }
         return Err(error.into());
     }
