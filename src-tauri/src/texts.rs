@@ -60,7 +60,7 @@ pub(crate) const KEEPS_RUNNING: &str = "Drawbridge keeps running";
 pub(crate) fn reopen_hint(shortcut: Option<&str>) -> String {
     let keys = shortcut.map_or(String::new(), |shortcut| format!("press {shortcut}, "));
     format!(
-        "Drawbridge also runs without a window. To open the window, start Drawbridge again, {keys}or run drawbridge open in a terminal."
+        "Drawbridge also runs without a window. To see its screens, start Drawbridge again, {keys}or run drawbridge open in a terminal."
     )
 }
 

@@ -68,7 +68,7 @@ describe("the hint how to reopen the app without a tray", () => {
     const desktop = await openOnDesktop();
     await advanceTime(1);
     expect(normalized(screen.getByTestId("reopen-hint-banner"))).toContain(
-      "Your desktop shows no tray icons. Drawbridge also runs without a window. To open the window, start Drawbridge again, press Ctrl+Alt+D, or run drawbridge open in a terminal.",
+      "Your desktop shows no tray icons. Drawbridge also runs without a window. To see its screens, start Drawbridge again, press Ctrl+Alt+D, or run drawbridge open in a terminal.",
     );
     await user.click(screen.getByTestId("reopen-hint-confirm"));
     await advanceTime(1);

@@ -67,7 +67,7 @@ export const shell = {
   /** How to reopen the app on a desktop without a tray. */
   reopenHint: {
     noTray: "Your desktop shows no tray icons.",
-    toOpen: "Drawbridge also runs without a window. To open the window, start Drawbridge again,",
+    toOpen: "Drawbridge also runs without a window. To see its screens, start Drawbridge again,",
     press: "press",
     orRun: "or run",
     command: "drawbridge open",
