@@ -17,7 +17,7 @@ that `tests/clients/package.json` pins.
 All programs share one home folder and one `drawbridge serve`, which has one server: `@modelcontextprotocol/server-everything`,
 whose tools any client may call. For each program, the command
 
-1. connects it (`drawbridge config connect CLIENT --yes`),
+1. connects the program (`drawbridge config connect CLIENT --yes`),
 2. runs the program's own command that lists its servers,
 3. has the program send one prompt to a stand-in for a language model, which calls the tool `everything__echo`; the
    program must send the tool's answer back to the model, and Drawbridge must have recorded the call,
@@ -25,15 +25,15 @@ whose tools any client may call. For each program, the command
    (`drawbridge config test CLIENT`),
 5. undoes the change (`drawbridge config undo CLIENT`), and compares the files with the files before the change.
 
-The stand-in answers all programs over the network, as a model would, so that no account is needed. It is not a model:
-it calls the tool and says \"Done.\"
+The stand-in answers all programs over the network, as a model would, so that no account is needed. The stand-in is
+not a model: it calls the tool and says \"Done.\"
 
 ";
 
 const OWN_CHANGES_NOTE: &str = "
 Undoing the change then removed only what Drawbridge had added, and kept what the program had written. To compare the
-files of these programs byte for byte, the test restored the files. It then connected the programs again, and undid
-this change, without running a program.
+files of these programs byte for byte, the test restored the files. The test then connected the programs again, and
+undid this change, without running a program.
 
 ";
 
@@ -42,8 +42,8 @@ pub(crate) fn render(reports: &[Report]) -> String {
     let mut page = INTRODUCTION.to_owned();
     page += &format!("Run on {}.\n\n", today());
     page += &table(reports);
-    page += "\n\"Reported as\" is the name and version that the program told Drawbridge. \"Tool\" is the name under which it offered
-`everything__echo` to the model. A dash means that the program does not support the step; its section under
+    page += "\n\"Reported as\" is the name and version that the program told Drawbridge. \"Tool\" is the name under which the program
+offered `everything__echo` to the model. A dash means that the program does not support the step; its section under
 [Output](#output) says why.\n\n";
     page += "Some programs themselves wrote to these files while they were connected:\n\n";
     for report in reports {
