@@ -18,7 +18,7 @@ protocol revision that the server speaks with Drawbridge: 2025-11-25 has session
 ";
 
 const LEGEND: &str = "
-✓ means that the feature works. – means that the client's protocol revision makes it impossible.
+✓ means that the feature works. – means that the client's protocol revision makes the feature impossible.
 
 In these tests, only one client at a time uses a server. A server with sessions over stdio or HTTP+SSE does not say to
 which call its requests and log messages belong. While two clients have requests in flight at such a server, Drawbridge
