@@ -486,7 +486,7 @@ fn a_batch_is_answered_only_in_revisions_with_batches() {
     assert!(
         post("2025-03-26", &long_batch)
             .1
-            .contains("at most 100 messages")
+            .contains("more than 100 messages")
     );
     let headers = [
         JSON,
