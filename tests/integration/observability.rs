@@ -464,7 +464,7 @@ fn progress_of_a_long_call_is_seen_and_a_person_cancels_it() {
     let again = home.cli(&["calls", "cancel", &id]);
     assert_eq!(again.exit_code(), 1);
     assert!(
-        again.stderr().contains("does not run"),
+        again.stderr().contains("is not running"),
         "{}",
         again.stderr()
     );

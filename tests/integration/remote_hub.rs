@@ -90,7 +90,7 @@ fn a_hub_that_refuses_or_does_not_answer_leads_to_an_error_with_the_remedy() {
     let client = hub.add_client("desk");
     let refused = client_home.remote_cli(&url, Some(&client), &["servers", "list"]);
     assert!(
-        refused.stderr().contains("administrator"),
+        refused.stderr().contains("admin token"),
         "{}",
         refused.stderr()
     );
