@@ -18,7 +18,6 @@ const APP: &str = "src-tauri/src";
 const JSONRPC: &str = "src-tauri/jsonrpc/src";
 const MODEL: &str = "src-tauri/model/src";
 const STORE: &str = "src-tauri/store/src";
-const CLIENT_CONFIG: &str = "src-tauri/client_config/src";
 const SESSIONS: &str = "src-tauri/sessions/src";
 const UPSTREAM: &str = "src-tauri/upstream/src";
 const HUB: &str = "src-tauri/hub/src";
@@ -26,16 +25,7 @@ const ENDPOINT: &str = "src-tauri/endpoint/src";
 const CLI: &str = "src-tauri/cli/src";
 /// The Rust code of the product.
 const PRODUCT: &[&str] = &[
-    APP,
-    JSONRPC,
-    MODEL,
-    STORE,
-    CLIENT_CONFIG,
-    SESSIONS,
-    UPSTREAM,
-    HUB,
-    ENDPOINT,
-    CLI,
+    APP, JSONRPC, MODEL, STORE, SESSIONS, UPSTREAM, HUB, ENDPOINT, CLI,
 ];
 const UI: &str = "ui/src";
 
