@@ -67,6 +67,10 @@ const TEXTS: [(Format, &[&str]); 3] = [
         &[
             "",
             "# only a comment\n",
+            "extensions: {} # none\nother: 1\n",
+            "extensions:\nother: 1\n",
+            "extensions:\n  dev: &d\n    a: 1\nother: *d\n",
+            "---\nextensions:\n  a:\n    b: 1\n...\n",
             "a: 1\nextensions:\n    dev:\n        enabled: true\n        args: [\n          a,\n          b\n        ]\n    # tail\n\n# next\nb: |\n  x\n  # y\n",
             "extensions:\n  dev:\n    text: |\n      a\n      # b\n\nb: 2\n",
             "x: 1",
@@ -113,4 +117,14 @@ fn an_entry_replaces_the_entry_of_the_same_name() {
         assert!(!edited.contains("old"), "{edited}");
         assert_eq!(edited.matches("drawbridge").count(), 2, "{edited}");
     }
+}
+
+#[test]
+fn an_absent_value_is_replaced_and_a_value_that_cannot_be_extended_is_refused() {
+    let edited = set(Format::Jsonc, "{\n  \"mcpServers\": null\n}\n").expect("null is replaced");
+    assert!(edited.contains("/opt/drawbridge") && !edited.contains("null"));
+    let flow = set(Format::Yaml, "extensions: {dev: {a: 1}}\n");
+    assert!(matches!(flow, Err(EditError::Unsure(_))), "{flow:?}");
+    let array = set(Format::Toml, "mcp_servers = []\n");
+    assert!(matches!(array, Err(EditError::WrongType(_))), "{array:?}");
 }
