@@ -1,13 +1,13 @@
 //! A hub that a bridge started exits some time after its last use, and no other hub does.
 
-use std::process::Stdio;
+use std::{fs, process::Stdio, time::Duration};
 
 use drawbridge_tests::{
     Bridge, Home, Hub,
     hub::write_spec,
     paths,
     process::Process,
-    wait::{shift_moment, some_if},
+    wait::{shift_moment, some_if, try_until_within},
     wait_until,
 };
 use serde_json::json;
@@ -49,7 +49,7 @@ fn a_hub_started_by_a_bridge_runs_while_a_bridge_runs_and_then_exits() {
         "a bridge keeps its hub running, even if its client sends nothing"
     );
     drop(silent_bridge.take_stdin());
-    let (status, _) = silent_bridge.wait_until_exit(std::time::Duration::from_secs(10));
+    let (status, _) = silent_bridge.wait_until_exit(Duration::from_secs(10));
     assert!(status.success(), "{status}");
     wait_until("the bridge's hub has exited", || {
         some_if(find_hub(&home).is_none())
@@ -127,4 +127,29 @@ fn bridges_that_start_at_any_moment_of_a_hub_exit_are_served() {
         bridge.close();
         shift_moment(std::time::Duration::from_millis(960 + 10 * step));
     }
+}
+
+#[test]
+fn an_idle_hub_keeps_few_threads() {
+    /// The thread of the event loop, three of the store (journal, head of the audit log, log files),
+    /// the one that the system tells of changed spec files, and one of the database.
+    const MOST: usize = 8;
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    hub.set_policy("probe", "allow");
+    let client = hub.connect_client("claude-code");
+    assert!(!client.call("probe__echo", "{}").is_error());
+    drop(client);
+    let pid = find_hub(&home).expect("the hub runs");
+    let names = || -> Vec<String> {
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).expect("the hub runs");
+        let name_of = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("comm"));
+        threads
+            .filter_map(|thread| Some(name_of(thread.ok()?).ok()?.trim().to_owned()))
+            .collect()
+    };
+    try_until_within(Duration::from_secs(90), || some_if(names().len() <= MOST));
+    let names = names();
+    assert!(names.len() <= MOST, "the threads of an idle hub: {names:?}");
 }

@@ -68,6 +68,7 @@ const MODULE_ORDERS: &[(&str, &[&[&str]])] = &[
                 "access",
                 "access_reports",
                 "elicitation",
+                "file_watch",
                 "live_calls",
                 "metrics",
                 "pairing",

@@ -27,6 +27,7 @@ pub mod clients;
 mod content;
 pub mod elicitation;
 pub mod error;
+mod file_watch;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;

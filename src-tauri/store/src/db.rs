@@ -140,6 +140,9 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     ),
 ];
 
+/// How long an unused connection stays open. Each connection has a thread and a page cache.
+const IDLE_CONNECTION: Duration = Duration::from_secs(20);
+
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {
     match try_open(file).await {
         Ok(pool) => Ok((pool, None)),
@@ -183,6 +186,8 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
         .busy_timeout(Duration::from_secs(5));
     let pool = SqlitePoolOptions::new()
         .max_connections(4)
+        .min_connections(1)
+        .idle_timeout(IDLE_CONNECTION)
         .after_release(|connection, _| Box::pin(is_reusable(connection)))
         .connect_with(options)
         .await

@@ -55,6 +55,9 @@ pub fn is_reserved(name: &str) -> bool {
     name.starts_with(OAUTH_PREFIX) || name.starts_with("drawbridge:")
 }
 
+/// How long a thread for a store waits for its next request before it ends.
+const IDLE_THREAD: Duration = Duration::from_secs(10);
+
 /// How often Drawbridge checks whether a keyring that does not answer is locked. Also the timeout
 /// of that check.
 const LOCK_CHECK_INTERVAL: Duration = Duration::from_secs(5);
@@ -553,21 +556,21 @@ impl StoreThreads {
     }
 }
 
-/// A thread that runs requests to a store, one at a time.
-#[derive(Clone)]
-struct StoreThread(mpsc::Sender<StoreRequest>);
+/// A thread that runs requests to a store, one at a time. It exists only while there are requests.
+struct StoreThread {
+    store: Arc<dyn SecretStore>,
+    /// The queue of the running thread.
+    queue: Arc<Mutex<Option<mpsc::Sender<StoreRequest>>>>,
+}
 
 type StoreRequest = Box<dyn FnOnce(&dyn SecretStore) + Send>;
 
 impl StoreThread {
     fn new(store: Arc<dyn SecretStore>) -> Self {
-        let (sender, requests) = mpsc::channel::<StoreRequest>();
-        std::thread::spawn(move || {
-            while let Ok(request) = requests.recv() {
-                request(&*store);
-            }
-        });
-        Self(sender)
+        Self {
+            store,
+            queue: Arc::default(),
+        }
     }
 
     fn send<T: Send + 'static>(
@@ -581,9 +584,50 @@ impl StoreThread {
                 let _ = sender.send(operation(store));
             }
         });
-        self.0.send(request).map_err(|_| thread_ended())?;
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let unsent = match &*queue {
+            Some(sender) => sender.send(request).err().map(|error| error.0),
+            None => Some(request),
+        };
+        if let Some(request) = unsent {
+            *queue = Some(self.start(request)?);
+        }
         Ok(receiver)
     }
+
+    /// Starts the thread with its first request, and returns the queue for further ones.
+    fn start(&self, first: StoreRequest) -> Result<mpsc::Sender<StoreRequest>, SecretError> {
+        let (sender, requests) = mpsc::channel::<StoreRequest>();
+        let (store, queue) = (Arc::clone(&self.store), Arc::clone(&self.queue));
+        std::thread::Builder::new()
+            .name("secret-store".to_owned())
+            .spawn(move || {
+                first(&*store);
+                while let Some(request) = next_request(&requests, &queue, IDLE_THREAD) {
+                    request(&*store);
+                }
+            })
+            .map_err(|_| thread_ended())?;
+        Ok(sender)
+    }
+}
+
+/// Waits for the next request. Returns `None`, and removes the queue, if there is none within `limit`.
+fn next_request(
+    requests: &mpsc::Receiver<StoreRequest>,
+    queue: &Mutex<Option<mpsc::Sender<StoreRequest>>>,
+    limit: Duration,
+) -> Option<StoreRequest> {
+    if let Ok(request) = requests.recv_timeout(limit) {
+        return Some(request);
+    }
+    // Requests are sent under this lock, so none is sent between the last look and the removal.
+    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+    let request = requests.try_recv().ok();
+    if request.is_none() {
+        *queue = None;
+    }
+    request
 }
 
 fn thread_ended() -> SecretError {

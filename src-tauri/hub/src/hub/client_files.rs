@@ -19,8 +19,7 @@ use drawbridge_model::{
 };
 use drawbridge_sessions::ClientScope;
 use drawbridge_store::table::client_file::{ClientChangeRow, ClientFileRow};
-use notify::{RecommendedWatcher, RecursiveMode};
-use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, new_debouncer};
+use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher};
 use serde_json::json;
 use tokio::{sync::Notify, time::Instant};
 
@@ -31,17 +30,17 @@ use crate::{
         configs::{self, ConfigError, EntryTarget, Preview, run_blocking},
     },
     error::ApiError,
+    file_watch::watch_in_batches,
 };
 
-/// Programs write a file in several steps. All events within this time count as one change.
+/// Programs write a file in several steps. Events without a pause of this length count as one
+/// change.
 const DEBOUNCE: Duration = Duration::from_millis(300);
 
 /// An entry that was restored this often within [`RESTORE_PERIOD`] is not restored again, because
 /// another program seems to remove it each time.
 const MAX_RESTORES: usize = 3;
 const RESTORE_PERIOD: Duration = Duration::from_secs(600);
-
-type FileWatch = Debouncer<RecommendedWatcher, RecommendedCache>;
 
 /// The last known states of the managed entries, and the times of their recent restorations.
 #[derive(Default)]
@@ -297,15 +296,13 @@ fn watched_folders(rows: &[ClientFileRow]) -> BTreeSet<PathBuf> {
         .collect()
 }
 
-fn start_watch(folders: &BTreeSet<PathBuf>, changed: Arc<Notify>) -> Option<FileWatch> {
+fn start_watch(folders: &BTreeSet<PathBuf>, changed: Arc<Notify>) -> Option<RecommendedWatcher> {
     if folders.is_empty() {
         return None;
     }
-    let on_change = move |_: DebounceEventResult| changed.notify_one();
-    let started = new_debouncer(DEBOUNCE, None, on_change).inspect_err(|error| {
-        tracing::warn!("cannot watch the files of clients: {error}");
-    });
-    let mut watch = started.ok()?;
+    let mut watch = watch_in_batches(DEBOUNCE, Config::default(), move |_| changed.notify_one())
+        .inspect_err(|error| tracing::warn!("cannot watch the files of clients: {error}"))
+        .ok()?;
     for folder in folders {
         if let Err(error) = watch.watch(folder, RecursiveMode::NonRecursive) {
             tracing::warn!("cannot watch {}: {error}", folder.display());

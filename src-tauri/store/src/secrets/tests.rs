@@ -169,3 +169,39 @@ async fn an_unresponsive_keyring_is_not_reported_as_locked_and_blocks_nobody() {
         "the keyring can be used again"
     );
 }
+
+#[tokio::test]
+async fn the_thread_of_a_store_ends_without_requests_and_the_next_request_starts_another() {
+    let (sender, requests) = mpsc::channel::<StoreRequest>();
+    let queue = Arc::new(Mutex::new(Some(sender)));
+    assert!(next_request(&requests, &queue, Duration::ZERO).is_none());
+    assert!(queue.lock().expect("the lock").is_none());
+
+    let thread = StoreThread {
+        store: Arc::new(InMemory::default()),
+        queue,
+    };
+    let answer = thread.send(|store| store.kind()).expect("a thread");
+    assert_eq!(answer.await, Ok(SecretStoreKind::Keyring));
+}
+
+#[tokio::test]
+async fn a_thread_of_a_store_that_panicked_is_replaced() {
+    let thread = StoreThread::new(Arc::new(InMemory::default()));
+    let broken = thread
+        .send(|_| panic!("the store panics"))
+        .expect("a thread");
+    let result: Result<(), _> = broken.await;
+    assert!(result.is_err());
+    wait_for_answer(&thread).await;
+}
+
+/// Sends requests until one is answered: a request may reach the queue of the thread that panics.
+async fn wait_for_answer(thread: &StoreThread) {
+    loop {
+        let answer = thread.send(|store| store.kind()).expect("a thread");
+        if answer.await.is_ok() {
+            return;
+        }
+    }
+}

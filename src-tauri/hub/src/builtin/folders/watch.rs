@@ -10,16 +10,16 @@ use std::{
 use drawbridge_model::shared_folder::SharedFolder;
 use drawbridge_store::settings::Settings;
 use notify::{
-    Config, EventKind, RecommendedWatcher, RecursiveMode,
-    event::{AccessKind, AccessMode, ModifyKind},
+    Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher, event::ModifyKind,
 };
-use notify_debouncer_full::{DebounceEventResult, Debouncer, NoCache, new_debouncer_opt};
 use rmcp::{RoleServer, model::ResourceUpdatedNotificationParam, service::Peer};
 use tokio::sync::mpsc;
 
 use super::Subscriptions;
+use crate::file_watch::watch_in_batches;
 
-/// Programs write a file in several steps. All events within this time count as one change.
+/// Programs write a file in several steps. Events without a pause of this length count as one
+/// change.
 const DEBOUNCE: Duration = Duration::from_millis(200);
 /// The most batches of changes that may wait. Further batches are dropped.
 const MAX_BATCHES: usize = 64;
@@ -87,32 +87,24 @@ async fn send_notifications(
 }
 
 /// Starts the watch. A folder that cannot be watched is logged; its files can still be read.
-fn start(
-    folders: &[SharedFolder],
-    sender: mpsc::Sender<Batch>,
-) -> Option<Debouncer<RecommendedWatcher, NoCache>> {
-    let on_change = move |result: DebounceEventResult| {
-        let batch = match result {
-            Ok(events) => events.iter().fold(Batch::default(), |mut batch, event| {
-                batch.add(&event.kind, &event.paths);
-                batch
-            }),
-            // Events were lost.
-            Err(_) => Batch {
-                changes_list: true,
-                ..Batch::default()
-            },
-        };
+fn start(folders: &[SharedFolder], sender: mpsc::Sender<Batch>) -> Option<RecommendedWatcher> {
+    let on_change = move |events: Vec<notify::Result<Event>>| {
+        let mut batch = Batch::default();
+        for event in events {
+            match event {
+                Ok(event) if !event.need_rescan() => batch.add(&event.kind, &event.paths),
+                // Events were lost.
+                Ok(_) | Err(_) => batch.changes_list = true,
+            }
+        }
         if batch.changes_list || !batch.files.is_empty() {
             let _ = sender.try_send(batch);
         }
     };
     let config = Config::default().with_follow_symlinks(false);
-    let mut watcher = new_debouncer_opt::<_, RecommendedWatcher, NoCache>(
-        DEBOUNCE, None, on_change, NoCache, config,
-    )
-    .inspect_err(|error| tracing::warn!("shared folders: cannot watch for changes: {error}"))
-    .ok()?;
+    let mut watcher = watch_in_batches(DEBOUNCE, config, on_change)
+        .inspect_err(|error| tracing::warn!("shared folders: cannot watch for changes: {error}"))
+        .ok()?;
     for folder in folders {
         if let Err(error) = watcher.watch(&folder.path, RecursiveMode::Recursive) {
             tracing::warn!(
@@ -127,10 +119,6 @@ fn start(
 impl Batch {
     fn add(&mut self, kind: &EventKind, paths: &[PathBuf]) {
         match kind {
-            // Our own reads cause access events.
-            EventKind::Access(access) if *access != AccessKind::Close(AccessMode::Write) => {
-                return;
-            }
             EventKind::Create(_)
             | EventKind::Remove(_)
             | EventKind::Modify(ModifyKind::Name(_)) => {
