@@ -193,6 +193,11 @@ fn run_event_loop(app: App, backend: Backend, start: Startup, runtime: &Runtime)
             // The controller closes the window, or asks first. Without a controller the app ends.
             api.prevent_close();
         }
+        RunEvent::WindowEvent {
+            label,
+            event: WindowEvent::Destroyed,
+            ..
+        } if label == windows::POPUP => windows::on_popup_destroyed(app),
         RunEvent::WindowEvent { label, event, .. } if label == windows::POPUP => {
             if let Some(focused) = windows::focus_after(&event) {
                 let _ = inputs.send(Input::PopupFocused(focused));
@@ -246,9 +251,10 @@ fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
         None if start.hidden => Ok(()),
         None => windows::show_main(app),
     };
-    if let Err(error) = main_window.and_then(|()| windows::create_popup(app)) {
-        tracing::error!(%error, "a window cannot be created");
+    if let Err(error) = main_window {
+        tracing::error!(%error, "the main window cannot be created");
     }
+    windows::create_popup(app);
     let (refreshes, refresh_requests) = watch::channel(0);
     let (notices, notice) = watch::channel(LatestNotice::default());
     notifications::register_actions(app, start.inputs.clone());

@@ -1,6 +1,6 @@
 //! The two windows. The main window is created when it is opened and destroyed when it is closed,
-//! because a web view takes some 150 MiB. The popup is kept ready, so that it can show a waiting
-//! call at once.
+//! because a web view takes more than 100 MiB. The popup is kept for a while after it was used, so
+//! that the next call of a series appears at once, and is created again if a call waits later.
 
 use std::{
     path::PathBuf,
@@ -28,21 +28,43 @@ pub(crate) const POPUP: &str = "popup";
 /// appears with its final size.
 const MEASURE_WITHIN: Duration = Duration::from_millis(100);
 
+/// The same for a popup whose page has to be loaded first. Only a page that hangs takes so long.
+const LOAD_WITHIN: Duration = Duration::from_secs(2);
+
+/// How long a hidden popup is kept.
+const KEEP_POPUP: Duration = Duration::from_secs(60);
+
 /// The state of the popup. It is managed by the app.
 pub(crate) struct Popup(Mutex<PopupState>);
 
 struct PopupState {
+    stage: Stage,
     /// The height of the content, in logical pixels.
     content: f64,
-    /// Whether the popup appears as soon as the height of its content is known.
-    is_awaited: bool,
+    /// How the popup appears as soon as the height of its content is known, or `None` if it stays
+    /// hidden.
+    awaited: Option<Focus>,
+    /// The number of times that the popup was shown or hidden.
+    uses: u64,
+}
+
+/// Whether the window of the popup exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Absent,
+    Creating,
+    Present,
+    /// Destroyed, but Tauri still lists it.
+    Ending,
 }
 
 impl Popup {
     pub(crate) fn new() -> Self {
         Self(Mutex::new(PopupState {
+            stage: Stage::Absent,
             content: popup_place::MAX_HEIGHT,
-            is_awaited: false,
+            awaited: None,
+            uses: 0,
         }))
     }
 
@@ -51,10 +73,12 @@ impl Popup {
         popup.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets whether the popup appears as soon as the height of its content is known. Returns the
+    /// Sets how the popup appears as soon as the height of its content is known. Returns the
     /// earlier value.
-    fn set_awaited(app: &AppHandle, is_awaited: bool) -> bool {
-        std::mem::replace(&mut Self::of(app).is_awaited, is_awaited)
+    fn set_awaited(app: &AppHandle, awaited: Option<Focus>) -> Option<Focus> {
+        let mut popup = Self::of(app);
+        popup.uses += 1;
+        std::mem::replace(&mut popup.awaited, awaited)
     }
 }
 
@@ -138,9 +162,34 @@ fn is_own_page(url: &Url) -> bool {
     }
 }
 
-/// Creates the popup, hidden.
-pub(crate) fn create_popup(app: &AppHandle) -> tauri::Result<()> {
-    let window = WebviewWindowBuilder::new(app, POPUP, WebviewUrl::App("index.html#/popup".into()))
+/// Begins to create the popup, hidden, unless it exists. A thread of its own waits for the main
+/// thread, which creates the web view. On Windows the two must differ, or they deadlock.
+pub(crate) fn create_popup(app: &AppHandle) {
+    {
+        let mut popup = Popup::of(app);
+        if popup.stage != Stage::Absent {
+            return;
+        }
+        popup.stage = Stage::Creating;
+    }
+    let app = app.clone();
+    tauri::async_runtime::spawn_blocking(move || {
+        let built = build_popup(&app);
+        let on_main = app.clone();
+        let finished = app.run_on_main_thread(move || {
+            if let Err(error) = built.and_then(|window| finish_popup(&on_main, &window)) {
+                Popup::of(&on_main).stage = Stage::Absent;
+                tracing::error!(%error, "the popup cannot be created");
+            }
+        });
+        if let Err(error) = finished {
+            tracing::warn!(%error, "the popup cannot be created");
+        }
+    });
+}
+
+fn build_popup(app: &AppHandle) -> tauri::Result<WebviewWindow> {
+    WebviewWindowBuilder::new(app, POPUP, WebviewUrl::App("index.html#/popup".into()))
         .data_directory(WebviewFolder::of(app))
         .on_navigation(is_own_page)
         .title(texts::CALL_WAITS)
@@ -153,9 +202,64 @@ pub(crate) fn create_popup(app: &AppHandle) -> tauri::Result<()> {
         .minimizable(false)
         .focused(false)
         .visible(false)
-        .build()?;
-    leave_focus_when_shown(&window)?;
-    disable_hardware_acceleration(&window)
+        .build()
+}
+
+fn finish_popup(app: &AppHandle, window: &WebviewWindow) -> tauri::Result<()> {
+    leave_focus_when_shown(window)?;
+    disable_hardware_acceleration(window)?;
+    Popup::of(app).stage = Stage::Present;
+    show_popup_within(app.clone(), LOAD_WITHIN);
+    discard_popup_later(app);
+    Ok(())
+}
+
+/// Destroys the popup after [`KEEP_POPUP`], unless it is used before.
+fn discard_popup_later(app: &AppHandle) {
+    let uses = Popup::of(app).uses;
+    let app = app.clone();
+    tauri::async_runtime::spawn(async move {
+        tokio::time::sleep(KEEP_POPUP).await;
+        let on_main = app.clone();
+        let discarded = app.run_on_main_thread(move || {
+            if let Err(error) = discard_popup(&on_main, uses) {
+                tracing::warn!(%error, "the popup cannot be destroyed");
+            }
+        });
+        if let Err(error) = discarded {
+            tracing::warn!(%error, "the popup cannot be destroyed");
+        }
+    });
+}
+
+/// Destroys the popup, unless it is visible or was shown or hidden after it had this number of uses.
+fn discard_popup(app: &AppHandle, uses: u64) -> tauri::Result<()> {
+    let Some(window) = app.get_webview_window(POPUP) else {
+        return Ok(());
+    };
+    if window.is_visible()? {
+        return Ok(());
+    }
+    {
+        let mut popup = Popup::of(app);
+        if popup.stage != Stage::Present || popup.uses != uses || popup.awaited.is_some() {
+            return Ok(());
+        }
+        popup.stage = Stage::Ending;
+    }
+    window.destroy()
+}
+
+/// Records that the popup was destroyed. A call may already wait for a new one.
+pub(crate) fn on_popup_destroyed(app: &AppHandle) {
+    let is_awaited = {
+        let mut popup = Popup::of(app);
+        popup.stage = Stage::Absent;
+        popup.awaited.is_some()
+    };
+    if is_awaited {
+        create_popup(app);
+    }
 }
 
 /// Disables hardware acceleration for the popup, because its initialization would delay the first
@@ -189,32 +293,44 @@ fn leave_focus_when_shown(_: &WebviewWindow) -> tauri::Result<()> {
     Ok(())
 }
 
-/// Shows the popup. If it opens by itself, it appears when [`fit_popup`] has been called for its
-/// new content, or after a moment. Runs on the main thread.
+/// Shows the popup, and creates it if necessary. If it opens by itself or has to be created, it
+/// appears when [`fit_popup`] has been called for its new content, or after a moment. Runs on the
+/// main thread.
 pub(crate) fn show_popup(app: &AppHandle, focus: Focus) -> tauri::Result<()> {
-    let Some(popup) = app.get_webview_window(POPUP) else {
-        return Ok(());
+    let stage = Popup::of(app).stage;
+    let window = match app.get_webview_window(POPUP) {
+        Some(window) if stage == Stage::Present => window,
+        _ => {
+            let mut popup = Popup::of(app);
+            popup.uses += 1;
+            if popup.awaited != Some(Focus::Take) {
+                popup.awaited = Some(focus);
+            }
+            drop(popup);
+            create_popup(app);
+            return Ok(());
+        }
     };
     match focus {
-        Focus::Leave if !popup.is_visible()? => {
-            if !Popup::set_awaited(app, true) {
-                show_popup_soon(app.clone());
+        Focus::Leave if !window.is_visible()? => {
+            if Popup::set_awaited(app, Some(focus)).is_none() {
+                show_popup_within(app.clone(), MEASURE_WITHIN);
             }
             Ok(())
         }
         Focus::Leave => Ok(()),
         Focus::Take => {
-            Popup::set_awaited(app, false);
-            appear(&popup)?;
-            popup.set_focus()
+            Popup::set_awaited(app, None);
+            appear(&window)?;
+            window.set_focus()
         }
     }
 }
 
-/// Shows the awaited popup after [`MEASURE_WITHIN`], even if its content was not measured.
-fn show_popup_soon(app: AppHandle) {
+/// Shows the awaited popup after this time, even if its content was not measured.
+fn show_popup_within(app: AppHandle, time: Duration) {
     tauri::async_runtime::spawn(async move {
-        tokio::time::sleep(MEASURE_WITHIN).await;
+        tokio::time::sleep(time).await;
         let on_main = app.clone();
         let shown = app.run_on_main_thread(move || {
             if let Err(error) = show_awaited_popup(&on_main) {
@@ -228,9 +344,16 @@ fn show_popup_soon(app: AppHandle) {
 }
 
 fn show_awaited_popup(app: &AppHandle) -> tauri::Result<()> {
-    match app.get_webview_window(POPUP) {
-        Some(popup) if Popup::set_awaited(app, false) => appear(&popup),
-        _ => Ok(()),
+    let Some(popup) = app.get_webview_window(POPUP) else {
+        return Ok(());
+    };
+    let Some(focus) = Popup::of(app).awaited.take() else {
+        return Ok(());
+    };
+    appear(&popup)?;
+    match focus {
+        Focus::Leave => Ok(()),
+        Focus::Take => popup.set_focus(),
     }
 }
 
@@ -321,9 +444,12 @@ fn center(window: &WebviewWindow) -> tauri::Result<PhysicalPosition<f64>> {
 }
 
 pub(crate) fn hide_popup(app: &AppHandle) -> tauri::Result<()> {
-    Popup::set_awaited(app, false);
-    app.get_webview_window(POPUP)
-        .map_or(Ok(()), |popup| popup.hide())
+    Popup::set_awaited(app, None);
+    let Some(popup) = app.get_webview_window(POPUP) else {
+        return Ok(());
+    };
+    discard_popup_later(app);
+    popup.hide()
 }
 
 /// Hides the popup instead of closing it, because its calls still wait. The tray shows the calls.
@@ -331,7 +457,7 @@ pub(crate) fn hide_popup(app: &AppHandle) -> tauri::Result<()> {
 pub(crate) fn on_window_event(window: &Window, event: &WindowEvent) {
     if let (POPUP, WindowEvent::CloseRequested { api, .. }) = (window.label(), event) {
         api.prevent_close();
-        if let Err(error) = window.hide() {
+        if let Err(error) = hide_popup(window.app_handle()) {
             tracing::warn!(%error, "the popup cannot be hidden");
         }
     }
