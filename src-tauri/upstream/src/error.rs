@@ -181,6 +181,7 @@ impl UpstreamError {
             Self::Unreachable(
                 UnreachableReason::Program(_) | UnreachableReason::MissingVariables { .. },
             ) => false,
+            Self::Unreachable(UnreachableReason::Spawn(error)) => error.is_transient(),
             Self::Unreachable(_) | Self::Lost(_) => true,
             Self::Starting { .. }
             | Self::Refused(_)

@@ -397,6 +397,27 @@ async fn a_missing_command_is_reported_with_a_remedy() {
 }
 
 #[tokio::test]
+async fn each_request_looks_once_for_a_missing_program() {
+    let test_hub = test_hub().await;
+    let program = test_hub.folder.path().join("missing-program");
+    let spec = serde_json::json!({"name": "a", "command": program});
+    let server = test_hub
+        .add(&spec.to_string(), SecretValues::default(), false)
+        .await;
+    let server = test_hub
+        .hub
+        .registry
+        .get(&server.id)
+        .expect("the server is registered");
+    let session = test_hub.hub.pool.session(&server, None);
+    assert!(session.hello().await.is_err());
+    assert_eq!(session.status().starts, 1);
+    std::fs::write(&program, "not executable").expect("write");
+    assert!(session.hello().await.is_err());
+    assert_eq!(session.status().starts, 2);
+}
+
+#[tokio::test]
 async fn a_closed_hub_starts_no_server() {
     let test_hub = test_hub().await;
     let server = test_hub

@@ -1,9 +1,14 @@
+use std::{io, sync::Arc};
+
 use drawbridge_jsonrpc::{json::Json, server_message::MalformedAnswer};
 use drawbridge_model::{display_url::DisplayUrl, protocol::handshake};
 use http::StatusCode;
 
 use super::*;
-use crate::transport::{EndReason, HttpRefusal, RemoteError, process::ProcessExit};
+use crate::transport::{
+    EndReason, HttpRefusal, RemoteError,
+    process::{ProcessExit, sandbox::SandboxFailure},
+};
 
 const SECRET: &str = "s3cret-token";
 
@@ -12,7 +17,7 @@ fn words() -> String {
 }
 
 fn cause() -> Cause {
-    Cause::new(std::io::Error::other(words()))
+    Cause::new(io::Error::other(words()))
 }
 
 fn refusal(status: StatusCode) -> HttpRefusal {
@@ -143,4 +148,28 @@ fn only_a_missing_command_asks_a_person_to_install_the_program() {
         message: "cannot find the command".into(),
     });
     assert!(!quoted.remedy().contains("Install the program"));
+}
+
+#[test]
+fn only_failures_to_start_that_can_pass_are_tried_again() {
+    let spawn = |error: SpawnError| UpstreamError::from(error).is_transient();
+    let io = |kind: io::ErrorKind| SpawnError::Io {
+        command: "server".into(),
+        source: Arc::new(kind.into()),
+    };
+    let sandbox = |failure| SpawnError::Sandbox {
+        command: "server".into(),
+        failure,
+    };
+    let (command, path) = ("npx".to_owned(), "/bin".to_owned());
+    assert!(!spawn(SpawnError::CommandNotFound { command, path }));
+    let program = "/opt/tools/server".to_owned();
+    assert!(!spawn(SpawnError::ProgramNotFound { program }));
+    let folder = "/opt/tools".to_owned();
+    assert!(!spawn(SpawnError::FolderNotFound { folder }));
+    assert!(!spawn(sandbox(SandboxFailure::NotLinux)));
+    assert!(spawn(sandbox(SandboxFailure::NoGuard)));
+    assert!(!spawn(io(io::ErrorKind::NotFound)));
+    assert!(!spawn(io(io::ErrorKind::PermissionDenied)));
+    assert!(spawn(io(io::ErrorKind::WouldBlock)), "too many processes");
 }

@@ -109,6 +109,22 @@ pub enum SpawnError {
 }
 
 impl SpawnError {
+    /// Returns whether the same start may succeed if it is tried again at once. A program that is
+    /// missing or cannot be executed stays so until a person acts.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::CommandNotFound { .. }
+            | Self::ProgramNotFound { .. }
+            | Self::FolderNotFound { .. } => false,
+            // The system reports a missing interpreter of a script as NotFound.
+            Self::Io { source, .. } => !matches!(
+                source.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+            ),
+            Self::Sandbox { failure, .. } => failure.is_transient(),
+        }
+    }
+
     #[must_use]
     pub fn map_text(self, change: MapText<'_>) -> Self {
         match self {

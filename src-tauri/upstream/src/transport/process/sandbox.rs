@@ -70,6 +70,21 @@ pub enum SandboxFailure {
     Refused(String),
 }
 
+impl SandboxFailure {
+    /// Returns whether the same sandbox may be enforced if the start is tried again at once. A guard
+    /// that has ended is started again with the next server.
+    pub(super) fn is_transient(&self) -> bool {
+        match self {
+            Self::NoGuard | Self::Refused(_) => true,
+            Self::NotLinux
+            | Self::NoLandlock
+            | Self::MissingFeature { .. }
+            | Self::Path { .. }
+            | Self::OwnFolder { .. } => false,
+        }
+    }
+}
+
 /// The rules of a sandbox: what the processes of a server may use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Confinement {
