@@ -146,6 +146,14 @@ describe("a waiting call", () => {
     ).toContain("new");
   });
 
+  it("says that an approval for longer does not resume the suspended rule", async () => {
+    await openPopup((hub) => hub.addApproval({ suspended: suspended() }));
+    await user.click(button("approve-more"));
+    expect(screen.getByTestId("covers-changed").textContent.trim()).toBe(
+      "The approval is for the tool as it is now, after the change. The rule “allow browser_navigate of browser for cursor” stays suspended.",
+    );
+  });
+
   it("of a changed tool can only be approved once", async () => {
     await openPopup((hub) => hub.addApproval({ changed: suspended().definitions }));
     expect(screen.getByTestId("changed").textContent).toContain(

@@ -276,6 +276,11 @@ export const approvals = {
     withAnyParams: "whatever their params",
     withAnyOtherParams: "whatever their other params",
     approveLongerFor: ", for:",
+    coversChangedTool: "The approval is for the tool as it is now, after the change.",
+    coversChangedServer: "The approval is for the server as it is now, after the change.",
+    coversChangedBoth:
+      "The approval is for the server and the tool as they are now, after the changes.",
+    ruleStaysSuspended: (rule: string) => phrase`The rule “${rule}” stays suspended.`,
     minutes15: "15 minutes",
     hour1: "1 hour",
     calls10: (noun: Noun) => `10 more ${noun}s`,
