@@ -12,7 +12,7 @@ fn add_library<'a>(hub: &'a Hub<'a>) -> FaultyServer<'a> {
             "capabilities": {"tools": {}, "prompts": {}, "resources": {}},
             "serverInfo": {"name": "s", "version": "1"}}},
         "prompts/list": {"result": {"prompts": [{"name": "greet", "arguments": [{"name": "who"}]}]}},
-        "prompts/get": {"result": {"messages": []}},
+        "prompts/get": {"result": {"messages": [{"role": "user", "content": {"type": "text", "text": "Hello"}}]}},
         "resources/list": {"result": {"resources": [{"uri": "book://1", "name": "one"}]}},
         "resources/templates/list": {"result": {"resourceTemplates": [{"uriTemplate": "book://{id}", "name": "any"}]}},
         "resources/read": {"result": {"contents": [{"uri": "book://1", "text": "Once"}]}},
@@ -44,7 +44,7 @@ fn a_person_gets_a_prompt_and_reads_a_resource_through_the_policy() {
     );
     let get = json!({"name": "library__greet", "arguments": {"who": "Ada"}});
     let prompt = hub.run_verb("prompts.get", &get);
-    assert_eq!(prompt["messages"], json!([]));
+    assert_eq!(prompt["messages"][0]["content"]["text"], "Hello");
     let sent = server.received_by_method("prompts/get").pop();
     assert_eq!(
         sent.expect("the server receives the request")["params"]["arguments"],
@@ -58,6 +58,43 @@ fn a_person_gets_a_prompt_and_reads_a_resource_through_the_policy() {
     let (status, text) = hub.try_verb("prompts.get", &get);
     assert_ne!(status, 200, "{text}");
     assert_eq!(server.received_by_method("prompts/get").len(), 1);
+}
+
+#[test]
+fn the_command_line_gets_a_prompt_and_reads_a_resource() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let server = add_library(&hub);
+    let print = |arguments: &[&str]| home.cli(arguments).expect_success().stdout();
+    let prompts = print(&["prompts", "list", "library"]);
+    assert!(prompts.contains("library__greet"), "{prompts}");
+    assert!(prompts.contains("[who]"), "{prompts}");
+    let prompt = print(&[
+        "prompts",
+        "get",
+        "library__greet",
+        "--args",
+        r#"{"who":"Ada"}"#,
+    ]);
+    assert_eq!(prompt.trim(), "user:\nHello");
+    let sent = server.received_by_method("prompts/get").pop();
+    assert_eq!(
+        sent.expect("the server receives the request")["params"]["arguments"],
+        json!({"who": "Ada"})
+    );
+    let resources = print(&["resources", "list", "library"]);
+    for uri in ["book://1", "book://{id}"] {
+        assert!(resources.contains(uri), "{resources}");
+    }
+    assert_eq!(print(&["resources", "read", "book://1"]).trim(), "Once");
+
+    let count_reads = || server.received_by_method("resources/read").len();
+    let reads = count_reads();
+    let rule = json!({"server": "library", "kind": "resources", "effect": "deny"});
+    hub.run_verb("policy.set", &rule);
+    let denied = home.cli(&["resources", "read", "book://1"]);
+    assert_eq!(denied.exit_code(), 1);
+    assert_eq!(count_reads(), reads, "{}", denied.stderr());
 }
 
 #[test]

@@ -26,7 +26,9 @@ use crate::{
         open::Open,
         policy::Policy,
         profiles::Profiles,
+        prompts::Prompts,
         registry::RegistryCommand,
+        resources::Resources,
         roots::Roots,
         sampling::Sampling,
         secrets::Secrets,
@@ -101,6 +103,12 @@ pub(crate) enum Command {
     /// List and call tools
     #[command(subcommand)]
     Tools(Tools),
+    /// List and get prompts
+    #[command(subcommand)]
+    Prompts(Prompts),
+    /// List and read resources
+    #[command(subcommand)]
+    Resources(Resources),
     /// Manage the entries of the memory, which clients and you store
     #[command(subcommand)]
     Memory(Memory),
@@ -162,6 +170,8 @@ impl Args {
             Some(Command::Calls(calls)) => calls.run(context).await,
             Some(Command::Logs(logs)) => logs.run(context).await,
             Some(Command::Tools(tools)) => tools.run(context).await,
+            Some(Command::Prompts(prompts)) => prompts.run(context).await,
+            Some(Command::Resources(resources)) => resources.run(context).await,
             Some(Command::Memory(memory)) => memory.run(context).await,
             Some(Command::Secrets(secrets)) => secrets.run(context).await,
             Some(Command::Sampling(sampling)) => sampling.run(context).await,

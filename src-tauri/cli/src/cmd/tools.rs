@@ -98,12 +98,12 @@ impl Tools {
 /// The error if the arguments of a call are not a JSON object.
 #[derive(Debug, thiserror::Error)]
 #[error("expected a JSON object, such as '{{\"path\": \"/tmp\"}}'")]
-struct ParseArgumentsError {
+pub(super) struct ParseArgumentsError {
     /// `None` if the text is JSON, but not an object.
     source: Option<serde_json::Error>,
 }
 
-fn parse_arguments(text: &str) -> Result<Value, ParseArgumentsError> {
+pub(super) fn parse_arguments(text: &str) -> Result<Value, ParseArgumentsError> {
     match serde_json::from_str(text) {
         Ok(value @ Value::Object(_)) => Ok(value),
         Ok(_) => Err(ParseArgumentsError { source: None }),
