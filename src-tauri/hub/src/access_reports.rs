@@ -6,7 +6,10 @@ mod proposal;
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use drawbridge_model::{
@@ -43,8 +46,7 @@ pub(crate) struct AccessReports {
 #[derive(Default)]
 struct State {
     reports: BTreeMap<ServerId, AccessReport>,
-    /// For each server, its identity in the latest recorded run that led to a connection, or in the
-    /// report that the store contained.
+    /// For each server, its identity in the latest recorded run that led to a connection.
     recorded: BTreeMap<ServerId, String>,
     /// The servers whose next run a person wants to have recorded.
     requested: BTreeSet<ServerId>,
@@ -56,6 +58,7 @@ struct State {
 struct Run {
     /// The report at the beginning of the run, without any access.
     blank: AccessReport,
+    has_connected: AtomicBool,
 }
 
 impl AccessReports {
@@ -68,6 +71,7 @@ impl AccessReports {
         let reports: BTreeMap<_, _> = store.access_reports().await?.into_iter().collect();
         let recorded = reports
             .iter()
+            .filter(|(_, report)| report.has_connected)
             .map(|(id, report)| (id.clone(), report.identity.clone()))
             .collect();
         let state = State {
@@ -157,6 +161,7 @@ impl AccessReports {
         }
         let report = AccessReport {
             access,
+            has_connected: run.has_connected.load(Ordering::Relaxed),
             ..run.blank.clone()
         };
         state.reports.insert(server.clone(), report);
@@ -203,7 +208,9 @@ impl AccessRecorder for AccessReports {
                 recorded_at: clock::now(),
                 sandbox: server.spec.sandbox.clone(),
                 access: RecordedAccess::Summary(AccessSummary::default()),
+                has_connected: false,
             },
+            has_connected: AtomicBool::new(false),
         });
         state.runs.insert(server.id.clone(), Arc::downgrade(&run));
         drop(state);
@@ -216,10 +223,23 @@ impl AccessRecorder for AccessReports {
     fn confirm(&self, server: &RegisteredServer) {
         let mut state = self.state();
         let run = state.runs.get(&server.id).and_then(Weak::upgrade);
-        if run.is_some_and(|run| run.blank.identity == server.identity) {
-            state.requested.remove(&server.id);
-            let identity = server.identity.clone();
-            state.recorded.insert(server.id.clone(), identity);
+        let Some(run) = run.filter(|run| run.blank.identity == server.identity) else {
+            return;
+        };
+        run.has_connected.store(true, Ordering::Relaxed);
+        state.requested.remove(&server.id);
+        let identity = server.identity.clone();
+        state.recorded.insert(server.id.clone(), identity);
+        // The report may still be that of an earlier run.
+        if let Some(report) = state.reports.get_mut(&server.id)
+            && report.recorded_at == run.blank.recorded_at
+        {
+            report.has_connected = true;
+            drop(state);
+            self.changed.insert(server.id.clone());
         }
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;

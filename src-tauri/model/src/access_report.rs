@@ -132,4 +132,7 @@ pub struct AccessReport {
     /// The sandbox of the run.
     pub sandbox: Option<Sandbox>,
     pub access: RecordedAccess,
+    /// Whether the run led to a connection. If not, the next run is recorded too.
+    #[serde(default)]
+    pub has_connected: bool,
 }

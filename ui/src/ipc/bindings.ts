@@ -41,7 +41,11 @@ recorded_at: Timestamp,
 /**
  * The sandbox of the run.
  */
-sandbox: Sandbox | null, access: RecordedAccess, };
+sandbox: Sandbox | null, access: RecordedAccess, 
+/**
+ * Whether the run led to a connection. If not, the next run is recorded too.
+ */
+has_connected: boolean, };
 
 /**
  * The files, addresses and programs that a local server used in its latest recorded run.

@@ -199,6 +199,7 @@ async fn a_migrated_database_stores_the_latest_access_report_of_a_server() {
         recorded_at: Timestamp(5),
         sandbox: None,
         access: RecordedAccess::Summary(AccessSummary::default()),
+        has_connected: true,
     };
 
     for identity in ["older", "newer"] {

@@ -1062,6 +1062,7 @@ export function accessReport(server: ServerView, isRecording: boolean): AccessRe
     report: {
       identity: server.identity,
       recorded_at: Date.now() - 3_600_000,
+      has_connected: true,
       sandbox: server.spec.sandbox ?? null,
       access: {
         summary: {
