@@ -55,11 +55,15 @@ pub enum SandboxFailure {
     NotLinux,
     #[error("the guard process of Drawbridge does not run")]
     NoGuard,
-    #[error(
-        "this kernel has no Landlock (Linux 6.2 or newer is needed), or Landlock is turned off (the kernel parameter \
-         'lsm' must include landlock)"
-    )]
+    #[error("this kernel has no Landlock; a sandbox needs Linux 6.2 or newer, built with Landlock")]
     NoLandlock,
+    #[error("Landlock is turned off; the kernel parameter 'lsm' must include landlock")]
+    LandlockOff,
+    #[error(
+        "this kernel has version {version} of Landlock, which cannot protect files from truncation; version 3 is \
+         needed (Linux 6.2 or newer)"
+    )]
+    OldLandlock { version: u32 },
     #[error("{feature} needs Linux {version} or newer")]
     MissingFeature { feature: String, version: String },
     #[error("the path '{path}' in its sandbox cannot be opened: {error}")]
@@ -78,6 +82,8 @@ impl SandboxFailure {
             Self::NoGuard | Self::Refused(_) => true,
             Self::NotLinux
             | Self::NoLandlock
+            | Self::LandlockOff
+            | Self::OldLandlock { .. }
             | Self::MissingFeature { .. }
             | Self::Path { .. }
             | Self::OwnFolder { .. } => false,

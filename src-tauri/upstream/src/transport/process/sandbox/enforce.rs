@@ -47,13 +47,15 @@ pub(in super::super) fn confine_this_thread(
     rules: &Confinement,
     is_recorded: bool,
 ) -> Result<Confined, SandboxFailure> {
-    let version = landlock_version();
+    let version = landlock_version()?;
     check_version(version, rules)?;
     let ruleset = build_ruleset(rules).map_err(|error| refused(&error))?;
     let ruleset = add_rules(ruleset, rules)?;
     let status = ruleset.restrict_self().map_err(|error| refused(&error))?;
     if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
-        return Err(SandboxFailure::NoLandlock);
+        return Err(SandboxFailure::Refused(
+            "Landlock does not enforce the rules".to_owned(),
+        ));
     }
     let filter = build_filter(rules).map_err(|error| refused(&error))?;
     drop_capabilities().map_err(|error| refused(&error))?;
@@ -88,12 +90,12 @@ fn install_recording_filter(rules: &Confinement) -> io::Result<Listener> {
 
 /// Returns whether the kernel has the version of Landlock that every sandbox needs.
 pub(super) fn is_available() -> bool {
-    landlock_version() >= FILES.0
+    landlock_version().is_ok_and(|version| version >= FILES.0)
 }
 
 /// Returns whether the kernel can limit TCP ports.
 pub(super) fn limits_ports() -> bool {
-    landlock_version() >= PORTS.0
+    landlock_version().is_ok_and(|version| version >= PORTS.0)
 }
 
 /// Drops the capabilities that a hub of the root user has, except for those that concern files,
@@ -122,8 +124,8 @@ fn refused(error: &dyn std::error::Error) -> SandboxFailure {
     SandboxFailure::Refused(error.to_string())
 }
 
-/// Returns the version of Landlock that the kernel has; 0 if it has none.
-fn landlock_version() -> u32 {
+/// Returns the version of Landlock that the kernel has, at least 1.
+fn landlock_version() -> Result<u32, SandboxFailure> {
     const ONLY_VERSION: libc::c_ulong = 1;
     // SAFETY: with this flag the call reads no memory, and only returns a number.
     let version = unsafe {
@@ -134,13 +136,23 @@ fn landlock_version() -> u32 {
             ONLY_VERSION,
         )
     };
-    u32::try_from(version).unwrap_or(0)
+    let error = io::Error::last_os_error();
+    u32::try_from(version).map_err(|_| without_landlock(&error))
+}
+
+/// Returns the failure for the error with which the kernel answers instead of its version of
+/// Landlock.
+fn without_landlock(error: &io::Error) -> SandboxFailure {
+    match error.raw_os_error() {
+        Some(libc::EOPNOTSUPP) => SandboxFailure::LandlockOff,
+        Some(_) | None => SandboxFailure::NoLandlock,
+    }
 }
 
 /// Fails if the kernel cannot enforce a restriction that the sandbox asks for.
 fn check_version(version: u32, rules: &Confinement) -> Result<(), SandboxFailure> {
     if version < FILES.0 {
-        return Err(SandboxFailure::NoLandlock);
+        return Err(SandboxFailure::OldLandlock { version });
     }
     if rules.network == SandboxNetwork::Listed && version < PORTS.0 {
         return Err(SandboxFailure::MissingFeature {
@@ -333,8 +345,15 @@ mod tests {
     }
 
     #[test]
+    fn a_missing_landlock_is_told_from_one_that_is_turned_off() {
+        let failure = |errno| without_landlock(&io::Error::from_raw_os_error(errno));
+        assert_eq!(failure(libc::ENOSYS), SandboxFailure::NoLandlock);
+        assert_eq!(failure(libc::EOPNOTSUPP), SandboxFailure::LandlockOff);
+    }
+
+    #[test]
     fn a_kernel_that_cannot_enforce_a_restriction_starts_nothing() {
-        for version in 0..3 {
+        for version in 1..3 {
             for network in [
                 SandboxNetwork::All,
                 SandboxNetwork::Listed,
@@ -342,10 +361,16 @@ mod tests {
             ] {
                 assert_eq!(
                     check_version(version, &rules(network)),
-                    Err(SandboxFailure::NoLandlock)
+                    Err(SandboxFailure::OldLandlock { version })
                 );
             }
         }
+        let error = check_version(1, &rules(SandboxNetwork::All)).expect_err("too old");
+        assert_eq!(
+            error.to_string(),
+            "this kernel has version 1 of Landlock, which cannot protect files from truncation; \
+             version 3 is needed (Linux 6.2 or newer)"
+        );
         let error = check_version(3, &rules(SandboxNetwork::Listed)).expect_err("no ports");
         assert_eq!(
             error.to_string(),
