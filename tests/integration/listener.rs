@@ -56,6 +56,10 @@ fn nobody_gets_a_token_while_another_program_has_the_port() {
     let clients = home.cli(&["clients", "list", "--json"]).expect_json();
     assert_eq!(clients, Value::Array(vec![]), "no client was added");
 
+    let by_url = home.cli(&["config", "connect", "cursor", "--http", "--yes"]);
+    assert_eq!(by_url.exit_code(), 1);
+    assert!(by_url.stderr().contains("over HTTP"), "{}", by_url.stderr());
+
     drop(other_program);
     let (token, url) = wait_until("the hub listens as soon as the port is free", || {
         let listed = home.cli(&["clients", "add", "desk", "--json"]);
@@ -66,6 +70,25 @@ fn nobody_gets_a_token_while_another_program_has_the_port() {
     });
     assert_eq!(url, format!("http://127.0.0.1:{port}/mcp"));
     McpClient::connect(&url, &token);
+}
+
+#[test]
+fn a_client_that_starts_the_bridge_needs_no_port() {
+    let home = Home::new();
+    let (_other_program, port) = bind_any_port();
+    set_port(&home, &port);
+    let hub = spawn_hub(&home);
+    wait_until("the hub cannot listen", || {
+        some_if(hub.stderr().contains(&format!("uses port {port}")))
+    });
+    let shown = home.cli(&["config", "show", "cursor"]).expect_success();
+    assert!(shown.stdout().contains("stdio"), "{}", shown.stdout());
+    home.cli(&["config", "connect", "cursor", "--yes"])
+        .expect_success();
+    let tested = home
+        .cli(&["config", "test", "cursor", "--json"])
+        .expect_json();
+    assert_eq!(tested["problem"], Value::Null, "{tested}");
 }
 
 #[test]

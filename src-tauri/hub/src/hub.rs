@@ -1021,13 +1021,14 @@ impl Hub {
         self.settings.changes()
     }
 
-    /// Checks that clients can connect. Otherwise another program may have the port, and a client
-    /// would send its token there. A hub without an endpoint, which only provisions a folder,
+    /// Checks that clients can connect over HTTP. Otherwise another program may have the port, and a
+    /// client would send its token there. Clients that start the stdio bridge need neither: the
+    /// bridge uses the local socket. A hub without an endpoint, which only provisions a folder,
     /// passes.
     ///
     /// # Errors
     /// Returns an error that says why the endpoint does not listen (`unavailable`).
-    pub(crate) fn check_clients_can_connect(&self) -> Result<(), ApiError> {
+    pub(crate) fn check_http_clients_can_connect(&self) -> Result<(), ApiError> {
         let listeners = self.listeners();
         let Some(http) = listeners
             .iter()
@@ -1036,7 +1037,7 @@ impl Hub {
             return Ok(());
         };
         Err(ApiError::unavailable(format!(
-            "clients cannot connect to {}: {}. To use another port, change it on the Settings screen or run `drawbridge settings set port PORT`",
+            "clients cannot connect over HTTP to {}: {}. To use another port, change it on the Settings screen or run `drawbridge settings set port PORT`",
             http.address, http.error
         )))
     }

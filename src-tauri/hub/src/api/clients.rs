@@ -244,7 +244,7 @@ impl Verb for AddClient {
     type Answer = ClientAdded;
 
     async fn run(self, hub: &Hub) -> Result<ClientAdded, ApiError> {
-        hub.check_clients_can_connect()?;
+        hub.check_http_clients_can_connect()?;
         if self.lifetime_s == Some(0) {
             return Err(ApiError::invalid(
                 "a token must be valid for at least one second; leave `lifetime_s` out for a token \

@@ -319,7 +319,6 @@ impl Verb for ShowConfig {
     type Answer = ConfigSnippet;
 
     async fn run(self, hub: &Hub) -> Result<ConfigSnippet, ApiError> {
-        hub.check_clients_can_connect()?;
         let kind = find_kind(&self.kind)?;
         let connection = hub.client_connection(&ClientName::new(kind.id), None);
         let text = kind
@@ -352,11 +351,9 @@ impl Verb for PreviewConfig {
             .or_else(|| managed.as_ref().map(|row| row.client.clone()))
             .unwrap_or_else(|| ClientName::new(kind.id));
         let is_connect = self.action == ConfigAction::Connect;
-        if is_connect {
-            hub.check_clients_can_connect()?;
-        }
         let token = match self.transport {
             ClientTransport::Http if is_connect => {
+                hub.check_http_clients_can_connect()?;
                 hub.access.check_free(&name)?;
                 Some(format!("db_{}", random::token()))
             }

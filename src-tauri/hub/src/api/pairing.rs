@@ -67,7 +67,7 @@ async fn approve(hub: &Hub, answer: AnswerPairing) -> Result<ClientName, ApiErro
     let AnswerPairing {
         id, name, profile, ..
     } = answer;
-    hub.check_clients_can_connect()?;
+    hub.check_http_clients_can_connect()?;
     let request = hub.pairings.find(&id)?;
     let name = name.unwrap_or_else(|| hub.access.free_name(&ClientName::new(request.name)));
     hub.access.check_free(&name)?;

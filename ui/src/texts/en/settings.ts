@@ -205,7 +205,7 @@ export const settings = {
     lead: "Where this Drawbridge listens, where it keeps its files, and what to type in a terminal.",
     endpoint: "Endpoint",
     copyEndpoint: "Copy the endpoint",
-    notListening: "Not listening: clients cannot connect",
+    notListening: "Not listening: no client can connect over HTTP",
     listeners: "Listeners",
     secretStore: { keyring: "Keyring", file: "Encrypted file" },
     keyringStatus: { ready: "Ready", locked: "Locked", absent: "Absent", unusable: "Unusable" },

@@ -215,9 +215,6 @@ impl Verb for PreviewImport {
 
     async fn run(self, hub: &Hub) -> Result<ImportPreview, ApiError> {
         let machine = machine(&self.environment)?;
-        if self.connect {
-            hub.check_clients_can_connect()?;
-        }
         let projects = self.projects.clone();
         let found = find_servers(hub, machine.clone(), self.kind.as_deref(), projects).await?;
         let mut chosen = Vec::new();
