@@ -36,17 +36,3 @@ describe("browsers", () => {
     expect(screen.getByRole("alert").textContent).toContain("this code is wrong");
   });
 });
-
-describe("a client's token", () => {
-  it("is replaced, and shown once", async () => {
-    const hub = await open("#/clients");
-    await user.click(screen.getByRole("button", { name: "New token for claude-code" }));
-    await user.selectOptions(screen.getByTestId("rotate-for"), "7776000");
-    await user.click(screen.getByTestId("rotate-token"));
-    await advanceTime(1);
-    expect(listParams(hub, "clients.rotate")).toEqual([
-      { name: "claude-code", token: null, lifetime_s: 7_776_000 },
-    ]);
-    expect(screen.getByTestId("rotated-token").textContent).toContain("db_7rotated");
-  });
-});
