@@ -508,10 +508,35 @@ fn a_guard_that_fails_denies_the_call_or_withholds_its_result() {
     assert_eq!(received_calls(&home).len(), 0);
     home.cli(&["hooks", "remove", "guard"]).expect_success();
     add_program(&hub, "mask", "exit 1", strict(json!(["tool_executed"])));
+    for (name, with_result) in [("plain", false), ("full", true)] {
+        let file = paths::path_text(home.file(name));
+        let observes = json!({
+            "events": ["tool_executed"], "mode": "observe", "with_result": with_result
+        });
+        add_program(
+            &hub,
+            name,
+            &format!("cat >> {file}; echo >> {file}"),
+            observes,
+        );
+    }
     let withheld = client.call("probe__echo", r#"{"secret":"hunter2"}"#);
     assert!(withheld.is_error(), "{}", withheld.raw);
     assert!(!withheld.raw.contains("hunter2"), "{}", withheld.raw);
     assert_eq!(last_call(&hub)["outcome"], "withheld");
+    for (name, with_result) in [("plain", false), ("full", true)] {
+        let event = wait_until("the hook gets the end of the call", || {
+            read_payloads(&home, name).pop()
+        });
+        let payload = &event["payload"];
+        let error = payload["error_message"].as_str().expect("a text");
+        assert!(error.contains("mask"), "{payload}");
+        assert_eq!(
+            payload["metadata"].get("result").is_some(),
+            with_result,
+            "{name}: {payload}"
+        );
+    }
 }
 
 #[test]

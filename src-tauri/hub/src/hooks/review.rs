@@ -260,7 +260,7 @@ impl WatchedCall {
             mcp_result: None,
             result_hooks: &[],
         };
-        let payload = executed.payload(true);
+        let (with_result, without_result) = (executed.payload(true), executed.payload(false));
         let hooks = self
             .hooks
             .matching_request(HookEvent::ToolExecuted, request);
@@ -271,7 +271,13 @@ impl WatchedCall {
             outcome != Outcome::Withheld || hook.prepared.hook.mode == HookMode::Observe
         };
         for hook in hooks.iter().filter(must_notify) {
-            hook.observe(&trigger, clock::now(), &payload);
+            let settings = &hook.prepared.hook;
+            let payload = if settings.with_result || settings.mode == HookMode::Blocking {
+                &with_result
+            } else {
+                &without_result
+            };
+            hook.observe(&trigger, clock::now(), payload);
         }
     }
 

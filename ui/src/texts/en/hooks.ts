@@ -105,7 +105,7 @@ export const hooks = {
     onFailure: "If it fails",
     withResult: "Give the contents of results to this hook",
     withResultHint:
-      "Without this, the hook learns only how a call ended, and how long the result is.",
+      "Without this, the hook gets only the outcome, the error message, the “_meta” of the result and its length.",
     save: "Save hook",
     nameMissing: "Enter a name, such as “mask-tokens”.",
     nameTaken: "A hook with this name exists. Choose another name.",
