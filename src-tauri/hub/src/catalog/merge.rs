@@ -603,15 +603,15 @@ pub(super) fn may_be_exposed_as(
         .is_ok_and(|preferred| preferred == exposed_name || is_hashed_name())
 }
 
-/// Returns true if clients with this scope see all tools and prompts of the server under names that
-/// begin like this exposed name.
+/// Returns true if clients with this scope, which has to include the server, see all its tools and
+/// prompts under names that begin like this exposed name.
 pub(super) fn has_prefix_of(
     scope: &ClientScope,
     server: &RegisteredServer,
     exposed_name: &str,
 ) -> bool {
     match scope.servers {
-        ServerScope::One(_) => scope.includes(&server.id),
+        ServerScope::One(_) => true,
         ServerScope::All => exposed_name
             .strip_prefix(own_prefix(server))
             .is_some_and(|rest| rest.starts_with("__")),
