@@ -151,6 +151,17 @@ pub(crate) enum Failure {
          inputs"
     )]
     BadInput { input: String },
+    #[error("no server that was found has the input '{input}'; {}", describe_inputs(.known))]
+    UnknownInput { input: String, known: Vec<String> },
+}
+
+/// Returns the inputs of the servers that were found, as part of a message.
+fn describe_inputs(known: &[String]) -> String {
+    if known.is_empty() {
+        "none of them needs an input".to_owned()
+    } else {
+        format!("the inputs are {}", known.join(", "))
+    }
 }
 
 impl From<io::Error> for Failure {

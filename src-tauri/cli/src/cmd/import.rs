@@ -133,6 +133,7 @@ impl Import {
     /// Returns the servers to import: those that were named, or else all that can be imported.
     fn choose(&self, found: &FoundServersView) -> Result<Vec<ChosenServer>, Failure> {
         let mut inputs = self.parse_inputs()?;
+        check_inputs(&inputs, found)?;
         let is_ready = |server: &FoundServerView, inputs: &BTreeMap<String, String>| {
             let is_given = |id: &String| inputs.contains_key(id);
             server.problem.is_none() && server.inputs.iter().all(|input| is_given(&input.id))
@@ -179,6 +180,32 @@ impl Import {
                 .insert(id.to_owned(), value.to_owned());
         }
         Ok(inputs)
+    }
+}
+
+/// Checks that each input belongs to a server that was found.
+fn check_inputs(
+    inputs: &BTreeMap<String, BTreeMap<String, String>>,
+    found: &FoundServersView,
+) -> Result<(), Failure> {
+    let known: Vec<String> = found
+        .servers
+        .iter()
+        .flat_map(|server| {
+            server
+                .inputs
+                .iter()
+                .map(move |input| (&server.name, &input.id))
+        })
+        .map(|(server, id)| format!("{server}.{id}"))
+        .collect();
+    let unknown = inputs
+        .iter()
+        .flat_map(|(server, values)| values.keys().map(move |id| format!("{server}.{id}")))
+        .find(|input| !known.contains(input));
+    match unknown {
+        Some(input) => Err(Failure::UnknownInput { input, known }),
+        None => Ok(()),
     }
 }
 
@@ -280,4 +307,68 @@ fn format_imported(imported: &ImportedView) -> String {
     }
     lines.push("To undo the import, run `drawbridge import undo`.".to_owned());
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn found(inputs: &[&str]) -> FoundServersView {
+        let inputs: Vec<_> = inputs
+            .iter()
+            .map(|id| json!({"id": id, "description": "", "choices": [], "is_secret": true}))
+            .collect();
+        serde_json::from_value(json!({
+            "servers": [{
+                "name": "github", "command": "npx", "found_at": [], "secrets": [],
+                "inputs": inputs, "notes": [], "copies": 0, "memory_kib": 0
+            }],
+            "unreadable": [],
+            "saved_kib": 0
+        }))
+        .expect("servers")
+    }
+
+    fn import(input: &str) -> Import {
+        Import {
+            command: None,
+            client: None,
+            project: Vec::new(),
+            server: Vec::new(),
+            input: vec![input.to_owned()],
+            keep_files: false,
+            ask_twice: false,
+            restore: false,
+            dry_run: false,
+            yes: false,
+        }
+    }
+
+    #[test]
+    fn an_input_that_no_server_has_is_refused_with_the_known_ones() {
+        let servers = found(&["token", "host"]);
+        let message = |input: &str, servers: &FoundServersView| {
+            let chosen = import(input).choose(servers);
+            chosen.err().map(|failure| failure.to_string())
+        };
+        for unknown in ["gitlab.token", "github.key"] {
+            assert_eq!(
+                message(&format!("{unknown}=1"), &servers),
+                Some(format!(
+                    "no server that was found has the input '{unknown}'; the inputs are \
+                     github.token, github.host"
+                ))
+            );
+        }
+        assert_eq!(message("github.token=1", &servers), None);
+        assert_eq!(
+            message("github.token=1", &found(&[])),
+            Some(
+                "no server that was found has the input 'github.token'; none of them needs an input"
+                    .to_owned()
+            )
+        );
+    }
 }
