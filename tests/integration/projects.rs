@@ -67,7 +67,8 @@ fn a_bridge_sees_the_servers_of_the_folder_in_which_it_was_started() {
         "{tools:?}"
     );
 
-    home.cli(&["profiles", "remove", "work"]).expect_success();
+    home.cli(&["profiles", "remove", "work", "--yes"])
+        .expect_success();
     let tools = listed(&mut at_work, 3);
     assert!(
         has_server(&tools, "other"),

@@ -245,11 +245,16 @@ fn a_client_whose_profile_was_removed_sees_nothing_until_a_person_chooses() {
     home.cli(&["clients", "add", "desk", "--profile", "some"])
         .expect_success();
     assert_eq!(count(), 1);
-    let removed = home.cli(&["profiles", "remove", "some"]).expect_success();
+    let refused = home.cli(&["profiles", "remove", "some"]);
+    assert_eq!(refused.exit_code(), 1, "there is no terminal to ask at");
+    let warning = refused.stderr();
     assert!(
-        removed.stderr().contains("desk"),
-        "the warning names the affected client"
+        warning.contains("desk") && warning.contains("--yes"),
+        "the warning names the affected client: {warning}"
     );
+    assert_eq!(count(), 1);
+    home.cli(&["profiles", "remove", "some", "--yes"])
+        .expect_success();
     assert_eq!(count(), 0);
     home.cli(&["profiles", "set", "some", "probe"])
         .expect_success();

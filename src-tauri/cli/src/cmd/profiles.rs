@@ -79,8 +79,12 @@ impl Profiles {
     }
 }
 
-/// Shows the effect of the profile's removal on clients. At a terminal, also asks for
-/// confirmation. Does neither if `yes` is set, or if the profile does not affect any client.
+/// Shows the effect of the profile's removal on clients, also if there is no terminal to ask at,
+/// and asks for confirmation. Does neither if `yes` is set, or if the profile does not affect any
+/// client.
+///
+/// # Errors
+/// Returns an error if the answer is not yes, or if there is no terminal.
 async fn confirm_removal(context: &Context, name: &str, yes: bool) -> Result<(), Failure> {
     let profiles = context.run(ListProfiles {}).await?;
     let Some(view) = profiles.iter().find(|view| view.profile.name == name) else {
@@ -108,14 +112,13 @@ async fn confirm_removal(context: &Context, name: &str, yes: bool) -> Result<(),
     if lines.is_empty() || yes {
         return Ok(());
     }
-    if io::stdin().is_terminal() {
-        return confirm(
-            &lines.join("\n"),
-            &format!("Remove the profile '{}'?", escape(name)),
-        );
+    if !io::stdin().is_terminal() {
+        lines.iter().for_each(|line| print_stderr(line));
     }
-    lines.iter().for_each(|line| print_stderr(line));
-    Ok(())
+    confirm(
+        &lines.join("\n"),
+        &format!("Remove the profile '{}'?", escape(name)),
+    )
 }
 
 fn absolute(folder: &Path) -> Result<String, Failure> {
