@@ -193,8 +193,18 @@ fn with_ask_a_flagged_definition_is_accepted_on_its_own() {
     let shown = home.cli(&["servers", "show", "web"]).stdout();
     assert!(shown.contains("! tool 'lure' contains"), "{shown}");
     // Without a name, only definitions without flags are accepted.
-    home.cli(&["servers", "accept-definitions", "web"])
-        .expect_success();
+    let accepted = home
+        .cli(&["servers", "accept-definitions", "web"])
+        .expect_success()
+        .stdout();
+    assert!(
+        accepted.contains("No definition of server 'web' was accepted"),
+        "{accepted}"
+    );
+    assert!(
+        accepted.contains("flagged") && accepted.contains("lure"),
+        "{accepted}"
+    );
     assert_eq!(client.list_tools(), ["web__say"]);
     let say = &server["tools"].as_array().expect("tools")[0];
     let both = json!({"id": "web", "definitions": [

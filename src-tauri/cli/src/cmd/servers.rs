@@ -255,6 +255,11 @@ impl Servers {
                 let id = ServerId::new(id);
                 let server = context.run(ShowServer { id: id.clone() }).await?;
                 let definitions = definitions::find_unaccepted(&server, &names, kind)?;
+                if definitions.is_empty() {
+                    return print_answer(context.json, &server, |server| {
+                        definitions::format_none_accepted(server, kind)
+                    });
+                }
                 context
                     .run_and_print(AcceptDefinitions { id, definitions }, |server| {
                         let id = escape(server.id.as_str());

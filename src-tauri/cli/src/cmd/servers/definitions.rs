@@ -69,6 +69,24 @@ pub(super) fn find_unaccepted(
         .collect())
 }
 
+/// Says that no definition was accepted, because none of this kind waits, or because those that
+/// wait have to be accepted by name.
+pub(super) fn format_none_accepted(server: &ServerView, kind: Option<Kind>) -> String {
+    let kind = kind.map(DefinitionKind::from);
+    let is_flagged = server.unaccepted.iter().any(|definition| {
+        definition.needs_own_acceptance && kind.is_none_or(|kind| definition.id.kind == kind)
+    });
+    let (id, rest) = (escape(server.id.as_str()), format_unaccepted(server));
+    if is_flagged {
+        format!(
+            "No definition of server '{id}' was accepted: those that wait are flagged. Accept each \
+             of them by its name: `drawbridge servers accept-definitions {id} NAME`.{rest}"
+        )
+    } else {
+        format!("Server '{id}' has no new or changed definition to accept.{rest}")
+    }
+}
+
 /// Returns whether a person has to accept a definition by name, because it is flagged.
 fn needs_own_acceptance(server: &ServerView, id: &DefinitionId) -> bool {
     let mut unaccepted = server.unaccepted.iter();
