@@ -118,3 +118,13 @@ fn each_documented_option_exists_and_no_hidden_alias_is_documented() {
     }
     assert!(hidden.contains("authorize"), "{hidden:?}");
 }
+
+#[test]
+fn each_command_of_the_policy_has_one_name() {
+    let command = Args::command();
+    let policy = command.find_subcommand("policy").expect("it exists");
+    for command in policy.get_subcommands() {
+        let aliases: Vec<_> = command.get_all_aliases().collect();
+        assert!(aliases.is_empty(), "{}: {aliases:?}", command.get_name());
+    }
+}

@@ -98,7 +98,6 @@ pub(crate) enum Policy {
         id: String,
     },
     /// Delete a rule
-    #[command(alias = "forget")]
     Delete {
         /// The rule's id, as shown by `policy list`
         id: String,
@@ -145,7 +144,6 @@ pub(crate) enum Policy {
         yes: bool,
     },
     /// Show how many calls were asked about and how they were decided, and suggest rules
-    #[command(alias = "figures")]
     Stats {
         /// The number of days to include, at most 90
         #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u32).range(1..))]
