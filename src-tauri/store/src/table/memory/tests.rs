@@ -75,6 +75,14 @@ async fn the_best_match_comes_first_in_any_language() {
 }
 
 #[tokio::test]
+async fn words_that_a_query_repeats_leave_room_for_its_other_words() {
+    let (store, _folder) = open_store().await;
+    add(&store, "a", &text("treasure", None, &[])).await;
+    let query = format!("{}treasure", "Where is where Is ".repeat(20));
+    assert_eq!(search(&store, &query).await, ["treasure"]);
+}
+
+#[tokio::test]
 async fn a_changed_or_deleted_entry_is_found_only_by_its_new_words() {
     let (store, _folder) = open_store().await;
     let entry = add(&store, "a", &text("apples", Some("fruit"), &["red"])).await;

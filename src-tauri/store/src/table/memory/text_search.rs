@@ -4,7 +4,9 @@
 //! have no spaces between words, so each of their characters becomes a word of its own, and a run
 //! of them in a query becomes a phrase.
 
-/// The most words of a query that are searched for.
+use std::collections::BTreeSet;
+
+/// The most different words of a query that are searched for.
 const MAX_WORDS: usize = 32;
 /// A shorter word has to match as a whole, because too many words begin with it.
 const MIN_PREFIX_CHARS: usize = 3;
@@ -19,12 +21,14 @@ impl SearchQuery {
     /// meaning in the syntax of queries: each word is quoted, and a word contains no quote.
     pub fn new(text: &str) -> Option<Self> {
         let separated = mark_words(text);
-        let mut words: Vec<_> = separated
+        let mut seen = BTreeSet::new();
+        let words: Vec<_> = separated
             .split_whitespace()
             .map(quote)
+            // A repeated word would count more than the others.
+            .filter(|word| seen.insert(word.to_lowercase()))
             .take(MAX_WORDS)
             .collect();
-        words.dedup();
         (!words.is_empty()).then(|| Self(words.join(" OR ")))
     }
 
