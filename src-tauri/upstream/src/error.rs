@@ -257,7 +257,9 @@ impl UnreachableReason {
     fn remedy(&self) -> String {
         match self {
             Self::Spawn(SpawnError::CommandNotFound { .. }) => {
-                "Install the program, or enter its full path in the server's command.".into()
+                "Install the program, or enter its full path in the server's command. \
+                 `drawbridge doctor` shows the PATH of servers."
+                    .into()
             }
             Self::Spawn(SpawnError::ProgramNotFound { .. }) => {
                 "Install the program, or correct its path in the server's command.".into()

@@ -43,11 +43,7 @@ fn errors_with_secrets() -> Vec<UpstreamError> {
         last_output: words(),
     }));
     vec![
-        SpawnError::CommandNotFound {
-            command: words(),
-            path: words(),
-        }
-        .into(),
+        SpawnError::CommandNotFound { command: words() }.into(),
         SpawnError::ProgramNotFound { program: words() }.into(),
         SpawnError::FolderNotFound { folder: words() }.into(),
         TargetError::NotUrl {
@@ -137,8 +133,12 @@ fn no_text_or_source_of_an_error_keeps_a_secret() {
 fn only_a_missing_command_asks_a_person_to_install_the_program() {
     let missing = UpstreamError::from(SpawnError::CommandNotFound {
         command: "npx".into(),
-        path: "/bin".into(),
     });
+    assert_eq!(
+        missing.to_string(),
+        "Drawbridge cannot find the command 'npx' in the PATH",
+        "the PATH itself is too long for a notice"
+    );
     assert!(missing.remedy().contains("Install the program"));
     let moved = UpstreamError::from(SpawnError::ProgramNotFound {
         program: "/opt/tools/server".into(),
@@ -161,8 +161,8 @@ fn only_failures_to_start_that_can_pass_are_tried_again() {
         command: "server".into(),
         failure,
     };
-    let (command, path) = ("npx".to_owned(), "/bin".to_owned());
-    assert!(!spawn(SpawnError::CommandNotFound { command, path }));
+    let command = "npx".to_owned();
+    assert!(!spawn(SpawnError::CommandNotFound { command }));
     let program = "/opt/tools/server".to_owned();
     assert!(!spawn(SpawnError::ProgramNotFound { program }));
     let folder = "/opt/tools".to_owned();

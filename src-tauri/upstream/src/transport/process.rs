@@ -88,8 +88,8 @@ pub struct Launch {
 /// Why a process cannot be started.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SpawnError {
-    #[error("Drawbridge cannot find the command '{command}' in {path}")]
-    CommandNotFound { command: String, path: String },
+    #[error("Drawbridge cannot find the command '{command}' in the PATH")]
+    CommandNotFound { command: String },
     #[error("The program '{program}' does not exist, or is not executable")]
     ProgramNotFound { program: String },
     #[error("The folder '{folder}' does not exist")]
@@ -128,9 +128,8 @@ impl SpawnError {
     #[must_use]
     pub fn map_text(self, change: MapText<'_>) -> Self {
         match self {
-            Self::CommandNotFound { command, path } => Self::CommandNotFound {
+            Self::CommandNotFound { command } => Self::CommandNotFound {
                 command: change(&command),
-                path: change(&path),
             },
             Self::ProgramNotFound { program } => Self::ProgramNotFound {
                 program: change(&program),
@@ -330,7 +329,7 @@ async fn prepare_command(launch: &Launch, guard: &Guard) -> Result<PreparedComma
         if Path::new(&command).components().nth(1).is_some() {
             SpawnError::ProgramNotFound { program: command }
         } else {
-            SpawnError::CommandNotFound { command, path }
+            SpawnError::CommandNotFound { command }
         }
     })?;
     let resolve =
