@@ -3116,7 +3116,11 @@ export type PolicyStats = {
 /**
  * One entry for each day, oldest first, including days without a question.
  */
-days: Array<DayStats>, suggestions: Array<Suggestion>, };
+days: Array<DayStats>, suggestions: Array<Suggestion>, 
+/**
+ * Whether there were too many requests to examine all of them. Older ones are then missing.
+ */
+is_partial: boolean, };
 
 /**
  * The rules, and the defaults for requests that no rule matches. Deny takes precedence over allow,

@@ -1,6 +1,6 @@
 import { fireEvent, screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
-import { IpcError } from "../ipc";
+import { IpcError, type Call } from "../ipc";
 import { EMPTY_RULE, toRuleView } from "../ipc/fake/policy";
 import { listParams, open, advanceTime, user, withFakeTime } from "../test/app";
 
@@ -470,6 +470,7 @@ describe("the stats of approval requests", () => {
     const panel = screen.getByTestId("policy-stats");
     expect(within(panel).getByTestId("requests-per-day").textContent).toMatch(/^\d/);
     expect(within(panel).getByTestId("approve-rate").textContent).toMatch(/%$/);
+    expect(screen.queryByTestId("policy-stats-partial")).toBeNull();
     expect(
       within(within(panel).getByRole("table", { name: "Approval requests per day" })).getAllByRole(
         "row",
@@ -480,6 +481,13 @@ describe("the stats of approval requests", () => {
     const table = within(chart).getByRole("button", { name: "Table: Approval requests per day" });
     await user.click(table);
     expect(table.getAttribute("aria-pressed")).toBe("true");
+  });
+
+  it("say that older requests are missing if there are too many", async () => {
+    await open("#/policy", (hub) => {
+      hub.calls = Array.from({ length: 5_000 }, () => hub.calls[0] as Call);
+    });
+    expect(screen.getByTestId("policy-stats-partial").textContent).toContain("Older ones");
   });
 
   it("suggest rules, each added by one click", async () => {

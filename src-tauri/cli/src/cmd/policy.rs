@@ -605,6 +605,10 @@ fn format_stats(stats: &PolicyStats) -> String {
         ]);
     }
     let mut sections = vec![table.format_or("No call was asked about.")];
+    if stats.is_partial {
+        sections
+            .push("There were too many calls to count all of them. Older ones are missing.".into());
+    }
     for suggestion in &stats.suggestions {
         sections.push(format!(
             "Suggested rule: {}. You approved {} like this.",

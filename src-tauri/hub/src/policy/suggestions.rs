@@ -38,6 +38,8 @@ pub struct PolicyStats {
     /// One entry for each day, oldest first, including days without a question.
     pub days: Vec<DayStats>,
     pub suggestions: Vec<Suggestion>,
+    /// Whether there were too many requests to examine all of them. Older ones are then missing.
+    pub is_partial: bool,
 }
 
 /// The stats of one day in UTC.
@@ -106,6 +108,7 @@ impl PolicyEditor {
         Ok(PolicyStats {
             days,
             suggestions: self.suggestions(&calls).await?,
+            is_partial: u32::try_from(calls.len()).is_ok_and(|count| count >= MAX_CALLS),
         })
     }
 

@@ -360,6 +360,9 @@ export function parseRules(text: string): File {
   return { ...file, rules };
 }
 
+/** The most calls that the stats examine. */
+const MAX_EXAMINED = 5_000;
+
 export function computeStats(
   calls: Call[],
   rules: RuleView[],
@@ -385,7 +388,7 @@ export function computeStats(
   });
   const exists = (rule: RuleSpec) => rules.some((view) => view.words === describeRule(rule));
   const suggested = listSuggestions(servers).filter(({ rule }) => !exists(rule));
-  return { days, suggestions: suggested };
+  return { days, suggestions: suggested, is_partial: calls.length >= MAX_EXAMINED };
 }
 
 function listSuggestions(servers: ServerView[]): Suggestion[] {

@@ -2,7 +2,7 @@
 
 use drawbridge_model::ids::ServerId;
 
-use super::{PresetArg, Target, parse_condition};
+use super::{PolicyStats, PresetArg, Target, format_stats, parse_condition};
 
 #[test]
 fn a_target_is_all_servers_one_server_or_one_tool() {
@@ -73,4 +73,17 @@ fn a_preset_rejects_missing_and_needless_servers() {
     assert!(check(PresetArg::Writes, &["a"]).is_ok());
     assert!(check(PresetArg::All, &["a"]).is_err());
     assert_eq!(PresetArg::Listed.name(), "ask-listed");
+}
+
+#[test]
+fn stats_that_lack_older_calls_say_so() {
+    let stats = |is_partial| {
+        format_stats(&PolicyStats {
+            days: Vec::new(),
+            suggestions: Vec::new(),
+            is_partial,
+        })
+    };
+    assert_eq!(stats(false), "No call was asked about.");
+    assert!(stats(true).ends_with("Older ones are missing."));
 }
