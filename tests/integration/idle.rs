@@ -1,4 +1,4 @@
-//! A hub that a bridge started exits some time after its last use, and no other hub does.
+//! An idle hub: how it ends if a bridge started it, and how few threads it keeps.
 
 use std::{fs, process::Stdio, time::Duration};
 
@@ -125,7 +125,7 @@ fn bridges_that_start_at_any_moment_of_a_hub_exit_are_served() {
         let mut bridge = Bridge::open_with(&home, "editor", &["--exit-when-idle", "1"]);
         assert!(bridge.request(2, "ping", &json!({}))["error"].is_null());
         bridge.close();
-        shift_moment(std::time::Duration::from_millis(960 + 10 * step));
+        shift_moment(Duration::from_millis(960 + 10 * step));
     }
 }
 
