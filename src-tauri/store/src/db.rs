@@ -8,6 +8,7 @@ use std::{
 
 use drawbridge_model::clock;
 use futures_util::TryStreamExt;
+use rusqlite::OpenFlags;
 use sqlx::{
     Connection, SqlSafeStr, SqliteConnection, SqlitePool,
     migrate::{MigrateError, Migration, MigrationType, Migrator},
@@ -170,6 +171,14 @@ pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), S
         }
         Err(error) => Err(error),
     }
+}
+
+/// Opens a connection for one query with many rows. It sees what was committed before.
+pub(super) fn open_for_reading(file: &Path) -> Result<rusqlite::Connection, rusqlite::Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = rusqlite::Connection::open_with_flags(file, flags)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    Ok(connection)
 }
 
 async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {

@@ -2,24 +2,25 @@
 //! over the rows gives the stats of the whole span, of its steps and of groups. SQLite would sort
 //! the rows once for each of these, which takes several times as long.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use drawbridge_model::{
     call::CallStats,
     clock,
     ids::{ClientName, ServerId, Timestamp},
 };
-use futures_util::TryStreamExt;
+use rusqlite::params;
 use sqlx::{Row, sqlite::SqliteRow};
 
 use super::call::{WAS_ASKED, first_number};
-use crate::{Store, StoreContext, StoreError};
+use crate::{Store, StoreContext, StoreError, db::open_for_reading};
 
 /// The most calls that are counted, the newest first. They are limited because their durations have
 /// to be held in memory and sorted.
 pub const MAX_COUNTED_CALLS: u32 = 200_000;
 /// The most groups with a series of their own: those with the most calls.
 pub const MAX_SERIES: usize = 6;
+
 /// Which calls to count.
 #[derive(Debug, Clone)]
 pub struct CallStatsFilter {
@@ -89,51 +90,27 @@ impl Store {
         filter: &CallStatsFilter,
         group: CallGroup,
     ) -> Result<CallStatsReport, StoreError> {
-        let mut cells = Cells::default();
         let read = async {
-            self.count_calls(filter, group, &mut cells).await?;
-            self.count_tokens(filter, group, &mut cells).await
+            let mut cells = self.count_calls(filter, group).await?;
+            self.count_tokens(filter, group, &mut cells).await?;
+            Ok(cells)
         };
-        read.await.context("cannot read the calls")?;
+        let cells = read.await.context("cannot read the calls")?;
         Ok(report(cells, filter.steps))
     }
 
+    /// Counts the calls on a blocking thread, with its own connection. sqlx passes every row to
+    /// another thread, which takes several times as long as reading the row.
     async fn count_calls(
         &self,
         filter: &CallStatsFilter,
         group: CallGroup,
-        cells: &mut Cells,
-    ) -> Result<(), sqlx::Error> {
-        let key = group.key();
-        // The number of a call states its time, so the primary key leads to the newest calls.
-        let sql = format!(
-            "SELECT (at - ?1) / ?7 AS step, {key} AS key, duration_ms, waited_ms,
-                 (outcome IN ('server_error', 'client_error', 'unreachable', 'unknown', 'timed_out'))
-                 | ((outcome = 'cancelled') << 1) | ({WAS_ASKED} << 2)
-                 | ((decision = 'allowed') << 3) | ((decision = 'denied') << 4)
-                 | ((decision IN ('timed_out', 'no_screen')) << 5) AS facts
-             FROM call WHERE id >= ?6 AND at >= ?1 AND at < ?2 AND method = 'tools/call'
-             AND (?3 IS NULL OR client = ?3) AND (?4 IS NULL OR server = ?4)
-             AND (?5 IS NULL OR tool = ?5) ORDER BY id DESC LIMIT {MAX_COUNTED_CALLS}"
-        );
-        let mut rows = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(filter.since.0)
-            .bind(filter.until().0)
-            .bind(filter.client.as_ref().map(ClientName::as_str))
-            .bind(filter.server.as_ref().map(ServerId::as_str))
-            .bind(&filter.tool)
-            .bind(first_number(filter.since, clock::now()))
-            .bind(filter.step_ms)
-            .fetch(&self.pool);
-        while let Some(row) = rows.try_next().await? {
-            let cell = find_cell(cells, row.try_get("key")?, row.try_get("step")?);
-            cell.add_call(
-                row.try_get("facts")?,
-                row.try_get("waited_ms")?,
-                row.try_get("duration_ms")?,
-            );
-        }
-        Ok(())
+    ) -> Result<Cells, sqlx::Error> {
+        let (file, filter) = (self.file.clone(), filter.clone());
+        tokio::task::spawn_blocking(move || count_calls_blocking(&file, &filter, group))
+            .await
+            .map_err(|_| sqlx::Error::WorkerCrashed)?
+            .map_err(|error| sqlx::Error::AnyDriverError(error.into()))
     }
 
     async fn count_tokens(
@@ -167,6 +144,42 @@ impl Store {
     }
 }
 
+fn count_calls_blocking(
+    file: &Path,
+    filter: &CallStatsFilter,
+    group: CallGroup,
+) -> Result<Cells, rusqlite::Error> {
+    let connection = open_for_reading(file)?;
+    let key = group.key();
+    // The number of a call states its time, so the primary key leads to the newest calls.
+    let sql = format!(
+        "SELECT (at - ?1) / ?7, {key}, duration_ms, waited_ms,
+             (outcome IN ('server_error', 'client_error', 'unreachable', 'unknown', 'timed_out'))
+             | ((outcome = 'cancelled') << 1) | ({WAS_ASKED} << 2)
+             | ((decision = 'allowed') << 3) | ((decision = 'denied') << 4)
+             | ((decision IN ('timed_out', 'no_screen')) << 5)
+         FROM call WHERE id >= ?6 AND at >= ?1 AND at < ?2 AND method = 'tools/call'
+         AND (?3 IS NULL OR client = ?3) AND (?4 IS NULL OR server = ?4)
+         AND (?5 IS NULL OR tool = ?5) ORDER BY id DESC LIMIT {MAX_COUNTED_CALLS}"
+    );
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query(params![
+        filter.since.0,
+        filter.until().0,
+        filter.client.as_ref().map(ClientName::as_str),
+        filter.server.as_ref().map(ServerId::as_str),
+        filter.tool,
+        first_number(filter.since, clock::now()),
+        filter.step_ms,
+    ])?;
+    let mut cells = Cells::default();
+    while let Some(row) = rows.next()? {
+        let cell = find_cell(&mut cells, row.get_ref(1)?.as_str()?, row.get(0)?);
+        cell.add_call(row.get(4)?, row.get(3)?, row.get(2)?);
+    }
+    Ok(cells)
+}
+
 /// The calls of each group and step.
 type Cells = BTreeMap<String, BTreeMap<u32, Tally>>;
 
@@ -190,7 +203,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Adds a call. `facts` are the bits that the query of [`Store::count_calls`] returns.
+    /// Adds a call. `facts` are the bits that the query of [`count_calls_blocking`] returns.
     fn add_call(&mut self, facts: u32, waited_ms: u32, duration_ms: Option<u32>) {
         let fact = |bit: u32| u64::from(facts >> bit & 1);
         let (was_asked, allowed) = (fact(2), fact(3));
