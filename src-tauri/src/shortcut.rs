@@ -4,6 +4,8 @@
 
 #[cfg(target_os = "linux")]
 mod portal;
+#[cfg(target_os = "linux")]
+mod x11;
 
 use std::{
     str::FromStr,
@@ -11,8 +13,8 @@ use std::{
 };
 
 use serde::Serialize;
-use tauri::{AppHandle, Manager, Wry};
-use tauri_plugin_global_shortcut::{Builder, GlobalShortcut, Modifiers, Shortcut, ShortcutState};
+use tauri::{AppHandle, Manager};
+use tauri_plugin_global_shortcut::{Modifiers, Shortcut};
 use tokio::sync::mpsc;
 
 #[cfg(target_os = "linux")]
@@ -51,13 +53,15 @@ pub(crate) enum ShortcutError {
     #[error(
         "the desktop refused {keys}, perhaps because another program uses these keys: {source}"
     )]
-    Refused {
-        keys: String,
-        source: tauri_plugin_global_shortcut::Error,
-    },
+    Refused { keys: String, source: RefusalError },
     #[error("the desktop has no global shortcuts: {0}")]
     Unsupported(String),
 }
+
+#[cfg(target_os = "linux")]
+type RefusalError = x11::GrabError;
+#[cfg(not(target_os = "linux"))]
+type RefusalError = tauri_plugin_global_shortcut::Error;
 
 /// The shortcut while the app runs. It is managed by the app.
 struct Current {
@@ -71,6 +75,8 @@ struct State {
     /// The task that reports the presses on Wayland.
     #[cfg(target_os = "linux")]
     bound: Option<tokio::task::AbortHandle>,
+    #[cfg(target_os = "linux")]
+    grabs: Option<x11::KeyGrabs>,
 }
 
 /// Prepares global shortcuts, and registers these keys; empty for none. A failure goes to the log
@@ -82,6 +88,8 @@ pub(crate) fn register(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>, ke
             status: ShortcutStatus::Off,
             #[cfg(target_os = "linux")]
             bound: None,
+            #[cfg(target_os = "linux")]
+            grabs: None,
         }),
         inputs: inputs.clone(),
     });
@@ -91,22 +99,40 @@ pub(crate) fn register(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>, ke
         bind_with_portal(app, keys);
         return;
     }
-    let plugin = Builder::new().with_handler(move |_, _, event| {
-        if event.state == ShortcutState::Pressed {
-            // The controller is dropped only while the app ends.
-            let _ = inputs.send(Input::ShortcutPressed);
-        }
-    });
-    let registered = app
-        .plugin(plugin.build())
-        .map_err(|error| ShortcutError::Unsupported(error.to_string()))
-        .and_then(|()| set(app, keys));
+    let registered = listen(app, inputs).and_then(|()| set(app, keys));
     if let Err(error) = registered {
         tracing::warn!("no global shortcut: {error}");
         lock(&app.state::<Current>()).status = ShortcutStatus::Failed {
             reason: error.to_string(),
         };
     }
+}
+
+/// Begins to report the presses of the shortcut.
+#[cfg(target_os = "linux")]
+fn listen(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) -> Result<(), ShortcutError> {
+    let on_pressed = move || {
+        // The controller is dropped only while the app ends.
+        let _ = inputs.send(Input::ShortcutPressed);
+    };
+    let grabs = x11::KeyGrabs::open(on_pressed)
+        .map_err(|error| ShortcutError::Unsupported(error.to_string()))?;
+    lock(&app.state::<Current>()).grabs = Some(grabs);
+    Ok(())
+}
+
+/// Begins to report the presses of the shortcut.
+#[cfg(not(target_os = "linux"))]
+fn listen(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) -> Result<(), ShortcutError> {
+    use tauri_plugin_global_shortcut::{Builder, ShortcutState};
+    let plugin = Builder::new().with_handler(move |_, _, event| {
+        if event.state == ShortcutState::Pressed {
+            // The controller is dropped only while the app ends.
+            let _ = inputs.send(Input::ShortcutPressed);
+        }
+    });
+    app.plugin(plugin.build())
+        .map_err(|error| ShortcutError::Unsupported(error.to_string()))
 }
 
 /// Replaces the keys; empty for no shortcut. Blocks until the main thread has replaced them. On
@@ -121,9 +147,14 @@ pub(crate) fn set(app: &AppHandle, keys: &str) -> Result<(), ShortcutError> {
         bind_with_portal(app, keys);
         return Ok(());
     }
-    let old = lock(&app.state::<Current>()).registered;
-    if new != old {
-        let shortcuts = app.try_state::<GlobalShortcut<Wry>>().ok_or_else(|| {
+    #[cfg(not(target_os = "linux"))]
+    let shortcuts = app.try_state::<tauri_plugin_global_shortcut::GlobalShortcut<tauri::Wry>>();
+    let current = app.state::<Current>();
+    let mut state = lock(&current);
+    #[cfg(target_os = "linux")]
+    let shortcuts = state.grabs.as_ref();
+    if new != state.registered {
+        let shortcuts = shortcuts.ok_or_else(|| {
             ShortcutError::Unsupported("it offers none to this program".to_owned())
         })?;
         // Register the new shortcut first, so that a refusal leaves the old shortcut.
@@ -135,14 +166,12 @@ pub(crate) fn set(app: &AppHandle, keys: &str) -> Result<(), ShortcutError> {
                     source,
                 })?;
         }
-        if let Some(old) = old
+        if let Some(old) = state.registered
             && let Err(error) = shortcuts.unregister(old)
         {
             tracing::warn!("the earlier shortcut stays until Drawbridge ends: {error}");
         }
     }
-    let current = app.state::<Current>();
-    let mut state = lock(&current);
     state.registered = new;
     state.status = match new {
         Some(_) => ShortcutStatus::Registered,
