@@ -21,6 +21,7 @@ mod screen_lists;
 mod screens;
 mod secrets;
 mod server_actions;
+mod server_edit;
 mod server_states;
 mod sign_in;
 mod steps;

@@ -65,6 +65,11 @@ pub(crate) fn wait_for_text(part: &str, text: &str) -> Value {
     json!({"do": "wait_for_text", "part": part, "text": text})
 }
 
+/// Waits until the value of an input contains a text.
+pub(crate) fn wait_for_value(part: &str, text: &str) -> Value {
+    json!({"do": "wait_for_value", "part": part, "text": text})
+}
+
 pub(crate) fn press_key(key: &str) -> Value {
     json!({"do": "press_key", "key": key})
 }
@@ -80,6 +85,12 @@ pub(crate) fn set_size(width: u32, height: u32) -> Value {
 
 pub(crate) fn set_theme(theme: &str) -> Value {
     json!({"do": "set_theme", "theme": theme})
+}
+
+/// Expects that the hub has refused this verb. The browser reports any other refused request as a
+/// problem.
+pub(crate) fn expect_failed_verb(verb: &str) -> Value {
+    json!({"do": "expect_failed_verb", "verb": verb})
 }
 
 /// Loads a screen by its route. Tests of the popup need this, because the popup has no navigation.
