@@ -142,6 +142,7 @@ export const servers = {
     openApprovals: "Open approvals",
     result: {
       title: "Result",
+      block: (number: number, all: number) => `Part ${number} of ${all} of the result`,
       ok: "answered",
       error: "error",
       took: (took: string) => `after ${took}`,
