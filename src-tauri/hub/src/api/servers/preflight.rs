@@ -24,6 +24,7 @@ use tokio::time::timeout;
 use crate::{
     api::{ApiError, Verb},
     hub::Hub,
+    registry,
 };
 
 const REACH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -254,6 +255,8 @@ async fn check_secrets(hub: &Hub, server: &RegisteredServer) -> Vec<PreflightChe
     names.sort();
     names.dedup();
     let scope = hub.registry.secret_scope(&server.id);
+    // A server may not use its own secrets either until it is accepted, but another check says that.
+    let foreign = registry::foreign_secrets(&server.id, &server.spec);
     let mut checks = Vec::new();
     for name in &names {
         match hub.secrets.get(name).await {
@@ -267,11 +270,13 @@ async fn check_secrets(hub: &Hub, server: &RegisteredServer) -> Vec<PreflightChe
                 format!("The secret {name} is not in the secret store."),
                 format!("Set it in Settings, or run `drawbridge secrets set {name}`."),
             )),
-            Ok(Some(_)) if scope.check(name).is_err() => checks.push(failure(
-                TOPIC,
-                format!("The server may not use the secret {name}, which is not its own."),
-                "Accept the server again, and grant it the secret.",
-            )),
+            Ok(Some(_)) if foreign.contains(name) && scope.check(name).is_err() => {
+                checks.push(failure(
+                    TOPIC,
+                    format!("The server may not use the secret {name}, which is not its own."),
+                    "Accept the server again, and grant it the secret.",
+                ));
+            }
             Ok(Some(_)) => {}
         }
     }
