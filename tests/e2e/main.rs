@@ -22,6 +22,7 @@ mod screens;
 mod secrets;
 mod server_actions;
 mod server_edit;
+mod server_page;
 mod server_states;
 mod sign_in;
 mod steps;
