@@ -21,6 +21,7 @@ mod screen_lists;
 mod screens;
 mod secrets;
 mod server_actions;
+mod server_add;
 mod server_edit;
 mod server_page;
 mod server_states;

@@ -40,6 +40,11 @@ pub(crate) fn fill(part: &str, text: &str) -> Value {
     json!({"do": "fill", "part": part, "text": text})
 }
 
+/// Chooses a file on this machine in a file input.
+pub(crate) fn choose_file(part: &str, path: &str) -> Value {
+    json!({"do": "choose_file", "part": part, "path": path})
+}
+
 pub(crate) fn select(part: &str, value: &str) -> Value {
     json!({"do": "select", "part": part, "value": value})
 }

@@ -135,6 +135,7 @@ const actions = {
   focus: (step) => locate(step.part).focus(),
   fill: (step) => locate(step.part).fill(step.text),
   select: (step) => locate(step.part).selectOption(step.value),
+  choose_file: (step) => locate(step.part).setInputFiles(step.path),
   type: (step) => page.keyboard.type(step.text),
   press_key: (step) => page.keyboard.press(step.key),
   tab_to: (step) => tabTo(step),
