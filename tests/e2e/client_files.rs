@@ -1,17 +1,24 @@
 //! The files of clients in a browser: connecting, testing, drift, importing and undoing, in light
 //! and dark, and by keyboard.
 
-use std::{fs, io::BufReader, path::PathBuf};
+use std::{
+    fs,
+    io::BufReader,
+    net::TcpStream,
+    path::{Path, PathBuf},
+};
 
 use drawbridge_tests::{
     DesktopSession, Home, Hub, McpClient, browser,
     http::{Request, Response, Url},
+    paths,
 };
 use serde_json::{Value, json};
 
 use crate::steps::{
-    check_screen, click, create_login_link, log_in, press_key, set_size, set_theme, tab_to,
-    wait_for, wait_for_text, wait_until_enabled, wait_until_gone,
+    check_screen, click, create_login_link, expect_failed_verb, fill, log_in, press_key, select,
+    set_size, set_theme, tab_to, take_steps, wait_for, wait_for_text, wait_until_enabled,
+    wait_until_gone,
 };
 
 fn write_file(home: &Home, name: &str, text: &str) -> PathBuf {
@@ -132,6 +139,104 @@ fn a_removed_entry_is_noticed_and_repaired_and_a_broken_program_is_named() {
     browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();
 }
 
+/// Returns whether Drawbridge restores the entry in this file of Cursor without a question.
+fn restores_entry(hub: &Hub<'_>, file: &Path) -> bool {
+    let list = hub.run_verb("config.list", &json!({}));
+    let kinds = list["kinds"].as_array().expect("a list of clients");
+    let cursor = kinds.iter().find(|kind| kind["id"] == "cursor");
+    let files = cursor.and_then(|kind| kind["files"].as_array());
+    let mut files = files.expect("the files of Cursor").iter();
+    let listed = files.find(|listed| listed["path"] == paths::path_text(file));
+    listed.expect("the file")["managed"]["restores"] == true
+}
+
+#[test]
+fn a_client_is_connected_by_url_and_in_a_project_and_disconnected() {
+    let desktop = DesktopSession::without_screen();
+    let empty = "{\"mcpServers\": {}}";
+    let file = write_file(&desktop, ".cursor/mcp.json", empty);
+    let project = desktop.file("home/project");
+    fs::create_dir(&project).expect("create the project's folder");
+    let hub = Hub::serve(&desktop);
+    let cursor = |part: &str| format!("known-client[data-kind=cursor] {part}");
+    let read_entry = |file: &Path| -> Value {
+        let text = fs::read_to_string(file).expect("read the file");
+        let config: Value = serde_json::from_str(&text).expect("JSON");
+        config["mcpServers"]["drawbridge"].clone()
+    };
+
+    let mut steps = vec![
+        click("nav-clients"),
+        click(&cursor("client-configuration")),
+        wait_for_text("snippet", "drawbridge"),
+        wait_for("install-link"),
+    ];
+    steps.extend(check_screen("client-configuration"));
+    steps.extend([
+        press_key("Escape"),
+        wait_until_gone("snippet-dialog"),
+        click("other-clients"),
+        wait_for("other-clients-panel known-client"),
+        click("other-clients"),
+        click(&cursor("client-connect")),
+        select("connect-transport", "http"),
+        wait_for_text("changed-file", &hub.url),
+        wait_until_enabled("connect-apply"),
+    ]);
+    steps.extend(check_screen("connect-by-url"));
+    steps.extend([
+        click("connect-apply"),
+        wait_for("connect-result"),
+        click("connect-done"),
+        wait_for(&cursor("client-unused")),
+        click(&cursor("client-restores")),
+        click(&cursor("client-connect-project")),
+        fill("connect-project", "src/project"),
+        wait_for_text("dialog-error", "absolute path"),
+        expect_failed_verb("config.preview"),
+        fill("connect-project", &paths::path_text(&project)),
+        wait_until_enabled("connect-apply"),
+    ]);
+    steps.extend(check_screen("connect-project"));
+    steps.extend([
+        click("connect-apply"),
+        wait_for("connect-result"),
+        click("connect-done"),
+        wait_until_gone("connect-dialog"),
+    ]);
+    take_steps(&desktop, steps);
+    assert_eq!(read_entry(&file)["url"], hub.url);
+    assert!(read_entry(&project.join(".cursor/mcp.json")).is_object());
+    assert!(restores_entry(&hub, &file));
+
+    let mut steps = vec![
+        click("nav-clients"),
+        click(&cursor("client-disconnect")),
+        wait_until_enabled("connect-apply"),
+    ];
+    steps.extend(check_screen("disconnect"));
+    steps.extend([
+        click("connect-apply"),
+        wait_for("connect-result"),
+        click("connect-done"),
+        wait_for(&cursor("client-connect")),
+    ]);
+    take_steps(&desktop, steps);
+    assert_eq!(read_entry(&file), Value::Null);
+
+    let mut steps = vec![
+        click("nav-clients"),
+        // The newest change.
+        click("client-change-undo"),
+        wait_for("confirm-dialog"),
+        click("confirm"),
+        wait_for_text("undone", "the same content as before"),
+    ];
+    steps.extend(check_screen("client-changes"));
+    take_steps(&desktop, steps);
+    assert_eq!(read_entry(&file)["url"], hub.url);
+}
+
 #[test]
 fn a_program_that_asks_to_be_paired_is_shown_and_approved() {
     let desktop = DesktopSession::without_screen();
@@ -170,6 +275,69 @@ fn a_program_that_asks_to_be_paired_is_shown_and_approved() {
     let answer: Value = serde_json::from_str(&answer.text().expect("a body")).expect("JSON");
     let token = answer["token"].as_str().expect("a token");
     McpClient::connect(&hub.url, token).list_tools();
+}
+
+/// Asks to be paired, as a program with this name and token does.
+fn ask_to_be_paired(hub: &Hub<'_>, name: &str, token: Option<&str>) -> TcpStream {
+    let url = Url::parse(&hub.url).with_path("/pair");
+    let authorization = token.map(|token| format!("Bearer {token}"));
+    let mut headers = vec![("Content-Type", "application/json")];
+    headers.extend(
+        authorization
+            .as_deref()
+            .map(|value| ("Authorization", value)),
+    );
+    let body = json!({"name": name}).to_string();
+    let request = Request {
+        method: "POST",
+        url: &url,
+        headers: &headers,
+        body: body.as_bytes(),
+    };
+    request.begin().expect("the hub listens")
+}
+
+#[test]
+fn a_program_is_paired_with_a_profile_and_denied_after_it_was_revoked() {
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
+    hub.add_probe(&[]);
+    let profile = json!({"name": "narrow", "servers": {"probe": ["echo"]}});
+    hub.run_verb("profiles.put", &json!({"profile": profile}));
+    let asking = ask_to_be_paired(&hub, "letters", None);
+    let mut steps = vec![
+        click("nav-clients"),
+        wait_until_enabled("pairing-approve"),
+        fill("pairing-name", ""),
+        wait_for("pairing-approve[aria-disabled=true]"),
+    ];
+    steps.extend(check_screen("pairing-without-name"));
+    steps.extend([
+        fill("pairing-name", "desk-letters"),
+        select("pairing-profile", "=narrow"),
+        click("pairing-approve"),
+        wait_until_gone("pairing-card"),
+        wait_for("client-row[data-client=desk-letters]"),
+    ]);
+    take_steps(&desktop, steps);
+    let answer = Response::read(BufReader::new(asking)).expect("an answer");
+    let answer: Value = serde_json::from_str(&answer.text().expect("a body")).expect("JSON");
+    let token = answer["token"].as_str().expect("a token");
+    let client = McpClient::connect(&hub.url, token);
+    assert_eq!(client.list_tools(), ["probe__echo"]);
+
+    hub.run_verb("clients.revoke", &json!({"name": "desk-letters"}));
+    let asking = ask_to_be_paired(&hub, "letters", Some(token));
+    let mut steps = vec![
+        click("nav-clients"),
+        wait_for_text("pairing-revoked", "desk-letters"),
+        wait_until_enabled("pairing-deny"),
+    ];
+    steps.extend(check_screen("pairing-revoked"));
+    steps.extend([click("pairing-deny"), wait_until_gone("pairing-card")]);
+    take_steps(&desktop, steps);
+    let answer = Response::read(BufReader::new(asking)).expect("an answer");
+    assert_eq!(answer.status, 403, "the program was denied");
 }
 
 #[test]
