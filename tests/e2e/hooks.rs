@@ -1,10 +1,17 @@
-//! The Hooks screen in a real browser, on a real hub: a hook is added, tried, run by a call, shown
-//! with its failures, and removed.
+//! The Hooks screen in a real browser, on a real hub: hooks are added, tried, ordered, run by
+//! calls, shown with their failures, edited, and removed.
 
-use drawbridge_tests::{DesktopSession, Hub, browser, mcp::join_text_blocks};
-use serde_json::json;
+use std::fs;
 
-use crate::steps::{self, check_screen, click, create_login_link, fill, wait_for, wait_for_text};
+use drawbridge_tests::{
+    DesktopSession, Hub, browser, mcp::join_text_blocks, paths, wait::some_if, wait_until,
+};
+use serde_json::{Value, json};
+
+use crate::steps::{
+    self, check_screen, click, create_login_link, expect_failed_verb, fill, select, take_steps,
+    wait_for, wait_for_text, wait_for_value, wait_until_gone,
+};
 
 #[test]
 fn a_hook_is_added_tried_and_removed_on_the_screen() {
@@ -66,4 +73,129 @@ fn a_hook_is_added_tried_and_removed_on_the_screen() {
     browser::take_steps(&desktop, &link, &json!(visit)).assert_no_problems();
     assert_eq!(hub.run_verb("hooks.list", &json!({})), json!([]));
     assert!(!client.call("probe__echo", "{}").is_error());
+}
+
+/// Returns the steps that add a hook, which observes the tool `echo` of the probe server with this
+/// command, after an attempt with an incomplete form.
+fn add_observer(command: &str) -> Vec<Value> {
+    let mut steps = vec![
+        click("nav-hooks"),
+        click("hook-new"),
+        click("hook-save"),
+        wait_for("hook-name[aria-invalid=true]"),
+        wait_for("hook-command[aria-invalid=true]"),
+    ];
+    steps.extend(check_screen("hook-form-invalid"));
+    steps.extend([
+        fill("hook-name", "recorder"),
+        fill("hook-command", command),
+        fill("hook-parts", "!KEY=not a secret"),
+        select("hook-server", "probe"),
+        fill("hook-tool", "echo"),
+        fill("hook-timeout", "soon"),
+        click("hook-with-result"),
+        click("hook-save"),
+        wait_for("hook-timeout[aria-invalid=true]"),
+        fill("hook-timeout", "20000"),
+        click("hook-save"),
+        wait_until_gone("hook-dialog"),
+        wait_for("hook-row[data-hook=recorder]"),
+    ]);
+    steps
+}
+
+/// Returns the steps that add a webhook that nobody answers, try it, and make it the first hook.
+fn add_webhook() -> Vec<Value> {
+    let mut steps = vec![
+        click("hook-new"),
+        fill("hook-name", "gate"),
+        click("hook-event-tool_requested"),
+        click("hook-event-server_connected"),
+        click("hook-webhook"),
+        fill("hook-url", "http://127.0.0.1:9/hook"),
+        fill("hook-parts", "X-Team=north"),
+        click("hook-blocking"),
+        select("hook-on-failure", "deny"),
+        click("hook-save"),
+        wait_for_text("hook-dialog", "never waits for a hook on events of servers"),
+        click("hook-event-server_connected"),
+        click("hook-trial"),
+        select("hook-trial-event", "tool_requested"),
+        fill("hook-trial-payload", "{"),
+        click("hook-trial-run"),
+        wait_for_text("hook-trial-error", "payload"),
+        expect_failed_verb("hooks.try"),
+        fill("hook-trial-payload", "{}"),
+        click("hook-trial-run"),
+        wait_for_text("hook-trial-outcome", "Failed"),
+    ];
+    steps.extend(check_screen("hook-trial-failed"));
+    steps.extend([
+        click("hook-save"),
+        wait_until_gone("hook-dialog"),
+        wait_for("hook-row[data-hook=recorder] hook-up[aria-disabled=true]"),
+        click("hook-row[data-hook=gate] hook-up"),
+        wait_for("hook-row[data-hook=gate] hook-up[aria-disabled=true]"),
+    ]);
+    steps.extend(check_screen("hooks-ordered"));
+    steps
+}
+
+#[test]
+fn hooks_are_ordered_edited_and_their_removal_undone_on_the_screen() {
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
+    hub.add_probe(&[]);
+    hub.set_policy("probe", "allow");
+    let client = hub.connect_client("claude-code");
+    let record = desktop.file("record-of-hook");
+    let list_names = || {
+        let hooks = hub.run_verb("hooks.list", &json!({}));
+        let hooks = hooks.as_array().expect("a list of hooks").clone();
+        hooks
+            .iter()
+            .map(|hook| hook["name"].clone())
+            .collect::<Vec<_>>()
+    };
+
+    let command = format!(
+        "sh -c 'cat >> {0}; echo \"key: $KEY\" >> {0}'",
+        paths::path_text(&record)
+    );
+    let mut steps = add_observer(&command);
+    steps.extend(add_webhook());
+    take_steps(&desktop, steps);
+    assert_eq!(list_names(), ["gate", "recorder"]);
+    let denied = client.call("probe__echo", r#"{"n":1}"#);
+    assert!(
+        denied.text().contains("the hook 'gate' failed"),
+        "{}",
+        denied.raw
+    );
+
+    let mut steps = vec![
+        click("nav-hooks"),
+        wait_for("hook-row[data-hook=gate] hook-failures"),
+    ];
+    steps.extend(check_screen("hook-failures"));
+    steps.extend([
+        click("hook-row[data-hook=gate] hook-edit"),
+        wait_for_value("hook-url", "http://127.0.0.1:9/hook"),
+        select("hook-on-failure", "allow"),
+        click("hook-save"),
+        wait_until_gone("hook-dialog"),
+        click("hook-row[data-hook=gate] hook-remove"),
+        wait_until_gone("hook-row[data-hook=gate]"),
+        click("removal-undo"),
+        wait_for("hook-row[data-hook=gate]"),
+        wait_until_gone("removal-pending"),
+    ]);
+    take_steps(&desktop, steps);
+    assert_eq!(list_names(), ["gate", "recorder"], "the removal was undone");
+    let answer = client.call("probe__echo", r#"{"n":2}"#);
+    assert_eq!(answer.text(), r#"{"n":2}"#, "a failed hook changes nothing");
+    wait_until("the other hook has run", || {
+        let text = fs::read_to_string(&record).unwrap_or_default();
+        some_if(text.contains("mcp_result") && text.contains("key: not a secret"))
+    });
 }
