@@ -2,6 +2,7 @@
 //! servers.
 
 mod app;
+mod approvals;
 mod client_access;
 mod client_files;
 mod controls;
