@@ -15,6 +15,7 @@ mod memory;
 mod package;
 mod payloads;
 mod policy;
+mod policy_rules;
 mod prompt;
 mod prompt_views;
 mod remote;
