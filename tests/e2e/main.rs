@@ -25,6 +25,7 @@ mod secrets;
 mod server_actions;
 mod server_add;
 mod server_edit;
+mod server_options;
 mod server_page;
 mod server_states;
 mod sign_in;

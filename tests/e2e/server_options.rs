@@ -1,0 +1,151 @@
+//! The options of a server in a browser: a person gives a server a sandbox and other options in its
+//! form, edits its spec as text, and enters an OAuth client. The hub and its server are real.
+
+use std::fs;
+
+use drawbridge_tests::{DesktopSession, Hub, paths};
+use serde_json::{Value, json};
+
+use crate::steps::{
+    check_screen, click, fill, select, take_steps, wait_for, wait_for_text, wait_for_value,
+    wait_until_gone,
+};
+
+/// Returns the steps that open the form of a server.
+fn open_form(id: &str) -> Vec<Value> {
+    vec![
+        click("nav-servers"),
+        click(&format!("server-row[data-server={id}]")),
+        click("server-edit"),
+        wait_for("server-dialog"),
+    ]
+}
+
+/// Returns the steps that change the options of the probe server, with a sandbox that allows this
+/// folder, after attempts with invalid sandboxes.
+fn change_options(folder: &str) -> Vec<Value> {
+    let mut steps = open_form("probe");
+    steps.extend([
+        select("server-isolation", "per_client"),
+        click("advanced"),
+        select("server-lifecycle", "transient"),
+        click("server-program-changes"),
+        select("server-sandbox", "readProject"),
+        fill("server-sandbox-read", "notes"),
+        click("server-save"),
+        wait_for("server-sandbox-read[aria-invalid=true]"),
+    ]);
+    steps.extend(check_screen("server-sandbox-invalid"));
+    steps.extend([
+        select("server-sandbox", "custom"),
+        fill("server-sandbox-read", folder),
+        fill("server-sandbox-write", folder),
+        select("server-sandbox-network", "listed"),
+        fill("server-sandbox-connect", "https"),
+        click("server-save"),
+        wait_for("server-sandbox-connect[aria-invalid=true]"),
+        fill("server-sandbox-connect", "443"),
+        fill("server-sandbox-bind", "8080"),
+        click("server-sandbox-sockets"),
+        select("server-definitions", "keep"),
+        select("server-validate", "strict"),
+        select("server-content-defence", "mark"),
+        select("server-revision", "2025-06-18"),
+    ]);
+    steps.extend(check_screen("server-options"));
+    steps.extend([
+        click("server-save"),
+        wait_until_gone("server-dialog"),
+        wait_for("server-sandboxed"),
+        click("server-tab-details"),
+        wait_for_text("server-sandbox-facts", "8080"),
+    ]);
+    steps.extend(check_screen("server-options-saved"));
+    steps
+}
+
+#[test]
+fn the_sandbox_and_the_options_of_a_server_are_edited_in_a_browser() {
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
+    let program = paths::path_text(paths::built_binary("upstream-probe"));
+    hub.add_server("probe", &[], &[&program]);
+    hub.wait_until_synced("probe");
+    hub.set_policy("probe", "allow");
+    let client = hub.connect_client("claude-code");
+    let folder = paths::path_text(desktop.file("home/notes"));
+    fs::create_dir(&folder).expect("create the folder");
+
+    take_steps(&desktop, change_options(&folder));
+    let spec = hub.show_server("probe")["spec"].clone();
+    let expected = json!({
+        "name": "probe", "command": program, "protocol_version": "2025-06-18",
+        "program_changes": true, "lifecycle": "transient", "isolation": "per_client",
+        "definitions": "keep", "validate": "strict", "content_defence": "mark",
+        "sandbox": {
+            "files": "listed", "read": [folder], "write": [folder], "network": "listed",
+            "connect": [443], "bind": [8080], "local_sockets": true,
+        },
+    });
+    assert_eq!(spec, expected);
+    assert_eq!(
+        client.call("probe__echo", r#"{"n":1}"#).text(),
+        r#"{"n":1}"#
+    );
+
+    let mut steps = vec![
+        click("nav-servers"),
+        click("server-row[data-server=probe]"),
+        click("server-tab-spec"),
+        fill("spec-text", "{\n  \"command\": \"x\",\n  \"colour\": 1\n}"),
+        wait_for_text("spec-unknown", "colour"),
+    ];
+    steps.extend(check_screen("spec-unknown-member"));
+    steps.extend([
+        fill("spec-text", "{\n  \"command\" 1\n}"),
+        click("spec-show-fault"),
+        json!({"do": "wait_until_focused", "part": "spec-text"}),
+        click("spec-reset"),
+        wait_for_value("spec-text", "transient"),
+        wait_until_gone("spec-fault"),
+    ]);
+    take_steps(&desktop, steps);
+    assert_eq!(hub.show_server("probe")["spec"], expected);
+}
+
+#[test]
+fn an_oauth_client_of_a_server_is_entered_in_a_browser() {
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
+    let spec = json!({"name": "office", "url": "http://127.0.0.1:9/mcp"});
+    hub.run_verb("servers.add", &json!({"spec": spec}));
+    let mut steps = open_form("office");
+    steps.extend([
+        click("oauth"),
+        fill("oauth-client-secret", "not a secret"),
+        click("server-save"),
+        wait_for("oauth-client-id[aria-invalid=true]"),
+        fill("oauth-client-id", "desk"),
+        fill("oauth-callback-port", "port"),
+        click("server-save"),
+        wait_for("oauth-callback-port[aria-invalid=true]"),
+    ]);
+    steps.extend(check_screen("oauth-client-invalid"));
+    steps.extend([
+        fill("oauth-callback-port", "8181"),
+        click("server-save"),
+        wait_until_gone("server-dialog"),
+        click("server-edit"),
+        click("oauth"),
+        wait_for_value("oauth-client-id", "desk"),
+        click("oauth-secret-replace"),
+        wait_for("oauth-client-secret"),
+    ]);
+    steps.extend(check_screen("oauth-client"));
+    take_steps(&desktop, steps);
+    assert_eq!(
+        hub.show_server("office")["spec"]["oauth"],
+        json!({"client_id": "desk", "client_secret": "${keyring:office.oauth_client}",
+            "callback_port": 8181})
+    );
+}
