@@ -362,6 +362,8 @@ export const approvals = {
       "If you do not decide in time, the call is denied and listed here. For two minutes you can allow the client to try it again.",
     earlierTitle: "Missed earlier",
     earlierCaption: "Missed requests that can no longer be retried, newest first",
+    contentLabel: (label: string, position: number, count: number) =>
+      count === 1 ? label : `${label}, ${position} of ${count}`,
     timeLeft: "Time left to allow a retry",
     allowRetry: "Allow retry",
     allowRetryOf: (subject: string, sender: string) => `Allow retry of ${subject} by ${sender}`,

@@ -83,7 +83,7 @@ export const calls = {
   copySession: "Copy session id",
   showSession: "Show only this session",
   showSessionOf: (client: string, session: string) =>
-    `Show only the session ${session} of ${client}`,
+    `Show only this session: ${session} of ${client}`,
   clearFilters: "Clear filters",
   exportJson: "Export JSON",
   exportCsv: "Export CSV",
