@@ -644,9 +644,9 @@ fn assert_focus_order(report: &BrowserReport) {
     let orders = report.focus_orders();
     let popup = [
         "button popup-next",
-        "group The server's description",
+        "region The server's description",
         "button arguments-raw",
-        "group arguments",
+        "region arguments",
         "button last-calls",
         "button deny",
         "button edit",

@@ -7,7 +7,11 @@ use drawbridge_tests::{
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::{app, app::App, steps::create_login_link};
+use crate::{
+    app,
+    app::App,
+    steps::{check_screen, click, create_login_link, take_steps},
+};
 
 const SCREENS: &[&str] = &[
     "overview",
@@ -127,6 +131,24 @@ fn every_screen_of_a_busy_hub_has_no_problems() {
     let report = browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps));
     report.assert_no_problems();
     assert!(report.screenshots().len() >= 14);
+}
+
+/// With this preference, the check of the accessibility requires the contrast of WCAG's level AAA.
+#[test]
+fn every_screen_has_more_contrast_for_a_person_who_asks_for_it() {
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
+    set_up_hub(&desktop, &hub);
+    let mut steps = Vec::new();
+    for theme in ["light", "dark"] {
+        steps.push(json!({"do": "set_theme", "theme": theme, "contrast": "more"}));
+        for screen in SCREENS {
+            steps.push(click(&format!("nav-{screen}")));
+            steps.extend(check_screen(&format!("contrast-{screen}-{theme}")));
+        }
+    }
+    let report = take_steps(&desktop, steps);
+    assert_eq!(report.screenshots().len(), 2 * SCREENS.len());
 }
 
 #[test]
