@@ -3,6 +3,8 @@
 
 mod app;
 mod approvals;
+mod audit;
+mod calls;
 mod client_access;
 mod client_files;
 mod controls;
@@ -11,7 +13,9 @@ mod find_server;
 mod first_run;
 mod headless;
 mod hooks;
+mod logs;
 mod memory;
+mod overview;
 mod package;
 mod payloads;
 mod policy;

@@ -5,14 +5,9 @@ use drawbridge_tests::{DesktopSession, Hub, browser};
 use serde_json::{Value, json};
 
 use crate::steps::{
-    check_screen, click, count, create_login_link, fill, log_in, press_key, wait_for,
+    check_screen, click, count, create_login_link, download, fill, log_in, press_key, wait_for,
     wait_for_text, wait_until_gone,
 };
-
-/// Clicks a part that downloads a file, whose text is then in the report.
-fn download(part: &str) -> Value {
-    json!({"do": "download", "part": part})
-}
 
 /// Starts a hub with a server whose calls are allowed, except those of one tool.
 fn start_hub(desktop: &DesktopSession) -> Hub<'_> {

@@ -70,9 +70,29 @@ pub(crate) fn wait_for_text(part: &str, text: &str) -> Value {
     json!({"do": "wait_for_text", "part": part, "text": text})
 }
 
-/// Waits until the value of an input contains a text.
+/// Waits until one of the matching parts has the text.
+pub(crate) fn wait_for_any_text(part: &str, text: &str) -> Value {
+    json!({"do": "wait_for_any_text", "part": part, "text": text})
+}
+
+/// Waits until a field has a value that contains the text.
 pub(crate) fn wait_for_value(part: &str, text: &str) -> Value {
     json!({"do": "wait_for_value", "part": part, "text": text})
+}
+
+/// Clicks a part that downloads a file, whose text is then in the report.
+pub(crate) fn download(part: &str) -> Value {
+    json!({"do": "download", "part": part})
+}
+
+/// Clicks a part that copies a text, which is then in the report.
+pub(crate) fn copy(part: &str) -> Value {
+    json!({"do": "copy", "part": part})
+}
+
+/// Evaluates a script in the page. Its value is then in the report.
+pub(crate) fn evaluate(script: &str) -> Value {
+    json!({"do": "evaluate", "script": script})
 }
 
 pub(crate) fn press_key(key: &str) -> Value {

@@ -163,6 +163,8 @@ const actions = {
   wait_until_focused: (step) => page.locator(`${selector(step.part)}:focus`).first().waitFor(),
   wait_until_settled: () => page.evaluate(waitUntilSettled),
   wait_for_text: (step) => locate(step.part).filter({ hasText: step.text }).waitFor({ state: "visible" }),
+  // Waits until one of several matching parts has the text; `wait_for_text` looks at the first one.
+  wait_for_any_text: (step) => page.locator(selector(step.part)).filter({ hasText: step.text }).first().waitFor(),
   wait_for_value: (step) => page.waitForFunction(
     ([query, text]) => document.querySelector(query)?.value.includes(text), [selector(step.part), step.text]),
   download: async (step) => {
