@@ -45,6 +45,20 @@ describe("the switch for forms", () => {
   });
 });
 
+describe("the switch of a sampling provider", () => {
+  it("says why it could not be changed, and shows the stored state", async () => {
+    const hub = await open("#/settings");
+    await advanceTime(1);
+    const box = () => screen.getByTestId<HTMLInputElement>("sampling-tools");
+    const before = box().checked;
+    hub.failures.set("sampling.change", new IpcError("internal", "The store cannot be written."));
+    await user.click(box());
+    await advanceTime(1);
+    expect(screen.getByTestId("sampling-tools-error").textContent).toContain("cannot be written");
+    expect(box().checked).toBe(before);
+  });
+});
+
 async function openInApp(): Promise<FakeDesktop> {
   const desktop = new FakeDesktop();
   await open("#/settings", (hub) => (hub.desktop = desktop));
