@@ -8,7 +8,13 @@ export default defineConfig({
   plugins: [svelte(), svelteTesting()],
   clearScreen: false,
   server: { port: 1420, strictPort: true },
-  build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  build: {
+    target: "es2022",
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    // One file, so that the order of the rules is the same in both windows.
+    cssCodeSplit: false,
+  },
   test: {
     environment: "jsdom",
     setupFiles: ["src/test/setup.ts"],

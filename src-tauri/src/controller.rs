@@ -321,8 +321,9 @@ impl<D: DesktopActions> Controller<D> {
             Event::ServerChanged { .. } | Event::SettingsChanged | Event::Lagged => {
                 self.desktop.refresh(self.generation)
             }
+            // A client may have connected, whose calls may wait for the person.
+            Event::ClientsChanged => self.desktop.keep_popup_ready(),
             Event::SignInChanged { .. }
-            | Event::ClientsChanged
             | Event::ClientFilesChanged
             | Event::MemoryChanged
             | Event::PolicyChanged
@@ -356,6 +357,7 @@ impl<D: DesktopActions> Controller<D> {
     }
 
     fn on_call_changed(&mut self, call: &Call) {
+        self.desktop.keep_popup_ready();
         self.missed.record_decision(call);
         self.overview.record_call(&call.server);
         self.notify(self.notice.clone());

@@ -51,6 +51,8 @@ pub(crate) trait DesktopActions: Send + 'static {
     /// Makes the main window ask the person whether to close it. The window reports
     /// `Input::CloseQuestionShown`, unless it hangs.
     fn ask_before_close(&self);
+    /// Keeps the popup ready for a while, because a client is in use.
+    fn keep_popup_ready(&self);
     fn show_popup(&self, focus: Focus);
     fn hide_popup(&self);
     /// Makes the popup as high as its content, which has this height in logical pixels.
@@ -177,6 +179,10 @@ impl DesktopActions for Desktop {
     fn ask_before_close(&self) {
         let ends_hub = matches!(self.hub, HubHandle::Embedded(_));
         report(self.app.emit_to(windows::MAIN, CLOSE_EVENT, ends_hub));
+    }
+
+    fn keep_popup_ready(&self) {
+        windows::keep_popup_ready(&self.app);
     }
 
     fn show_popup(&self, focus: Focus) {

@@ -1,11 +1,11 @@
 //! The two windows. The main window is created when it is opened and destroyed when it is closed,
-//! because a web view takes more than 100 MiB. The popup is kept for a while after it was used, so
-//! that the next call of a series appears at once, and is created again if a call waits later.
+//! because a web view takes more than 100 MiB. The popup is kept ready while clients are in use, so
+//! that a waiting call appears at once, and destroyed after a while.
 
 use std::{
     path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
@@ -31,8 +31,8 @@ const MEASURE_WITHIN: Duration = Duration::from_millis(100);
 /// The same for a popup whose page has to be loaded first. Only a page that hangs takes so long.
 const LOAD_WITHIN: Duration = Duration::from_secs(2);
 
-/// How long a hidden popup is kept.
-const KEEP_POPUP: Duration = Duration::from_secs(60);
+/// How long a hidden popup is kept after a client connected or a call was decided or ended.
+const KEEP_POPUP: Duration = Duration::from_secs(120);
 
 /// The state of the popup. It is managed by the app.
 pub(crate) struct Popup(Mutex<PopupState>);
@@ -44,8 +44,8 @@ struct PopupState {
     /// How the popup appears as soon as the height of its content is known, or `None` if it stays
     /// hidden.
     awaited: Option<Focus>,
-    /// The number of times that the popup was shown or hidden.
-    uses: u64,
+    /// When the popup was last shown, hidden, or kept ready for a client.
+    last_use: Instant,
 }
 
 /// Whether the window of the popup exists.
@@ -64,7 +64,7 @@ impl Popup {
             stage: Stage::Absent,
             content: popup_place::MAX_HEIGHT,
             awaited: None,
-            uses: 0,
+            last_use: Instant::now(),
         }))
     }
 
@@ -77,7 +77,7 @@ impl Popup {
     /// earlier value.
     fn set_awaited(app: &AppHandle, awaited: Option<Focus>) -> Option<Focus> {
         let mut popup = Self::of(app);
-        popup.uses += 1;
+        popup.last_use = Instant::now();
         std::mem::replace(&mut popup.awaited, awaited)
     }
 }
@@ -210,39 +210,58 @@ fn finish_popup(app: &AppHandle, window: &WebviewWindow) -> tauri::Result<()> {
     disable_hardware_acceleration(window)?;
     Popup::of(app).stage = Stage::Present;
     show_popup_within(app.clone(), LOAD_WITHIN);
-    discard_popup_later(app);
+    discard_popup_when_unused(app.clone());
     Ok(())
 }
 
-/// Destroys the popup after [`KEEP_POPUP`], unless it is used before.
-fn discard_popup_later(app: &AppHandle) {
-    let uses = Popup::of(app).uses;
-    let app = app.clone();
+/// Creates the popup, hidden, if it does not exist, and keeps it for a while.
+pub(crate) fn keep_popup_ready(app: &AppHandle) {
+    Popup::of(app).last_use = Instant::now();
+    create_popup(app);
+}
+
+/// Destroys the popup when it was not used for [`KEEP_POPUP`].
+fn discard_popup_when_unused(app: AppHandle) {
     tauri::async_runtime::spawn(async move {
-        tokio::time::sleep(KEEP_POPUP).await;
-        let on_main = app.clone();
-        let discarded = app.run_on_main_thread(move || {
-            if let Err(error) = discard_popup(&on_main, uses) {
+        while let Some(rest) = time_until_discard(&app) {
+            tokio::time::sleep(rest).await;
+            let on_main = app.clone();
+            let discarded = app.run_on_main_thread(move || {
+                if let Err(error) = discard_unused_popup(&on_main) {
+                    tracing::warn!(%error, "the popup cannot be destroyed");
+                }
+            });
+            if let Err(error) = discarded {
                 tracing::warn!(%error, "the popup cannot be destroyed");
+                return;
             }
-        });
-        if let Err(error) = discarded {
-            tracing::warn!(%error, "the popup cannot be destroyed");
         }
     });
 }
 
-/// Destroys the popup, unless it is visible or was shown or hidden after it had this number of uses.
-fn discard_popup(app: &AppHandle, uses: u64) -> tauri::Result<()> {
+/// Returns how long the popup is still kept if nobody uses it, at least a second, or `None` if it
+/// does not exist.
+fn time_until_discard(app: &AppHandle) -> Option<Duration> {
+    let popup = Popup::of(app);
+    let rest = KEEP_POPUP.saturating_sub(popup.last_use.elapsed());
+    (popup.stage == Stage::Present).then(|| rest.max(Duration::from_secs(1)))
+}
+
+/// Destroys the popup if it is hidden and was not used for [`KEEP_POPUP`]. Runs on the main thread.
+fn discard_unused_popup(app: &AppHandle) -> tauri::Result<()> {
     let Some(window) = app.get_webview_window(POPUP) else {
         return Ok(());
     };
-    if window.is_visible()? {
-        return Ok(());
-    }
+    let is_visible = window.is_visible()?;
     {
         let mut popup = Popup::of(app);
-        if popup.stage != Stage::Present || popup.uses != uses || popup.awaited.is_some() {
+        if popup.stage != Stage::Present || popup.awaited.is_some() {
+            return Ok(());
+        }
+        if is_visible {
+            popup.last_use = Instant::now();
+        }
+        if popup.last_use.elapsed() < KEEP_POPUP {
             return Ok(());
         }
         popup.stage = Stage::Ending;
@@ -302,7 +321,7 @@ pub(crate) fn show_popup(app: &AppHandle, focus: Focus) -> tauri::Result<()> {
         Some(window) if stage == Stage::Present => window,
         _ => {
             let mut popup = Popup::of(app);
-            popup.uses += 1;
+            popup.last_use = Instant::now();
             if popup.awaited != Some(Focus::Take) {
                 popup.awaited = Some(focus);
             }
@@ -445,11 +464,8 @@ fn center(window: &WebviewWindow) -> tauri::Result<PhysicalPosition<f64>> {
 
 pub(crate) fn hide_popup(app: &AppHandle) -> tauri::Result<()> {
     Popup::set_awaited(app, None);
-    let Some(popup) = app.get_webview_window(POPUP) else {
-        return Ok(());
-    };
-    discard_popup_later(app);
-    popup.hide()
+    app.get_webview_window(POPUP)
+        .map_or(Ok(()), |popup| popup.hide())
 }
 
 /// Hides the popup instead of closing it, because its calls still wait. The tray shows the calls.

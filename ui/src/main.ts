@@ -1,5 +1,4 @@
 import { mount } from "svelte";
-import App from "./App.svelte";
 import { connect } from "./ipc";
 import "./kit/fonts.css";
 import "./kit/tokens.css";
@@ -7,7 +6,6 @@ import "./kit/base.css";
 import { followTextSize } from "./kit/textSize";
 import { followTheme } from "./kit/theme";
 import { parseRoute } from "./routes";
-import Popup from "./views/Popup.svelte";
 
 followTheme();
 followTextSize();
@@ -19,6 +17,10 @@ const popup = isPopup();
 addEventListener("hashchange", () => {
   if (location.hash.startsWith("#login=") || isPopup() !== popup) location.reload();
 });
-const ipc = await connect();
+// The popup has to appear fast, so it does not load the screens.
+const [ipc, { default: Content }] = await Promise.all([
+  connect(),
+  popup ? import("./views/Popup.svelte") : import("./App.svelte"),
+]);
 const target = document.getElementById("app");
-if (target) mount(popup ? Popup : App, { target, props: { ipc } });
+if (target) mount(Content, { target, props: { ipc } });

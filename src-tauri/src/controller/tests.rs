@@ -59,6 +59,7 @@ struct FakeDesktop {
     effects: Arc<Mutex<Vec<Effect>>>,
     has_tray: bool,
     is_reopen_hint_read: Arc<AtomicBool>,
+    is_popup_kept_ready: Arc<AtomicBool>,
 }
 
 impl FakeDesktop {
@@ -101,6 +102,9 @@ impl DesktopActions for FakeDesktop {
     }
     fn ask_before_close(&self) {
         self.record(Effect::AskedBeforeClose);
+    }
+    fn keep_popup_ready(&self) {
+        self.is_popup_kept_ready.store(true, Ordering::Relaxed);
     }
     fn show_popup(&self, focus: Focus) {
         self.record(Effect::PopupShown(focus));
@@ -155,6 +159,7 @@ impl App {
             effects: Arc::default(),
             has_tray,
             is_reopen_hint_read: Arc::default(),
+            is_popup_kept_ready: Arc::default(),
         };
         let (inputs, receive_inputs) = mpsc::unbounded_channel();
         let (events, receive_events) = mpsc::channel(8);
@@ -1117,5 +1122,17 @@ async fn quitting_ends_the_app() {
         let app = App::start(true).await;
         app.send_input(input).await;
         assert!(app.has_ended().await);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_popup_is_kept_ready_while_a_client_is_in_use() {
+    for event in [Event::ClientsChanged, decided("1", Decision::Allowed)] {
+        let app = App::start(true).await;
+        let is_kept_ready = || app.desktop.is_popup_kept_ready.load(Ordering::Relaxed);
+        app.send_event(Event::MemoryChanged).await;
+        assert!(!is_kept_ready());
+        app.send_event(event).await;
+        assert!(is_kept_ready());
     }
 }
