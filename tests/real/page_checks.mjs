@@ -99,7 +99,9 @@ export function findForeignContent() {
     const { localName, attributes } = element;
     if (/intruder/.test(element.className.baseVal ?? element.className) || localName.includes("intruder")) report("an element of a payload", element);
     if (element.closest("bdi") && localName !== "bdi" && !element.matches("span.chip")) report("markup within a text", element);
-    if (["iframe", "frame", "object", "embed", "applet", "base", "style", "img", "video", "audio", "portal"].includes(localName)) report("an element that the app does not use", element);
+    // The only image of the app is its icon.
+    const isIcon = element.matches("img[data-testid=app-icon]") && element.src === new URL("icon.svg", document.baseURI).href;
+    if (!isIcon && ["iframe", "frame", "object", "embed", "applet", "base", "style", "img", "video", "audio", "portal"].includes(localName)) report("an element that the app does not use", element);
     if (localName === "script" && (element.text || !isOwnUrl(element.src))) report("a foreign script", element);
     if (localName === "link" && !isOwnUrl(element.href)) report("a foreign link", element);
     if (localName === "meta" && element.httpEquiv) report("an http-equiv directive", element);

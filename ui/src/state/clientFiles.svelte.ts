@@ -39,9 +39,13 @@ export function hasEntry(file: ClientFileView): boolean {
   return file.entry !== null;
 }
 
-/** Returns whether a client has files, and Drawbridge has and manages an entry in none of them. */
+/**
+ * Returns whether a client has files besides those of projects, and Drawbridge has and manages an
+ * entry in none of them.
+ */
 export function canConnect({ files }: ClientKindView): boolean {
-  return files.length > 0 && !files.some((file) => hasEntry(file) || file.managed);
+  const shared = files.filter((file) => file.scope !== "project");
+  return shared.length > 0 && !shared.some((file) => hasEntry(file) || file.managed);
 }
 
 export class ClientFiles {
