@@ -1,5 +1,7 @@
 //! Every screen in light and dark, full and empty: screenshots and accessibility checks.
 
+use std::thread;
+
 use drawbridge_tests::{
     DesktopSession, Hub, McpClient, browser, hub::write_spec, protected_server::ProtectedServer,
     screen_times, wait::some_if, wait_until,
@@ -10,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     app,
     app::App,
-    steps::{check_screen, click, create_login_link, take_steps},
+    steps::{check_screen, click, create_login_link, open_route, take_steps, wait_for_text},
 };
 
 const SCREENS: &[&str] = &[
@@ -149,6 +151,47 @@ fn every_screen_has_more_contrast_for_a_person_who_asks_for_it() {
     }
     let report = take_steps(&desktop, steps);
     assert_eq!(report.screenshots().len(), 2 * SCREENS.len());
+}
+
+/// The further members of a request are shown below its arguments, with a title.
+#[test]
+fn requests_with_further_members_have_no_problems_when_missed_or_decided_together() {
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
+    hub.add_probe(&[]);
+    hub.set_approval_timeout(5);
+    let client = hub.connect_client("claude-code");
+    let spawn_call = |number: u32| {
+        let client = client.second_handle();
+        let params = json!({"name": "probe__echo", "arguments": {"n": number % 2},
+            "_meta": {"note": number}});
+        thread::spawn(move || client.request("tools/call", &params.to_string()))
+    };
+    {
+        let _screen = hub.open_screen();
+        let missed = spawn_call(0).join().expect("the call ends");
+        assert!(missed.is_error(), "nobody decided in time");
+    }
+    hub.set_approval_timeout(600);
+    let mut steps = vec![
+        open_route("#/approvals/missed"),
+        wait_for_text("missed-row", "Sent along with the arguments"),
+    ];
+    steps.extend(check_screen("missed-with-further-members"));
+    take_steps(&desktop, steps);
+
+    let _calls: Vec<_> = (1..4).map(spawn_call).collect();
+    wait_until("three calls wait", || {
+        let approvals = desktop.cli(&["approvals", "list", "--json"]).expect_json();
+        some_if(approvals.as_array().is_some_and(|list| list.len() == 3))
+    });
+    let mut steps = vec![
+        click("nav-approvals"),
+        click("queue-select-all"),
+        wait_for_text("batch-list", "Sent along with the arguments"),
+    ];
+    steps.extend(check_screen("batch-with-further-members"));
+    take_steps(&desktop, steps);
 }
 
 #[test]

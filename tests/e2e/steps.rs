@@ -90,6 +90,10 @@ pub(crate) fn copy(part: &str) -> Value {
     json!({"do": "copy", "part": part})
 }
 
+pub(crate) fn wait_until_focused(part: &str) -> Value {
+    json!({"do": "wait_until_focused", "part": part})
+}
+
 /// Evaluates a script in the page. Its value is then in the report.
 pub(crate) fn evaluate(script: &str) -> Value {
     json!({"do": "evaluate", "script": script})
