@@ -5,6 +5,7 @@ use std::fs;
 
 use drawbridge_tests::{
     DesktopSession, Hub, browser, paths,
+    ports::find_free_port,
     provider::{Provider, ProviderAnswer},
 };
 use nix::sys::signal::Signal;
@@ -12,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::steps::{
     check_screen, click, copy, count, create_login_link, download, evaluate, fill, log_in,
-    press_key, select, take_steps, wait_for, wait_for_text, wait_until_enabled, wait_until_gone,
+    open_route, press_key, select, take_steps, wait_for, wait_for_text, wait_until_enabled,
+    wait_until_gone,
 };
 
 fn show_settings(hub: &Hub<'_>) -> Value {
@@ -102,7 +104,7 @@ fn a_person_searches_the_settings_and_chooses_the_theme_and_the_size_of_texts() 
     steps.extend(check_screen("settings-very-large-text"));
     steps.extend([
         // The choice is kept for the next window.
-        json!({"do": "open_route", "hash": "#/settings"}),
+        open_route("#/settings"),
         wait_for("theme-dark:checked"),
         theme(),
         click("theme-light"),
@@ -442,4 +444,26 @@ fn a_person_copies_the_address_of_the_hub_in_a_browser() {
         ],
     );
     assert_eq!(report.values(), [json!(hub.url)]);
+}
+
+#[test]
+fn a_person_moves_the_hub_to_another_port_and_the_page_follows_in_a_browser() {
+    let desktop = DesktopSession::without_screen();
+    let _hub = Hub::serve(&desktop);
+    let port = find_free_port();
+    let mut steps = log_in();
+    steps.push(click("nav-settings"));
+    steps.extend(save("setting-port", &port.to_string()));
+    // The moved page opens with the guide, because the hub has no server yet.
+    steps.extend([
+        wait_for("guide"),
+        evaluate("location.port"),
+        click("nav-settings"),
+        wait_for_text("setting-url", &port.to_string()),
+    ]);
+    // The page at the old port reports requests that fail during the move.
+    let report = browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps));
+    assert_eq!(report.values(), [json!(port.to_string())]);
+    let shown = desktop.cli(&["settings", "get", "port"]).expect_success();
+    assert_eq!(shown.stdout().trim(), port.to_string());
 }
