@@ -151,13 +151,18 @@ fn count_calls_blocking(
 ) -> Result<Cells, rusqlite::Error> {
     let connection = open_for_reading(file)?;
     let key = group.key();
-    // The number of a call states its time, so the primary key leads to the newest calls.
+    // The number of a call states its time, so the primary key leads to the newest calls. `CASE`
+    // spares the calls that simply succeed most comparisons of texts, which took half of the time.
     let sql = format!(
         "SELECT (at - ?1) / ?7, {key}, duration_ms, waited_ms,
-             (outcome IN ('server_error', 'client_error', 'unreachable', 'unknown', 'timed_out'))
-             | ((outcome = 'cancelled') << 1) | ({WAS_ASKED} << 2)
-             | ((decision = 'allowed') << 3) | ((decision = 'denied') << 4)
-             | ((decision IN ('timed_out', 'no_screen')) << 5)
+             CASE WHEN outcome IN ('ok', 'not_sent') THEN 0 ELSE
+                 (outcome IN ('server_error', 'client_error', 'unreachable', 'unknown', 'timed_out'))
+                 | ((outcome = 'cancelled') << 1)
+             END
+             | CASE WHEN decision = 'allowed' AND decided_by <> 'person' THEN 1 << 3 ELSE
+                 ({WAS_ASKED} << 2) | ((decision = 'allowed') << 3) | ((decision = 'denied') << 4)
+                 | ((decision IN ('timed_out', 'no_screen')) << 5)
+             END
          FROM call WHERE id >= ?6 AND at >= ?1 AND at < ?2 AND method = 'tools/call'
          AND (?3 IS NULL OR client = ?3) AND (?4 IS NULL OR server = ?4)
          AND (?5 IS NULL OR tool = ?5) ORDER BY id DESC LIMIT {MAX_COUNTED_CALLS}"
