@@ -242,12 +242,14 @@ fn missing_prerequisites_of_a_server_are_shown_until_they_are_met_in_a_browser()
         "secrets.set",
         &json!({"name": "shop.API_KEY", "value": "not a secret"}),
     );
+    // The program was not there when the server was accepted.
+    let restart = desktop.cli(&["servers", "restart", "shop"]);
+    assert_ne!(restart.exit_code(), 0);
     let mut steps = open_page("shop");
     steps.extend([
         click("server-tab-checks"),
         wait_for("preflight-summary"),
         click("preflight-run"),
-        // The program was not there when the server was accepted.
         wait_for_text("preflight-summary", "1 check failed"),
         wait_for("preflight-check[data-topic=acceptance][data-status=failure]"),
         wait_for("preflight-check[data-topic=secrets][data-status=ok]"),

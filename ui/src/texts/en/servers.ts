@@ -142,7 +142,8 @@ export const servers = {
     openApprovals: "Open approvals",
     result: {
       title: "Result",
-      block: (number: number, all: number) => `Part ${number} of ${all} of the result`,
+      block: (number: number, all: number, name: string) =>
+        `Part ${number} of ${all} of the result of ${name}`,
       ok: "answered",
       error: "error",
       took: (took: string) => `after ${took}`,
