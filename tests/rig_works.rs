@@ -22,7 +22,8 @@ use drawbridge_tests::{
 };
 use serde_json::json;
 
-const PAGE: &str = "<!doctype html><html lang=en><title>Page</title><main><h1>Page</h1>\
+const PAGE: &str = "<!doctype html><html lang=en><title>Page</title>\
+    <style>button { min-width: 24px; min-height: 24px }</style><main><h1>Page</h1>\
     <label>Name <input data-testid=name></label>\
     <select aria-label=Choice data-testid=choice><option>a<option>b</select>\
     <ul><li data-testid=row data-id=1><button data-testid=go disabled>one</button>\
