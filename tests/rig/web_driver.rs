@@ -37,7 +37,7 @@ const END_GUARD: &str = "\
 
 /// A WebDriver session with the app. Dropping it ends the app.
 pub struct WebDriver {
-    _process: Process,
+    process: Process,
     server: http::Url,
     session: String,
 }
@@ -99,7 +99,7 @@ impl WebDriver {
             .expect("a session has an id")
             .to_owned();
         Ok(Self {
-            _process: process,
+            process,
             server,
             session,
         })
@@ -393,21 +393,24 @@ impl WebDriver {
     }
 
     fn get(&self, path: &str) -> Result<Value, WebDriverError> {
-        send(
-            &self.server,
-            "GET",
-            &format!("/session/{}{path}", self.session),
-            &Value::Null,
-        )
+        self.send("GET", path, &Value::Null)
     }
 
     fn post(&self, path: &str, body: &Value) -> Result<Value, WebDriverError> {
-        send(
-            &self.server,
-            "POST",
-            &format!("/session/{}{path}", self.session),
-            body,
-        )
+        self.send("POST", path, body)
+    }
+
+    /// Sends a request of the session. If the app has ended, the error contains the stderr of the app.
+    fn send(&self, method: &str, path: &str, body: &Value) -> Result<Value, WebDriverError> {
+        let path = format!("/session/{}{path}", self.session);
+        send(&self.server, method, &path, body).map_err(|error| {
+            if error.0.contains("invalid session id") {
+                let stderr = self.process.stderr();
+                WebDriverError(format!("{error}; the app wrote to its stderr:\n{stderr}"))
+            } else {
+                error
+            }
+        })
     }
 }
 
