@@ -1,6 +1,6 @@
 //! The cost of the app while nobody uses it, and how soon its windows are back: `cargo xtask bench
-//! idle`. Prints measurements; asserts nothing. Uses the real app on a real screen (X11 without a
-//! graphics card).
+//! idle [states|reopening|popup]`. Prints measurements; asserts nothing. Uses the real app on a real
+//! screen (X11 without a graphics card).
 //!
 //! The memory is the proportional set size of the app and of the processes of its web views: memory
 //! that several processes share is divided among them. A window counts as reopened when its page
@@ -11,7 +11,7 @@
 #![expect(clippy::print_stdout, reason = "the bench prints a table")]
 
 use std::{
-    fs, thread,
+    env, fs, thread,
     time::{Duration, Instant},
 };
 
@@ -37,6 +37,23 @@ const OPEN: &str = "ctrl+alt+d";
 const MAIN: &str = "Drawbridge$";
 
 fn main() {
+    let parts: Vec<String> = env::args().skip(1).collect();
+    let is_chosen = |part: &str| parts.is_empty() || parts.iter().any(|name| name == part);
+    if is_chosen("states") {
+        measure_states();
+    }
+    println!("\n| in ms | p50 | maximum | target |");
+    println!("|---|---|---|---|");
+    if is_chosen("reopening") {
+        measure_reopening();
+    }
+    if is_chosen("popup") {
+        measure_popup();
+    }
+}
+
+/// Measures the memory and the processor time of the idle app, with and without its window.
+fn measure_states() {
     let desktop = DesktopSession::new();
     println!("| state | memory, MiB | processor, % of a core |");
     println!("|---|---|---|");
@@ -56,10 +73,6 @@ fn main() {
     print_state(&desktop, "after its window was closed");
     println!("| target | ≤ 160 without a window | ≤ 0.1 |");
     drop(app);
-    println!("\n| in ms | p50 | maximum | target |");
-    println!("|---|---|---|---|");
-    measure_reopening();
-    measure_popup();
 }
 
 /// Returns the arguments of an app that starts in the tray.

@@ -13,9 +13,9 @@ pub(crate) fn bench(arguments: &[&str]) -> Outcome {
         [] => measure_catalog()
             .and_then(|()| measure_without_the_app("bench-call", &[]))
             .and_then(|()| measure_without_the_app("bench-neighbours", &[]))
-            .and_then(|()| measure_in_the_app("bench-prompt"))
-            .and_then(|()| measure_in_the_app("bench-screens"))
-            .and_then(|()| measure_in_the_app("bench-idle")),
+            .and_then(|()| measure_in_the_app("bench-prompt", &[]))
+            .and_then(|()| measure_in_the_app("bench-screens", &[]))
+            .and_then(|()| measure_in_the_app("bench-idle", &[])),
         ["catalog"] => measure_catalog(),
         // The cost of a call, beside that of the simplest possible proxies.
         ["call", options @ ..] => measure_without_the_app("bench-call", options),
@@ -23,11 +23,11 @@ pub(crate) fn bench(arguments: &[&str]) -> Outcome {
         ["neighbours"] => measure_without_the_app("bench-neighbours", &[]),
         // How soon a call is visible to a person, and how soon it continues after the person's
         // click.
-        ["prompt"] => measure_in_the_app("bench-prompt"),
+        ["prompt"] => measure_in_the_app("bench-prompt", &[]),
         // How soon the screens can be used if there is much to show.
-        ["screens"] => measure_in_the_app("bench-screens"),
-        // The cost of the idle app, and how soon its window is back.
-        ["idle"] => measure_in_the_app("bench-idle"),
+        ["screens"] => measure_in_the_app("bench-screens", &[]),
+        // The cost of the idle app, and how soon its windows are back.
+        ["idle", parts @ ..] => measure_in_the_app("bench-idle", parts),
         other => Err(format!(
             "there is no benchmark '{}'; the benchmarks are catalog, call, neighbours, prompt, screens and idle",
             other.join(" ")
@@ -59,7 +59,7 @@ fn measure_without_the_app(program: &str, options: &[&str]) -> Outcome {
 }
 
 /// Runs a benchmark that uses the app, and a browser.
-fn measure_in_the_app(program: &str) -> Outcome {
+fn measure_in_the_app(program: &str, options: &[&str]) -> Outcome {
     system::install_for_test()?;
     node::check_version()?;
     node::install_packages("ui")?;
@@ -68,7 +68,7 @@ fn measure_in_the_app(program: &str) -> Outcome {
     let mut build = cargo(&["build", "--release", "--bins"]);
     let packages = ["drawbridge-desktop", "drawbridge-cli", "drawbridge-tests"];
     step::run(build.args(packages.map(|package| ["--package", package]).concat()))?;
-    step::run(&mut command(run::program_path(true, program)?, &[]))
+    step::run(&mut command(run::program_path(true, program)?, options))
 }
 
 /// Runs a hub under load and with random faults, for an hour or the given number of seconds.

@@ -46,7 +46,8 @@ const USAGE: &str = "cargo xtask COMMAND
   bench [catalog|call|neighbours|prompt|screens|idle]
                               measure a release build: the cost of the catalog by the number of tools, the cost of
                               a call, how much faulty servers slow down the others, how soon a person sees a call,
-                              how soon the screens can be used if there is much to show, and the cost of the idle app";
+                              how soon the screens can be used if there is much to show, and the cost of the idle app
+                              (idle [states|reopening|popup] measures only those parts)";
 
 fn main() -> ExitCode {
     if let Some(outcome) = fuzz::act_as_rustc() {
