@@ -1,5 +1,8 @@
 //! Checks whether there is a display, and of which kind. Without a display, the window library ends
-//! the process with a panic, so the check runs first.
+//! the process with a panic, so the check runs first. Also decides how WebKit draws.
+
+#[cfg(target_os = "linux")]
+use std::path::Path;
 
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -23,6 +26,30 @@ pub(crate) fn check() -> Result<(), NoDisplay> {
 pub(crate) fn check() -> Result<(), NoDisplay> {
     Ok(())
 }
+
+/// Devices through which a program uses a graphics card: on Linux, with NVIDIA's own driver, and in
+/// the Windows Subsystem for Linux.
+#[cfg(target_os = "linux")]
+const GRAPHICS_DEVICES: &[&str] = &["/dev/dri", "/dev/nvidiactl", "/dev/dxg"];
+
+/// Makes WebKit draw on the processor if there is no graphics card. Otherwise it would emulate a
+/// card on the processor, and starting the emulation delays each window by 0.1 s. A value that the
+/// person has set is kept. Must run before the process has a second thread.
+#[cfg(target_os = "linux")]
+pub(crate) fn choose_renderer() {
+    const VARIABLE: &str = "WEBKIT_DISABLE_COMPOSITING_MODE";
+    let has_graphics_card = GRAPHICS_DEVICES
+        .iter()
+        .any(|device| Path::new(device).exists());
+    if has_graphics_card || std::env::var_os(VARIABLE).is_some() {
+        return;
+    }
+    // SAFETY: this process has a single thread, so nothing reads the environment at the same time.
+    unsafe { std::env::set_var(VARIABLE, "1") };
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn choose_renderer() {}
 
 /// Returns whether the desktop is a Wayland desktop, even if the app's own windows use X11 in it.
 #[cfg(target_os = "linux")]

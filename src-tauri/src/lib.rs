@@ -82,6 +82,7 @@ pub fn run(args: Args) -> ExitCode {
 fn try_run(mut args: Args) -> anyhow::Result<i32> {
     args.admin_token = admin_token::read_from_environment()?;
     let args = &args;
+    display::choose_renderer();
     display::check()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
