@@ -6,6 +6,10 @@ import { afterEach, beforeEach, vi } from "vitest";
 import App from "../App.svelte";
 import type { Verb, Verbs } from "../ipc";
 import { FakeHub } from "../ipc/fake";
+import { loadAllScreens } from "../views/screens.svelte";
+
+// The time of the tests is simulated, but that of loading a file is not.
+await loadAllScreens();
 
 export const user = userEvent.setup({ advanceTimers: (ms) => vi.advanceTimersByTime(ms) });
 

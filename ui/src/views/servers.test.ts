@@ -1,33 +1,20 @@
 import { cleanup, render, screen, within } from "@testing-library/svelte";
-import userEvent from "@testing-library/user-event";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import App from "../App.svelte";
 import { IpcError, type Verb, type Verbs } from "../ipc";
 import { FakeHub } from "../ipc/fake";
 import { UNDO_MS } from "../state/removals.svelte";
+import { advanceTime, listParams as listParamsOf, user, withFakeTime } from "../test/app";
+
+withFakeTime();
 
 let hub: FakeHub;
-const user = userEvent.setup({ advanceTimers: (ms) => vi.advanceTimersByTime(ms) });
-
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  cleanup();
-  vi.useRealTimers();
-  location.hash = "";
-});
 
 async function open(hash: string, empty = false) {
   hub = new FakeHub(empty);
   location.hash = hash;
   render(App, { ipc: hub });
   await advanceTime(1);
-}
-
-async function advanceTime(ms: number) {
-  await vi.advanceTimersByTimeAsync(ms);
 }
 
 async function openForm(): Promise<void> {
@@ -40,9 +27,7 @@ function isListed(server: string): boolean {
 }
 
 function listParams<V extends Verb>(verb: V): Verbs[V]["params"][] {
-  return hub.verbCalls
-    .filter((call) => call.verb === verb)
-    .map((call) => call.params as Verbs[V]["params"]);
+  return listParamsOf(hub, verb);
 }
 
 describe("adding a server", () => {

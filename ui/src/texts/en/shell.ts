@@ -54,6 +54,8 @@ export const shell = {
   connecting: "Connecting…",
   notReachable: "Not reachable",
   connectionLost: "Drawbridge is not reachable. Trying again…",
+  screenFailed: "This screen could not be loaded, because Drawbridge did not answer.",
+  reload: "Reload page",
 
   close: {
     title: "Close the window?",
