@@ -46,7 +46,7 @@ function toBatchTexts(noun: Noun) {
   return {
     repeated: (sentence: Phrase, count: number) => phrase`${sentence} ${plural(count, "time")}`,
     several: (count: number) => phrase`Decide ${plural(count, noun)} together`,
-    onTheirOwn: (count: number) =>
+    needOwnCard: (count: number) =>
       count === 1
         ? `1 of these ${noun}s needs a decision of its own. If you approve, it keeps waiting:`
         : `${count} of these ${noun}s need decisions of their own. If you approve, they keep waiting:`,
@@ -129,7 +129,7 @@ export const approvals = {
   sentByServer:
     "The server sends this request to the client. If you approve it, the client answers.",
   sentToProvider:
-    "The client has no model for this. If you approve it, your sampling provider gets the messages below and answers, and the server gets the answer.",
+    "The client has no model for this request. If you approve it, your sampling provider gets the messages below and answers, and the server gets the answer.",
   answeredBy: "Answered by",
   bridgedSampling: (answeredBy: string, client: string, server: Phrase) =>
     phrase`${server} wants a message from ${answeredBy}, for ${client}`,
@@ -156,7 +156,7 @@ export const approvals = {
     dismiss: "Dismiss",
     submit: "Send to the server",
     open: "Open in browser",
-    expired: "You did not answer in time. The server was told so.",
+    expired: "You did not answer in time. Drawbridge told the server.",
     required: "Enter a value.",
     number: "Enter a number.",
     integer: "Enter a whole number.",
@@ -330,7 +330,8 @@ export const approvals = {
     notObject: "Arguments are a JSON object: { … }.",
     errorAt: (line: number, column: number, reason: string) =>
       `Line ${line}, column ${column}: ${reason}.`,
-    checkedOnApproval: "The tool's schema and your rules are checked when you approve.",
+    checkedOnApproval:
+      "When you approve, Drawbridge checks the arguments against the tool's schema and your rules.",
     diffTitle: "Changes",
     diffLabel: "Differences from the client's arguments",
     unchanged: "No changes yet. Edit the arguments above.",

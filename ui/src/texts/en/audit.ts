@@ -72,7 +72,7 @@ export const audit = {
   time: "Time",
   number: "Number",
   details: "Details",
-  /** The author of a change, by the words of the entries. */
+  /** The author of a change, by the value in the entry. */
   authors: {
     person: "by you",
     file: "by another program",

@@ -31,7 +31,8 @@ export const calls = {
     by: "Compare",
     groups: { client: "Client", server: "Server", tool: "Tool" },
     emptyTitle: "No calls in this period.",
-    emptyHint: "Choose a longer period or clear a filter. Calls of tools are counted as they end.",
+    emptyHint:
+      "Choose a longer period or clear a filter. Drawbridge counts a call of a tool when it ends.",
     partial: "There were too many calls to count all of them. Older ones are missing here.",
     time: "Time",
     calls: (count: string) => `Calls: ${count}`,
@@ -172,5 +173,5 @@ export const calls = {
   extra: "Also sent",
   secretsMasked: "Secrets are shown as •••.",
   notRecorded:
-    "Not recorded. Drawbridge records at most 16 KiB, and for a client whose calls are denied only the first ten of a minute.",
+    "Not recorded. Drawbridge records at most 16 KiB, and of a client's denied requests only the first ten in a minute.",
 };

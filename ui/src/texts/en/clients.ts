@@ -30,8 +30,8 @@ export const clients = {
     perMinute: (calls: number) => `${plural(calls, "call")} a minute`,
     title: (client: string) => `Limit of ${client}`,
     calls: "Calls a minute (optional)",
-    hint: "Drawbridge denies further calls and tells the model how long to wait. Prompts and resources count too. Leave it empty for no limit.",
-    invalid: "Enter a whole number of calls, at least 1, or leave it empty.",
+    hint: "Drawbridge denies further calls and tells the model how long to wait. Prompts and resources count too. Leave the field empty for no limit.",
+    invalid: "Enter a whole number of calls, at least 1, or leave the field empty.",
     save: "Save limit",
   },
   access: "Access",
@@ -111,7 +111,7 @@ export const clients = {
   httpHint:
     "Paste this into the client's MCP settings. It contains the token, so keep that file private.",
   stdioHint:
-    "For clients that can only start programs. It contains no token: Drawbridge knows the client by its name.",
+    "For clients that can only start programs. This configuration contains no token: Drawbridge knows the client by its name.",
   copyConfig: "Copy the configuration",
   done: "Done",
 };

@@ -74,7 +74,7 @@ export const hooks = {
     effect: "Effect",
     took: "Took",
     trial: "trial",
-    hint: "Drawbridge remembers the last 50 runs of each hook until it ends.",
+    hint: "Drawbridge keeps the last 50 runs of each hook until Drawbridge ends.",
   },
 
   dialog: {
@@ -100,7 +100,7 @@ export const hooks = {
     server: "Only this server",
     anyServer: "All servers",
     tool: "Only this tool",
-    toolHint: "The server's own name of the tool. Empty for all tools.",
+    toolHint: "The server's own name of the tool. Leave the field empty for all tools.",
     timeout: "Timeout (ms)",
     onFailure: "If it fails",
     withResult: "Give the contents of results to this hook",

@@ -203,7 +203,7 @@ export const serverForm = {
     },
     programChanges: {
       label: "The program changes",
-      hint: "Its program and scripts may be replaced without asking you again. For a server that you develop.",
+      hint: "The server's program and scripts may be replaced without asking you again. For a server that you develop.",
     },
     sandbox: {
       label: "Sandbox",

@@ -14,7 +14,7 @@ const ENTRY_KINDS = {
 const counted = (label: string) => (count: number | null) =>
   count === null ? label : `${label} ${count}`;
 
-/** Texts of the Servers screen. `form` has those of the dialog that adds or edits a server. */
+/** Texts of the Servers screen. `form` has the texts of the dialog that adds or edits a server. */
 export const servers = {
   /** A link that asks to add a server. */
   link: {

@@ -138,7 +138,7 @@ export const settings = {
   },
   app: {
     inBrowser:
-      "A browser cannot change these options of the Drawbridge app. Open its window on the computer on which it runs.",
+      "A browser cannot change these options of the Drawbridge app. Open the app's window on the computer that runs Drawbridge.",
     error: "The options cannot be read:",
   },
   autostart: {
@@ -155,7 +155,8 @@ export const settings = {
     press: "Press the keys…",
     off: "Off",
     turnOff: "Turn off",
-    bound: (keys: string) => `Your desktop uses ${keys}, and can change it in its own settings.`,
+    bound: (keys: string) =>
+      `Your desktop uses ${keys}. You can change these keys in the settings of your desktop.`,
   },
   notifications: {
     label: "Notifications",

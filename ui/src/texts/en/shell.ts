@@ -1,4 +1,4 @@
-/** The frame of the window: the sidebar, the banners, and the screens before the first call. */
+/** Texts of the window's frame: the sidebar, the banners, the close dialog and the sign-in screen. */
 
 export const shell = {
   productName: "Drawbridge",

@@ -6,7 +6,7 @@ export const shortcuts = {
   find: "Find",
   skip: "Skip to content",
   or: "or",
-  /** How the keys are written on this computer. */
+  /** The name of the Control key. */
   control: "Ctrl",
   groups: { anywhere: "Anywhere", screens: "Screens", lists: "Lists and dialogs" },
   palette: "Open the command palette",
