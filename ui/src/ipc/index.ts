@@ -59,7 +59,7 @@ export interface DesktopShell {
   showsApprovals(shown: boolean): Promise<void>;
   /** Fits the popup, within bounds, to the height of its content in CSS pixels. */
   fitPopup(height: number): Promise<void>;
-  /** Returns how to reopen the app, or `null` if there is a tray or the person has read it. */
+  /** Returns how to reopen the app, or `null` if there is a tray or a person has read the hint. */
   reopenHint(): Promise<ReopenHint | null>;
   /** Records that the person has read how to reopen the app. */
   confirmReopenHint(): Promise<void>;
@@ -104,9 +104,9 @@ export interface ChangedOptions {
 export interface BrowserSignIn {
   /** The id of this browser in `browsers.list`, or `null` if it is not signed in. */
   readonly id: string | null;
-  /** Why the link that opened the page did not sign in; empty if it did, or if there was none. */
+  /** Why the sign-in with the link that opened the page failed; empty if no link failed. */
   readonly linkError: string;
-  /** Exchanges a code from a link or a terminal. Throws if it is not valid. */
+  /** Signs in with a code from a link or a terminal. Throws if the code is not valid. */
   signIn(code: string): Promise<void>;
 }
 
@@ -115,7 +115,7 @@ export interface Ipc {
   readonly browser: BrowserSignIn | null;
   /** The desktop app, or `null` in a browser. */
   readonly desktop: DesktopShell | null;
-  /** Whether the backend opens sign-in pages. Otherwise the screen shows a link. */
+  /** Whether the backend opens URLs in the system's browser. If not, the screen shows a link. */
   readonly opensBrowser: boolean;
   call<V extends Verb>(verb: V, params: Verbs[V]["params"]): Promise<Verbs[V]["answer"]>;
   /**

@@ -72,7 +72,7 @@ export class Approvals {
     }
   }
 
-  /** Whether the app opens URLs in the system's browser. A page in a browser opens them itself. */
+  /** Whether the backend opens URLs in the system's browser. If not, the screen shows a link. */
   get opensBrowser(): boolean {
     return this.ipc.opensBrowser;
   }

@@ -7,7 +7,7 @@ export const PAGE_SIZE = 500;
 /** The most calls that a search holds. It drops its oldest calls when new calls arrive. */
 export const MAX_HELD = 100_000;
 
-/** Which calls to show. An empty field, or a moment of `null`, matches every call. */
+/** Which calls to show. A field that is empty or `null` matches every call. */
 export interface CallFilter {
   client: string;
   session: string;
@@ -65,7 +65,7 @@ export class CallSearch {
     return this.load();
   }
 
-  /** Reads the next page of older calls, unless it is being read. */
+  /** Adds the next page of older calls, unless a page is being read or none is left. */
   async loadOlder(): Promise<void> {
     const last = this.list.at(-1);
     if (this.complete || this.loadingOlder || !last) return;
@@ -82,7 +82,7 @@ export class CallSearch {
     }
   }
 
-  /** Reads the calls that match page by page, until `MAX_HELD` are read. */
+  /** Returns the calls that match. Reads page by page, and stops after `MAX_HELD` calls. */
   async readAll(): Promise<Call[]> {
     const all: Call[] = [];
     for (;;) {
@@ -117,7 +117,7 @@ function readPage(ipc: Ipc, filter: CallFilter, before: string | null): Promise<
   return findCalls(ipc, filter, before, PAGE_SIZE);
 }
 
-/** Returns the newest calls that match, older than the call `before`. */
+/** Returns the newest calls that match and, if `before` is a call, are older than this call. */
 export function findCalls(
   ipc: Ipc,
   filter: CallFilter,
@@ -140,7 +140,7 @@ export function findCalls(
   });
 }
 
-/** Returns whether a new call matches a filter, as far as its event shows: without its arguments. */
+/** Returns whether a call matches a filter. Ignores the arguments, which an event does not have. */
 export function matchesCall(call: Call, filter: CallFilter): boolean {
   if (filter.client && call.client !== filter.client) return false;
   if (filter.session && call.session !== filter.session) return false;

@@ -40,8 +40,8 @@ export function hasEntry(file: ClientFileView): boolean {
 }
 
 /**
- * Returns whether a client has files besides those of projects, and Drawbridge has and manages an
- * entry in none of them.
+ * Returns whether a client has files besides its project files, and none of these files has an
+ * entry of Drawbridge, or should have an entry.
  */
 export function canConnect({ files }: ClientKindView): boolean {
   const shared = files.filter((file) => file.scope !== "project");
@@ -90,7 +90,10 @@ export class ClientFiles {
     });
   }
 
-  /** Makes the change of a preview. */
+  /**
+   * Makes the change that a preview shows. If `restores` is set, Drawbridge restores its entry
+   * whenever another program changes the entry.
+   */
   async apply(id: string, restores: boolean): Promise<ClientChangeView> {
     const change = await this.ipc.call("config.apply", { id, restores });
     await this.load();

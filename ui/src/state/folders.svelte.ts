@@ -17,9 +17,9 @@ export class Folders {
   }
 
   on(event: Event): void {
-    const isOurs =
+    const isRelevant =
       event.kind === "settings_changed" || (event.kind === "server_changed" && event.id === SERVER);
-    if (isOurs) void this.load().catch(() => undefined);
+    if (isRelevant) void this.load().catch(() => undefined);
   }
 
   /** Shares a folder, or changes how a shared folder is shared. */

@@ -76,12 +76,13 @@ export class Hooks {
     return this.ipc.call("hooks.try", { hook, event, payload });
   }
 
-  /** Reads the latest runs of a hook, newest first. */
-  runs(name: string): Promise<HookRun[]> {
+  /** Returns the latest runs of a hook, newest first. */
+  loadRuns(name: string): Promise<HookRun[]> {
     return this.ipc.call("hooks.log", { name });
   }
 
-  samples(): Promise<HookSample[]> {
+  /** Returns a sample payload for each event. */
+  loadSamples(): Promise<HookSample[]> {
     return this.ipc.call("hooks.samples", {});
   }
 

@@ -29,7 +29,7 @@ export class Import {
   step = $state<"choose" | "preview" | "done">("choose");
   running = $state<Task | "">("");
   error = $state("");
-  /** The task that failed last. */
+  /** The task that failed with `error`; empty if there is no error. */
   failed = $state<Task | "">("");
   /** Whether the hub rejected the import because something changed since the preview. */
   outdated = $state(false);
@@ -44,6 +44,7 @@ export class Import {
   /** Whether to remove the entries of known servers from the clients' files. */
   movesKnown = $state(true);
   askOnce = $state(true);
+  /** Whether Drawbridge restores its entries if another program changes or removes them. */
   restores = $state(false);
   /** The folders of projects whose files are searched too, one per line. */
   projects = $state("");
@@ -193,12 +194,12 @@ export class Import {
     await this.find();
   }
 
-  private async run(task: Task, step: () => Promise<void>): Promise<void> {
+  private async run(task: Task, action: () => Promise<void>): Promise<void> {
     this.running = task;
     this.error = "";
     this.failed = "";
     try {
-      await step();
+      await action();
     } catch (thrown) {
       this.error = messageOf(thrown);
       this.failed = task;

@@ -145,6 +145,7 @@ export class LogFeed {
   }
 }
 
+/** Returns whether a line matches a filter. Ignores the period, which the hub applies. */
 export function matchesLine(line: LogLine, filter: LogFilter): boolean {
   if (filter.source === "hub" && line.server !== null) return false;
   if (typeof filter.source === "object" && line.server !== filter.source.server) return false;

@@ -56,8 +56,8 @@ export class PublishedServers {
     await this.load();
   }
 
-  /** Reads the next page. */
-  async more(): Promise<void> {
+  /** Adds the next page to the found servers. */
+  async loadMore(): Promise<void> {
     const found = this.found;
     if (!found || found.next === null) return;
     const search = this.search;
@@ -79,7 +79,7 @@ export class PublishedServers {
   async refresh(force: boolean): Promise<void> {
     if (this.refreshing) return;
     this.refreshing = true;
-    // The registry's state has the error too, and keeps it.
+    // The next answer has the error too, in the state of the registry.
     await this.ipc.call("registry.refresh", { force }).catch(() => undefined);
     this.refreshing = false;
     await this.load();

@@ -15,7 +15,8 @@ export function readRecent(): string[] {
   }
 }
 
-export function noteUse(key: string): void {
+/** Records that an entry was used. */
+export function recordUse(key: string): void {
   const others = readRecent().filter((other) => other !== key);
   writeStored(KEY, JSON.stringify([key, ...others].slice(0, MAX_RECENT)));
 }

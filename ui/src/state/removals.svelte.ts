@@ -28,7 +28,8 @@ export class Removals<Id extends string | number = string> {
   /**
    * Removes the entries after the delay. The delay of earlier removals begins again.
    *
-   * Throws the error if an entry cannot be disabled, and removes neither this entry nor the next.
+   * Throws the error if an entry cannot be disabled. Neither this entry nor the following entries
+   * are then removed.
    */
   async schedule(ids: Id[]): Promise<void> {
     this.error = null;
@@ -38,7 +39,7 @@ export class Removals<Id extends string | number = string> {
       if (this.ids.includes(id)) continue;
       // The entry disappears from its list before the hub answers.
       this.ids = [...this.ids, id];
-      this.restart();
+      this.restartTimer();
       const disabling = this.steps.disable?.(id) ?? Promise.resolve();
       this.disabling.set(id, disabling);
       try {
@@ -50,7 +51,7 @@ export class Removals<Id extends string | number = string> {
         this.disabling.delete(id);
       }
     }
-    if (this.ids.length) this.restart();
+    if (this.ids.length) this.restartTimer();
   }
 
   /** Keeps all entries that are about to be removed. */
@@ -86,7 +87,7 @@ export class Removals<Id extends string | number = string> {
     this.ids = this.ids.filter((other) => other !== id);
   }
 
-  private restart(): void {
+  private restartTimer(): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.finish(), UNDO_MS);
   }

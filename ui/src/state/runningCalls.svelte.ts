@@ -6,7 +6,7 @@ import { Reloader } from "./reloader";
 /** A running call. */
 export interface RunningCall {
   call: Call;
-  /** When it began to run, by the clock of this window. */
+  /** When the call began to run, by the clock of this window. */
   since: number;
   progress: CallProgress | null;
 }
@@ -28,7 +28,7 @@ export class RunningCalls {
     this.reloader.on(event);
   }
 
-  /** Cancels a call at its server. Its client gets an error that says so. */
+  /** Cancels a call at its server. The client gets an error that says why. */
   async cancel(id: string): Promise<void> {
     await this.ipc.call("calls.cancel", { id });
   }

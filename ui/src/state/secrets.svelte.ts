@@ -15,11 +15,11 @@ export class Secrets {
 
   /** Follows changes once the list has been read. */
   on(event: Event): void {
-    const isOurs =
+    const isRelevant =
       event.kind === "settings_changed" ||
       event.kind === "server_changed" ||
       event.kind === "hooks_changed";
-    if (isOurs && this.list) void this.load().catch(() => undefined);
+    if (isRelevant && this.list) void this.load().catch(() => undefined);
   }
 
   async set(name: string, value: string): Promise<void> {

@@ -68,7 +68,7 @@ export class Servers {
     return this.ipc.call("servers.read_specs", { text });
   }
 
-  presets(): Promise<PresetView[]> {
+  loadPresets(): Promise<PresetView[]> {
     return this.ipc.call("servers.presets", {});
   }
 
@@ -132,7 +132,11 @@ export class Servers {
   }
 
   /** Returns the versions of a definition, newest first. */
-  definitionHistory(id: string, kind: DefinitionKind, name: string): Promise<DefinitionVersion[]> {
+  loadDefinitionHistory(
+    id: string,
+    kind: DefinitionKind,
+    name: string,
+  ): Promise<DefinitionVersion[]> {
     return this.ipc.call("servers.definition_history", { id, kind, name });
   }
 
@@ -142,12 +146,12 @@ export class Servers {
   }
 
   /** Returns the report about the latest recorded run of a local server. */
-  accessReport(id: string): Promise<AccessReportView> {
+  loadAccessReport(id: string): Promise<AccessReportView> {
     return this.ipc.call("servers.access_report", { id });
   }
 
-  /** Restarts a local server, and records its accesses. */
-  record(id: string): Promise<AccessReportView> {
+  /** Restarts a local server, and records which files, addresses and programs it uses. */
+  recordRun(id: string): Promise<AccessReportView> {
     return this.ipc.call("servers.record", { id });
   }
 
@@ -164,11 +168,15 @@ export class Servers {
     );
   }
 
-  async act(id: string, verb: "servers.sync" | "servers.restart"): Promise<ServerView> {
-    return this.replace(await this.ipc.call(verb, { id }));
+  async sync(id: string): Promise<ServerView> {
+    return this.replace(await this.ipc.call("servers.sync", { id }));
   }
 
-  /** Whether the backend opens sign-in pages in a browser. */
+  async restart(id: string): Promise<ServerView> {
+    return this.replace(await this.ipc.call("servers.restart", { id }));
+  }
+
+  /** Whether the backend opens URLs in the system's browser. If not, the screen shows a link. */
   get opensBrowser(): boolean {
     return this.ipc.opensBrowser;
   }
@@ -247,12 +255,12 @@ export class Servers {
   }
 
   /** Returns the prompts, resources and templates of a server. */
-  async capabilities(id: string): Promise<CapabilityView[]> {
+  async loadCapabilities(id: string): Promise<CapabilityView[]> {
     return (await this.ipc.call("servers.capabilities", { id })).entries;
   }
 
   /** Checks the prerequisites of a server, without starting it. */
-  preflight(id: string): Promise<PreflightCheck[]> {
+  runPreflight(id: string): Promise<PreflightCheck[]> {
     return this.ipc.call("servers.preflight", { id });
   }
 

@@ -67,9 +67,9 @@ export class Settings {
    * belongs to the old origin.
    */
   async changePort(port: number, page: Location): Promise<string | null> {
-    const from = this.view?.url;
-    const moves = from !== undefined && from !== null && page.origin === new URL(from).origin;
-    const link = moves ? await this.ipc.call("screens.open", {}) : null;
+    const endpoint = this.view?.url ?? null;
+    const servesPage = endpoint !== null && page.origin === new URL(endpoint).origin;
+    const link = servesPage ? await this.ipc.call("screens.open", {}) : null;
     await this.change({ port });
     if (link === null) return null;
     return `${page.protocol}//${page.hostname}:${port}/#login=${encodeURIComponent(link.code)}`;

@@ -1,4 +1,4 @@
-/** The secrets that a spec refers to as `${keyring:NAME}`. */
+/** Finds the references in a spec: to secrets, as `${keyring:NAME}`, variables and commands. */
 
 import type { ServerSpec } from "../ipc";
 
@@ -11,7 +11,7 @@ export function listSecretNames(value: string): string[] {
 
 const ELSEWHERE = /\$\{(?:env|command):[^}]*\}/;
 
-/** Returns whether a value refers to a variable or to a command that prints a secret. */
+/** Returns whether a value refers to a variable, or to a command that prints a secret. */
 export function refersElsewhere(value: string): boolean {
   return ELSEWHERE.test(value);
 }

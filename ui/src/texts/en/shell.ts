@@ -1,4 +1,4 @@
-/** Texts of the window's frame: the sidebar, the banners, the close dialog and the sign-in screen. */
+/** Texts of the window's frame: the sidebar, banners, the close dialog and the sign-in screen. */
 
 export const shell = {
   productName: "Drawbridge",
