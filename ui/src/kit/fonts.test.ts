@@ -9,7 +9,7 @@ describe("the font of the app", () => {
   const faces = read("./fonts.css");
   const files = [...faces.matchAll(/url\("([^"]+)"\)/g)].map(([, file]) => resolve(file ?? ""));
 
-  it("is a part of the build: at most 150 kB in local files, with the first place among fonts", () => {
+  it("is a part of the build: at most 150 kB in local files, and the first font in the list", () => {
     expect(files).toHaveLength(2);
     const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0);
     expect(bytes).toBeLessThanOrEqual(150_000);

@@ -156,7 +156,7 @@ function snapToStep(plot: uPlot, left: number): number {
   return plot.valToPos(Math.round(plot.posToVal(left, "x")), "x");
 }
 
-/** Returns the data as uPlot wants it. The values of bars are added up, the last series first. */
+/** Returns the data for uPlot. The values of bars are added up, the last series first. */
 function dataOf({ steps, kind, values }: ChartSpec): uPlot.AlignedData {
   const xs = steps.map((_, step) => step);
   if (kind === "lines") return [xs, ...values];

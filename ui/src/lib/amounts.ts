@@ -4,7 +4,7 @@ import { texts } from "../texts";
 
 const t = texts.kit.amounts;
 
-/** "640 KB", "12.4 MB", "128 MB", "1.5 GB". */
+/** Returns "640 KB", "12.4 MB", "128 MB", "1.5 GB". */
 export function formatMemory(kib: number): string {
   if (kib < 1024) return t.kilobytes(String(Math.round(kib)));
   const mib = kib / 1024;
@@ -12,7 +12,7 @@ export function formatMemory(kib: number): string {
   return t.gigabytes((mib / 1024).toFixed(1));
 }
 
-/** "0 %", "0.4 %", "37 %". */
+/** Returns "0 %", "0.4 %", "37 %". */
 export function formatPercent(value: number): string {
   if (value < 0.05) return t.percent("0");
   return t.percent(value < 9.95 ? value.toFixed(1) : String(Math.round(value)));

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { splitCode } from "./codeText";
 
 describe("splitCode", () => {
-  it("takes the commands between backticks out of a text", () => {
+  it("splits a text at its pairs of backticks", () => {
     expect(splitCode("Run `drawbridge serve`, or `npx -y x`.")).toEqual([
       { text: "Run ", isCode: false },
       { text: "drawbridge serve", isCode: true },

@@ -6,7 +6,7 @@ afterEach(() => {
 });
 
 describe("the filters in the hash", () => {
-  it("replace the earlier ones and keep the page", () => {
+  it("replace the earlier filters and keep the page", () => {
     location.hash = "#/logs?level=warn";
     const entries = history.length;
     replaceQuery({ server: "my x", text: "" });
@@ -21,7 +21,7 @@ describe("the filters in the hash", () => {
     expect(new URLSearchParams(formatQuery({ text })).get("text")).toBe(text);
   });
 
-  it("fall back to the first choice if they name an unknown one", () => {
+  it("fall back to the first choice if they name an unknown choice", () => {
     const query = new URLSearchParams("period=century");
     expect(readChoice(query, "period", ["day", "week"])).toBe("day");
     expect(readChoice(new URLSearchParams("period=week"), "period", ["day", "week"])).toBe("week");

@@ -1,6 +1,6 @@
 /** Names of keys, as the desktop app reads them in a global shortcut: `Ctrl+Alt+D`. */
 
-/** The keys whose press alone is no shortcut yet. */
+/** The keys that are no shortcut on their own. */
 const MODIFIERS = ["Control", "Alt", "AltGraph", "Shift", "Meta"];
 
 /**

@@ -14,7 +14,7 @@ const KEYS: Record<string, keyof CardActions> = { a: "approve", d: "deny", e: "e
 export class CardKeys {
   private actions: CardActions = {};
 
-  /** Lets the keys act on a card. Returns a function that ends this. */
+  /** Lets the keys act on a card, until the returned function is called. */
   offer(actions: CardActions): () => void {
     this.actions = actions;
     return () => {

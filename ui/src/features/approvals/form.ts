@@ -60,7 +60,7 @@ type Json = Record<string, unknown>;
 
 /** Reads the params of a request for input. Returns `null` if they are malformed. */
 export function readElicitation(params: string): Elicitation | null {
-  const read = asObject(parse(params));
+  const read = asObject(parseJson(params));
   if (!read) return null;
   const message = asText(read.message);
   if (read.mode === "url") return { kind: "url", message, url: asText(read.url) };
@@ -228,7 +228,7 @@ function toJson(field: FormField, value: FieldValue): unknown {
   return value;
 }
 
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

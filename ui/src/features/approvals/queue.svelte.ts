@@ -54,7 +54,7 @@ export class Queue {
     return this.selected.includes(waiting);
   }
 
-  /** Selects a line or removes it from the selection, and shows it. */
+  /** Selects or deselects a line, and shows it. */
   setSelected(line: Line, isSelected: boolean): void {
     this.rangeStart = line.waiting.request.id;
     this.setAll([line], isSelected);
@@ -83,8 +83,11 @@ export class Queue {
     this.selected = [];
   }
 
-  /** Records the place of the current line for its neighbour, and clears an ended selection. */
-  settle(): void {
+  /**
+   * Follows a change of the lines. Records the place of the current line, which a neighbour takes
+   * later, and clears the selection if all its requests have ended.
+   */
+  reconcile(): void {
     if (this.current) this.show(this.current);
     if (this.selected.length && !this.lines.some((line) => this.isSelected(line)))
       this.clearSelection();

@@ -20,8 +20,9 @@ const MAX_EDITS = 20;
 const MAX_CHARACTERS = 100_000;
 
 /**
- * Returns the edits in the order of the arguments. Returns no edits if the text is not JSON, or has
- * too many. Skips an object with a duplicate key, because servers differ on which value counts.
+ * Returns the edits in the order of the arguments. Returns no edits if the text is not JSON, or if
+ * there are too many. Skips an object with a duplicate key, because servers differ on which value
+ * counts.
  */
 export function findTextEdits(text: string): TextEdit[] {
   let edits: TextEdit[];

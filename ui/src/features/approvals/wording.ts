@@ -42,8 +42,8 @@ export function describeWaiting(request: ApprovalRequest): Phrase {
 }
 
 /**
- * Returns why a request needs a decision on its own card; empty if others may be approved with it.
- * The card then shows more than the content, or asks for more than a yes.
+ * Returns why a request needs a decision on its own card; empty if it may be approved with others.
+ * Its own card shows more than the content, or asks for more than an approval.
  */
 export function ownCardReason(request: ApprovalRequest): string {
   if (request.is_form) return t.ownCard.form;
@@ -76,8 +76,8 @@ export interface LongerText {
 }
 
 /**
- * Returns the scope and the condition of a longer approval. If the person sets no condition, the hub
- * limits the approval to the prompt or the resource that the request names.
+ * Returns the scope and the condition of a longer approval. If the person sets no condition, the
+ * hub limits the approval to the prompt or the resource that the request names.
  */
 export function describeLonger(request: ApprovalRequest, hasConditions: boolean): LongerText {
   const { method, kind, client, tool } = request;

@@ -10,8 +10,8 @@ const AUTHORS = new Map<unknown, string>(Object.entries(texts.audit.authors));
 const searchTexts = new WeakMap<AuditEntryView, string>();
 
 /**
- * Returns the text in which a search looks for an entry, in lower case. It is made once for each
- * entry, because a search looks at all entries after each letter.
+ * Returns the text of an entry for a search, in lower case. Each text is made only once, because a
+ * search reads the texts of all entries after each letter.
  */
 export function searchTextOf(entry: AuditEntryView): string {
   let text = searchTexts.get(entry);
@@ -36,7 +36,7 @@ function listDetails(body: unknown): string[] {
 function formatMember(key: string, value: unknown): string[] {
   const name = key.replaceAll("_", " ");
   if (value === null || value === "") return [];
-  // No definitions besides the listed ones.
+  // The list of definitions is complete.
   if (key === "more" && value === 0) return [];
   if (key === "by") return [AUTHORS.get(value) ?? `${name}: ${String(value)}`];
   if (Array.isArray(value)) {

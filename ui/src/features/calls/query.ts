@@ -33,7 +33,7 @@ const KEYS = [
   "group",
 ] as const;
 
-/** Reads the filters of a URL. Unknown decisions, outcomes and days are left out. */
+/** Reads the filters of a URL. Ignores unknown decisions and outcomes, and malformed days. */
 export function readQuery(params: URLSearchParams): CallQuery {
   const query = Object.fromEntries(KEYS.map((key) => [key, params.get(key) ?? ""])) as unknown;
   const read = query as CallQuery;
@@ -72,7 +72,10 @@ export function toFilter(query: CallQuery): CallFilter {
   };
 }
 
-/** Returns the local midnight that begins a day such as `2026-11-21`, or the day `plus` days later. */
+/**
+ * Returns the local midnight that begins a day such as `2026-11-21`, or the day `plus` days later.
+ * Returns `null` if `day` is malformed.
+ */
 function startOfDay(day: string, plus = 0): number | null {
   const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day) ?? [];
   if (year === undefined) return null;
