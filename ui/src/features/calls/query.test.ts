@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import * as data from "../../ipc/fake/data";
 import { formatCsv, formatQuery, readQuery } from "./query";
 
-it("valid filters survive the way through the URL, and invalid filters do not", () => {
+it("valid filters survive a round trip through the URL, and invalid filters do not", () => {
   const url = "client=a%26b&decision=denied&outcome=ok&text=x+y&from=2026-11-01&to=2026-11-02";
   const query = readQuery(new URLSearchParams(url));
   expect(query.client).toBe("a&b");

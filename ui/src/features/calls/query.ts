@@ -109,7 +109,7 @@ export function formatCsv(calls: Call[]): string {
   return [columns, ...rows].map((row) => `${row.join(",")}\r\n`).join("");
 }
 
-/** Quotes a field if necessary. A spreadsheet would run a field that begins like a formula. */
+/** Quotes a field if necessary. Puts `'` before a formula, so that no spreadsheet runs it. */
 function formatField(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

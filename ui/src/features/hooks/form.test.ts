@@ -25,7 +25,7 @@ describe("the form of a hook", () => {
     expect(toDraft(toForm(guard))).toEqual({ hook: guard, secrets: {} });
   });
 
-  it("keeps the values of lines with an exclamation mark apart", () => {
+  it("stores the values of lines with an exclamation mark as secrets", () => {
     const form = {
       ...toForm(),
       name: "x",

@@ -430,8 +430,10 @@ describe("the keyboard", () => {
     expect(screen.queryByTestId("client-import-dialog")).toBeNull();
     expect(listParams(hub, "config.import")).toEqual([]);
   });
+});
 
-  it("stays open if the browser closes the dialog without asking", async () => {
+describe("the dialog of a half-done import", () => {
+  it("stays open if the browser closes it without asking", async () => {
     await openImport();
     await showChanges();
     const dialog = byId("client-import-dialog") as HTMLDialogElement;
@@ -441,7 +443,7 @@ describe("the keyboard", () => {
     expect(byId("confirm-dialog")).toBeTruthy();
   });
 
-  it("is told that files are still being changed", async () => {
+  it("says that files are still being changed", async () => {
     const hub = await openImport();
     await showChanges();
     hub.delay = 500;

@@ -66,14 +66,14 @@ function listRequests({ approvals, missed, pairings }: Stores): Problem[] {
 
 function listHubProblems({ drawbridge, settings }: Stores): Problem[] {
   const problems: Problem[] = [];
-  const toSettings = { href: "#/settings", action: t.showSettings };
+  const settingsLink = { href: "#/settings", action: t.showSettings };
   if (drawbridge.paused)
     problems.push({
       key: "paused",
       tone: "bad",
       title: t.paused,
       details: t.pausedHint,
-      ...toSettings,
+      ...settingsLink,
     });
   if (settings.httpFailure)
     problems.push({
@@ -81,7 +81,7 @@ function listHubProblems({ drawbridge, settings }: Stores): Problem[] {
       tone: "bad",
       title: t.notListening,
       details: settings.httpFailure.error,
-      ...toSettings,
+      ...settingsLink,
     });
   for (const check of settings.health?.checks.filter(({ ok }) => !ok) ?? []) {
     // The HTTP listener has an entry of its own.
@@ -91,7 +91,7 @@ function listHubProblems({ drawbridge, settings }: Stores): Problem[] {
       tone: "bad",
       title: check.name === "disk" ? t.disk : t.checkFailed(check.name),
       details: check.error,
-      ...toSettings,
+      ...settingsLink,
     });
   }
   const store = settings.view?.secret_store;
@@ -142,9 +142,9 @@ function listServerProblems({ servers }: Stores): Problem[] {
       href: `#/servers/${encodeURIComponent(server.id)}`,
       action: t.showServer,
     }));
-  const inTrouble = states.filter((problem) => problem.tone === "bad");
+  const failed = states.filter((problem) => problem.tone === "bad");
   const others = states.filter((problem) => problem.tone !== "bad");
-  return [...inTrouble, ...broken, ...others, ...definitions];
+  return [...failed, ...broken, ...others, ...definitions];
 }
 
 function listClientProblems({ clientFiles }: Stores): Problem[] {

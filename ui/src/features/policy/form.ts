@@ -28,7 +28,7 @@ export interface ConditionForm {
 /** The requests that a rule covers. Only a deny can cover everything. */
 export type Covers = RequestKind | "everything";
 
-/** An effect. `none` leaves the call to other rules; an empty text means that none is chosen yet. */
+/** An effect. `none` leaves the call to other rules. The text is empty before a person chooses. */
 export type EffectChoice = Effect | "none" | "";
 
 export interface RuleForm {
@@ -93,7 +93,7 @@ export function formNoun({ covers }: RuleForm): "call" | "request" {
   return covers === "tools" ? "call" : "request";
 }
 
-/** Changes the effect. A rule that does not deny cannot cover everything. */
+/** Returns the fields after a change of the effect. Only a deny can still cover everything. */
 export function withEffect(
   form: RuleForm,
   effect: EffectChoice,

@@ -3,7 +3,7 @@
 import type { Profile, ServerView, ToolView } from "../../ipc";
 import { texts } from "../../texts";
 
-/** The selected tools of each server; null for all tools, including future ones. */
+/** The selected tools of each server; null for all tools, including future tools. */
 export type ToolSelection = Profile["servers"];
 
 /**

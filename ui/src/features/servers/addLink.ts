@@ -24,8 +24,8 @@ export type AddLink =
   { form: ServerForm; target: string; problem: "" } | { form: null; target: ""; problem: string };
 
 /**
- * Returns the path of the MCP bundle that the app was asked to open, as the page
- * `#/servers?bundle=…`, or null if the page shows none.
+ * Returns the path of the MCP bundle that the app was asked to open, from the hash
+ * `#/servers?bundle=…`; null if the hash names no bundle.
  */
 export function readBundlePath(hash: string): string | null {
   if (!hash.startsWith(BUNDLE_PAGE)) return null;
@@ -36,7 +36,7 @@ export function readBundlePath(hash: string): string | null {
   }
 }
 
-/** Returns the link of a page's hash, or null if the page shows none. */
+/** Returns the link in the hash of a page, or null if the hash contains no link. */
 export function readAddLink(hash: string): AddLink | null {
   if (!hash.startsWith(PAGE)) return null;
   if (hash.length > MAX_LINK * 3) return refuse(t.tooLong);

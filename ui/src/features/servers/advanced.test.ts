@@ -51,7 +51,7 @@ describe("the advanced part of a server's form", () => {
     });
   });
 
-  it("keeps every field of a spec on the way through the form", () => {
+  it("keeps every field of a spec in a round trip", () => {
     const spec: Partial<ServerSpec> = {
       lifecycle: "transient",
       program_changes: true,

@@ -1,6 +1,6 @@
 import type { Effect, PolicyView, RuleView, ToolView } from "../../ipc";
 
-/** The precedence of effects: the first effect that a matching rule has decides. */
+/** The effects by precedence. If matching rules have several effects, the first effect decides. */
 const PRECEDENCE: Effect[] = ["deny", "allow", "ask"];
 
 /**

@@ -5,7 +5,7 @@ import { toSandbox, toSandboxForm, validateSandbox } from "./sandbox";
 const custom = { ...toSandboxForm(null), preset: "custom" as const };
 
 describe("the sandbox of a server's form", () => {
-  it("keeps every sandbox on the way through the form", () => {
+  it("keeps every sandbox in a round trip", () => {
     const sandboxes: (Sandbox | null)[] = [
       null,
       { files: "listed", network: "all" },

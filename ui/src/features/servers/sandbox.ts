@@ -57,7 +57,7 @@ export function validateSandbox(form: SandboxForm): SandboxErrors {
   const errors: SandboxErrors = {};
   const showsRead = form.preset === "readProject" || listsFiles(form);
   if (showsRead && hasRelativePath(form.read)) errors.sandboxRead = t.relativePath;
-  if (form.preset === "readProject" && lines(form.read).length === 0)
+  if (form.preset === "readProject" && splitLines(form.read).length === 0)
     errors.sandboxRead = t.projectMissing;
   if (listsFiles(form) && hasRelativePath(form.write)) errors.sandboxWrite = t.relativePath;
   if (listsPorts(form)) {
@@ -77,12 +77,12 @@ export function toSandbox(form: SandboxForm): Sandbox | null {
     case "ownFolder":
       return { files: "listed", network: "all" };
     case "readProject":
-      return { files: "listed", read: lines(form.read), network: "all" };
+      return { files: "listed", read: splitLines(form.read), network: "all" };
     case "noNetwork":
       return { files: "all", network: "none" };
     case "custom": {
-      const paths = (text: string) => (listsFiles(form) ? lines(text) : []);
-      const ports = (text: string) => (listsPorts(form) ? lines(text).map(Number) : []);
+      const paths = (text: string) => (listsFiles(form) ? splitLines(text) : []);
+      const ports = (text: string) => (listsPorts(form) ? splitLines(text).map(Number) : []);
       return {
         files: form.files,
         read: paths(form.read),
@@ -117,7 +117,7 @@ function listsPorts(form: SandboxForm): boolean {
   return form.preset === "custom" && form.network === "listed";
 }
 
-function lines(text: string): string[] {
+function splitLines(text: string): string[] {
   return text
     .split("\n")
     .map((line) => line.trim())
@@ -125,9 +125,9 @@ function lines(text: string): string[] {
 }
 
 function hasRelativePath(text: string): boolean {
-  return lines(text).some((path) => !path.startsWith("/") && !path.startsWith("~/"));
+  return splitLines(text).some((path) => !path.startsWith("/") && !path.startsWith("~/"));
 }
 
 function hasBadPort(text: string): boolean {
-  return lines(text).some((port) => !/^\d{1,5}$/.test(port) || Number(port) > 65_535);
+  return splitLines(text).some((port) => !/^\d{1,5}$/.test(port) || Number(port) > 65_535);
 }

@@ -1,10 +1,10 @@
-/** The rule for all tools of a server. */
+/** Finds the rule for all tools of a server, or for all its requests of a kind. */
 
 import type { RequestKind, RuleView } from "../../ipc";
 
 /**
- * Returns the plain rule that covers exactly the tools of this server, for all clients: no
- * condition, and no end.
+ * Returns the plain rule that covers exactly the tools of this server, for all clients, without
+ * conditions and without an end.
  */
 export function findServerRule(rules: RuleView[], server: string): RuleView | undefined {
   return findRule(rules, server, (kind) => kind === null || kind === "tools");

@@ -49,6 +49,6 @@ function listVariables(template: string): string[] {
   return [...new Set(lists.flatMap(readNames))];
 }
 
-/** A variable may end with `*` or with a length, such as `:3`. */
+/** Returns the names in a list of variables, which may end with `*` or a length such as `:3`. */
 const readNames = (list: string) =>
   list.split(",").map((name) => name.replace(/(\*|:\d+)$/, "").trim());

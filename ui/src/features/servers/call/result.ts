@@ -84,7 +84,7 @@ function readText(text: string, label: string): Block {
   return { kind: "text", text, label };
 }
 
-/** Returns a block that only describes the data if it is not Base64, or if its type is not safe. */
+/** Returns an image or audio, or a description of data that is not Base64 or not of a safe type. */
 function readMedia(data: string, mimeType: string, label: string): Block {
   if (BASE64.test(data)) {
     const source = `data:${mimeType};base64,${data}`;

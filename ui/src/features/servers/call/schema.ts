@@ -20,7 +20,7 @@ export type FieldShape = Base &
     | { kind: "enum"; choices: Json[] }
     | { kind: "object"; members: Member[] }
     | { kind: "array"; items: SchemaObject }
-    /** Anything else, which is entered as JSON. */
+    /** A value of any other schema, which is entered as JSON. */
     | { kind: "json" }
   );
 
@@ -32,7 +32,7 @@ export interface Member {
 
 /** References within a schema may be circular. */
 const MAX_REFERENCES = 20;
-/** An object inside more objects than this is entered as JSON. */
+/** A value at this depth of objects and lists is entered as JSON. */
 export const MAX_DEPTH = 6;
 
 export function isObject(value: unknown): value is SchemaObject {
@@ -41,7 +41,7 @@ export function isObject(value: unknown): value is SchemaObject {
 
 /** Returns the field of a form for a schema. `root` is the schema that holds the definitions. */
 export function describeSchema(schema: unknown, root: unknown): FieldShape {
-  const resolved = resolve(schema, root);
+  const resolved = resolveSchema(schema, root);
   const base: Base = {
     title: text(resolved["title"]),
     description: text(resolved["description"]),
@@ -130,14 +130,14 @@ function listMembers(schema: SchemaObject): Member[] {
 }
 
 /** Follows references, and drops the alternative `null` of an optional value. */
-function resolve(schema: unknown, root: unknown): SchemaObject {
+function resolveSchema(schema: unknown, root: unknown): SchemaObject {
   let current = isObject(schema) ? schema : {};
   for (let step = 0; step < MAX_REFERENCES; step += 1) {
     const reference = current["$ref"];
     const alternatives = [current["anyOf"], current["oneOf"]].find(Array.isArray);
     const rest = omit(current, ["$ref", "anyOf", "oneOf"]);
     if (typeof reference === "string") {
-      const target = follow(reference, root);
+      const target = findReferenced(reference, root);
       if (!target) return {};
       current = { ...target, ...rest };
     } else if (alternatives) {
@@ -155,7 +155,7 @@ function omit(schema: SchemaObject, names: string[]): SchemaObject {
   return Object.fromEntries(Object.entries(schema).filter(([name]) => !names.includes(name)));
 }
 
-function follow(reference: string, root: unknown): SchemaObject | null {
+function findReferenced(reference: string, root: unknown): SchemaObject | null {
   if (!reference.startsWith("#/")) return null;
   let current: unknown = root;
   for (const part of reference.slice(2).split("/")) {
