@@ -221,7 +221,7 @@ describe("a queue of several calls", () => {
     expect(screen.getByTestId<HTMLTextAreaElement>("edit-text").value).toBe("{}");
   });
 
-  it("keeps the selected call when others arrive, and selects the next call when it ends", async () => {
+  it("keeps the shown call when a call arrives, and shows the next call when it ends", async () => {
     const hub = await openQueue(["one", "two", "three"]);
     const [, two, three] = hub.waiting.map(({ id }) => id);
     await user.click(row(2));
@@ -412,7 +412,7 @@ describe("several selected calls", () => {
     expect(decisions(hub)[1]?.id).toBe(two?.id);
   });
 
-  it("leave the selection when all have ended", async () => {
+  it("leave the selection when all of them have ended", async () => {
     const hub = await openQueue(["one", "two", "three"]);
     const ids = hub.waiting.map(({ id }) => id);
     await user.click(check(1));

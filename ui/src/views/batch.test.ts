@@ -70,7 +70,7 @@ describe("similar calls", () => {
     );
   });
 
-  it("stay on screen when the oldest ends while they are read", async () => {
+  it("stay on screen when the oldest call ends while a person reads them", async () => {
     const { hub, shown } = await openBatch(["/a", "/b"]);
     hub.emit({ kind: "approval_ended", id: shown[0]?.id ?? "" });
     await advanceTime(1);

@@ -7,7 +7,7 @@ withFakeTime();
 const listed = () => screen.queryAllByTestId("client-row").map((row) => row.dataset["client"]);
 
 describe("the list of clients", () => {
-  it("keeps revoked clients out of sight until they are asked for", async () => {
+  it("hides revoked clients until a person shows them", async () => {
     await open("#/clients");
     expect(listed()).not.toContain("old-laptop");
     await user.click(screen.getByTestId("clients-revoked"));

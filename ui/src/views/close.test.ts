@@ -43,7 +43,7 @@ describe("closing the window without a tray", () => {
     expect(desktop.close).not.toHaveBeenCalled();
   });
 
-  it("does not threaten with the end of a hub that keeps running", async () => {
+  it("does not warn about the end of a hub that keeps running", async () => {
     const desktop = await openOnDesktop();
     await desktop.requestClose(false);
     const text = screen.getByTestId("close-dialog").textContent;

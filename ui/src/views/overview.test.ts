@@ -20,7 +20,7 @@ function problem(key: string): HTMLElement {
 }
 
 /** Removes everything that needs a person. */
-function calm(hub: FakeHub): void {
+function removeProblems(hub: FakeHub): void {
   hub.waiting = [];
   hub.missed = [];
   hub.servers = hub.servers
@@ -33,14 +33,14 @@ function calm(hub: FakeHub): void {
 
 describe("the first screen", () => {
   it("is the Overview if nothing waits, and its address says so", async () => {
-    await open("", calm);
+    await open("", removeProblems);
     expect(screen.getByTestId("nav-overview").getAttribute("aria-current")).toBe("page");
     expect(location.hash).toBe("#/overview");
   });
 
   it("is the Approvals screen while requests wait", async () => {
     await open("", (hub) => {
-      calm(hub);
+      removeProblems(hub);
       hub.addApproval();
     });
     expect(screen.getByTestId("nav-approvals").getAttribute("aria-current")).toBe("page");
@@ -48,7 +48,7 @@ describe("the first screen", () => {
 
   it("is the guide on a first run", async () => {
     await open("", (hub) => {
-      calm(hub);
+      removeProblems(hub);
       hub.calls = [];
     });
     expect(screen.getByTestId("guide")).toBeTruthy();
@@ -58,7 +58,7 @@ describe("the first screen", () => {
 describe("the Overview", () => {
   it("lists the problems that need a person, each with a link to its screen", async () => {
     const hub = await open("#/overview", (fake) => {
-      calm(fake);
+      removeProblems(fake);
       fake.servers = fake.servers.map((server, index) =>
         index === 0
           ? { ...server, state: "error", reason: "npx: command not found", remedy: "Install Node." }
@@ -77,7 +77,7 @@ describe("the Overview", () => {
   });
 
   it("says that nothing needs a person, and adds a request as soon as it waits", async () => {
-    const hub = await open("#/overview", calm);
+    const hub = await open("#/overview", removeProblems);
     expect(screen.getByTestId("overview-nothing").textContent).toContain("Nothing needs you.");
     hub.addApproval();
     await advanceTime(200);

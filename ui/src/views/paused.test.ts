@@ -121,11 +121,11 @@ describe("missed calls", () => {
     await advanceTime(5001);
     hub.failures.set(
       "approvals.allow_retry",
-      new IpcError("not_found", "It is not remembered any more."),
+      new IpcError("not_found", "This call can no longer be retried."),
     );
     await user.click(screen.getByTestId("allow-retry"));
     await advanceTime(1);
-    expect(screen.getByTestId("missed-error").textContent).toBe("It is not remembered any more.");
+    expect(screen.getByTestId("missed-error").textContent).toBe("This call can no longer be retried.");
   });
 });
 
