@@ -17,7 +17,7 @@ export const PAGES = [
 export type Page = (typeof PAGES)[number];
 
 export interface Route {
-  /** `start` is the first screen, before the window knows whether to show the guide. */
+  /** `start` is the first screen, until the window knows which page to open. */
   page: Page | "popup" | "start";
   /** The selected entry on that page, such as a server's id. */
   id: string | null;
@@ -27,7 +27,7 @@ export interface Route {
 
 /**
  * Returns the page, the selected entry and the filters of a hash: `#/servers/github` is the page
- * `servers` with `github` selected. An unknown hash is the start.
+ * `servers` with `github` selected. For an unknown hash, the page is `start`.
  */
 export function parseRoute(hash: string): Route {
   const [, name, id, filters] = /^#\/([a-z]+)(?:\/([^?]+))?(?:\?(.*))?$/.exec(hash) ?? [];

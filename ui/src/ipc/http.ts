@@ -65,7 +65,7 @@ async function signInByLink(): Promise<string> {
 async function signIn(code: string): Promise<void> {
   const response = await post("/api/login", { code });
   const body: unknown = await response.json().catch(() => null);
-  if (!response.ok) throw failure(response, body);
+  if (!response.ok) throw toFailure(response, body);
   localStorage.setItem(STORAGE_KEY, JSON.stringify(body));
 }
 
@@ -82,15 +82,15 @@ async function call<V extends Verb>(
     if (readSignIn()?.token === sentToken) localStorage.removeItem(STORAGE_KEY);
     throw new IpcError("signed_out", t.signedOut);
   }
-  throw failure(response, body);
+  throw toFailure(response, body);
 }
 
-function failure(response: Response, body: unknown): IpcError {
+function toFailure(response: Response, body: unknown): IpcError {
   if (typeof body === "object" && body !== null && "error" in body) return toIpcError(body.error);
   return new IpcError("internal", t.noReason(response.status));
 }
 
-function authorization(): Record<string, string> {
+function authorizationHeader(): Record<string, string> {
   const token = readSignIn()?.token;
   return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
@@ -99,7 +99,7 @@ async function post(path: string, body: unknown): Promise<Response> {
   try {
     return await fetch(path, {
       method: "POST",
-      headers: { "content-type": "application/json", ...authorization() },
+      headers: { "content-type": "application/json", ...authorizationHeader() },
       credentials: "omit",
       body: JSON.stringify(body),
     });
@@ -115,10 +115,10 @@ function subscribe(
   const closed = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Passes the events of one stream on, until it ends. */
+  /** Reports the events of one stream until the stream ends. */
   async function read(): Promise<void> {
     const response = await fetch("/api/events", {
-      headers: { accept: "text/event-stream", ...authorization() },
+      headers: { accept: "text/event-stream", ...authorizationHeader() },
       credentials: "omit",
       cache: "no-store",
       signal: closed.signal,

@@ -70,7 +70,7 @@ export interface DesktopShell {
 
 /** The options of the desktop app on this computer. */
 export interface AppOptions {
-  /** Whether the app starts at login, or `null` if this system cannot do it. */
+  /** Whether the app starts at login, or `null` if this system cannot start it. */
   autostart: boolean | null;
   /** The keys of the global shortcut, such as `Ctrl+Alt+D`; empty for none. */
   shortcut: string;
@@ -78,6 +78,7 @@ export interface AppOptions {
     | { kind: "registered" }
     /** The desktop has bound these keys, which may differ from the chosen keys. */
     | { kind: "bound"; keys: string }
+    /** The app waits for the desktop's answer. */
     | { kind: "asked" }
     | { kind: "off" }
     | { kind: "failed"; reason: string };

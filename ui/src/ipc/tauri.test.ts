@@ -35,7 +35,7 @@ describe("the hub in the tray app", () => {
     expect(events).toHaveBeenCalledWith({ kind: "settings_changed" });
   });
 
-  it("asks before the window closes, and tells the app that it does", async () => {
+  it("asks before the window closes, and tells the app that it asks", async () => {
     const handler = vi.fn<(command: string, args: unknown) => unknown>();
     mockIPC(handler, { shouldMockEvents: true });
     const ask = vi.fn();

@@ -1,4 +1,4 @@
-/** Draws the charts of TimeChart.svelte with uPlot, which is loaded when the first chart is shown. */
+/** Draws the charts of TimeChart.svelte with uPlot, which is loaded with the first chart. */
 
 import type uPlot from "uplot";
 
@@ -86,7 +86,7 @@ export class ChartCanvas {
   private options(UPlot: typeof uPlot, spec: ChartSpec): uPlot.Options {
     const isStacked = spec.kind === "bars";
     const count = spec.values.length;
-    /** Stacked bars are drawn from the tallest to the shortest, so that each bar remains visible. */
+    /** Stacked bars are drawn from the tallest to the shortest, so that each remains visible. */
     const seriesAt = (drawn: number) => (isStacked ? count - drawn : drawn - 1);
     const colour = (_: uPlot, drawn: number) => this.readLook().series[seriesAt(drawn)] ?? "";
     const bars = UPlot.paths.bars?.({ size: [0.76, 48] });

@@ -1,8 +1,8 @@
 /** Keeps the filters of a screen in the hash of the URL, as in `#/logs?server=github`. */
 
 /**
- * Replaces the filters in the hash, without empty values. Adds no entry to the history, and fires no
- * `hashchange`, because the screen itself has changed the filters.
+ * Replaces the filters in the hash, without empty values. Adds no entry to the history, and fires
+ * no `hashchange`, because the screen itself has changed the filters.
  */
 export function replaceQuery(values: Record<string, string>): void {
   const [path = ""] = location.hash.split("?");

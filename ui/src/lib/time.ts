@@ -5,8 +5,8 @@ import { texts } from "../texts";
 const t = texts.kit.time;
 
 /**
- * Returns a moment relative to now: "just now", "2 min ago", "3 h ago", "in 5 min". If the moment is
- * a day or more away, returns the day with the time: "yesterday, 14:05", "12 Nov, 14:05",
+ * Returns a moment relative to now: "just now", "2 min ago", "3 h ago", "in 5 min". If the moment
+ * is a day or more away, returns the day with the time: "yesterday, 14:05", "12 Nov, 14:05",
  * "12 Nov 2025, 14:05".
  */
 export function formatAgo(at: number, now: number): string {

@@ -89,7 +89,7 @@ export class Servers {
     return this.replace(await this.ipc.call("bundles.add", bundle));
   }
 
-  /** Verifies a spec that is not saved. `id` is the server that is edited; null for a new server. */
+  /** Verifies a spec that is not saved. `id` is the edited server, or `null` for a new server. */
   verifySpec(id: string | null, spec: ServerSpec, secrets: SecretValues): Promise<VerifiedView> {
     return this.ipc.call("servers.verify_spec", { id, spec, secrets, grant_secrets: [] });
   }

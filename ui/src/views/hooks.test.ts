@@ -114,7 +114,7 @@ describe("a hook", () => {
     expect(screen.getByText(/never waits/)).toBeTruthy();
   });
 
-  it("is disabled at once, and removed unless a person undoes it", async () => {
+  it("is disabled at once, and removed unless a person undoes the removal", async () => {
     const hub = await open("#/hooks");
     const remove = async () => {
       await user.click(within(row("call-log")).getByTestId("hook-remove"));

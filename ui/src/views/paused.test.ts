@@ -125,7 +125,9 @@ describe("missed calls", () => {
     );
     await user.click(screen.getByTestId("allow-retry"));
     await advanceTime(1);
-    expect(screen.getByTestId("missed-error").textContent).toBe("This call can no longer be retried.");
+    expect(screen.getByTestId("missed-error").textContent).toBe(
+      "This call can no longer be retried.",
+    );
   });
 });
 

@@ -51,7 +51,7 @@ describe("the list of rules", () => {
       await user.click(within(rows()[1] as HTMLElement).getByTestId("rule-delete"));
       await advanceTime(1);
     };
-    // The second rule is on. The third rule is off, and moves to the second row by the first deletion.
+    // The second rule is on. The third rule is off: the first deletion moves it to the second row.
     await deleteSecond();
     await deleteSecond();
     expect(rows()).toHaveLength(2);

@@ -15,7 +15,7 @@ function mockHeight(height: number): void {
   );
 }
 
-/** Puts the pointer over the window, or elsewhere. The page gets no event when it leaves. */
+/** Puts the pointer over the window or outside it. A leaving pointer sends the page no event. */
 async function movePointer(isOver: boolean): Promise<void> {
   vi.spyOn(document.documentElement, "matches").mockImplementation(
     (selector) => selector === ":hover" && isOver,
@@ -66,7 +66,7 @@ describe("the window of the popup", () => {
     expect(desktop.fitPopup).toHaveBeenLastCalledWith(window.innerHeight);
   });
 
-  it("does not change while the pointer is over it, and does when the pointer leaves", async () => {
+  it("changes only after the pointer has left it", async () => {
     mockHeight(412);
     const { hub, desktop } = await openOnDesktop((hub) => hub.addApproval());
     await movePointer(true);
@@ -139,7 +139,7 @@ describe("the main window", () => {
     expect(desktop.showsApprovals).toHaveBeenLastCalledWith(false);
   });
 
-  it("lets the popup come during the guide, whose last step is a call in the popup", async () => {
+  it("lets the popup appear during the guide, whose last step is a call in the popup", async () => {
     const desktop = new DesktopWithoutTray();
     await open("#/approvals", (hub) => {
       hub.desktop = desktop;

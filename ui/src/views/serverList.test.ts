@@ -88,7 +88,7 @@ describe("several servers", () => {
     ]);
   });
 
-  it("are removed after some seconds, unless a person undoes it", async () => {
+  it("are removed after some seconds, unless a person undoes the removal", async () => {
     const hub = await open("#/servers");
     await user.click(screen.getByTestId("servers-select"));
     await user.click(within(row("filesystem")).getByTestId("server-select"));

@@ -1,4 +1,4 @@
-/** One choice of a manifest or a bundle as a form: its inputs, the entered values, and the errors. */
+/** One choice of a manifest or a bundle as a form: its inputs, the entered values, its errors. */
 
 import type {
   AddBundle,

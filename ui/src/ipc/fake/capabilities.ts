@@ -18,7 +18,7 @@ function entry(part: Pick<CapabilityView, "kind" | "name" | "definition">): Capa
   };
 }
 
-/** Returns the prompts, resources and templates of a server. Only `filesystem` has some. */
+/** Returns the prompts, resources and templates of a server. Only `filesystem` has entries. */
 export function capabilityEntries(id: string): CapabilityView[] {
   if (id !== "filesystem") return [];
   return [

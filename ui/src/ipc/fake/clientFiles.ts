@@ -97,7 +97,7 @@ function kinds(): ClientKindView[] {
   ];
 }
 
-/** The client files of the fake hub, and the verbs `config.*` without those of an import. */
+/** The client files of the fake hub, and the verbs `config.*` except the verbs of an import. */
 export class FakeClientFiles {
   kinds: ClientKindView[] = kinds();
   changes: ClientChangeView[] = [];

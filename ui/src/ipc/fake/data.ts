@@ -26,7 +26,7 @@ import {
   getMergeDescription,
 } from "./definitions";
 
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 
 export const SIGN_IN_URL =
   "https://auth.example.com/authorize?response_type=code&client_id=drawbridge&code_challenge_method=S256";
@@ -104,7 +104,7 @@ export function server(id: string, part: Partial<ServerView>): ServerView {
     pid: null,
     sandbox: null,
     sync_status: "SYNCED",
-    last_synced_at: Date.now() - 2 * MINUTE,
+    last_synced_at: Date.now() - 2 * MINUTE_MS,
     stale: false,
     server_name: null,
     server_version: null,
@@ -123,7 +123,7 @@ export function server(id: string, part: Partial<ServerView>): ServerView {
 /** Returns transitions at intervals of one minute, the last transition a minute ago. */
 function toTransitions(rows: [Transition["state"], string, string?][]): Transition[] {
   return rows.map(([state, reason, client = null], index) => ({
-    at: Date.now() - (rows.length - index) * MINUTE,
+    at: Date.now() - (rows.length - index) * MINUTE_MS,
     client,
     state,
     reason,
@@ -306,7 +306,7 @@ export function servers(): ServerView[] {
         ],
         more: 0,
       },
-      last_synced_at: Date.now() - 9 * MINUTE,
+      last_synced_at: Date.now() - 9 * MINUTE_MS,
       tools: [
         tool("github", "create_issue", "Create a new issue in a GitHub repository.", {
           annotations: { ...NO_HINTS, read_only: false, open_world: true },
@@ -358,7 +358,7 @@ export function servers(): ServerView[] {
       }),
       state: "error",
       sync_status: "FAILED",
-      last_synced_at: Date.now() - 95 * MINUTE,
+      last_synced_at: Date.now() - 95 * MINUTE_MS,
       stale: true,
       starts: 4,
       non_jsonrpc_lines: 212,
@@ -497,7 +497,7 @@ export function clients(): ClientView[] {
 }
 
 export function rules(): RuleView[] {
-  const base = { created_at: Date.now() - 3 * MINUTE };
+  const base = { created_at: Date.now() - 3 * MINUTE_MS };
   return [
     toRuleView(
       { ...EMPTY_RULE, effect: "allow", server: "filesystem", tool: "read_text_file" },
@@ -520,7 +520,7 @@ export function rules(): RuleView[] {
         server: "github",
         tool: "list_pull_requests",
         client: "claude-code",
-        lifetime: { kind: "until", at: Date.now() + 11 * MINUTE },
+        lifetime: { kind: "until", at: Date.now() + 11 * MINUTE_MS },
       },
       base,
     ),
@@ -644,7 +644,7 @@ export function calls(): Call[] {
       const server = part.server ?? "filesystem";
       pastCalls.push({
         id: `call-${round}-${minutes}`,
-        at: Date.now() - (minutes + round * 90) * MINUTE,
+        at: Date.now() - (minutes + round * 90) * MINUTE_MS,
         method: "tools/call",
         client: "claude-code",
         session: `session-${part.client ?? ""}${round + 1}`,
@@ -1014,7 +1014,10 @@ export function suspended(): SuspendedAllow {
   };
 }
 
-/** Returns the audit entries that concern no call, newest first. If `empty`, only the oldest entry. */
+/**
+ * Returns the audit entries that concern no call, newest first. If `empty` is set, returns only the
+ * oldest entry.
+ */
 export function auditEntries(empty: boolean): AuditEntryView[] {
   const identity = "5f0c".repeat(16);
   const rule = { server: "github", tool: "merge_pull_request", effect: "deny" };
@@ -1030,13 +1033,13 @@ export function auditEntries(empty: boolean): AuditEntryView[] {
   ];
   const began = {
     seq: 1,
-    at: Date.now() - 2 * 24 * 60 * MINUTE,
+    at: Date.now() - 2 * 24 * 60 * MINUTE_MS,
     kind: "began",
     call: null,
   } as const;
   const later = bodies.map(([kind, body], index): AuditEntryView => ({
     seq: 60 - 5 * index,
-    at: Date.now() - (index + 1) * 7 * MINUTE,
+    at: Date.now() - (index + 1) * 7 * MINUTE_MS,
     kind,
     call: null,
     body,

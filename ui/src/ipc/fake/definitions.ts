@@ -2,7 +2,7 @@
 
 import type { DefinitionVersion, FieldChange, ToolView } from "../bindings";
 
-const DAY = 86_400_000;
+const DAY_MS = 86_400_000;
 
 export const OFFERED_MERGE_DIGEST =
   "b1a5e0d28c1f4c5de0b2d1a7f9c3e8d6475a2b9c0d1e2f3a4b5c6d7e8f901234";
@@ -33,8 +33,8 @@ export function listInstructionsVersions(): DefinitionVersion[] {
     {
       digest: "5b".repeat(32),
       offered: false,
-      first_seen_at: Date.now() - 12 * DAY,
-      accepted_at: Date.now() - 12 * DAY,
+      first_seen_at: Date.now() - 12 * DAY_MS,
+      accepted_at: Date.now() - 12 * DAY_MS,
       definition: { instructions: before },
       changes: [],
     },
@@ -52,8 +52,8 @@ export function listVersions(tool: ToolView): DefinitionVersion[] {
   if (tool.acceptance === "new")
     return [{ ...offered, first_seen_at: Date.now() - 3_600_000, accepted_at: null }];
   const acceptedAtFirst = {
-    first_seen_at: Date.now() - 12 * DAY,
-    accepted_at: Date.now() - 12 * DAY,
+    first_seen_at: Date.now() - 12 * DAY_MS,
+    accepted_at: Date.now() - 12 * DAY_MS,
   };
   if (tool.digest !== OFFERED_MERGE_DIGEST) return [{ ...offered, ...acceptedAtFirst }];
   return [

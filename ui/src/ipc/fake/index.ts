@@ -1,4 +1,7 @@
-/** A hub in memory, for development (`?fake`, `?fake=empty`, `?fake=app`) and tests. Not in the built UI. */
+/**
+ * A hub in memory, for development (`?fake`, `?fake=empty`, `?fake=app`) and tests. The built UI
+ * does not contain it.
+ */
 
 import {
   IpcError,
@@ -78,7 +81,7 @@ const RETRY_MS = 120_000;
 /** The number of missed calls in a row after which a client is muted for a while. */
 const MAX_MISSED_IN_A_ROW = 3;
 const MUTE_MS = 60_000;
-const URL_ = "http://127.0.0.1:8765/mcp";
+const ENDPOINT_URL = "http://127.0.0.1:8765/mcp";
 
 type Handlers = {
   [V in Verb]: (params: Verbs[V]["params"]) => Verbs[V]["answer"] | Promise<Verbs[V]["answer"]>;
@@ -158,7 +161,7 @@ export class FakeHub implements Ipc {
     official_registry_url: REGISTRY_URL,
     version: "0.1.0",
     data_dir: "/home/ada/.local/share/drawbridge",
-    url: URL_,
+    url: ENDPOINT_URL,
     oauth_client_metadata_url: "",
     otlp_endpoint: "",
     otlp_headers: {},
@@ -175,6 +178,7 @@ export class FakeHub implements Ipc {
   /** The errors for the next call of a verb. */
   readonly failures = new Map<Verb, IpcError>();
   readonly clientFiles = new FakeClientFiles((event) => this.emit(event));
+  /** The time before the answer of each verb, in milliseconds. */
   delay = 0;
   readonly imports = new FakeImport(this);
   readonly registry = new FakeRegistry(this);
@@ -492,10 +496,14 @@ export class FakeHub implements Ipc {
       return {
         name,
         token: secret,
-        url: URL_,
+        url: ENDPOINT_URL,
         config: {
           mcpServers: {
-            drawbridge: { type: "http", url: URL_, headers: { Authorization: `Bearer ${secret}` } },
+            drawbridge: {
+              type: "http",
+              url: ENDPOINT_URL,
+              headers: { Authorization: `Bearer ${secret}` },
+            },
           },
         },
         stdio_config: {
@@ -515,8 +523,8 @@ export class FakeHub implements Ipc {
       return {
         name,
         token: secret,
-        url: URL_,
-        config: { mcpServers: { drawbridge: { type: "http", url: URL_ } } },
+        url: ENDPOINT_URL,
+        config: { mcpServers: { drawbridge: { type: "http", url: ENDPOINT_URL } } },
         updated_files: [],
         failed_files: [],
       };
@@ -1135,7 +1143,7 @@ export class FakeHub implements Ipc {
       state: "initializing",
       reason: slow
         ? `${view.spec.command ?? ""} may have to download it first. That can take some minutes.`
-        : "It was started; its first answer is awaited.",
+        : "The hub has started the server and waits for its first answer.",
       retry_at: null,
       remedy: "",
       sync_status: "SYNCING",

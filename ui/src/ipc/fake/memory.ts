@@ -10,7 +10,7 @@ import type {
   MemoryPage,
 } from "../bindings";
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 
 export function memoryEntries(): MemoryEntry[] {
   const entries: [string, string, string[], string, string | null][] = [
@@ -34,8 +34,8 @@ export function memoryEntries(): MemoryEntry[] {
       content,
       category,
       tags,
-      created_at: Date.now() - (entries.length - index) * 30 * HOUR,
-      updated_at: Date.now() - (entries.length - index) * 26 * HOUR,
+      created_at: Date.now() - (entries.length - index) * 30 * HOUR_MS,
+      updated_at: Date.now() - (entries.length - index) * 26 * HOUR_MS,
     }))
     .toReversed();
 }

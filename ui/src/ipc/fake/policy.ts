@@ -23,7 +23,7 @@ import type {
   Verdict,
 } from "../bindings";
 
-const DAY = 86_400_000;
+const DAY_MS = 86_400_000;
 const MAX_NEWEST = 10;
 
 export const DEFAULT_EFFECTS: DefaultEffects = {
@@ -326,7 +326,7 @@ export function presetRules(
   };
 }
 
-interface File {
+interface RuleFile {
   defaults?: DefaultEffects;
   rules: RuleSpec[];
 }
@@ -342,10 +342,10 @@ export function exportRules(defaults: DefaultEffects, rules: RuleView[]): string
   return JSON.stringify({ defaults, rules: texts }, null, 2);
 }
 
-export function parseRules(text: string): File {
-  let file: Partial<File>;
+export function parseRules(text: string): RuleFile {
+  let file: Partial<RuleFile>;
   try {
-    file = JSON.parse(text) as Partial<File>;
+    file = JSON.parse(text) as Partial<RuleFile>;
   } catch (thrown) {
     throw invalid(
       `this is not a valid policy file: ${(thrown as Error).message}. See \`drawbridge policy export\` for the format.`,
@@ -369,10 +369,10 @@ export function computeStats(
   servers: ServerView[],
   count: number,
 ): PolicyStats {
-  const today = Math.floor(Date.now() / DAY) * DAY;
+  const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
   const days = Array.from({ length: count }, (_, index): DayStats => {
-    const begin = today - (count - 1 - index) * DAY;
-    const ofDay = calls.filter((call) => call.at >= begin && call.at < begin + DAY);
+    const begin = today - (count - 1 - index) * DAY_MS;
+    const ofDay = calls.filter((call) => call.at >= begin && call.at < begin + DAY_MS);
     const countCalls = (test: (call: Call) => boolean) => ofDay.filter(test).length;
     // Adds approvals to vary the chart.
     const wave = calls.length ? (index * 5) % 7 : 0;

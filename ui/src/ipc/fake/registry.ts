@@ -116,7 +116,7 @@ interface Hub {
 
 export class FakeRegistry {
   published: Published[] = [];
-  /** The servers that the registry lists now. */
+  /** The servers that the next refresh finds. */
   listed = listPublished();
   state: OfficialRegistryView = {
     url: REGISTRY_URL,

@@ -20,7 +20,7 @@ export function sealSecrets(id: string, spec: ServerSpec, secrets: SecretValues)
   };
 }
 
-/** The hub may add notes about the settings that it did not take over. */
+/** Reads the servers in a pasted text. The notes name the settings that a spec leaves out. */
 export function readSpecs(text: string): (ParsedSpec & { notes?: string[] })[] {
   if (!text.trim().startsWith("{")) {
     const [command = "", ...args] = text.trim().split(/\s+/);
@@ -53,7 +53,7 @@ export function readSpecs(text: string): (ParsedSpec & { notes?: string[] })[] {
       return {
         name,
         spec: null,
-        problem: "It has neither a command nor a url.",
+        problem: "The entry has neither a command nor a url.",
         likely_secrets: [],
         notes: [],
       };
