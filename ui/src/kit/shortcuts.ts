@@ -86,7 +86,7 @@ const TEXT_FIELDS =
 
 /**
  * Activates the element of the shortcut to which a key belongs. While a dialog is open, no shortcut
- * works. In a field, only the shortcuts that work in fields do.
+ * works. In a field, only shortcuts with `worksInFields` work.
  */
 export function runShortcut(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing || event.repeat) return;

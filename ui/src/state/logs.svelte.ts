@@ -36,7 +36,7 @@ export class LogFeed {
   lines = $state.raw<LogLine[]>([]);
   loaded = $state(false);
   error = $state<unknown>(null);
-  /** The position before which older lines are not read yet; `null` if there are none. */
+  /** The position before which lines are not read yet; `null` if all are read. */
   older = $state<number | null>(null);
   /** Whether older lines are being read. */
   searching = $state(false);

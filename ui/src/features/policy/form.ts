@@ -58,7 +58,7 @@ export interface RuleForm {
 }
 
 const MINUTE_MS = 60_000;
-/** The length of a leap year. */
+/** The minutes of a leap year. */
 const MAX_MINUTES = 527_040;
 /** The hub counts calls in 32 bits. */
 const MAX_CALLS = 4_294_967_295;

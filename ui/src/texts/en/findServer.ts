@@ -1,6 +1,7 @@
+/** Texts of the tab that searches the presets and the official registry. */
+
 import { plural } from "../plural";
 
-/** The tab that searches the presets and the official registry. */
 export const findServer = {
   search: "Search",
   searchPlaceholder: "jira, postgres, calendar…",

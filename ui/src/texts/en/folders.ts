@@ -1,3 +1,5 @@
+/** Texts about shared folders, in the settings. */
+
 export const folders = {
   hint: "Clients can read the files in these folders as resources. Each read is recorded, and the policy and profiles apply to the server “folders”.",
   empty: "No folder is shared. Enter the path of a folder below.",

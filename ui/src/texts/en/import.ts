@@ -1,6 +1,7 @@
+/** Texts about the import of servers from the files of clients. */
+
 import { plural } from "../plural";
 
-/** The import of servers from the files of clients. */
 export const clientImport = {
   open: "Import from clients…",
   title: "Import from clients",

@@ -1,4 +1,4 @@
-/** The command palette. */
+/** Texts of the command palette. */
 
 export const palette = {
   title: "Command palette",

@@ -1,3 +1,5 @@
+/** Texts of the Policy screen. */
+
 import type { RequestKind } from "../../ipc/bindings";
 import { plural } from "../plural";
 

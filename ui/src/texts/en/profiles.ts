@@ -1,3 +1,5 @@
+/** Texts about profiles, on the Clients screen. */
+
 import { plural } from "../plural";
 
 export const profiles = {

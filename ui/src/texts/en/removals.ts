@@ -1,4 +1,5 @@
-/** Removals that can still be undone. */
+/** Texts about removals that can still be undone. */
+
 import { plural } from "../plural";
 
 export const removals = {

@@ -1,3 +1,5 @@
+/** Texts about secrets and the secret store, in the settings. */
+
 import type { SecretStoreKind } from "../../ipc/bindings";
 import { plural } from "../plural";
 

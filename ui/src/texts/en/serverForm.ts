@@ -1,7 +1,8 @@
+/** Texts of the dialog that adds or edits a server. */
+
 import { plural } from "../plural";
 import { findServer } from "./findServer";
 
-/** The dialog that adds or edits a server. */
 export const serverForm = {
   addTitle: "Add server",
   editTitle: (name: string) => `Edit ${name}`,

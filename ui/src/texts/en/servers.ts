@@ -1,3 +1,5 @@
+/** Texts of the Servers screen. `form` has the texts of the dialog that adds or edits a server. */
+
 import { ACCEPTANCE_STATE_LABELS } from "../../ipc/bindings";
 import { plural } from "../plural";
 import { serverForm } from "./serverForm";
@@ -14,7 +16,6 @@ const ENTRY_KINDS = {
 const counted = (label: string) => (count: number | null) =>
   count === null ? label : `${label} ${count}`;
 
-/** Texts of the Servers screen. `form` has the texts of the dialog that adds or edits a server. */
 export const servers = {
   /** A link that asks to add a server. */
   link: {

@@ -1,3 +1,5 @@
+/** Texts of the Settings screen. */
+
 export const settings = {
   title: "Settings",
   sectionsLabel: "Sections of the settings",

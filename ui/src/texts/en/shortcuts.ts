@@ -1,4 +1,4 @@
-/** The keyboard shortcuts. */
+/** Texts of the keyboard shortcuts. */
 
 export const shortcuts = {
   title: "Keyboard shortcuts",

@@ -1,4 +1,5 @@
-/** Updates of the app. */
+/** Texts about updates of the app. */
+
 const disabled = {
   package_manager: "A package manager installed and updates this copy of Drawbridge.",
   not_configured:

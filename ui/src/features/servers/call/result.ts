@@ -78,7 +78,7 @@ function readText(text: string, label: string): Block {
       JSON.parse(text);
       return { kind: "json", text, label };
     } catch {
-      // Not JSON after all.
+      // The text only begins like JSON.
     }
   }
   return { kind: "text", text, label };
