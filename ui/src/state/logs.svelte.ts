@@ -39,7 +39,7 @@ export class LogFeed {
   /** The position before which lines are not read yet; `null` if all are read. */
   older = $state<number | null>(null);
   /** Whether older lines are being read. */
-  searching = $state(false);
+  loadingOlder = $state(false);
   private pending: LogLine[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
   private filter: LogFilter | null = null;
@@ -57,7 +57,7 @@ export class LogFeed {
     if (!filter) return;
     const readNumber = (this.reads += 1);
     const lastShown = this.lines.at(-1)?.seq ?? -1;
-    this.searching = false;
+    this.loadingOlder = false;
     try {
       const page = await this.read(filter, null, FIRST_LINES);
       if (readNumber !== this.reads) return;
@@ -78,9 +78,9 @@ export class LogFeed {
   /** Adds older lines, if there are any. */
   async loadOlder(): Promise<void> {
     const { filter } = this;
-    if (!filter || this.searching || this.older === null || this.isFull) return;
+    if (!filter || this.loadingOlder || this.older === null || this.isFull) return;
     const readNumber = this.reads;
-    this.searching = true;
+    this.loadingOlder = true;
     const before = this.lines.length;
     try {
       for (let request = 0; request < MAX_REQUESTS && this.older !== null; request += 1) {
@@ -93,7 +93,7 @@ export class LogFeed {
     } catch (thrown) {
       if (readNumber === this.reads) this.error = thrown;
     } finally {
-      if (readNumber === this.reads) this.searching = false;
+      if (readNumber === this.reads) this.loadingOlder = false;
     }
   }
 
