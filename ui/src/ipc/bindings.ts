@@ -3118,7 +3118,7 @@ export type PolicyStats = {
  */
 days: Array<DayStats>, suggestions: Array<Suggestion>, 
 /**
- * Whether there were too many requests to examine all of them. Older ones are then missing.
+ * Whether there were too many requests to examine all of them. Older requests are then missing.
  */
 is_partial: boolean, };
 

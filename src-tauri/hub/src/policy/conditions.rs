@@ -85,8 +85,8 @@ pub(super) enum MatchMode {
 }
 
 impl MatchMode {
-    /// Returns how certain a match has to be for a rule with this effect. `None` stands for the
-    /// effect on results.
+    /// Returns how certain a match has to be for a rule with this effect. `None` stands for
+    /// a rule's effect on results.
     pub(super) fn for_effect(effect: Option<Effect>) -> Self {
         match effect {
             Some(Effect::Allow) => Self::Must,
@@ -307,8 +307,9 @@ impl CompiledPredicate {
     }
 
     /// Also tests the object or list that a string contains as JSON text. `as_sent` says whether
-    /// the predicate holds for the string itself. With [`MatchMode::Must`] it has to hold for both,
-    /// with [`MatchMode::May`] for one of them.
+    /// the predicate holds for the string itself. With [`MatchMode::Must`], the predicate has to
+    /// hold for both, unless it names the exact string. With [`MatchMode::May`], the predicate has
+    /// to hold for one of the two.
     fn holds_with_embedded(
         &self,
         as_sent: bool,
@@ -316,7 +317,8 @@ impl CompiledPredicate {
         folders: Folders<'_>,
         mode: MatchMode,
     ) -> bool {
-        // If the person named exactly this value, the server's reading of it does not matter.
+        // The rule names exactly this value, so the way in which the server reads the value does
+        // not matter.
         let is_named = matches!(self, Self::Equals(_) | Self::OneOf(..));
         match mode {
             MatchMode::Must if !as_sent || is_named => as_sent,
@@ -453,7 +455,7 @@ fn last_line(text: &str) -> &str {
 }
 
 /// Returns the working directory of a local server, against which the server resolves relative
-/// paths. Returns `None` for a remote server.
+/// paths. Returns `None` for a remote server, or if the home folder, the default, is unknown.
 pub(super) fn working_dir(server: &RegisteredServer) -> Option<PathBuf> {
     server.spec.command.as_ref()?;
     let home = || directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());

@@ -1,12 +1,14 @@
 //! Deadlines for a person's decision. The time during which the computer is suspended counts,
-//! because the client's own time limit runs on. The monotonic clocks of Linux and macOS stop
-//! meanwhile. On Linux, the time of suspension is added; on macOS, a deadline is late by that time.
+//! because the client's own timeout includes this time. The monotonic clocks of Linux and macOS
+//! stop during a suspension. On Linux, the module adds the time of suspension; on macOS, a deadline
+//! is late by this time.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// The longest time after the computer wakes up until a deadline that has passed is noticed.
+/// The most time between two checks of a deadline, because a timer does not run during a
+/// suspension.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The moment until which a person may decide.
@@ -33,7 +35,7 @@ impl Deadline {
         }
     }
 
-    /// Returns the time that is left.
+    /// Returns the remaining time.
     pub(super) fn remaining(&self) -> Duration {
         let suspended = (self.suspended)().saturating_sub(self.suspended_before);
         self.at

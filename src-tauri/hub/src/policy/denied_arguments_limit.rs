@@ -10,7 +10,7 @@ use std::{
 use drawbridge_model::ids::ClientName;
 use tokio::time::Instant;
 
-/// The most denied requests of a client in a minute whose arguments are stored.
+/// How many denied requests of a client are stored with their arguments in a minute, at most.
 const MAX_STORED: u32 = 10;
 const MINUTE: Duration = Duration::from_secs(60);
 /// From this number of clients on, the entries of clients whose minute is over are dropped.

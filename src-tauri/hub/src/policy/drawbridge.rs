@@ -22,7 +22,7 @@ use tokio::{
 /// The most time between two readings of the clock while a pause has an end. A timer stands still
 /// while the computer sleeps, but the clock does not.
 const CLOCK_INTERVAL: Duration = Duration::from_secs(20);
-/// The delay before calls are resumed again after the state could not be stored.
+/// The delay between two attempts to resume calls if the state cannot be stored.
 const RETRY_DELAY: Duration = Duration::from_secs(10);
 
 /// A pause of all calls.
@@ -143,7 +143,7 @@ impl Drawbridge {
         }
     }
 
-    /// Resumes calls if they are still paused by `pause`. Returns whether they were.
+    /// Resumes calls if `pause` is still the current pause. Returns whether calls were resumed.
     async fn end(&self, pause: Option<Pause>) -> Result<bool, StoreError> {
         let _one_at_a_time = self.write_lock.lock().await;
         if *self.pause.borrow() != pause {

@@ -115,7 +115,7 @@ impl PolicyEditor {
             .ok_or_else(|| PolicyError::NoSuchRule(id.clone()))
     }
 
-    /// Removes a rule.
+    /// Deletes a rule.
     ///
     /// # Errors
     /// Returns an error if there is no such rule, or if the store fails.
@@ -126,7 +126,7 @@ impl PolicyEditor {
         }
     }
 
-    /// Removes all rules with exactly this scope.
+    /// Deletes all rules with exactly this scope.
     ///
     /// # Errors
     /// Returns an error if the scope is invalid, there is no such rule, or the store fails.
@@ -259,12 +259,12 @@ impl PolicyEditor {
                 continue;
             }
             let versions = self.tool_versions(scope);
-            let is_given = |digest: &String| versions.iter().any(|tool| tool.digest == *digest);
+            let is_current = |digest: &String| versions.iter().any(|tool| tool.digest == *digest);
             let accepted = tools
                 .iter()
-                .find(|(name, digest)| scope.tool.as_ref() == Some(name) && is_given(digest));
+                .find(|(name, digest)| scope.tool.as_ref() == Some(name) && is_current(digest));
             if let Some((_, digest)) = accepted
-                && !is_given(old)
+                && !is_current(old)
             {
                 bound.push((rule.id.clone(), digest.clone()));
             }

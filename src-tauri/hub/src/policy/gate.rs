@@ -235,7 +235,7 @@ impl Gate {
         let (row, open) = record.write(rule).await?;
         let answer = match open {
             Some(open) if self.drawbridge.is_paused() => {
-                let reason = "all calls were paused before it was sent";
+                let reason = "all calls were paused before the request was sent";
                 Permitted::new(request, open).record_outcome(Outcome::NotSent, reason.into());
                 Err(Refusal::Paused)
             }
@@ -426,8 +426,11 @@ impl Gate {
         let TakenRequest { request, subject } = taken;
         let gone = QueueError::Gone(request.id.clone());
         match subject {
-            Subject::Result { call, verdict: to } => {
-                to.send(verdict).map_err(|_| gone)?;
+            Subject::Result {
+                call,
+                verdict: sender,
+            } => {
+                sender.send(verdict).map_err(|_| gone)?;
                 Ok(*call)
             }
             Subject::Request(pending) if pending.answer.is_closed() => Err(gone.into()),
@@ -555,7 +558,7 @@ impl Gate {
     }
 
     /// Returns whether the client names this tool, prompt or resource for the first time. Returns
-    /// `false` if the history cannot be read, so that no unknown fact is shown to the person.
+    /// `false` if the history cannot be read, because the request may then not be the first.
     async fn is_first(&self, request: &GuardedRequest) -> bool {
         self.store
             .has_called(&request.client, &request.server.id, &request.name)
@@ -567,8 +570,8 @@ impl Gate {
         let rule = self.rules.find_suspended_allow(&request.match_input())?;
         let server = &request.server;
         let current = request.definition()?;
-        // The approval request shows a change since the acceptance in `changed`, so it is left out
-        // here.
+        // The approval request shows a change since the acceptance in `changed`, so `definitions`
+        // omits the change.
         let earlier_digest = rule
             .definition
             .as_ref()

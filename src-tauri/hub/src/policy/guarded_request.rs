@@ -1,4 +1,4 @@
-//! A request that is to be decided.
+//! A request that the gate decides.
 
 use drawbridge_model::{
     approval::FormContent,
@@ -21,8 +21,8 @@ use crate::{
     elicitation::{ContentError, Elicitation, ElicitationError},
 };
 
-/// A call of a tool, or another request of a client to a server or of a server to a client, that is
-/// to be decided.
+/// A call of a tool, or another request that the gate decides: of a client to a server, or of a
+/// server to a client.
 pub struct GuardedRequest {
     pub method: GuardedMethod,
     /// The kind by which rules decide the request.
@@ -66,7 +66,7 @@ pub struct HookedArguments {
     pub original: Box<RawValue>,
 }
 
-/// Who answers a server's request in place of a client that cannot.
+/// Who answers a server's request in place of a client that cannot answer it.
 #[derive(Debug)]
 pub enum StandIn {
     /// The sampling provider: its model and its host.
@@ -207,7 +207,7 @@ impl GuardedRequest {
         Ok(reason)
     }
 
-    /// Replaces the client's arguments with a person's.
+    /// Replaces the client's arguments with the arguments that a person has edited.
     ///
     /// # Errors
     /// Returns an error if the text is not valid JSON, and as [`check_edited_arguments`] does. The
@@ -238,7 +238,7 @@ pub(super) enum FillInError {
     Content(#[from] ContentError),
 }
 
-/// The reason why a person's arguments may not replace the client's.
+/// The reason why edited arguments may not replace the client's arguments.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
     #[error("only the arguments of a tool's call can be edited")]
@@ -254,8 +254,8 @@ pub enum EditError {
     },
 }
 
-/// Checks whether these arguments may replace the client's: they match the tool's schema, and no
-/// rule denies them.
+/// Checks whether edited arguments may replace the client's arguments: they match the tool's schema,
+/// and no rule denies them.
 ///
 /// # Errors
 /// Returns an error if the request is no call of a tool, or if the arguments are malformed, do not

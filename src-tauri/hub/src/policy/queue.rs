@@ -114,7 +114,7 @@ struct MissedStreak {
 #[derive(Clone, Copy)]
 struct Mute {
     until: Timestamp,
-    /// The same moment on the clock of the deadlines.
+    /// The same moment, from which the remaining time is computed.
     deadline: Deadline,
 }
 
@@ -158,7 +158,7 @@ impl Queue {
         self.lock().pending.is_empty()
     }
 
-    /// Returns the pending requests, oldest first.
+    /// Returns the pending requests, oldest first. Marks them as seen.
     pub fn list(&self) -> Vec<ApprovalRequest> {
         let mut requests: Vec<_> = self
             .lock()
@@ -174,7 +174,7 @@ impl Queue {
         self.lock().pending.get_mut(id).map(PendingApproval::view)
     }
 
-    /// Returns a pending request with its target.
+    /// Returns a pending request with its target. Marks the request as seen.
     ///
     /// # Errors
     /// Returns an error if the request no longer waits.
@@ -364,8 +364,7 @@ impl Inner {
         self.missed.retain(|missed| now < missed.until);
     }
 
-    /// Records a missed request. Returns the mute of its client that begins with this request, if
-    /// any.
+    /// Records a missed request. Returns the mute of its client if this request causes one.
     fn record_missed(&mut self, request: ApprovalRequest) -> Option<ClientMute> {
         let client = request.client.clone();
         let mute = self
@@ -392,8 +391,8 @@ impl Inner {
 }
 
 impl MissedStreak {
-    /// Counts a missed request. Returns the mute that begins with this request, if any. A mute does
-    /// not get longer if requests that were queued before it are missed too.
+    /// Counts a missed request. Returns the mute if this request causes one. A mute does not get
+    /// longer if requests that were queued before the mute are missed too.
     fn count_missed(&mut self) -> Option<ClientMute> {
         self.count = self.count.saturating_add(1);
         if self.count < MAX_MISSED_IN_A_ROW || self.view_mute().is_some() {
@@ -450,7 +449,7 @@ pub(super) struct Ticket {
 /// A request that left the queue because nobody decided it in time.
 pub(super) struct MissedRequest {
     pub(super) subject: Subject,
-    /// Whether a front end was there in time to show the request.
+    /// Whether a front end could show the request before the deadline.
     pub(super) is_seen: bool,
 }
 

@@ -1,4 +1,5 @@
-//! How many calls of a client may wait for a person.
+//! The limits of the queue: how many calls of a client may wait for a person, and how many may be
+//! missed in a row.
 
 use drawbridge_model::ids::ClientName;
 

@@ -118,7 +118,7 @@ impl Recorder {
 
     /// Returns arguments or other params as they are stored with the call: with secrets masked, or
     /// `None` if they are too long.
-    fn stored(&self, params: &RawValue) -> Option<String> {
+    fn mask_for_storage(&self, params: &RawValue) -> Option<String> {
         (params.get().len() <= MAX_STORED_ARGUMENTS)
             .then(|| self.logs.redact_json(params.get()).into_owned())
     }
@@ -169,15 +169,15 @@ impl PendingRecord {
             is_counted: false,
             definition_digest: request.definition_digest().to_owned(),
             arguments_digest: digest::sha256(request.arguments.get().as_bytes()),
-            arguments: recorder.stored(&request.arguments),
+            arguments: recorder.mask_for_storage(&request.arguments),
             extra: request
                 .extra
                 .as_ref()
-                .and_then(|extra| recorder.stored(extra)),
+                .and_then(|extra| recorder.mask_for_storage(extra)),
             original_arguments: request
                 .hooked
                 .as_ref()
-                .and_then(|hooked| recorder.stored(&hooked.original)),
+                .and_then(|hooked| recorder.mask_for_storage(&hooked.original)),
             new_rule: None,
         };
         Self {
@@ -217,7 +217,7 @@ impl PendingRecord {
 
     /// Stores the arguments that a person has edited, besides the arguments that the client sent.
     pub(super) fn mark_edited(&mut self, request: &GuardedRequest) {
-        let arguments = self.recorder.stored(&request.arguments);
+        let arguments = self.recorder.mask_for_storage(&request.arguments);
         let row = self.row_mut();
         row.call.is_edited = true;
         row.arguments_digest = digest::sha256(request.arguments.get().as_bytes());
@@ -241,7 +241,7 @@ impl PendingRecord {
             _ => (Outcome::NotSent, reason),
         };
         let client = &self.row.as_ref().expect(ROW_PRESENT).call.client;
-        // A missed call keeps its arguments, so that a person can allow a retry.
+        // A call that timed out keeps its arguments, so that a person can allow a retry.
         let may_store = matches!(decision, Decision::Allowed | Decision::TimedOut)
             || by == DecidedBy::Person
             || self.recorder.denied_arguments.try_acquire(client);
@@ -266,8 +266,8 @@ impl PendingRecord {
         let mut row = self.row.take().expect(ROW_PRESENT);
         row.new_rule = rule.map(|(writer, rule)| Box::new(writer.prepare(rule)));
         let row = Arc::new(row);
-        // Created before the write: if the client disconnects during the write, dropping the record
-        // marks the call as cancelled.
+        // The record exists before the write: if the client disconnects during the write, the record
+        // is dropped, which marks the call as cancelled.
         let mut record = (row.call.decision == Decision::Allowed).then(|| OpenRecord {
             recorder: self.recorder.clone(),
             started: Instant::now(),

@@ -1,6 +1,6 @@
-//! Rules: each allows or denies requests, has a person asked about them, or masks or holds results.
-//! Deny beats allow beats ask; if no rule matches, the default applies. Rules are compiled once and
-//! indexed by server.
+//! Rules: each rule allows requests, denies them or asks a person about them, or it masks or holds
+//! results. Deny beats allow beats ask; if no rule matches, the default applies. Rules are compiled
+//! once and indexed by server.
 
 mod compiled;
 
@@ -67,7 +67,8 @@ impl<'a> MatchInput<'a> {
     }
 
     /// Returns an input for any request of this kind between this client and this server. Rules
-    /// that depend on the tool, the session or the arguments do not match it.
+    /// that depend on the tool, its annotations, the session or the arguments do not match the
+    /// input.
     fn of_kind(kind: RequestKind, client: &'a ClientName, server: &'a RegisteredServer) -> Self {
         Self {
             kind,
@@ -203,7 +204,7 @@ impl Rules {
     }
 
     /// Returns the strictest effect that a rule has on the result of the call, and the rule in
-    /// words.
+    /// words. Returns `None` if no rule has an effect on the result.
     pub fn result_effect(&self, input: &MatchInput<'_>) -> Option<(ResultEffect, String)> {
         let rules = self.rules.load();
         let context = self.context(&rules, input);
@@ -348,7 +349,7 @@ impl Rules {
         self.rules.load().defaults
     }
 
-    /// Removes a rule. Returns whether it existed.
+    /// Deletes a rule. Returns whether the rule existed.
     ///
     /// # Errors
     /// Returns an error if the store fails. The rule then stays in force until the rules are read
@@ -358,8 +359,8 @@ impl Rules {
             .await
     }
 
-    /// Removes all rules of exactly this scope, with or without conditions. Returns whether there
-    /// were any.
+    /// Deletes all rules of exactly this scope, with or without conditions. Returns whether there
+    /// was at least one rule.
     ///
     /// # Errors
     /// Returns an error if the store fails. The rules then stay in force until they are read again.
@@ -370,7 +371,7 @@ impl Rules {
     }
 
     /// Makes a change that deletes the rules for which `is_deleted` holds. The audit log's entry
-    /// lists these rules. Returns whether there were any.
+    /// lists these rules. Returns whether there was at least one rule.
     async fn delete_matching(
         &self,
         change: RuleChange,
@@ -434,7 +435,7 @@ impl Rules {
             .await
     }
 
-    /// Removes every rule about a server.
+    /// Deletes every rule about a server.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -445,7 +446,7 @@ impl Rules {
             .map(drop)
     }
 
-    /// Removes every rule about a client.
+    /// Deletes every rule about a client.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -456,7 +457,8 @@ impl Rules {
             .map(drop)
     }
 
-    /// Makes a change that follows from another change, which has its own entry in the audit log.
+    /// Makes a change that follows from another change. Only the other change has an entry in the
+    /// audit log.
     async fn apply_change(&self, change: RuleChange) -> Result<(), RuleError> {
         let _guard = self.write_lock.lock().await;
         self.store.journal().change_rules(change, None).await?;

@@ -56,7 +56,8 @@ pub(super) fn may_equal(expected: &RawValue, value: &RawValue) -> bool {
     }
 }
 
-/// Compares objects. A server may read a null member as a missing member.
+/// Returns whether some server reads the value as the expected object. A server may read a null
+/// member as a missing member.
 fn may_equal_object(expected: &RawValue, value: &RawValue) -> bool {
     if !value.get().starts_with('{') {
         return false;
@@ -158,8 +159,8 @@ fn to_json_number(text: &str) -> Option<String> {
     ))
 }
 
-/// Returns the texts that servers make of a string, number, boolean or null, and none for an object
-/// or list. Returns `None` if the string cannot be decoded, for example because of a lone
+/// Returns the texts that servers make of a string, number, boolean or null. The list is empty for
+/// an object or list. Returns `None` if the string cannot be decoded, for example because of a lone
 /// surrogate.
 pub(super) fn coerce_to_texts(value: &RawValue) -> Option<Vec<String>> {
     let text = value.get();

@@ -13,7 +13,7 @@ use super::ConditionFault;
 
 /// The values to which a pointer leads.
 pub(super) struct Resolved<'a> {
-    /// Has several entries if a key occurs several times, or in both upper and lower case.
+    /// More than one value if a key occurs several times, or in both upper and lower case.
     pub(super) values: Vec<Cow<'a, RawValue>>,
     /// Whether there is exactly one value, under exactly these keys, and outside any string.
     pub(super) is_unambiguous: bool,

@@ -81,7 +81,7 @@ async fn a_pause_that_ended_while_the_hub_did_not_run_is_ended_at_the_start() {
 }
 
 #[tokio::test]
-async fn a_longer_pause_is_not_ended_by_the_pause_before_it() {
+async fn the_end_of_a_pause_does_not_end_a_later_pause() {
     let fixture = fixture().await;
     let earlier = Some(Pause {
         resumes_at: Some(Timestamp(1)),
@@ -92,7 +92,7 @@ async fn a_longer_pause_is_not_ended_by_the_pause_before_it() {
 }
 
 #[tokio::test]
-async fn without_an_end_only_a_person_resumes_calls() {
+async fn a_pause_without_an_end_lasts_until_a_person_resumes_calls() {
     let fixture = fixture().await;
     let over = Some(Timestamp(1));
     fixture.drawbridge.pause(over).await.expect("paused");

@@ -556,7 +556,7 @@ async fn a_decision_about_any_call_unmutes_the_muted_clients() {
 }
 
 #[tokio::test]
-async fn if_the_settings_keep_results_they_are_kept_masked_and_cut() {
+async fn kept_results_are_masked_and_cut() {
     let fixture = fixture().await;
     fixture.set_default(Effect::Allow).await;
     let logs = &fixture.gate.recorder.logs;

@@ -194,9 +194,9 @@ impl RuleSet {
                     "rule {} is invalid and denies everything in its scope: {error}",
                     rule.id
                 );
-                CompiledRule::broken(rule)
+                CompiledRule::invalid(rule)
             });
-            // An edited rule counts anew.
+            // The count of an edited rule starts again.
             let used = previous
                 .get(&compiled.rule.id)
                 .filter(|before| before.rule.spec == compiled.rule.spec)
@@ -253,7 +253,8 @@ impl RuleSet {
 }
 
 impl CompiledRule {
-    fn broken(mut rule: Rule) -> Self {
+    /// Returns a rule that denies everything in the scope of a rule that cannot be compiled.
+    fn invalid(mut rule: Rule) -> Self {
         rule.spec.conditions.clear();
         rule.spec.effect = Some(Effect::Deny);
         let reason = format!("invalid rule: {}", rule.spec);

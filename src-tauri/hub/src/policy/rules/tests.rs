@@ -223,15 +223,19 @@ async fn a_rule_expires_with_its_deadline_or_its_session() {
         })
         .await;
     assert_eq!(fixture.effect("c", "d"), Effect::Ask);
-    let of = |session| Lifetime::Session {
+    let lifetime_of = |session| Lifetime::Session {
         session: SessionId::new(session),
     };
     fixture
-        .save_rule(Effect::Allow, |rule| rule.spec.lifetime = of("another"))
+        .save_rule(Effect::Allow, |rule| {
+            rule.spec.lifetime = lifetime_of("another")
+        })
         .await;
     assert_eq!(fixture.effect("c", "d"), Effect::Ask);
     fixture
-        .save_rule(Effect::Allow, |rule| rule.spec.lifetime = of("session"))
+        .save_rule(Effect::Allow, |rule| {
+            rule.spec.lifetime = lifetime_of("session")
+        })
         .await;
     assert_eq!(fixture.effect("c", "d"), Effect::Allow);
 }
@@ -273,7 +277,7 @@ async fn a_rule_for_a_number_of_calls_is_used_up_by_calls_only() {
 }
 
 #[tokio::test]
-async fn a_rule_that_is_edited_counts_anew() {
+async fn the_count_of_an_edited_rule_starts_again() {
     let fixture = fixture().await;
     let limit_to = |count| move |rule: &mut Rule| rule.spec.lifetime = Lifetime::Calls { count };
     let id = fixture.save_rule(Effect::Allow, limit_to(1)).await;
@@ -542,14 +546,15 @@ fn condition() -> impl Strategy<Value = Condition> {
 
 fn any_rule() -> impl Strategy<Value = Rule> {
     let effect = prop::sample::select(vec![Effect::Allow, Effect::Deny, Effect::Ask]);
-    let of = |names: [&'static str; 2]| prop::option::of(prop::sample::select(names.to_vec()));
+    let optional =
+        |names: [&'static str; 2]| prop::option::of(prop::sample::select(names.to_vec()));
     let scope = (
-        of(["s", "other"]),
-        of(["t", "u"]),
-        of(["c", "d"]),
-        of(["ada", "bob"]),
+        optional(["s", "other"]),
+        optional(["t", "u"]),
+        optional(["c", "d"]),
+        optional(["ada", "bob"]),
     );
-    let bound = (of(["d", "older"]), any::<bool>());
+    let bound = (optional(["d", "older"]), any::<bool>());
     (
         effect,
         scope,
