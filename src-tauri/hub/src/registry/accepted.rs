@@ -1,4 +1,4 @@
-//! The identity, spec, program and secrets of a server that a person accepted.
+//! The accepted state of a server: the identity, spec, program and secrets that a person accepted.
 
 use std::collections::BTreeSet;
 

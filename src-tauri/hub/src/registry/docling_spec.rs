@@ -16,7 +16,7 @@ use super::presets;
 
 /// The id of the server, and of its preset.
 const ID: &str = "docling";
-/// The argument that names the package, before its version.
+/// The argument that names the package, without the version at its end.
 const PACKAGE: &str = "docling-mcp[local]==";
 const SERVER_PROGRAM: &str = "docling-mcp-server";
 const TOOLS_PROGRAM: &str = "docling-tools";
@@ -64,8 +64,8 @@ pub fn raise_version(spec: &ServerSpec) -> Option<ServerSpec> {
     })
 }
 
-/// Returns the version of the package, or `None` if the command differs from Drawbridge's own in
-/// anything else.
+/// Returns the version of the package. Returns `None` if the version does not consist of numbers, or
+/// if the rest of the command differs from Drawbridge's own.
 fn package_version(spec: &ServerSpec) -> Option<Vec<u32>> {
     let pinned = new_spec(Path::new(""));
     if spec.command != pinned.command || spec.args.len() != pinned.args.len() {

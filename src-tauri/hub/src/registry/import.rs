@@ -91,7 +91,7 @@ pub fn read_specs(text: &str, endpoint_url: &str) -> Result<ImportedServers, Imp
 }
 
 /// Reads the registration of a source at a tools provider. The text has the values of the inputs,
-/// so nobody is asked for them.
+/// so no person has to enter them.
 fn read_registration(text: &str) -> Result<ImportedServers, ImportError> {
     let manifest = manifest::read(text)?;
     let name = manifest.server_name().to_owned();

@@ -35,7 +35,8 @@ use page::{Page, PageError};
 const FRESH_FOR: Duration = Duration::from_hours(24);
 /// How often the whole list is read again, and not only its changes.
 const COMPLETE_READ_EVERY: Duration = Duration::from_hours(7 * 24);
-/// The overlap of two reads, because the registry's clock and the order of its changes may differ.
+/// How much two reads overlap, because the registry's clock may differ from the clock here, and
+/// changes may appear out of order.
 const OVERLAP: Duration = Duration::from_mins(10);
 /// How long the registry may take for one page.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -53,26 +54,26 @@ const MAX_CURSOR_BYTES: usize = 2_048;
 /// The setting with the state of the copy.
 const STATE: &str = "official_registry";
 
-/// Why the official registry or its copy cannot be used.
+/// The reason why the official registry or its copy cannot be used.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum OfficialRegistryError {
     #[error(
         "the official registry is turned off; enter its address in the settings, or run `drawbridge settings set official-registry URL`"
     )]
     Off,
-    #[error("the official registry at {host} cannot be read: {source}. {kept}")]
+    #[error("the official registry at {host} cannot be read: {source}. {advice}")]
     Download {
         host: String,
         source: DownloadError,
-        kept: &'static str,
+        advice: &'static str,
     },
     #[error(
-        "the official registry at {host} sent an answer that Drawbridge rejects: {source}. {kept}"
+        "the official registry at {host} sent an answer that Drawbridge rejects: {source}. {advice}"
     )]
     Page {
         host: String,
         source: PageError,
-        kept: &'static str,
+        advice: &'static str,
     },
     #[error(
         "there is no server '{0}' in the copy of the official registry; refresh the copy with `drawbridge registry refresh`, or search with `drawbridge registry search`"
@@ -99,9 +100,9 @@ impl From<StoreError> for OfficialRegistryError {
 struct CopyState {
     /// The registry that was read.
     url: String,
-    /// When a refresh has succeeded last.
+    /// When a refresh last succeeded.
     refreshed_at: Option<Timestamp>,
-    /// When the whole list was read last; `None` if it was never read.
+    /// When the whole list was last read; `None` if it was never read.
     complete_at: Option<Timestamp>,
     /// The number of the last complete read.
     generation: i64,
@@ -384,7 +385,7 @@ impl CopyState {
 /// The parts that all errors of one refresh mention.
 struct RegistryContext {
     host: String,
-    kept: &'static str,
+    advice: &'static str,
 }
 
 impl RegistryContext {
@@ -393,7 +394,7 @@ impl RegistryContext {
         let host = host.and_then(|url| url.host_str().map(str::to_owned));
         Self {
             host: host.unwrap_or_else(|| url.to_owned()),
-            kept: if has_copy {
+            advice: if has_copy {
                 "The list from the last refresh is still here; try again later"
             } else {
                 "Check the network and the address in the settings, then try again"
@@ -405,7 +406,7 @@ impl RegistryContext {
         OfficialRegistryError::Download {
             host: self.host.clone(),
             source,
-            kept: self.kept,
+            advice: self.advice,
         }
     }
 
@@ -413,7 +414,7 @@ impl RegistryContext {
         OfficialRegistryError::Page {
             host: self.host.clone(),
             source,
-            kept: self.kept,
+            advice: self.advice,
         }
     }
 }

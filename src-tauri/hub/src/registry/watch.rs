@@ -10,7 +10,7 @@ use crate::file_watch::watch_in_batches;
 /// Editors write a file in several steps. Events without a pause of this length count as one change.
 const DEBOUNCE: Duration = Duration::from_millis(150);
 
-/// A watch over the folder, which ends when it is dropped.
+/// A watch over the folder of specs. The watch ends when this value is dropped.
 pub struct Watch(
     #[expect(dead_code, reason = "kept only so that its drop ends the watch")] RecommendedWatcher,
 );

@@ -155,13 +155,13 @@ impl Archive {
             fs::create_dir_all(target.join(path))?;
         }
         for (path, index) in &self.files {
-            let to = target.join(path);
-            fs::create_dir_all(to.parent().unwrap_or(target))?;
+            let destination = target.join(path);
+            fs::create_dir_all(destination.parent().unwrap_or(target))?;
             let packed = self.zip.by_index(*index).map_err(io::Error::other)?;
             let size = packed.size();
-            let mut file = create_file(&to, executable.contains(path))?;
-            // One byte more than declared shows that the file is too long, without writing the
-            // rest.
+            let mut file = create_file(&destination, executable.contains(path))?;
+            // Copying one byte more than declared shows whether the file is too long, without
+            // writing all of it.
             let written = io::copy(&mut packed.take(size.saturating_add(1)), &mut file)?;
             if written != size {
                 return Err(io::Error::other(format!(

@@ -28,7 +28,7 @@ fn server_folder(data_dir: &Path, id: &ServerId) -> PathBuf {
 }
 
 /// Unpacks a bundle to `target`. The files appear there all together or not at all: they are
-/// written to a temporary folder beside `target`, which is then renamed.
+/// written to a temporary folder, and this folder is then renamed to `target`.
 ///
 /// # Errors
 /// Returns an error if a file cannot be written, or does not have the size that the bundle states.
@@ -47,7 +47,7 @@ fn write_files(bundle: &mut Bundle, target: &Path, executable: &[String]) -> io:
         .expect("the folder of a bundle has a parent");
     create_private_folder(parent)?;
     let staging = target.with_extension("part");
-    // An interrupted run can have left files.
+    // An interrupted run may have left files.
     remove_if_present(&staging)?;
     create_private_folder(&staging)?;
     let written = bundle
@@ -57,15 +57,15 @@ fn write_files(bundle: &mut Bundle, target: &Path, executable: &[String]) -> io:
         .and_then(|()| fs::rename(&staging, target));
     if written.is_err() {
         let _ = fs::remove_dir_all(&staging);
-        // Fails if the folder has other files, which then stay.
+        // This call fails if the folder has other files, which then stay.
         let _ = fs::remove_dir(parent);
     }
     written
 }
 
 /// Deletes the unpacked files to which none of `specs` refers: the files of a server whose spec is
-/// gone, and the files of an interrupted addition. Must not run while a bundle is added. Returns
-/// the deleted folders.
+/// gone, and the files of an interrupted addition. No bundle may be added meanwhile. Returns the
+/// deleted folders.
 ///
 /// # Errors
 /// Returns an error if a folder cannot be read or deleted.
@@ -90,7 +90,8 @@ pub fn remove_unused<'a>(
         let (server, digest) = (folder.parent().map_or_else(String::new, name), name(folder));
         let is_digest =
             digest.len() == DIGEST_DIGITS && digest.bytes().all(|digit| digit.is_ascii_hexdigit());
-        // The data folder may have several paths. JSON escapes the separator of Windows.
+        // Only the last two names are compared, because the data folder may have several paths.
+        // JSON escapes the separator of Windows.
         let paths = ["/", r"\\"].map(|separator| format!("{server}{separator}{digest}"));
         let is_used = texts
             .iter()
@@ -105,7 +106,7 @@ pub fn remove_unused<'a>(
                 removed.push(folder);
             }
         }
-        // Fails if the folder has other files, which then stay.
+        // This call fails if the folder has other files, which then stay.
         let _ = fs::remove_dir(server);
     }
     Ok(removed)

@@ -169,7 +169,7 @@ pub(super) struct PlatformOverride {
     pub(super) env: BTreeMap<String, String>,
 }
 
-/// A value that a person is asked for.
+/// The declaration of a value that a person enters.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UserConfig {
@@ -189,7 +189,7 @@ pub struct UserConfig {
     pub max: Option<Number>,
 }
 
-/// The type of a value that a person is asked for.
+/// The type of a value that a person enters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -354,7 +354,8 @@ fn to_archive_path(path: &str) -> String {
 }
 
 impl UserConfig {
-    /// Returns the title and the description, which may be the same.
+    /// Returns the title and the description, or only one of them if they are the same or the other
+    /// is empty.
     pub(super) fn purpose(&self) -> String {
         match (self.title.trim(), self.description.trim()) {
             (title, "") => title.to_owned(),

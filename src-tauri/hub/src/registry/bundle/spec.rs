@@ -58,14 +58,14 @@ impl BundleManifest {
             args: config.args.clone(),
             env: config.env.clone(),
         };
-        if let Some(here) = config.platform_overrides.get(platform()) {
-            if let Some(command) = &here.command {
+        if let Some(overrides) = config.platform_overrides.get(platform()) {
+            if let Some(command) = &overrides.command {
                 launch.command.clone_from(command);
             }
-            if let Some(args) = &here.args {
+            if let Some(args) = &overrides.args {
                 launch.args.clone_from(args);
             }
-            launch.env.extend(here.env.clone());
+            launch.env.extend(overrides.env.clone());
         }
         launch
     }
@@ -100,7 +100,7 @@ impl BundleManifest {
             .join(" ")
     }
 
-    /// Returns the values that a person is asked for.
+    /// Returns the inputs for the values that a person enters.
     ///
     /// # Errors
     /// Returns an error if a default has an unknown placeholder.
@@ -231,7 +231,7 @@ impl Bundle {
 }
 
 /// Returns the command of a compiled program as an absolute path if the manifest names a file of
-/// the bundle without `${__dirname}`.
+/// the bundle without `${__dirname}`. Returns any other command unchanged.
 fn own_program(manifest: &BundleManifest, folder: &Path, command: String) -> String {
     let path = PathBuf::from(&command);
     if manifest.server_type() == BundleServerType::Binary
@@ -345,7 +345,7 @@ impl<'a> Placeholders<'a> {
         })
     }
 
-    /// Returns the names of the values in a text.
+    /// Returns the names of the values to which a text refers.
     fn used_values(&self, template: &str) -> BTreeSet<&'a str> {
         let known = self.manifest.user_config.keys();
         known
@@ -395,7 +395,7 @@ impl<'a> Placeholders<'a> {
             "__dirname" => Some(shown(self.folder)),
             "/" | "pathSeparator" => Some(std::path::MAIN_SEPARATOR.to_string()),
             "HOME" => dirs.map(|dirs| shown(dirs.home_dir())),
-            // A home without these folders has them at their usual places.
+            // If the system does not name the folder, the usual path is used.
             "DESKTOP" | "DOCUMENTS" | "DOWNLOADS" => dirs.map(|dirs| {
                 let (found, usual) = match placeholder {
                     "DESKTOP" => (dirs.desktop_dir(), "Desktop"),

@@ -66,7 +66,7 @@ fn values(values: &[(&str, &[&str])]) -> BundleValues {
         .collect()
 }
 
-/// A server with `args` and `env`, and the values that it asks for.
+/// Returns a bundle whose server has `args` and `env`, and needs the values in `user_config`.
 fn configured(args: &Value, env: &Value, user_config: &Value) -> Bundle {
     let server = json!({
         "type": "node",

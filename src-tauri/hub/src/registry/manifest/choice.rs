@@ -22,7 +22,7 @@ pub struct Choice {
     pub runtime: Option<Runtime>,
     /// The package without its version, if the choice is a package of a `server.json`.
     pub package: Option<String>,
-    /// The values that a person is asked for.
+    /// The inputs whose values a person enters.
     pub inputs: Vec<ManifestInput>,
     pub(super) command: Option<String>,
     pub(super) args: Vec<Argument>,
@@ -32,7 +32,7 @@ pub struct Choice {
     pub(super) headers: Vec<(String, Template)>,
     pub(super) transport: Option<TransportKind>,
     pub(super) lifecycle: Lifecycle,
-    /// The inputs whose values are known already, so that nobody is asked for them.
+    /// The inputs whose values are known already, so that no person has to enter them.
     pub(super) given: Vec<(ManifestInput, String)>,
 }
 

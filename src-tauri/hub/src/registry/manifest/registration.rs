@@ -101,11 +101,11 @@ impl Registration {
             ));
         }
         let (text, file) = read_file(folder)?;
-        let within = |source| ManifestError::InFile {
+        let in_file = |source| ManifestError::InFile {
             file: file.display().to_string(),
             source: Box::new(source),
         };
-        let mut value = read_members(&text).map_err(within)?;
+        let mut value = read_members(&text).map_err(in_file)?;
         if plugin_json::is_plugin_json(&value) {
             let packages = value.get_mut("packages").and_then(Value::as_array_mut);
             for package in packages.into_iter().flatten() {
@@ -113,12 +113,12 @@ impl Registration {
                     self.override_package(package);
                 }
             }
-            return plugin_json::read(value, file.parent()).map_err(within);
+            return plugin_json::read(value, file.parent()).map_err(in_file);
         }
-        let mut manifest = server_json::read(value).map_err(within)?;
+        let mut manifest = server_json::read(value).map_err(in_file)?;
         manifest.choices = self.override_choices(manifest.choices);
         if manifest.choices.is_empty() {
-            return Err(within(ManifestError::NoServers));
+            return Err(in_file(ManifestError::NoServers));
         }
         Ok(manifest)
     }
@@ -142,10 +142,10 @@ impl Registration {
         if let Some(url) = &self.mcp_server_url {
             set("url", json!(url));
         }
-        let more = self.mcp_args.iter().flatten().map(|word| json!(word));
+        let extra_args = self.mcp_args.iter().flatten().map(|word| json!(word));
         match package.get_mut("args") {
-            Some(Value::Array(args)) => args.extend(more),
-            _ => drop(package.insert("args".to_owned(), more.collect())),
+            Some(Value::Array(args)) => args.extend(extra_args),
+            _ => drop(package.insert("args".to_owned(), extra_args.collect())),
         }
         // Only one spelling of each member may remain, because two spellings count as a duplicate.
         for (name, aliases) in [
@@ -265,8 +265,8 @@ impl Choice {
         self.add_words(args);
     }
 
-    /// Sets the value of an environment variable, or of a header of a remote server, so that nobody
-    /// is asked for it. The value counts as a secret if the manifest marks it as secret, or if it
+    /// Sets the value of an environment variable, or of a header of a remote server, so that no
+    /// person has to enter it. The value counts as a secret if the manifest marks it as secret, or if it
     /// looks like a secret.
     fn set_value(&mut self, name: &str, value: &str) {
         let (kind, members) = if self.is_local() {

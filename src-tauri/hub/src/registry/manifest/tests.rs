@@ -98,7 +98,7 @@ fn an_error_names_the_field() {
 }
 
 #[test]
-fn a_folder_is_read_by_its_manifest() {
+fn the_manifest_in_a_folder_is_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = |error: ManifestError| error.to_string();
     assert!(
@@ -106,13 +106,13 @@ fn a_folder_is_read_by_its_manifest() {
             .contains("neither plugin.json nor server.json")
     );
     assert!(
-        text(read_path(&folder.path().join("no.json")).expect_err("the folder has no manifest"))
+        text(read_path(&folder.path().join("no.json")).expect_err("there is no such file"))
             .contains("cannot read")
     );
     let server = folder.path().join("server.json");
     fs::write(&server, "{}").expect("written");
     assert!(
-        text(read_path(folder.path()).expect_err("the folder has no manifest"))
+        text(read_path(folder.path()).expect_err("the file is not a manifest"))
             .contains("server.json: this is not a manifest")
     );
     fs::write(

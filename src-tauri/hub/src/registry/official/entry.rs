@@ -11,7 +11,7 @@ const MAX_DOCUMENT_BYTES: usize = 64 * 1024;
 const MAX_NAME_BYTES: usize = 200;
 /// How much of a title and of a description is searched, in characters.
 const MAX_SEARCHED_CHARS: usize = 1_000;
-/// The registry's own metadata about an entry.
+/// The member of `_meta` with the registry's own metadata about an entry.
 const OFFICIAL: &str = "io.modelcontextprotocol.registry/official";
 
 #[derive(Debug, PartialEq)]

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::entry::{self, Entry};
 
-/// Why an answer is rejected.
+/// The reason why an answer is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
     #[error("it is not a list of servers")]

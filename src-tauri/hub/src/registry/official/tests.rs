@@ -108,7 +108,7 @@ fn a_copy_is_refreshed_daily_and_read_as_a_whole_weekly() {
     assert!(!state.is_fresh() && !state.must_read_all(now));
     state.complete_at = Some(before(now, COMPLETE_READ_EVERY));
     assert!(state.must_read_all(now));
-    // A clock that was ahead must not keep the copy forever.
+    // A clock that was ahead must not prevent complete reads.
     state.complete_at = Some(Timestamp(now.0 + 1_000));
     assert!(state.must_read_all(now));
 }

@@ -122,11 +122,11 @@ fn an_invalid_value_is_rejected_by_name() {
 fn a_variable_can_be_secret_but_an_argument_cannot() {
     let choice = read_one(DATABASE);
     let plain = values(&[("DB_PASSWORD", "p"), ("database_name", "shop")]);
-    let kept = choice
+    let filled_spec = choice
         .fill("x", &plain, &values(&[("DB_USERNAME", "u")]))
         .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(
-        kept.secret_env,
+        filled_spec.secret_env,
         values(&[("DB_PASSWORD", "p"), ("DB_USERNAME", "u")])
     );
     let exposed = choice
