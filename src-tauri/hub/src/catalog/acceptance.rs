@@ -3,8 +3,8 @@
 //! accepted versions.
 //!
 //! Accepting a server also accepts all definitions of its first sync, and the definitions that the
-//! server adds in the grace period after that (some servers list more tools only after they have
-//! identified their client). A definition that the server changes, or adds later, waits for a
+//! server adds in the grace period after this sync (some servers list more tools only after they
+//! have identified their client). A definition that the server changes, or adds later, waits for a
 //! person, unless the spec trusts the server's definitions. A definition that the content defence
 //! flags always waits if the content defence of the spec is `ask`.
 //!
@@ -56,7 +56,6 @@ pub(super) fn list_definitions(offered: &Offered, instructions: Option<&str>) ->
     definitions
 }
 
-/// Returns the id of a definition.
 pub(super) fn definition_id(kind: DefinitionKind, definition: &Definition) -> DefinitionId {
     DefinitionId {
         kind,

@@ -57,7 +57,7 @@ pub(super) fn fits_after_conversion(validator: &Validator, arguments: Value) -> 
 
 /// Returns the copies to validate next. In the first copy, every convertible fault is converted;
 /// for a fault of an `anyOf` or `oneOf`, the first convertible alternative is used. In each other
-/// copy, only the first such fault is converted, by another of its alternatives.
+/// copy, only the first fault of an `anyOf` or `oneOf` is converted, by another alternative.
 fn next_attempts(attempt: &Attempt, errors: &[ValidationError<'_>]) -> Vec<Attempt> {
     let all: Vec<_> = errors
         .iter()
@@ -109,7 +109,8 @@ fn conversions(
     Some(all)
 }
 
-/// Returns the faults of each alternative of an `anyOf` or `oneOf`.
+/// Returns the faults of each alternative of an `anyOf` or `oneOf`. Returns `None` for any other
+/// fault.
 fn alternatives<'a>(
     error: &'a ValidationError<'_>,
 ) -> Option<&'a Vec<Vec<ValidationError<'static>>>> {
@@ -143,9 +144,9 @@ enum Conversion {
 }
 
 impl Conversion {
-    fn apply(self, to: &mut Value, path: &str) -> bool {
+    fn apply(self, arguments: &mut Value, path: &str) -> bool {
         match self {
-            Self::To(converted) => to
+            Self::To(converted) => arguments
                 .pointer_mut(path)
                 .map(|place| *place = converted)
                 .is_some(),
@@ -154,7 +155,7 @@ impl Conversion {
                     return false;
                 };
                 let key = key.replace("~1", "/").replace("~0", "~");
-                let members = to.pointer_mut(parent).and_then(Value::as_object_mut);
+                let members = arguments.pointer_mut(parent).and_then(Value::as_object_mut);
                 members.is_some_and(|members| members.remove(&key).is_some())
             }
         }
@@ -163,7 +164,7 @@ impl Conversion {
 
 fn conversion(arguments: &Value, path: &str, error: &ValidationErrorKind) -> Option<Conversion> {
     let value = arguments.pointer(path)?;
-    let of_object = || {
+    let is_member = || {
         path.rsplit_once('/')
             .and_then(|(parent, _)| arguments.pointer(parent))
             .is_some_and(Value::is_object)
@@ -187,7 +188,7 @@ fn conversion(arguments: &Value, path: &str, error: &ValidationErrorKind) -> Opt
     };
     match converted {
         Some(converted) => Some(Conversion::To(converted)),
-        None => (value.is_null() && of_object()).then_some(Conversion::Removal),
+        None => (value.is_null() && is_member()).then_some(Conversion::Removal),
     }
 }
 

@@ -30,7 +30,7 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CopyKey {
     pub(super) server: ServerId,
-    /// The client whose copy it is, or `None` for Drawbridge's own copy.
+    /// The client to which the copy belongs, or `None` for Drawbridge's own copy.
     pub(super) client: Option<ClientName>,
 }
 
@@ -105,7 +105,7 @@ impl Copies {
             .or_insert_with(|| ServerCopy::empty(key.server.clone()))
     }
 
-    /// Returns all copies of a server, Drawbridge's own first.
+    /// Returns all copies of a server, Drawbridge's own copy first.
     pub(super) fn of_server(
         &self,
         server: &ServerId,
@@ -115,7 +115,8 @@ impl Copies {
             .take_while(move |(key, _)| key.server == *server)
     }
 
-    /// Returns the copies of a server that were read with the same identity as Drawbridge's own.
+    /// Returns the copies of a server that were read with the same identity as Drawbridge's own
+    /// copy.
     fn of_current_identity(
         &self,
         server: &ServerId,

@@ -55,7 +55,7 @@ pub struct Snapshot {
     all: Arc<CatalogView>,
     /// The servers, in the order in which they were passed.
     servers: Vec<ServerId>,
-    /// Each server alone. Its lists are made at the first use.
+    /// Each server with the view of this server alone, which is made at the first use.
     per_server: HashMap<ServerId, PerServer>,
     /// The catalog views of clients that need shorter tool names, by the maximum length in bytes.
     /// Made at the first use.
@@ -618,7 +618,7 @@ pub(super) fn has_prefix_of(
     }
 }
 
-/// Returns the text before `__` in the names of a server's tools, if they have one.
+/// Returns the text before `__` in the names of a server's tools, if the names have a prefix.
 fn own_prefix(server: &RegisteredServer) -> &str {
     let prefix = server.spec.prefix.as_deref();
     prefix
@@ -629,7 +629,7 @@ fn own_prefix(server: &RegisteredServer) -> &str {
 /// Returns the exposed name.
 ///
 /// # Errors
-/// Returns the reason, for people, if the entry is excluded.
+/// Returns an error, the reason for people, if the entry is excluded.
 fn choose_name(
     kind: CapabilityKind,
     naming: Naming,
@@ -662,9 +662,9 @@ fn choose_name(
     let Some(mut holder) = taken.get(&preferred) else {
         return Ok(preferred);
     };
-    if let Some(other) = prefix.map(with_hash) {
-        let Some(hashed_holder) = taken.get(&other) else {
-            return Ok(other);
+    if let Some(hashed_name) = prefix.map(with_hash) {
+        let Some(hashed_holder) = taken.get(&hashed_name) else {
+            return Ok(hashed_name);
         };
         holder = hashed_holder;
     }

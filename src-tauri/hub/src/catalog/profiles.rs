@@ -85,7 +85,7 @@ impl Profiles {
     /// Checks that there is a profile with this name.
     ///
     /// # Errors
-    /// Returns [`ProfileError::Unknown`] if there is none.
+    /// Returns an error if there is no such profile.
     pub fn check_known(&self, name: &str) -> Result<(), ProfileError> {
         if self.table.load().profiles.contains_key(name) {
             Ok(())

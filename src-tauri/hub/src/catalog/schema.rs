@@ -171,7 +171,8 @@ pub(super) fn compile_validator(tool: &str, schema: &Value) -> Option<Validator>
         .ok()
 }
 
-/// Returns true only if the schema accepts every object. Does not recognize all schemas that do.
+/// Returns true only if the schema accepts every object. May return false for a schema that accepts
+/// every object.
 fn accepts_any_object(schema: &Value) -> bool {
     const ANNOTATIONS: [&str; 8] = [
         "type",

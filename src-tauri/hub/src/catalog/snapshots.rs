@@ -72,7 +72,7 @@ impl Snapshots {
                 .all(|(left, right)| left.0 == right.0 && Arc::ptr_eq(left.1, right.1))
     }
 
-    /// Returns which of the lists that clients see differ from those in `old`.
+    /// Returns the changes of the exposed lists since `old`.
     pub(super) fn list_changes(&self, old: &Self) -> Vec<KindChange> {
         let clients: BTreeSet<_> = self.by_client.keys().chain(old.by_client.keys()).collect();
         let views = clients

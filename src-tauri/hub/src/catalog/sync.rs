@@ -84,7 +84,7 @@ impl From<StoreError> for SyncError {
 pub(super) struct SyncedServer {
     pub(super) hello: ServerHello,
     pub(super) offered: Offered,
-    /// The time to live in milliseconds: the shortest that any of the lists states.
+    /// The time to live in milliseconds: the shortest time that any of the lists states.
     pub(super) ttl_ms: Option<u32>,
     /// True if the server declares one of the lists private.
     pub(super) is_private: bool,
@@ -105,7 +105,7 @@ pub struct FetchedList {
 }
 
 impl FetchedList {
-    /// Reserves room for a definition, and returns true. If there is not enough room, excludes the
+    /// Reserves room for a definition. Returns whether there is enough room. If not, excludes the
     /// definition and everything after it, so that the list has no gaps.
     fn reserve_room(&mut self, kind: CapabilityKind, raw: &RawValue) -> bool {
         let room = self.remaining_bytes.checked_sub(raw.get().len());

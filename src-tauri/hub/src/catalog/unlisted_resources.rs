@@ -1,4 +1,4 @@
-//! Which servers a client may ask for a resource that is in no list and matches no template.
+//! The servers that a client may ask for a resource that is in no list and matches no template.
 
 use drawbridge_model::{capability::CapabilityKind, ids::ServerId};
 use drawbridge_sessions::{ClientSession, ServerScope};

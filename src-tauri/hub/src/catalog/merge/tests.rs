@@ -9,8 +9,8 @@ fn server(id: &str) -> Arc<RegisteredServer> {
     server_with(id, "{}")
 }
 
-fn server_with(id: &str, more: &str) -> Arc<RegisteredServer> {
-    let mut spec: serde_json::Value = serde_json::from_str(more).expect("json");
+fn server_with(id: &str, members: &str) -> Arc<RegisteredServer> {
+    let mut spec: serde_json::Value = serde_json::from_str(members).expect("json");
     spec["command"] = "x".into();
     let spec = serde_json::from_value(spec).expect("a spec");
     Arc::new(RegisteredServer::new(
@@ -36,7 +36,7 @@ fn tool(text: &str) -> Arc<Definition> {
 }
 
 #[test]
-fn a_listed_tool_differs_from_the_servers_in_its_name_only() {
+fn a_listed_tool_differs_from_the_tool_of_its_server_only_in_the_name() {
     let tools = [tool(
         r#"{"x":1.0,"name":"read","inputSchema":{"type":"object"},"_meta":{"a":12345678901234567890}}"#,
     )];

@@ -118,7 +118,7 @@ pub(super) fn build_keyword(value: &Value) -> Box<dyn for<'i> Keyword<'i>> {
     Box::new(Steps(steps.unwrap_or(1)))
 }
 
-/// Which subschemas the value of a keyword contains.
+/// The subschemas in the value of a keyword.
 enum SubschemaKind {
     /// Named subschemas.
     Map,
@@ -153,8 +153,8 @@ fn children<'a>(
         })
 }
 
-/// Returns the schema with [`KEYWORD`] in every subschema, or `None` if a reference leads to a
-/// value that is not a subschema, where nothing would count its steps.
+/// Returns the schema with [`KEYWORD`] in every subschema. Returns `None` if a reference leads to a
+/// value that is not a subschema, because nothing would count the steps of this value.
 pub(super) fn with_step_keyword(schema: &Value) -> Option<Value> {
     let mut counted = schema.clone();
     add_step_keyword(&mut counted).then_some(counted)
@@ -236,7 +236,7 @@ pub(crate) fn check_complexity(schema: &Value) -> Result<(), TooComplex> {
     }
 }
 
-/// Counts the parts of a schema: its subschemas, and those to which they refer.
+/// Counts the parts of a schema: its subschemas, and the subschemas to which they refer.
 struct PartCounter<'a> {
     root: &'a Value,
     /// The number of parts of each schema that is counted already.
@@ -264,7 +264,7 @@ impl<'a> PartCounter<'a> {
             return Some(1);
         }
         let target = reference_pointer(members).and_then(|pointer| self.root.pointer(&pointer));
-        // Definitions count where they are referred to.
+        // Definitions count at each reference to them.
         let parts = children(members, &["$defs", "definitions"]);
         let total = self.sum(parts.chain(target))?.saturating_add(1);
         self.open.remove(&key);
