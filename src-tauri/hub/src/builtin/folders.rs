@@ -42,7 +42,7 @@ pub(super) const SPEC: BuiltInSpec = BuiltInSpec {
 const MAX_LISTED: usize = 10_000;
 /// The number of files on a page of the list.
 const PAGE: usize = 500;
-/// The most resources that are subscribed to at a time.
+/// The most subscribed resources at a time.
 const MAX_SUBSCRIPTIONS: usize = 1_000;
 /// The media type of a folder in the freedesktop.org database of media types.
 const FOLDER_TYPE: &str = "inode/directory";
@@ -65,7 +65,7 @@ struct Listing {
     resources: Arc<Vec<Resource>>,
 }
 
-/// The subscribed URIs as clients wrote them, by the path without links of the URI's file.
+/// The subscribed URIs as clients wrote them. The key is the path of the URIs' file, without links.
 #[derive(Default)]
 struct Subscriptions(BTreeMap<PathBuf, BTreeSet<String>>);
 
@@ -152,7 +152,7 @@ impl FoldersServer {
     }
 }
 
-/// Returns the shared folder that contains a URI's file, and the file's path relative to it.
+/// Returns the shared folder that contains a URI's file, and the file's path relative to the folder.
 fn locate(folders: &[SharedFolder], uri: &str) -> Result<(SharedFolder, PathBuf), ErrorData> {
     let path = Url::parse(uri)
         .ok()
@@ -304,15 +304,16 @@ fn to_contents(uri: &str, path: &Path, contents: Contents) -> ResourceContents {
                         meta: None,
                     }
                 }
-                read => ResourceContents::BlobResourceContents {
+                decoded => ResourceContents::BlobResourceContents {
                     uri: uri.to_owned(),
                     mime_type: Some(if media_type.starts_with("text/") {
                         "application/octet-stream".to_owned()
                     } else {
                         media_type
                     }),
-                    blob: STANDARD
-                        .encode(read.map_or_else(|error| error.into_bytes(), String::into_bytes)),
+                    blob: STANDARD.encode(
+                        decoded.map_or_else(|error| error.into_bytes(), String::into_bytes),
+                    ),
                     meta: None,
                 },
             }

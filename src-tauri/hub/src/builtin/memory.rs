@@ -1,7 +1,7 @@
 //! The memory server: AI clients store facts for their user, and search them later.
 //!
-//! Entries belong to the user of the client. The user is looked up at each call, so that a client
-//! that was given to another user sees that user's entries from then on.
+//! Entries belong to the user of the client. The user is looked up at each call, so a client that is
+//! moved to another user sees the entries of the new user from the next call on.
 
 use std::sync::Arc;
 
@@ -366,7 +366,7 @@ fn tools() -> Vec<Tool> {
     let retrieve = tool(
         RETRIEVE,
         "Search the memory",
-        "Returns what was stored for the user: the best matches of a query first, or the newest entries \
+        "Returns stored entries of the user: the best matches of a query first, or the newest entries \
          without a query.",
         json!({
             "query": {
@@ -411,7 +411,7 @@ fn tools() -> Vec<Tool> {
     let list = tool(
         LIST_CATEGORIES,
         "List the categories of the memory",
-        "Lists the categories of what was stored for the user, with the number of entries of each.",
+        "Lists the categories of the user's entries, with the number of entries in each category.",
         json!({}),
         &[],
         json!({
@@ -427,7 +427,7 @@ fn tools() -> Vec<Tool> {
                     "required": ["name", "entries", "updated_at"],
                 },
             },
-            "total": { "type": "integer", "description": "The number of all categories, of which at most 500 are listed" },
+            "total": { "type": "integer", "description": "The number of all categories; at most 500 are listed" },
         }),
         &["categories", "total"],
     )

@@ -1,6 +1,6 @@
-//! The path of requests that servers send to clients: decide and record, send, answer. If the
-//! client cannot answer, Drawbridge does: the sampling provider answers sampling requests, a person
-//! answers requests for input, and the roots come from the project folder or the settings.
+//! The path of requests that servers send to clients: decide and record, send, answer. Drawbridge
+//! stands in for a client that cannot answer: the sampling provider answers sampling requests, a
+//! person answers requests for input, and the roots come from the project folder or the settings.
 
 use std::{sync::Arc, time::Duration};
 
@@ -281,7 +281,8 @@ impl ClientRequests {
         Ok(roots)
     }
 
-    /// Records a request about which nobody is asked, and returns the error for the server.
+    /// Records a request that is refused without asking a person, and returns the error for the
+    /// server.
     async fn refuse(&self, guarded: &GuardedRequest, error: RpcError) -> RpcResult {
         let reason = error.message.clone();
         self.gate

@@ -155,7 +155,7 @@ impl Pipeline {
     }
 
     /// Lets the hooks on `tool_executed` replace the result of a call that became a task, when the
-    /// client fetches it. In the legacy era the result is the whole answer, and in the modern era a
+    /// client fetches the result. In the legacy era the result is the whole answer, and in the modern era a
     /// member of the answer.
     ///
     /// # Errors
@@ -200,7 +200,7 @@ impl Pipeline {
     }
 
     /// Forwards a server's notification about a resource or a task to the clients that it concerns,
-    /// unless a rule denies it to the client.
+    /// except to clients for which a rule denies the notification.
     pub fn forward_notification(&self, notification: &ServerNotification) {
         let ServerNotification {
             server,

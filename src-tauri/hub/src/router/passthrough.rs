@@ -152,8 +152,8 @@ impl Router {
     }
 
     /// Returns the cache key of a permitted `resources/read`, or `None` if the result must not be
-    /// cached. This includes the result for an unlisted resource, because the key contains the
-    /// digest of the definition.
+    /// cached. The result for an unlisted resource is not cached, because the key needs the digest of
+    /// a definition.
     fn resource_cache_key(permitted: &Permitted) -> Option<result_cache::CacheKey> {
         let request = permitted.request();
         let entry = request.entry.as_ref()?;
@@ -300,8 +300,8 @@ impl Router {
         }
     }
 
-    /// Answers `logging/setLevel`: sets the log level for the client. Running servers are notified
-    /// now, the others with the client's next request to them.
+    /// Answers `logging/setLevel`: sets the log level for the client. Notifies running servers at
+    /// once, and each other server with the client's next request to it.
     ///
     /// # Errors
     /// Returns an error (`-32602`) if the level is unknown.

@@ -166,16 +166,16 @@ impl ResultCache {
 
     /// Deletes the cached results of a server whose data may have changed.
     pub(super) fn remove_server(&self, server: &ServerId) {
-        self.remove_where(|result| result.server == *server);
+        self.remove_matching(|result| result.server == *server);
     }
 
     /// Deletes the cached results of a client that was revoked, or that belongs to another user
     /// now.
     pub(super) fn remove_client(&self, client: &ClientName) {
-        self.remove_where(|result| result.client == *client);
+        self.remove_matching(|result| result.client == *client);
     }
 
-    fn remove_where(&self, is_removed: impl Fn(&CachedResult) -> bool) {
+    fn remove_matching(&self, is_removed: impl Fn(&CachedResult) -> bool) {
         let mut cache = self.lock();
         let digests: Vec<_> = cache
             .by_key

@@ -109,13 +109,13 @@ impl Router {
     /// Returns the client sessions that are subscribed to a resource, and may still use its server.
     pub fn subscribers(&self, server: &ServerId, uri: &str) -> Vec<Arc<ClientSession>> {
         let mut subscribers = self.subscriptions.subscribers(server, uri);
-        // The client's profile may have changed since it subscribed.
+        // The client's profile may have changed since the subscription.
         subscribers.retain(|session| self.catalog.can_use_resources(session, server));
         subscribers
     }
 
     /// Returns the client sessions in which a task began at the server, each with the call that
-    /// started it.
+    /// started the task.
     pub fn task_sessions(
         &self,
         server: &ServerId,

@@ -22,7 +22,7 @@ use super::{ForwardError, Router};
 use crate::policy::{Permitted, PermittedRequest};
 
 /// The most tasks that are remembered. If this limit or [`MAX_SIZE`] is reached, the tasks of ended
-/// sessions are removed. If that does not help, the oldest tenth is removed, repeatedly if
+/// sessions are removed. If the limit is still reached, the oldest tenth is removed, repeatedly if
 /// necessary.
 const MAX_TASKS: usize = 10_000;
 /// The most bytes that the calls that started these tasks may take; see [`Task::size`].
@@ -149,7 +149,7 @@ impl Tasks {
     }
 
     /// Returns the live sessions in which a task with this id began at the server, each with the
-    /// call that started it.
+    /// call that started the task.
     pub(super) fn task_sessions(
         &self,
         server: &ServerId,

@@ -1,8 +1,8 @@
 //! Converts sampling requests to requests of the chat completions API, and completions to results.
 //!
 //! Content that the provider cannot get becomes a text in brackets: audio, resources, and images,
-//! except those in a user's message if the model sees images. The provider does not get
-//! `includeContext`, `metadata`, and the priorities among the model preferences.
+//! except images in a user's message if the model sees images. The provider does not get
+//! `includeContext`, `metadata`, or the priorities among the model preferences.
 
 use std::collections::BTreeMap;
 
@@ -396,20 +396,24 @@ impl FunctionNames {
         json!({ "type": "function", "function": function })
     }
 
-    /// Returns the name of a tool's function, which is the tool's own name if the API allows it and
-    /// no other tool has the function of this name.
+    /// Returns the name of a tool's function. This is the tool's own name if the API allows the name
+    /// and the function of no other tool has it.
     fn function_of(&mut self, tool: &str) -> String {
         if let Some(known) = self.by_tool.get(tool) {
             return known.clone();
         }
-        let allowed = |c: char| {
+        let to_allowed = |c: char| {
             if c.is_ascii_alphanumeric() || c == '_' {
                 c
             } else {
                 '-'
             }
         };
-        let mut function: String = tool.chars().take(MAX_FUNCTION_NAME).map(allowed).collect();
+        let mut function: String = tool
+            .chars()
+            .take(MAX_FUNCTION_NAME)
+            .map(to_allowed)
+            .collect();
         let mut number = 1;
         while function.is_empty() || self.by_function.contains_key(&function) {
             number += 1;

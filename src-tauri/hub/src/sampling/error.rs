@@ -1,4 +1,4 @@
-//! Why a sampling request has no result, and the JSON-RPC error that the server gets.
+//! The reasons why a sampling request has no result, and the JSON-RPC error that the server gets.
 
 use drawbridge_jsonrpc::{
     json,
@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::SamplingBudget;
 
+/// The reason why a sampling request has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum SamplingError {
     #[error("no sampling provider is set up")]
@@ -23,7 +24,7 @@ pub enum SamplingError {
     ToolsOff,
     #[error("the request to the sampling provider would have more than {0} bytes")]
     RequestTooLarge(usize),
-    #[error("the sampling budget of today is spent ({}); it is reset at midnight UTC", describe(.0))]
+    #[error("the sampling budget of today is spent ({}); it is reset at midnight UTC", describe_budget(.0))]
     BudgetSpent(SamplingBudget),
     #[error("the key of the sampling provider cannot be read: {0}")]
     Secret(#[from] SecretError),
@@ -138,15 +139,15 @@ impl From<HttpError> for SamplingError {
     }
 }
 
-fn describe(budget: &SamplingBudget) -> String {
-    let of = |used: u32, limit: u32, unit: &str| match limit {
+fn describe_budget(budget: &SamplingBudget) -> String {
+    let describe_use = |used: u32, limit: u32, unit: &str| match limit {
         0 => format!("{used} {unit}"),
         limit => format!("{used} of {limit} {unit}"),
     };
     format!(
         "{}, {}",
-        of(budget.used.requests, budget.requests_per_day, "requests"),
-        of(budget.used.tokens, budget.tokens_per_day, "tokens")
+        describe_use(budget.used.requests, budget.requests_per_day, "requests"),
+        describe_use(budget.used.tokens, budget.tokens_per_day, "tokens")
     )
 }
 

@@ -64,7 +64,7 @@ impl Document {
             .bytes()
             .filter(|byte| !byte.is_ascii_whitespace())
             .collect();
-        // If the content has padding, the decoded bytes are at most two fewer than this.
+        // Padding makes the document at most two bytes shorter than this estimate.
         if content.len() / 4 * 3 > MAX_DOCUMENT_BYTES + 2 {
             return Err(DoclingError::TooLarge {
                 size: content.len() / 4 * 3,

@@ -46,7 +46,7 @@ pub(crate) enum DoclingError {
     Server(#[from] UpstreamError),
     #[error("Docling did not convert the document: {reason}")]
     Conversion { reason: String },
-    #[error("the server 'docling' answered something unexpected: {0}")]
+    #[error("the server 'docling' sent an unexpected answer: {0}")]
     UnexpectedAnswer(String),
     #[error("the models with which Docling reads PDF files and images are not on the disk")]
     NoModels,

@@ -1,5 +1,5 @@
-//! The names of files and folders that are shared only if a person asks for it: hidden files, and
-//! files that usually hold secrets.
+//! The names of private files and folders, which are shared only if a person shares all files of a
+//! folder: hidden files, and files that usually hold secrets.
 
 use std::path::{Component, Path};
 

@@ -1,4 +1,4 @@
-//! Notices changes in the shared folders, and notifies Drawbridge of them.
+//! Watches the shared folders, and notifies Drawbridge of changes.
 
 use std::{
     collections::BTreeSet,

@@ -9,7 +9,8 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// Longer than the path of any link, so that its size differs from the size of each link.
+/// The content of files outside the shared folder. The content is longer than the path of any link,
+/// so that the size of these files differs from the size of each link.
 const OUTSIDE: &[u8] = &[b'!'; 5_000];
 
 /// A shared folder `shared`, with secret files beside it.
