@@ -1795,7 +1795,7 @@ reason: string, };
 export type ExcludedPath = { path: string, access: FileAccess, reason: ExclusionReason, };
 
 /**
- * Why a path is not proposed.
+ * The reason why a path is not proposed.
  */
 export type ExclusionReason = "private" | "too_broad" | "system" | "own" | "missing";
 
@@ -3118,7 +3118,7 @@ export type PolicyStats = {
  */
 days: Array<DayStats>, suggestions: Array<Suggestion>, 
 /**
- * Whether there were too many requests to examine all of them. Older requests are then missing.
+ * Whether there were too many requests to examine all. Older requests are then missing.
  */
 is_partial: boolean, };
 
@@ -3773,7 +3773,7 @@ export type SandboxFiles = "listed" | "all";
 export type SandboxNetwork = "all" | "listed" | "none";
 
 /**
- * A sandbox in which a server could do what it did in a recorded run.
+ * A sandbox for a server, proposed from the paths and addresses that a recorded run used.
  */
 export type SandboxProposal = { sandbox: Sandbox, 
 /**

@@ -36,7 +36,7 @@ pub(super) struct Browsers(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// By the digests of the codes.
+    /// The codes, by their digests.
     codes: HashMap<String, Code>,
     /// The sessions, by the digests of their tokens.
     sessions: BTreeMap<String, BrowserSession>,
@@ -181,8 +181,8 @@ impl Browsers {
         }
     }
 
-    /// Returns the session to which a token belongs, if the token is used at the right address, and
-    /// notes the use.
+    /// Returns the session to which a token belongs, and notes the use. Returns `None` if the
+    /// session has ended, or if the token is used at another address.
     pub(super) fn use_token(&self, token: &str, address: &ScreenAddress) -> Option<BrowserSession> {
         let digest = digest::sha256(token.as_bytes());
         let session = self.lock().sessions.get(&digest).cloned()?;

@@ -28,7 +28,7 @@ struct CallLimit {
     bucket: Mutex<TokenBucket>,
 }
 
-/// A client has made as many calls as it may.
+/// The error if a client has reached its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "this client may make at most {calls_per_minute} calls a minute, and has reached this limit; wait {wait_s} s before the next call"
@@ -68,7 +68,7 @@ impl CallLimits {
     /// Counts a call.
     ///
     /// # Errors
-    /// Returns an error if the client has made as many calls as it may.
+    /// Returns an error if the client has reached its limit.
     pub(super) fn count(&self, client: &ClientName) -> Result<(), CallLimitReached> {
         let limits = self.0.load();
         let Some(limit) = limits.get(client) else {

@@ -70,7 +70,7 @@ async fn a_short_or_taken_token_is_refused() {
 }
 
 #[tokio::test]
-async fn a_browser_s_token_belongs_to_no_client() {
+async fn the_token_of_a_browser_belongs_to_no_client() {
     let folder = tempfile::tempdir().expect("a folder");
     let access = access(folder.path()).await;
     let code = access.issue_browser_code();
@@ -153,7 +153,7 @@ async fn a_connection_is_noted_without_the_database() {
     let access = access(folder.path()).await;
     let name = ClientName::new("c");
     let token = access.add(&name, None, None, None).await.expect("added");
-    // As if a change waited for a locked database.
+    // A change that waits for a locked database holds this lock.
     let _waiting = access.write_lock.lock().await;
     for _ in 0..6 {
         assert_eq!(access.authenticate(&token, None), Ok(name.clone()));

@@ -15,7 +15,7 @@ use drawbridge_upstream::transport::process::sandbox as enforcement;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// A sandbox in which a server could do what it did in a recorded run.
+/// A sandbox for a server, proposed from the paths and addresses that a recorded run used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SandboxProposal {
@@ -33,7 +33,7 @@ pub struct ExcludedPath {
     pub reason: ExclusionReason,
 }
 
-/// Why a path is not proposed.
+/// The reason why a path is not proposed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -215,9 +215,9 @@ pub(super) fn propose_for(
     proposal.sandbox.check().is_ok().then_some(proposal)
 }
 
-/// Returns the smallest sensible sandbox that allows what was used. Keeps everything that the
-/// sandbox of the run (`current`) lists, because a person chose it. Leaves out everything that this
-/// sandbox refused.
+/// Returns the smallest sensible sandbox that allows the used paths and addresses, and the used
+/// paths that the sandbox does not allow. The sandbox keeps everything that `current`, the sandbox
+/// of the run, lists, because a person chose it. The sandbox allows nothing that `current` refused.
 fn propose(
     spec: &ServerSpec,
     current: Option<&Sandbox>,
@@ -234,18 +234,18 @@ fn propose(
     };
     // The person told the server to use these folders, even if it has not used them yet.
     for folder in arguments {
-        folding.place(&folder, FileAccess::Read);
+        folding.choose_or_exclude(&folder, FileAccess::Read);
     }
     let files = used.files.iter().filter(|file| !file.refused);
     let mut singles: BTreeMap<(PathBuf, FileAccess), Vec<PathBuf>> = BTreeMap::new();
     for file in files {
         let path = PathBuf::from(&file.path);
-        if let Some(folder) = folding.place(&path, file.access) {
+        if let Some(folder) = folding.choose_or_exclude(&path, file.access) {
             let key = (folder, file.access);
             singles.entry(key).or_default().push(path);
         }
     }
-    folding.place_singles(singles);
+    folding.choose_single_files(singles);
     let Folding {
         chosen, excluded, ..
     } = folding;
@@ -358,7 +358,7 @@ fn named_folders<'a>(
         .collect()
 }
 
-/// Replaces the files that were used by the folders to which they belong.
+/// Replaces each used file by the folder to which the file belongs.
 struct Folding<'a> {
     machine: &'a Machine<'a>,
     /// The folders that the spec names.
@@ -370,7 +370,7 @@ struct Folding<'a> {
 impl Folding<'_> {
     /// Chooses or excludes a path. Returns the path's folder instead if the choice between file and
     /// folder depends on how many files of the folder are used.
-    fn place(&mut self, path: &Path, access: FileAccess) -> Option<PathBuf> {
+    fn choose_or_exclude(&mut self, path: &Path, access: FileAccess) -> Option<PathBuf> {
         if let Some((path, reason)) = find_exclusion(path, access, self.machine) {
             self.excluded.insert((path, access), reason);
             return None;
@@ -402,7 +402,7 @@ impl Folding<'_> {
     }
 
     /// Chooses the single files of each folder, or the folder if there are many.
-    fn place_singles(&mut self, singles: BTreeMap<(PathBuf, FileAccess), Vec<PathBuf>>) {
+    fn choose_single_files(&mut self, singles: BTreeMap<(PathBuf, FileAccess), Vec<PathBuf>>) {
         for ((folder, access), files) in singles {
             if files.len() > MAX_SINGLE_FILES {
                 self.choose(folder, access);
@@ -468,15 +468,15 @@ impl Folding<'_> {
 }
 
 /// Returns the path to exclude, which may be a folder around `path`, and the reason. Returns `None`
-/// unless `path` is excluded no matter which other paths are used.
+/// if the exclusion of `path` depends on other paths.
 fn find_exclusion(
     path: &Path,
     access: FileAccess,
     machine: &Machine<'_>,
 ) -> Option<(PathBuf, ExclusionReason)> {
-    let whole = |folder: &Path, reason| Some((folder.to_owned(), reason));
+    let excluded = |folder: &Path, reason| Some((folder.to_owned(), reason));
     if path.starts_with(&machine.data_dir) {
-        return whole(&machine.data_dir, ExclusionReason::Private);
+        return excluded(&machine.data_dir, ExclusionReason::Private);
     }
     if let Some(home) = &machine.home
         && let Ok(below) = path.strip_prefix(home)
@@ -486,22 +486,22 @@ fn find_exclusion(
             found.map(|place| home.join(place))
         };
         if let Some(place) = find(PRIVATE) {
-            return whole(&place, ExclusionReason::Private);
+            return excluded(&place, ExclusionReason::Private);
         }
         if let Some(place) = find(CACHES) {
-            return whole(&place, ExclusionReason::Own);
+            return excluded(&place, ExclusionReason::Own);
         }
     }
     let name = path.file_name().and_then(|name| name.to_str());
     if name.is_some_and(|name| PRIVATE_NAMES.contains(&name) || name.starts_with(".env")) {
-        return whole(path, ExclusionReason::Private);
+        return excluded(path, ExclusionReason::Private);
     }
     let is_packages = path.components().any(|part| {
         let name = part.as_os_str().to_str();
         name.is_some_and(|name| PACKAGE_FOLDERS.contains(&name))
     });
     if is_packages && access == FileAccess::Write {
-        return whole(path, ExclusionReason::System);
+        return excluded(path, ExclusionReason::System);
     }
     let home_is_below = |folder: &Path| {
         machine
@@ -513,13 +513,13 @@ fn find_exclusion(
     if let Some(folder) =
         temporary.find(|folder| path.starts_with(folder) && !home_is_below(folder))
     {
-        return whole(folder, ExclusionReason::Own);
+        return excluded(folder, ExclusionReason::Own);
     }
     if SYSTEM
         .iter()
         .any(|folder| path.starts_with(folder) && !home_is_below(Path::new(folder)))
     {
-        return whole(path, ExclusionReason::System);
+        return excluded(path, ExclusionReason::System);
     }
     None
 }

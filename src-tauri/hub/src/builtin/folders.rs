@@ -152,7 +152,8 @@ impl FoldersServer {
     }
 }
 
-/// Returns the shared folder that contains a URI's file, and the file's path relative to the folder.
+/// Returns the shared folder that contains a URI's file, and the file's path relative to the
+/// folder.
 fn locate(folders: &[SharedFolder], uri: &str) -> Result<(SharedFolder, PathBuf), ErrorData> {
     let path = Url::parse(uri)
         .ok()

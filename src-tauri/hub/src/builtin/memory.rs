@@ -1,7 +1,7 @@
 //! The memory server: AI clients store facts for their user, and search them later.
 //!
-//! Entries belong to the user of the client. The user is looked up at each call, so a client that is
-//! moved to another user sees the entries of the new user from the next call on.
+//! Entries belong to the user of the client. The user is looked up at each call, so a client that
+//! is moved to another user sees the entries of the new user from the next call on.
 
 use std::sync::Arc;
 

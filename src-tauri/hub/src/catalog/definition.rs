@@ -210,8 +210,8 @@ impl Definition {
         Self::parse(CapabilityKind::Resources, texts.to_raw().get().to_owned()).ok()
     }
 
-    /// Returns this resource with other texts. Without texts, the returned resource has no title and
-    /// no description, and its URI is its name.
+    /// Returns this resource with other texts. Without texts, the returned resource has no title
+    /// and no description, and its URI is its name.
     pub(super) fn with_resource_texts(&self, texts: Option<&Self>) -> Option<Self> {
         let mut resource = RawObject::parse(&self.raw).ok()?;
         resource.remove("title");
@@ -380,8 +380,8 @@ fn parse_member<T: DeserializeOwned>(
     })
 }
 
-/// Replaces each definition in `read` by an equal definition in `previous`, if there is one, so that
-/// its compiled validator is reused.
+/// Replaces each definition in `read` by an equal definition in `previous`, if there is one, so
+/// that its compiled validator is reused.
 pub(super) fn reuse_previous(previous: &[Arc<Definition>], read: &mut [Arc<Definition>]) {
     let by_digest: HashMap<&str, &Arc<Definition>> = previous
         .iter()

@@ -27,7 +27,7 @@ pub(super) fn find(text: &str) -> Option<Range<usize>> {
     let mut run = 0;
     let mut before = None;
     let mut chars = text.char_indices().peekable();
-    // The end of the latest flag.
+    // The end of the latest flag emoji.
     let mut flag_end = 0;
     while let Some((at, c)) = chars.next() {
         let next = chars.peek().map(|(_, next)| *next);

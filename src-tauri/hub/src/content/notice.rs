@@ -1,5 +1,5 @@
 //! The notice that a result is data of a server. Drawbridge adds the notice to the result, and
-//! changes nothing else in it.
+//! changes nothing else in the result.
 
 use drawbridge_jsonrpc::json::{self, Json, RawObject};
 use drawbridge_model::{content::ContentFlag, spec::RegisteredServer};

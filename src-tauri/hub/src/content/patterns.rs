@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use drawbridge_model::content::FlagKind;
 use regex::{Regex, RegexSet};
 
-/// The patterns that are flagged, in any letter case. A space stands for any white space. The gaps
-/// within a pattern are bounded, so that it does not connect words that are far apart.
+/// The patterns of suspicious texts, in any letter case. A space stands for any white space. The
+/// gaps within a pattern are bounded, so that it does not connect words that are far apart.
 const PATTERNS: &[(FlagKind, &str)] = &[
     (
         FlagKind::Instructions,
@@ -66,8 +66,8 @@ const PATTERNS: &[(FlagKind, &str)] = &[
     ),
 ];
 
-/// The compiled patterns: all together, to find in one pass which ones match a text, and one by
-/// one, to find where each matches.
+/// The compiled patterns: all together, to find in one pass which patterns match a text, and
+/// separately, to find the range of each match.
 pub(super) struct Patterns {
     set: RegexSet,
     each: Vec<(FlagKind, Regex)>,

@@ -59,7 +59,7 @@ pub(crate) fn a_notice_changes_nothing_else(result: &str) {
     let Ok(Some(with_notice)) = notice::insert_notice(object, TEXT, true) else {
         return;
     };
-    // A `Value` cannot represent all JSON, for example no lone surrogate.
+    // A `Value` cannot represent all JSON, for example a lone surrogate.
     let Ok(before) = serde_json::from_str::<Value>(json.get()) else {
         return;
     };
@@ -72,7 +72,8 @@ pub(crate) fn a_notice_changes_nothing_else(result: &str) {
     assert_eq!(before, after);
 }
 
-/// Removes the notice from the members that have it, and the members that were added for it.
+/// Removes the notice from each member that has it. Removes the members that were added for the
+/// notice.
 fn remove_notice(result: &mut Value, original: &Value, text: &str) {
     let Some(result) = result.as_object_mut() else {
         return;

@@ -102,14 +102,14 @@ impl Walk {
         if checked.len() >= 5 || !checked.is_ascii() {
             let first = self.flags.len();
             if let Some(range) = hidden::find(checked) {
-                self.report(FlagKind::HiddenCharacters, checked, range, is_key, first);
+                self.add_flag(FlagKind::HiddenCharacters, checked, range, is_key, first);
             }
             for (kind, range) in COMPILED.find(checked) {
-                self.report(kind, checked, range, is_key, first);
+                self.add_flag(kind, checked, range, is_key, first);
             }
             if let Some(plain) = hidden::strip_disguise(checked) {
                 for (kind, range) in COMPILED.find(&plain) {
-                    self.report(kind, &plain, range, is_key, first);
+                    self.add_flag(kind, &plain, range, is_key, first);
                 }
             }
         }
@@ -117,7 +117,7 @@ impl Walk {
 
     /// Adds a flag, unless the current text, whose flags begin at `first`, has one of this kind
     /// already. The place is written only for a flag that is added, because a path can be long.
-    fn report(
+    fn add_flag(
         &mut self,
         kind: FlagKind,
         text: &str,
@@ -158,7 +158,7 @@ impl Walk {
             place.push('/');
             match step {
                 Step::Member(key) => {
-                    // The excerpt of the key is not longer than this.
+                    // The excerpt shows at most this many characters of the key.
                     let key: String = key.chars().take(MAX_EXCERPT + 1).collect();
                     place.push_str(&excerpt_of(&key.replace('~', "~0").replace('/', "~1")));
                 }
@@ -205,7 +205,7 @@ fn is_data(text: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_'))
 }
 
-/// A JSON value that is to be checked.
+/// A JSON value to check.
 struct Node<'a>(&'a mut Walk);
 
 impl<'de> DeserializeSeed<'de> for Node<'_> {

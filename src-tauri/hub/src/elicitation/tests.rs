@@ -13,7 +13,7 @@ fn form(properties: Value, required: Value) -> Elicitation {
 }
 
 #[test]
-fn each_kind_of_field_takes_only_values_that_fit() {
+fn each_kind_of_field_accepts_only_values_that_fit() {
     let cases = [
         (json!({"type": "string"}), json!("x"), json!(1)),
         (

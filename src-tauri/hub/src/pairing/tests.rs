@@ -2,7 +2,8 @@ use super::*;
 
 const TOKEN: &str = "a token of at least 32 characters";
 
-/// Opens a store, for which the clock must not be paused, and returns the pairings with its folder.
+/// Returns pairings with a new store, and the folder of the store. The clock must not be paused
+/// yet, because opening a store takes real time.
 async fn pairings() -> (Pairings, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let (store, _) = Store::open(&folder.path().join("test.db"))

@@ -155,8 +155,8 @@ impl Pipeline {
     }
 
     /// Lets the hooks on `tool_executed` replace the result of a call that became a task, when the
-    /// client fetches the result. In the legacy era the result is the whole answer, and in the modern era a
-    /// member of the answer.
+    /// client fetches the result. In the legacy era the result is the whole answer, and in the
+    /// modern era a member of the answer.
     ///
     /// # Errors
     /// Returns an error if a hook fails and the person chose that results are withheld in this

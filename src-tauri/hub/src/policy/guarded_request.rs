@@ -254,8 +254,8 @@ pub enum EditError {
     },
 }
 
-/// Checks whether edited arguments may replace the client's arguments: they match the tool's schema,
-/// and no rule denies them.
+/// Checks whether edited arguments may replace the client's arguments: they match the tool's
+/// schema, and no rule denies them.
 ///
 /// # Errors
 /// Returns an error if the request is no call of a tool, or if the arguments are malformed, do not

@@ -266,8 +266,8 @@ impl PendingRecord {
         let mut row = self.row.take().expect(ROW_PRESENT);
         row.new_rule = rule.map(|(writer, rule)| Box::new(writer.prepare(rule)));
         let row = Arc::new(row);
-        // The record exists before the write: if the client disconnects during the write, the record
-        // is dropped, which marks the call as cancelled.
+        // The record exists before the write: if the client disconnects during the write, the
+        // record is dropped, which marks the call as cancelled.
         let mut record = (row.call.decision == Decision::Allowed).then(|| OpenRecord {
             recorder: self.recorder.clone(),
             started: Instant::now(),

@@ -38,7 +38,7 @@ pub struct PolicyStats {
     /// One entry for each day, oldest first, including days without a question.
     pub days: Vec<DayStats>,
     pub suggestions: Vec<Suggestion>,
-    /// Whether there were too many requests to examine all of them. Older requests are then missing.
+    /// Whether there were too many requests to examine all. Older requests are then missing.
     pub is_partial: bool,
 }
 

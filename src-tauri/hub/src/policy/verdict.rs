@@ -236,8 +236,8 @@ fn name_condition(request: &ApprovalRequest) -> Option<Condition> {
     })
 }
 
-/// Returns the rule with a new id, bound to the server's identity and, for a tool, to the definition
-/// that the person saw. The rule does not apply after either changes.
+/// Returns the rule with a new id, bound to the server's identity and, for a tool, to the
+/// definition that the person saw. The rule does not apply after either changes.
 pub(super) fn bind_rule(request: &ApprovalRequest, spec: RuleSpec) -> Rule {
     Rule {
         id: RuleId::new(random::id()),

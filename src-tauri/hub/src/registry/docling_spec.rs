@@ -64,8 +64,8 @@ pub fn raise_version(spec: &ServerSpec) -> Option<ServerSpec> {
     })
 }
 
-/// Returns the version of the package. Returns `None` if the version does not consist of numbers, or
-/// if the rest of the command differs from Drawbridge's own.
+/// Returns the version of the package. Returns `None` if the version does not consist of numbers,
+/// or if the rest of the command differs from Drawbridge's own.
 fn package_version(spec: &ServerSpec) -> Option<Vec<u32>> {
     let pinned = new_spec(Path::new(""));
     if spec.command != pinned.command || spec.args.len() != pinned.args.len() {

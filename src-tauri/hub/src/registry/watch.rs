@@ -7,7 +7,8 @@ use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher};
 use super::Registry;
 use crate::file_watch::watch_in_batches;
 
-/// Editors write a file in several steps. Events without a pause of this length count as one change.
+/// Editors write a file in several steps. Events without a pause of this length count as one
+/// change.
 const DEBOUNCE: Duration = Duration::from_millis(150);
 
 /// A watch over the folder of specs. The watch ends when this value is dropped.

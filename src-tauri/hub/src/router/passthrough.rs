@@ -152,8 +152,8 @@ impl Router {
     }
 
     /// Returns the cache key of a permitted `resources/read`, or `None` if the result must not be
-    /// cached. The result for an unlisted resource is not cached, because the key needs the digest of
-    /// a definition.
+    /// cached. The result for an unlisted resource is not cached, because the key needs the digest
+    /// of a definition.
     fn resource_cache_key(permitted: &Permitted) -> Option<result_cache::CacheKey> {
         let request = permitted.request();
         let entry = request.entry.as_ref()?;

@@ -396,8 +396,8 @@ impl FunctionNames {
         json!({ "type": "function", "function": function })
     }
 
-    /// Returns the name of a tool's function. This is the tool's own name if the API allows the name
-    /// and the function of no other tool has it.
+    /// Returns the name of a tool's function. This is the tool's own name if the API allows the
+    /// name and the function of no other tool has it.
     fn function_of(&mut self, tool: &str) -> String {
         if let Some(known) = self.by_tool.get(tool) {
             return known.clone();

@@ -35,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::metrics::Metrics;
 
-/// The most spans that wait for a batch. Up to [`MAX_BATCH`] more are in the batch.
+/// The most spans that wait for a batch. Up to [`MAX_BATCH`] more spans are in the batch.
 const MAX_QUEUED: usize = 2_048;
 /// The most spans in one request to the collector.
 const MAX_BATCH: usize = 512;
@@ -102,7 +102,7 @@ impl Exporter {
         let waiting = Arc::new(AtomicUsize::new(0));
         let stopping = CancellationToken::new();
         let includes_content = collector.includes_content;
-        let sender = Sender {
+        let sender = SpanSender {
             collector,
             http: HttpClient::new(),
             secrets,
@@ -164,7 +164,7 @@ impl Drop for Exporter {
 }
 
 /// The state of the task that sends spans.
-struct Sender {
+struct SpanSender {
     collector: Collector,
     http: HttpClient,
     secrets: Secrets,
@@ -178,7 +178,7 @@ struct Sender {
     logged_at: Option<Instant>,
 }
 
-impl Sender {
+impl SpanSender {
     async fn run(mut self, mut queue: mpsc::Receiver<Span>, stopping: CancellationToken) {
         loop {
             let first = tokio::select! {

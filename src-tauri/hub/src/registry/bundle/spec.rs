@@ -70,8 +70,8 @@ impl BundleManifest {
         launch
     }
 
-    /// Returns how uv starts the entry point. uv creates the Python environment in the folder of the
-    /// bundle.
+    /// Returns how uv starts the entry point. uv creates the Python environment in the folder of
+    /// the bundle.
     fn uv_launch(&self) -> Launch {
         let args = [
             "run",

@@ -266,8 +266,8 @@ impl Choice {
     }
 
     /// Sets the value of an environment variable, or of a header of a remote server, so that no
-    /// person has to enter it. The value counts as a secret if the manifest marks it as secret, or if it
-    /// looks like a secret.
+    /// person has to enter it. The value counts as a secret if the manifest marks it as secret, or
+    /// if it looks like a secret.
     fn set_value(&mut self, name: &str, value: &str) {
         let (kind, members) = if self.is_local() {
             (InputKind::Env, &mut self.env)
