@@ -444,8 +444,8 @@ impl Folding<'_> {
                 .iter()
                 .any(|marker| (self.machine.kind_of)(&folder.join(marker)).is_some())
         };
-        let mut around = path.ancestors().take_while(is_usable);
-        around.find(is_project).map(Path::to_owned)
+        let mut ancestors = path.ancestors().take_while(is_usable);
+        ancestors.find(is_project).map(Path::to_owned)
     }
 
     fn choose(&mut self, path: PathBuf, access: FileAccess) {

@@ -28,7 +28,7 @@ enum Reason {
     Unread,
 }
 
-/// The text tells a model what to do.
+/// The text is for a model.
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (noun, name, server) = (self.kind.noun(), &self.exposed_name, &self.server);

@@ -335,8 +335,8 @@ impl ClientConfigs {
         Ok(())
     }
 
-    /// Undoes a change. If one file cannot be restored, the others are still restored, and the
-    /// change can be undone again.
+    /// Undoes a change. If one file cannot be restored, the other files are still restored,
+    /// and the change can be undone again.
     ///
     /// # Errors
     /// Returns an error if the change is unknown or was already undone, if its details cannot be
@@ -559,8 +559,8 @@ fn path_text(path: &Path) -> String {
 pub async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ConfigError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| ConfigError::TaskFailed)
+    let result = tokio::task::spawn_blocking(work).await;
+    result.map_err(|_| ConfigError::TaskFailed)
 }
 
 #[cfg(test)]

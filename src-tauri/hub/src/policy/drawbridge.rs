@@ -113,7 +113,7 @@ impl Drawbridge {
         Ok(())
     }
 
-    /// Resumes calls each time a pause is over. Runs until the hub aborts it.
+    /// Resumes calls each time a pause is over. Runs until the hub aborts the task.
     pub async fn resume_on_time(self, store: Store) {
         let mut changes = self.pause.subscribe();
         loop {

@@ -169,8 +169,8 @@ impl GuardedRequest {
         self.hooked.as_ref().map_or(&[], |hooked| &hooked.hooks)
     }
 
-    /// Replaces the arguments with those of a hook. The new arguments are checked and decided
-    /// afterwards.
+    /// Replaces the arguments with the arguments of a hook. The new arguments are checked and
+    /// decided afterwards.
     pub fn change_arguments(&mut self, arguments: Box<RawValue>, hook: String) {
         let original = self.replace_arguments(arguments);
         let hooked = self.hooked.get_or_insert_with(|| HookedArguments {

@@ -10,7 +10,7 @@ use drawbridge_model::{
 
 use super::{guarded_request::GuardedRequest, record::OpenRecord};
 
-/// A request whose permission is recorded. Only the gate creates one.
+/// A request whose permission is recorded. Only the gate creates this value.
 pub struct Permitted {
     request: Arc<GuardedRequest>,
     record: OpenRecord,

@@ -15,7 +15,7 @@ pub enum PolicyPreset {
     AskAll,
     /// Ask about every call, except calls of tools that these trusted servers mark as read-only.
     AskWrites { trusted: Vec<ServerId> },
-    /// Ask only about the tools of these servers, and allow all others.
+    /// Ask only about the tools of these servers, and allow all other tools.
     AskListed { listed: Vec<ServerId> },
 }
 

@@ -511,7 +511,7 @@ impl<'a> RemovalNote<'a> {
     }
 }
 
-/// The body of the audit log's entry about rules that replace all others.
+/// The body of the audit log's entry about rules that replace all other rules.
 #[derive(Serialize)]
 struct ReplacementNote<'a, N> {
     #[serde(flatten)]
@@ -530,8 +530,8 @@ pub(super) struct RuleWriter<'a> {
 }
 
 impl RuleWriter<'_> {
-    /// Returns a rule as it is to be stored, with the rules that it replaces: those that have
-    /// ended, and for a plain rule the plain rule of the same scope.
+    /// Returns a rule for the store, with the rules that it replaces: rules that have ended, and
+    /// for a plain rule the plain rule of the same scope.
     pub(super) fn prepare(&self, rule: &Rule) -> NewRule {
         let now = clock::now();
         let is_replaced = |known: &Rule| {

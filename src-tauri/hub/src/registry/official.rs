@@ -1,8 +1,8 @@
 //! The official registry of the MCP project: a copy of its list of servers in the store, which is
-//! searched without the network. Nothing is fetched until a person asks for it.
+//! searched without the network. Drawbridge fetches nothing until a person asks for the list.
 //!
-//! The list is foreign text: [`entry`] keeps only entries with a valid name, and [`page`] limits
-//! what one answer and one refresh may contain.
+//! The list is foreign text: [`entry`] keeps only entries that Drawbridge can use, and this module
+//! limits the size of an answer and of a refresh.
 
 mod entry;
 mod page;

@@ -169,8 +169,7 @@ impl ResultCache {
         self.remove_matching(|result| result.server == *server);
     }
 
-    /// Deletes the cached results of a client that was revoked, or that belongs to another user
-    /// now.
+    /// Deletes the cached results of a client that was revoked, or was moved to another user.
     pub(super) fn remove_client(&self, client: &ClientName) {
         self.remove_matching(|result| result.client == *client);
     }

@@ -130,9 +130,9 @@ fn the_tool_choice_is_sent_and_enforced() {
     for mode in ["auto", "required"] {
         let chat = chat(&params(mode, weather_tools())).expect("converted");
         assert_eq!(chat.body["tool_choice"], mode);
-        let got = result(&chat, &[call.clone(), rest.clone()]).expect("a result");
+        let actual = result(&chat, &[call.clone(), rest.clone()]).expect("a result");
         assert_eq!(
-            got,
+            actual,
             json!({"role": "assistant", "model": "small-1", "stopReason": "toolUse", "content":
                 {"type": "tool_use", "id": "c1", "name": "city.weather", "input": {"a": 1}}})
         );
@@ -153,11 +153,11 @@ fn the_tool_choice_is_sent_and_enforced() {
 
     let none = chat(&params("none", weather_tools())).expect("converted");
     assert_eq!(none.body["tool_choice"], "none");
-    let got = result(&none, &[call.clone(), rest, text]).expect("a result");
+    let actual = result(&none, &[call.clone(), rest, text]).expect("a result");
     assert_eq!(
-        got["content"],
+        actual["content"],
         json!({"type": "text", "text": "No."}),
-        "{got}"
+        "{actual}"
     );
 
     let auto = chat(&params("auto", weather_tools())).expect("converted");
@@ -193,12 +193,12 @@ fn the_finish_reason_becomes_the_stop_reason() {
     for (finish, stop) in [("stop", "endTurn"), ("length", "maxTokens")] {
         let first = chunk(json!({"role": "assistant", "content": "Hel"}), Value::Null);
         let usage = json!({"choices": [], "usage": {"total_tokens": 9}});
-        let got = result(
+        let actual = result(
             &chat,
             &[first, chunk(json!({"content": "lo"}), json!(finish)), usage],
         );
         assert_eq!(
-            got.expect("a result"),
+            actual.expect("a result"),
             json!({"role": "assistant", "model": "small-1", "stopReason": stop,
                 "content": {"type": "text", "text": "Hello"}})
         );
@@ -227,9 +227,9 @@ fn an_error_or_a_malformed_answer_is_reported() {
         json!([1]),
         chunk(json!({"content": "Hel"}), Value::Null),
     ] {
-        let got = result(&chat, std::slice::from_ref(&malformed));
+        let actual = result(&chat, std::slice::from_ref(&malformed));
         assert!(
-            matches!(got, Err(SamplingError::Malformed(_))),
+            matches!(actual, Err(SamplingError::Malformed(_))),
             "{malformed}"
         );
     }

@@ -138,7 +138,8 @@ fn subschema_kind(keyword: &str) -> SubschemaKind {
     }
 }
 
-/// Returns the subschemas directly inside a schema, except those of the keywords in `except`.
+/// Returns the subschemas directly inside a schema, except the subschemas of the keywords in
+/// `except`.
 fn children<'a>(
     members: &'a Map<String, Value>,
     except: &[&str],

@@ -147,7 +147,7 @@ pub(super) fn items(value: &RawValue) -> Option<Vec<&RawValue>> {
         .then(|| serde_json::from_str(value.get()).ok())?
 }
 
-/// Returns the members of an object, including those with duplicate keys. Returns `None` if the
+/// Returns the members of an object, including members with duplicate keys. Returns `None` if the
 /// value is not an object, or if a key has a lone surrogate.
 pub(super) fn members(value: &RawValue) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
     value.get().starts_with('{').then(|| {

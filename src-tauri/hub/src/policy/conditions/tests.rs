@@ -419,10 +419,13 @@ fn a_host_must_match_in_every_url_parser() {
     ] {
         assert_eq!(evaluate(&is, &format!("\"{url}\"")), expected, "{url}");
     }
-    let under = Predicate::Host("*.example.com".into());
-    assert_eq!(evaluate(&under, "\"https://a.b.example.com/\""), BOTH);
-    assert_eq!(evaluate(&under, "\"https://example.com/\""), NEITHER);
-    assert_eq!(evaluate(&under, "\"https://evilexample.com/\""), NEITHER);
+    let subdomains = Predicate::Host("*.example.com".into());
+    assert_eq!(evaluate(&subdomains, "\"https://a.b.example.com/\""), BOTH);
+    assert_eq!(evaluate(&subdomains, "\"https://example.com/\""), NEITHER);
+    assert_eq!(
+        evaluate(&subdomains, "\"https://evilexample.com/\""),
+        NEITHER
+    );
 }
 
 #[cfg(unix)]

@@ -561,7 +561,7 @@ async fn kept_results_are_masked_and_cut() {
     fixture.set_default(Effect::Allow).await;
     let logs = &fixture.gate.recorder.logs;
     logs.add_secret(&Secret::new("tiger-42".into()));
-    let kept = async |result: &str| {
+    let kept_result = async |result: &str| {
         let permitted = fixture.gate.admit(call("client", "{}"), None).await;
         let permitted = permitted.unwrap_or_else(|_| panic!("the call is allowed"));
         let id = permitted.record().id.clone();
@@ -572,7 +572,11 @@ async fn kept_results_are_masked_and_cut() {
         call.expect("the call is recorded").result
     };
     let secret = r#"{"a":"tiger-42"}"#;
-    assert_eq!(kept(secret).await, None, "results are not kept by default");
+    assert_eq!(
+        kept_result(secret).await,
+        None,
+        "results are not kept by default"
+    );
 
     let settings = SettingsChange {
         keep_results: Some(true),
@@ -580,7 +584,7 @@ async fn kept_results_are_masked_and_cut() {
         ..SettingsChange::default()
     };
     fixture.change_settings(settings).await;
-    let result = kept(secret).await.expect("the result is kept");
+    let result = kept_result(secret).await.expect("the result is kept");
     assert_eq!(result.text, r#"{"a":"•••"}"#);
     assert_eq!((result.is_cut, result.bytes), (false, 16));
 
@@ -590,7 +594,7 @@ async fn kept_results_are_masked_and_cut() {
         "x".repeat(1_012),
         "y".repeat(99)
     );
-    let result = kept(&long).await.expect("the beginning is kept");
+    let result = kept_result(&long).await.expect("the beginning is kept");
     assert!(result.text.len() <= 1_024, "{} bytes", result.text.len());
     assert!(!result.text.contains("tig"), "{}", result.text);
     assert!(result.is_cut);

@@ -315,7 +315,7 @@ fn a_bundle_for_other_systems_only_is_refused() {
 
 #[test]
 fn a_bundle_is_unpacked_as_a_whole_and_removed_with_its_server() {
-    let data = tempfile::tempdir().expect("a folder");
+    let data_dir = tempfile::tempdir().expect("a folder");
     let id = ServerId::new("files");
     let server = json!({
         "type": "binary",
@@ -323,14 +323,14 @@ fn a_bundle_is_unpacked_as_a_whole_and_removed_with_its_server() {
         "mcp_config": {"command": "${__dirname}/server/index.js"},
     });
     let mut bundle = read(&[("server", server)]).expect("a bundle");
-    let folder = bundle_folder(data.path(), &id, &bundle.digest);
+    let folder = bundle_folder(data_dir.path(), &id, &bundle.digest);
     unpack(&mut bundle, &folder).expect("unpacked");
     assert_eq!(
         fs::read(folder.join("server/helper")).expect("a file"),
         b"helper"
     );
-    let beside = fs::read_dir(folder.parent().expect("a parent")).expect("a folder");
-    assert_eq!(beside.count(), 1, "no temporary folder remains");
+    let siblings = fs::read_dir(folder.parent().expect("a parent")).expect("a folder");
+    assert_eq!(siblings.count(), 1, "no temporary folder remains");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -346,16 +346,16 @@ fn a_bundle_is_unpacked_as_a_whole_and_removed_with_its_server() {
             (0o700, 0o600)
         );
     }
-    remove_folders(data.path(), &id).expect("removed");
+    remove_folders(data_dir.path(), &id).expect("removed");
     assert!(!folder.exists());
-    remove_folders(data.path(), &id).expect("nothing to remove is no error");
+    remove_folders(data_dir.path(), &id).expect("nothing to remove is no error");
 }
 
 #[test]
 fn only_folders_that_no_spec_names_are_unused() {
-    let data = tempfile::tempdir().expect("a folder");
+    let data_dir = tempfile::tempdir().expect("a folder");
     let make = |path: String| {
-        let folder = data.path().join("bundles").join(path);
+        let folder = data_dir.path().join("bundles").join(path);
         fs::create_dir_all(&folder).expect("a folder");
         fs::write(folder.join("x"), "x").expect("a file");
         folder
@@ -379,7 +379,7 @@ fn only_folders_that_no_spec_names_are_unused() {
             ..spec(&[])
         },
     ];
-    let mut removed = remove_unused(data.path(), specs.iter()).expect("removed");
+    let mut removed = remove_unused(data_dir.path(), specs.iter()).expect("removed");
     removed.sort();
     let mut expected = vec![old, unfinished, gone.clone()];
     expected.sort();
@@ -426,9 +426,9 @@ proptest! {
             bytes[at] = byte;
         }
         if let Ok(mut bundle) = Bundle::read(bytes) {
-            let around = tempfile::tempdir().expect("a folder");
-            let _ = unpack(&mut bundle, &around.path().join("bundles/digest"));
-            let names: Vec<_> = fs::read_dir(around.path())
+            let parent = tempfile::tempdir().expect("a folder");
+            let _ = unpack(&mut bundle, &parent.path().join("bundles/digest"));
+            let names: Vec<_> = fs::read_dir(parent.path())
                 .expect("a folder")
                 .map(|entry| entry.expect("an entry").file_name())
                 .collect();

@@ -26,7 +26,7 @@ pub(super) struct InputDeclaration {
     pub(super) is_secret: bool,
     #[serde(alias = "is_repeated")]
     pub(super) is_repeated: bool,
-    /// If this is set, a person is asked only for the `{variables}` in it.
+    /// If a value is set, a person enters only the `{variables}` in it.
     #[serde(deserialize_with = "deserialize_text")]
     pub(super) value: Option<String>,
     #[serde(deserialize_with = "deserialize_text")]

@@ -34,7 +34,8 @@ struct WirePage {
 }
 
 impl Page {
-    /// Parses an answer. An entry that cannot be used is skipped, and does not affect the others.
+    /// Parses an answer. An entry that cannot be used is skipped, and does not affect other
+    /// entries.
     ///
     /// # Errors
     /// Returns an error if the answer is not a JSON object with a list of servers.
