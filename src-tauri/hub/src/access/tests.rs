@@ -216,7 +216,7 @@ async fn a_long_user_agent_is_not_noted_with_each_request() {
 }
 
 #[tokio::test]
-async fn a_browser_that_makes_room_for_another_is_recorded() {
+async fn the_sign_out_of_a_browser_that_makes_room_is_recorded() {
     let folder = tempfile::tempdir().expect("a folder");
     let access = access(folder.path()).await;
     let journal = access.store.journal();

@@ -415,7 +415,8 @@ impl Folding<'_> {
     }
 
     /// Returns the folder to which a path belongs: a folder that the spec names, the folder of a
-    /// program's settings or data, or the folder of a project.
+    /// program's settings or data, or the folder of a project. Returns `None` if the path belongs
+    /// to none of these.
     fn find_top(&self, path: &Path, kind: Option<FileKind>) -> Option<PathBuf> {
         let is_usable = |folder: &&Path| !is_too_broad(folder, self.machine);
         let named = self.roots.iter().find(|root| path.starts_with(root));

@@ -684,7 +684,8 @@ fn choose_name(
 }
 
 /// Returns the reason, for people, why a resource is excluded: a template of a server that was
-/// accepted earlier matches its URI, so that server answers requests for the resource.
+/// accepted earlier matches its URI, so that server answers requests for the resource. Returns
+/// `None` if no template covers the entry.
 fn describe_covering_template(
     kind: CapabilityKind,
     server: &ServerId,

@@ -111,7 +111,7 @@ impl<'a> References<'a> {
     }
 }
 
-/// Returns the target of a reference, without its fragment.
+/// Returns the target of a reference, without its fragment, or `None` if it is not a valid URL.
 fn resolve(base: &Url, reference: &str) -> Option<Url> {
     let mut url = base.join(reference).ok()?;
     url.set_fragment(None);

@@ -21,7 +21,7 @@ fn a_server_shortens_the_time_to_live_down_to_the_minimum_and_never_lengthens_it
 }
 
 #[test]
-fn the_copy_of_a_sleeping_server_is_fresh_for_an_hour_or_longer_if_the_user_configured_that() {
+fn the_copy_of_a_sleeping_server_is_fresh_for_an_hour_or_for_the_configured_longer_time() {
     let (hour, day) = (Duration::from_secs(3_600), Duration::from_secs(86_400));
     for (configured, stated, expected) in [
         (Duration::from_secs(300), None, hour),

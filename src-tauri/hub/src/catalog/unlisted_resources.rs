@@ -16,7 +16,8 @@ impl Catalog {
     }
 
     /// Returns the only server in the client's scope that can have an unlisted resource: the server
-    /// of a single-server endpoint, or the only server that offers resources.
+    /// of a single-server endpoint, or the only server that offers resources. Returns `None` if no
+    /// server or more than one server can have the resource.
     pub fn only_resource_server(&self, session: &ClientSession) -> Option<ServerId> {
         if let ServerScope::One(only) = &session.scope.servers {
             return Some(only.clone()).filter(|only| self.can_use_resources(session, only));

@@ -98,7 +98,7 @@ fn each_kind_of_field_accepts_only_values_that_fit() {
 }
 
 #[test]
-fn required_fields_are_demanded_and_unknown_fields_refused_without_quoting_values() {
+fn required_fields_are_demanded_and_unknown_fields_are_refused_without_quoting_values() {
     let form = form(
         json!({"pin": {"type": "string", "maxLength": 4}, "note": {"type": "string"}}),
         json!(["pin"]),

@@ -44,7 +44,7 @@ fn text(metrics: &Metrics) -> String {
 }
 
 #[test]
-fn beyond_the_bound_tools_are_counted_together() {
+fn tools_beyond_the_bound_are_counted_together() {
     let metrics = Metrics::new();
     for number in 0..MAX_SERIES + 20 {
         let call = call("s", &format!("tool{number}"), Decision::Allowed);

@@ -65,7 +65,7 @@ fn invalid_params_are_rejected_with_their_path() {
 }
 
 #[test]
-fn an_is_error_flag_is_distinguished_from_text_that_mentions_it() {
+fn an_is_error_flag_is_distinguished_from_text_that_mentions_the_flag() {
     assert!(is_tool_error(&error_result("x")));
     assert!(!is_tool_error(&Json::new(
         r#"{"content":[{"type":"text","text":"\"isError\": true"}]}"#

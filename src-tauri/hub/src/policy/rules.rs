@@ -251,7 +251,7 @@ impl Rules {
     }
 
     /// Returns the effect of the plain rule whose scope is exactly this tool, for all clients and
-    /// users.
+    /// users. Returns `None` if there is no enabled rule of this kind.
     pub fn plain_tool_effect(&self, server: &ServerId, tool: &str) -> Option<Effect> {
         let rules = self.rules.load();
         let is_plain_tool_rule = |rule: &&CompiledRule| {

@@ -441,7 +441,7 @@ fn page_address(base: &str, cursor: Option<&str>, changes_since: Option<Timestam
     Some(url)
 }
 
-/// Returns a moment in the format of RFC 3339.
+/// Returns a moment in the format of RFC 3339, or `None` if the moment is out of range.
 fn format_time(at: Timestamp) -> Option<String> {
     jiff::Timestamp::from_millisecond(at.0)
         .ok()

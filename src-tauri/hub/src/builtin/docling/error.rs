@@ -28,7 +28,7 @@ pub(crate) enum DoclingError {
     NoClient,
     #[error("the document cannot be written to the data folder: {0}")]
     Io(#[source] io::Error),
-    #[error("Drawbridge is ending")]
+    #[error("Drawbridge is shutting down")]
     HubEnds,
     #[error("there is no server 'docling', which converts documents")]
     NotAdded,

@@ -86,7 +86,8 @@ async fn send_notifications(
     }
 }
 
-/// Starts the watch. A folder that cannot be watched is logged; its files can still be read.
+/// Starts the watch, or returns `None` if the system cannot watch any folder. A single folder that
+/// cannot be watched is logged. The files of all folders can still be read.
 fn start(folders: &[SharedFolder], sender: mpsc::Sender<Batch>) -> Option<RecommendedWatcher> {
     let on_change = move |events: Vec<notify::Result<Event>>| {
         let mut batch = Batch::default();

@@ -192,7 +192,7 @@ fn a_spec_sets_the_prefix_of_its_server() {
 }
 
 #[test]
-fn the_first_server_wins_a_bare_name_and_the_other_is_excluded_with_a_reason() {
+fn the_first_server_wins_a_bare_name_and_the_other_tool_is_excluded_with_a_reason() {
     let tools = tools(&[tool(r#"{"name":"read"}"#)]);
     let (old, new) = (
         server_with("z", r#"{"prefix":""}"#),
@@ -303,7 +303,7 @@ fn the_tools_of_a_deferred_server_are_found_and_called_but_not_listed() {
 }
 
 #[test]
-fn a_profile_shows_its_servers_and_tools_and_no_others() {
+fn a_profile_shows_only_its_servers_and_tools() {
     let both = tools(&[tool(r#"{"name":"read"}"#), tool(r#"{"name":"write"}"#)]);
     let snapshot = Snapshot::merge(&[
         (server("a"), &both),

@@ -78,7 +78,7 @@ fn a_search_can_be_limited_to_a_server_and_an_unknown_word_finds_nothing() {
 }
 
 #[test]
-fn words_are_split_at_case_and_punctuation_and_plural_endings_removed() {
+fn words_are_split_at_case_and_punctuation_and_lose_their_plural_endings() {
     assert_eq!(
         split_words("readTextFile read_text-files HTTP2Server"),
         [

@@ -124,7 +124,8 @@ pub(super) fn may_be_number(value: &RawValue, holds: impl Fn(&Number) -> bool) -
     }
 }
 
-/// Converts a text that JavaScript, Python and others accept as a number to JSON notation.
+/// Converts a text that JavaScript, Python and others accept as a number to JSON notation. The
+/// result for any other text may not be a JSON number.
 fn to_json_number(text: &str) -> Option<String> {
     if text.is_empty() {
         return Some("0".into());

@@ -58,7 +58,7 @@ fn values_are_compared_by_value_and_not_by_notation() {
 }
 
 #[test]
-fn a_duplicate_key_or_a_key_in_another_case_only_may_match() {
+fn a_duplicate_key_or_a_key_in_another_case_does_not_surely_match() {
     let is = equals("1");
     assert_eq!(evaluate_at(r#"{"a":{"k":1}}"#, &is, "/a/k"), BOTH);
     assert_eq!(evaluate_at(r#"{"a":{"k":1,"k":2}}"#, &is, "/a/k"), MAYBE);
@@ -70,7 +70,7 @@ fn a_duplicate_key_or_a_key_in_another_case_only_may_match() {
 }
 
 #[test]
-fn an_allow_needs_every_entry_of_a_list_and_a_deny_needs_one() {
+fn an_allow_needs_every_entry_of_a_list_and_a_deny_needs_one_entry() {
     let is = Predicate::OneOf(vec![Literal("1".into()), Literal("2".into())]);
     assert_eq!(evaluate(&is, "[1,2]"), BOTH);
     assert_eq!(evaluate(&is, "[1,3]"), MAYBE);

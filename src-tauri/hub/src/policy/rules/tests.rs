@@ -125,7 +125,7 @@ impl Fixture {
 }
 
 #[tokio::test]
-async fn if_no_rule_matches_the_default_applies_which_is_ask() {
+async fn if_no_rule_matches_the_default_applies() {
     let fixture = fixture().await;
     assert_eq!(fixture.effect("c", "d"), Effect::Ask);
     fixture
@@ -676,7 +676,8 @@ fn reference_equals(expected: &Value, value: &Value, is_allow: bool) -> bool {
     expected == value || (!is_allow && equals_converted())
 }
 
-/// JavaScript reads an empty text and null as 0.
+/// Returns the number that some server reads. For a deny or an ask, an empty text and null are 0,
+/// as in JavaScript.
 fn reference_number(value: &Value, is_allow: bool) -> Option<i64> {
     let is_nothing = value.is_null() || *value == json!("");
     if is_nothing && !is_allow {
@@ -723,7 +724,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn engine_agrees_with_the_reference_in_any_order_of_rules(
+    fn the_engine_agrees_with_the_reference_in_any_order_of_rules(
         rules in prop::collection::vec(any_rule(), 0..7),
         shuffled in any::<prop::sample::Index>(),
         default in prop::sample::select(vec![Effect::Allow, Effect::Deny, Effect::Ask]),

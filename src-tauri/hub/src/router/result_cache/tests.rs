@@ -148,7 +148,7 @@ fn the_oldest_results_are_evicted() {
 }
 
 #[test]
-fn the_results_of_a_server_are_removed_and_no_others() {
+fn only_the_results_of_the_server_are_removed() {
     let results = ResultCache::default();
     results.put(key("a", "{}"), &Json::new("{}"));
     results.remove_server(&ServerId::new("other"));

@@ -229,7 +229,7 @@ fn without_a_registry_the_hint_sets_the_runtime() {
 }
 
 #[test]
-fn an_unusable_package_has_a_reason_and_does_not_affect_the_others() {
+fn an_unusable_package_has_a_reason_and_does_not_affect_other_packages() {
     for (members, expected) in [
         (
             r#""registryType":"mcpb","identifier":"https://x.example/a.mcpb""#,

@@ -103,7 +103,7 @@ fn an_unusable_plugin_has_a_reason() {
 }
 
 #[test]
-fn a_plugin_that_serves_sse_is_started_and_asks_for_its_url_if_the_manifest_lacks_it() {
+fn a_plugin_that_serves_sse_needs_a_url_if_the_manifest_has_none() {
     let choice = plugin(r#""command":["./serve"],"transport_type":"sse""#);
     assert_eq!(
         (choice.problem.as_ref(), names(&choice)),
