@@ -452,7 +452,7 @@ mod private_lists {
 
     proptest! {
         #[test]
-        fn no_client_sees_tools_that_were_read_for_another(
+        fn no_client_sees_tools_that_were_read_for_another_client(
             policy in prop_oneof![Just("ask"), Just("keep"), Just("trust")],
             reads in prop::collection::vec((0..4_usize, prop::collection::btree_set(0_u8..4, 0..4), any::<bool>()), 1..12),
         ) {

@@ -89,7 +89,7 @@ fn a_bare_entry_and_a_command_line_are_servers() {
 }
 
 #[test]
-fn a_bad_entry_does_not_affect_the_others() {
+fn a_bad_entry_does_not_affect_other_entries() {
     let read = read_specs(
         r#"{"mcpServers":{"bad":{"command":"x","url":"http://y"},"good":{"command":"x"}}}"#,
     )

@@ -57,7 +57,7 @@ async fn a_fresh_result_is_reused_for_the_same_client_and_arguments() {
 }
 
 #[test]
-fn the_results_of_a_client_that_changes_its_user_are_deleted_and_no_others() {
+fn only_the_results_of_the_client_that_changes_its_user_are_deleted() {
     let results = ResultCache::default();
     let (first, other) = (key("a", "{}"), key("b", "{}"));
     for key in [&first, &other] {
