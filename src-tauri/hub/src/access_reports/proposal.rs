@@ -252,7 +252,7 @@ fn propose(
     let [mut read, mut write] = [FileAccess::Read, FileAccess::Write].map(|kind| {
         let of_kind = chosen.iter().filter(|(_, access)| **access == kind);
         of_kind
-            .map(|(path, _)| display(path, machine))
+            .map(|(path, _)| to_spec_path(path, machine))
             .collect::<BTreeSet<_>>()
     });
     if let Some(current) = current.filter(|current| current.files == SandboxFiles::Listed) {
@@ -278,7 +278,7 @@ fn propose(
         excluded: excluded
             .into_iter()
             .map(|((path, access), reason)| ExcludedPath {
-                path: display(&path, machine),
+                path: to_spec_path(&path, machine),
                 access,
                 reason,
             })
@@ -537,7 +537,7 @@ fn is_too_broad(folder: &Path, machine: &Machine<'_>) -> bool {
 }
 
 /// Returns a path as a spec writes it, with `~/` for the home folder.
-fn display(path: &Path, machine: &Machine<'_>) -> String {
+fn to_spec_path(path: &Path, machine: &Machine<'_>) -> String {
     let below = machine
         .home
         .as_ref()

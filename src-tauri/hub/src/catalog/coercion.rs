@@ -61,7 +61,7 @@ pub(super) fn fits_after_conversion(validator: &Validator, arguments: Value) -> 
 fn next_attempts(attempt: &Attempt, errors: &[ValidationError<'_>]) -> Vec<Attempt> {
     let all: Vec<_> = errors
         .iter()
-        .filter_map(|error| conversions(attempt, std::slice::from_ref(error)))
+        .filter_map(|error| find_conversions(attempt, std::slice::from_ref(error)))
         .collect();
     if all.is_empty() {
         return Vec::new();
@@ -73,7 +73,7 @@ fn next_attempts(attempt: &Attempt, errors: &[ValidationError<'_>]) -> Vec<Attem
         .into_iter()
         .flatten();
     let others = others
-        .filter_map(|errors| conversions(attempt, errors))
+        .filter_map(|errors| find_conversions(attempt, errors))
         .skip(1)
         .take(MAX_OPEN);
     let all = all.into_iter().flatten().collect();
@@ -84,7 +84,7 @@ fn next_attempts(attempt: &Attempt, errors: &[ValidationError<'_>]) -> Vec<Attem
 }
 
 /// Returns the conversions for the faults, or `None` if one of the faults cannot be converted.
-fn conversions(
+fn find_conversions(
     attempt: &Attempt,
     errors: &[ValidationError<'_>],
 ) -> Option<Vec<(String, Conversion)>> {
@@ -94,14 +94,14 @@ fn conversions(
             Some(context) => all.extend(
                 context
                     .iter()
-                    .find_map(|errors| conversions(attempt, errors))?,
+                    .find_map(|errors| find_conversions(attempt, errors))?,
             ),
             None => {
                 let path = error.instance_path().as_str();
                 let is_new = !attempt.converted.contains(path);
                 all.push((
                     path.to_owned(),
-                    conversion(&attempt.value, path, error.kind()).filter(|_| is_new)?,
+                    find_conversion(&attempt.value, path, error.kind()).filter(|_| is_new)?,
                 ));
             }
         }
@@ -162,7 +162,11 @@ impl Conversion {
     }
 }
 
-fn conversion(arguments: &Value, path: &str, error: &ValidationErrorKind) -> Option<Conversion> {
+fn find_conversion(
+    arguments: &Value,
+    path: &str,
+    error: &ValidationErrorKind,
+) -> Option<Conversion> {
     let value = arguments.pointer(path)?;
     let is_member = || {
         path.rsplit_once('/')

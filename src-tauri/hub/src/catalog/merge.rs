@@ -26,7 +26,8 @@ pub type Offered = BTreeMap<CapabilityKind, Vec<Arc<Definition>>>;
 /// A tool, prompt, resource or template as clients see it.
 #[derive(Debug, Clone)]
 pub struct CatalogEntry {
-    /// The name that a client uses: `server__name`, the bare name, or the unchanged URI.
+    /// The name that a client uses: `server__name`, a name with a hash, the bare name, or the
+    /// unchanged URI.
     pub exposed_name: String,
     pub server: Arc<RegisteredServer>,
     pub definition: Arc<Definition>,

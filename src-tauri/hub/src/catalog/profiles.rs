@@ -105,13 +105,13 @@ impl Profiles {
     /// person chooses another profile for it, or none.
     pub fn has_removed_profile(&self, client: &ClientName) -> bool {
         let table = self.table.load();
-        table.own(client, &self.nothing) == Some(&self.nothing)
+        table.assigned(client, &self.nothing) == Some(&self.nothing)
     }
 
     /// Returns the profiles that apply to a client in a scope.
     pub fn in_scope(&self, client: &ClientName, scope: &ClientScope) -> AppliedProfiles {
         let table = self.table.load();
-        let own = table.own(client, &self.nothing);
+        let own = table.assigned(client, &self.nothing);
         let project = scope.project.as_deref();
         let project = project.and_then(|folder| table.find_by_folder(folder));
         let mut applied: Vec<_> = [own, project].into_iter().flatten().cloned().collect();
@@ -196,7 +196,7 @@ impl Profiles {
 
 impl ProfileTable {
     /// Returns the profile that a client was given, or `nothing` if that profile was removed.
-    fn own<'a>(
+    fn assigned<'a>(
         &'a self,
         client: &ClientName,
         nothing: &'a Arc<Profile>,

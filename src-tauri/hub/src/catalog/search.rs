@@ -1,4 +1,4 @@
-//! Ranked search over tools: BM25 over their names, titles, descriptions and parameters.
+//! Ranked search over tools: BM25 over their names, titles, servers, descriptions and parameters.
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -244,7 +244,7 @@ impl ClientRequests {
         match self.gate.admit(guarded, Some(question.handle)).await {
             Ok(permitted) => {
                 let answer = match &permitted.request().stand_in {
-                    Some(StandIn::Person(Some(content))) => accepted(content),
+                    Some(StandIn::Person(Some(content))) => to_accept_answer(content),
                     _ => Json::new(r#"{"action":"accept"}"#),
                 };
                 permitted.record_outcome(Outcome::Ok, String::new());
@@ -362,7 +362,7 @@ async fn send_keepalives(question: ServerQuestion<'_>, provider: &Provider) {
 }
 
 /// Returns the answer with a person's values.
-fn accepted(content: &FormContent) -> Json {
+fn to_accept_answer(content: &FormContent) -> Json {
     Json::new(format!(
         r#"{{"action":"accept","content":{}}}"#,
         content.expose()

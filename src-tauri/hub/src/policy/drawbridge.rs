@@ -130,7 +130,7 @@ impl Drawbridge {
                 let _ = timeout(wait, changes.changed()).await;
                 continue;
             }
-            match self.end(pause).await {
+            match self.end_pause(pause).await {
                 Ok(true) => store.append_audit(AuditKind::Resumed, &json!({"automatic": true})),
                 Ok(false) => {}
                 Err(error) => {
@@ -144,7 +144,7 @@ impl Drawbridge {
     }
 
     /// Resumes calls if `pause` is still the current pause. Returns whether calls were resumed.
-    async fn end(&self, pause: Option<Pause>) -> Result<bool, StoreError> {
+    async fn end_pause(&self, pause: Option<Pause>) -> Result<bool, StoreError> {
         let _one_at_a_time = self.write_lock.lock().await;
         if *self.pause.borrow() != pause {
             return Ok(false);

@@ -171,7 +171,7 @@ impl Gate {
                 Effect::Ask => return Box::pin(self.ask_person(request, record, handle)).await,
             }
         }
-        self.record(request, record).await
+        self.record_decision(request, record).await
     }
 
     /// Decides a request about a task. The request is allowed, because the call that started the
@@ -193,7 +193,7 @@ impl Gate {
             let reason = format!("the task was started by the call {}", started_by.call.id);
             record.decide(Decision::Allowed, DecidedBy::Hub, reason);
         }
-        self.record(request, record).await
+        self.record_decision(request, record).await
     }
 
     /// Records a request that Drawbridge answers without sending it anywhere: `reason` says why.
@@ -216,7 +216,7 @@ impl Gate {
     }
 
     /// Records a decision that makes no rule.
-    async fn record(
+    async fn record_decision(
         &self,
         request: GuardedRequest,
         record: PendingRecord,
@@ -291,12 +291,12 @@ impl Gate {
                 "its arguments have more than {MAX_SHOWN} bytes, too many to show to a person; only a rule can allow it"
             );
             record.decide(Decision::Denied, DecidedBy::Hub, reason);
-            return self.record(request, record).await;
+            return self.record_decision(request, record).await;
         }
         if self.queue.take_retry(&request.digest()) {
             let reason = "identical retry of a missed call".into();
             record.decide(Decision::Allowed, DecidedBy::Person, reason);
-            return self.record(request, record).await;
+            return self.record_decision(request, record).await;
         }
         let timeout = self.timeout_of(&request);
         let mut approval = approval_request(&request, record.id(), timeout);
@@ -339,7 +339,7 @@ impl Gate {
                     ..
                 } = *pending;
                 record.decide(decision, DecidedBy::Hub, reason);
-                self.record(request, record).await
+                self.record_decision(request, record).await
             }
             Some(Subject::Result { .. }) | None => Err(Refusal::DeniedByHub { reason }),
         }

@@ -228,6 +228,7 @@ impl PendingRecord {
         }
     }
 
+    /// Enters a decision into the record. [`Self::write`] writes the record.
     pub(super) fn decide(&mut self, decision: Decision, by: DecidedBy, reason: String) {
         let waited_ms = elapsed_ms(self.started);
         let (outcome, reason) = match (decision, &self.answered_by) {

@@ -267,7 +267,7 @@ impl OfficialRegistry {
                 url: url.to_owned(),
                 ..CopyState::default()
             };
-            self.save(&state).await?;
+            self.save_state(&state).await?;
         }
         let changes_since = state.changes_since.filter(|_| !reads_all);
         let skipped = self.read_pages(&state, changes_since, generation).await?;
@@ -281,7 +281,7 @@ impl OfficialRegistry {
         }
         state.refreshed_at = Some(clock::now());
         state.changes_since = Some(before(started_at, OVERLAP));
-        self.save(&state).await
+        self.save_state(&state).await
     }
 
     /// Reads all pages of the list, or of its changes, and stores their entries. Returns how many
@@ -293,21 +293,21 @@ impl OfficialRegistry {
         generation: i64,
     ) -> Result<u32, OfficialRegistryError> {
         let context = RegistryContext::new(&state.url, state.complete_at.is_some());
-        let downloader = Downloader::new(&state.url).map_err(|e| context.download(e))?;
+        let downloader = Downloader::new(&state.url).map_err(|e| context.download_error(e))?;
         let (mut cursor, mut cursors) = (None, BTreeSet::new());
         let (mut servers, mut bytes, mut skipped) = (0, 0, 0);
         for _ in 0..MAX_PAGES {
             let address = page_address(&state.url, cursor.as_deref(), changes_since)
-                .ok_or_else(|| context.download(DownloadError::NotUrl))?;
+                .ok_or_else(|| context.download_error(DownloadError::NotUrl))?;
             let answer = downloader
                 .get(&address, MAX_PAGE_BYTES, PAGE_TIMEOUT)
                 .await
-                .map_err(|e| context.download(e))?;
-            let page = Page::parse(&answer).map_err(|e| context.page(e))?;
+                .map_err(|e| context.download_error(e))?;
+            let page = Page::parse(&answer).map_err(|e| context.page_error(e))?;
             servers += page.entries.len();
             bytes += answer.len();
             if servers > MAX_SERVERS || bytes > MAX_BYTES {
-                return Err(context.page(PageError::TooMuch));
+                return Err(context.page_error(PageError::TooMuch));
             }
             skipped += page.skipped;
             self.store_entries(page.entries, generation).await?;
@@ -316,11 +316,11 @@ impl OfficialRegistry {
                 return Ok(skipped);
             };
             if next.len() > MAX_CURSOR_BYTES || !cursors.insert(next.clone()) {
-                return Err(context.page(PageError::Endless));
+                return Err(context.page_error(PageError::Endless));
             }
             cursor = Some(next);
         }
-        Err(context.page(PageError::Endless))
+        Err(context.page_error(PageError::Endless))
     }
 
     async fn store_entries(
@@ -354,7 +354,7 @@ impl OfficialRegistry {
         Ok(!url.is_empty() && self.state(&url).await?.url == url)
     }
 
-    async fn save(&self, state: &CopyState) -> Result<(), OfficialRegistryError> {
+    async fn save_state(&self, state: &CopyState) -> Result<(), OfficialRegistryError> {
         let text = serde_json::to_string(state).expect("the state is plain data");
         Ok(self.store.set_setting(STATE, &text).await?)
     }
@@ -402,7 +402,7 @@ impl RegistryContext {
         }
     }
 
-    fn download(&self, source: DownloadError) -> OfficialRegistryError {
+    fn download_error(&self, source: DownloadError) -> OfficialRegistryError {
         OfficialRegistryError::Download {
             host: self.host.clone(),
             source,
@@ -410,7 +410,7 @@ impl RegistryContext {
         }
     }
 
-    fn page(&self, source: PageError) -> OfficialRegistryError {
+    fn page_error(&self, source: PageError) -> OfficialRegistryError {
         OfficialRegistryError::Page {
             host: self.host.clone(),
             source,

@@ -310,7 +310,7 @@ impl SamplingMessage {
         }
         match self.role {
             Role::User if !parts.is_empty() => {
-                messages.push(json!({ "role": "user", "content": simplify(parts) }));
+                messages.push(json!({ "role": "user", "content": merge_texts(parts) }));
             }
             Role::Assistant if !parts.is_empty() || !calls.is_empty() => {
                 let mut message = json!({ "role": "assistant" });
@@ -364,7 +364,7 @@ fn result_text(content: &[Block], structured: Option<&Value>, is_error: Option<b
 }
 
 /// Returns the parts as one string, which every provider understands, if all of them are texts.
-fn simplify(parts: Vec<Value>) -> Value {
+fn merge_texts(parts: Vec<Value>) -> Value {
     if parts.iter().all(|part| part["type"] == "text") {
         joined_text(&parts).into()
     } else {

@@ -87,7 +87,11 @@ async fn the_end_of_a_pause_does_not_end_a_later_pause() {
         resumes_at: Some(Timestamp(1)),
     });
     fixture.drawbridge.pause(None).await.expect("paused");
-    let ended = fixture.drawbridge.end(earlier).await.expect("compared");
+    let ended = fixture
+        .drawbridge
+        .end_pause(earlier)
+        .await
+        .expect("compared");
     assert!(!ended && fixture.drawbridge.is_paused() && fixture.stored().await.paused);
 }
 
