@@ -29,8 +29,8 @@ struct Attempt {
     converted: BTreeSet<String>,
 }
 
-/// Returns true if some conversion makes the arguments fit. The search is bounded. If it reaches a
-/// bound, the result is false.
+/// Returns whether some conversion makes the arguments fit. The search is bounded. The result is
+/// false if the search reaches a bound.
 pub(super) fn fits_after_conversion(validator: &Validator, arguments: Value) -> bool {
     let mut open = vec![Attempt {
         value: arguments,

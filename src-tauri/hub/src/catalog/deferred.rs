@@ -129,7 +129,7 @@ pub fn parse_call(arguments: &RawValue) -> Result<(String, Box<RawValue>), Defer
     ))
 }
 
-/// Returns true if clients with this view get `tool_search` and `tool_call`.
+/// Returns whether clients with this view get `tool_search` and `tool_call`.
 pub fn is_offered(view: &CatalogView) -> bool {
     view.entries(CapabilityKind::Tools)
         .iter()

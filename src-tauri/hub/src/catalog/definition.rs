@@ -268,7 +268,7 @@ impl Definition {
         })
     }
 
-    /// Returns true if both definitions are equal, both for clients and for decisions.
+    /// Returns whether both definitions are equal, both for clients and for decisions.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.digest == other.digest && self.offered == other.offered
     }

@@ -46,7 +46,7 @@ impl CatalogEntry {
 pub struct Exclusion {
     pub server: ServerId,
     pub entry: ExcludedEntry,
-    /// True if the user excluded the entry: a tool that the spec does not allow.
+    /// Whether the user excluded the entry: a tool that the spec does not allow.
     pub is_intended: bool,
 }
 
@@ -157,7 +157,7 @@ impl Snapshot {
         })
     }
 
-    /// Returns true if the snapshot was made from the same servers and definitions.
+    /// Returns whether the snapshot was made from the same servers and definitions.
     pub(super) fn is_merged_from(&self, servers: &[(Arc<RegisteredServer>, &Offered)]) -> bool {
         let is_same = |(id, (server, offered)): (&ServerId, &(Arc<RegisteredServer>, &Offered))| {
             let merged = self.per_server.get(id);
@@ -249,7 +249,7 @@ impl Snapshot {
     }
 }
 
-/// Returns true if both offers have the same definitions in the same order.
+/// Returns whether both offers have the same definitions in the same order.
 fn have_same_definitions(left: &Offered, right: &Offered) -> bool {
     let is_same = |left: &Arc<Definition>, right: &Arc<Definition>| {
         Arc::ptr_eq(left, right) || left.is_same(right)
@@ -422,7 +422,7 @@ impl CatalogView {
             .map(|(.., entry)| entry)
     }
 
-    /// Returns true if `server` was accepted before `other`.
+    /// Returns whether `server` was accepted before `other`.
     pub fn was_accepted_before(&self, server: &ServerId, other: &ServerId) -> bool {
         self.rank(server) < self.rank(other)
     }
@@ -445,7 +445,7 @@ impl CatalogView {
             .get_or_init(|| self.render(kind))
     }
 
-    /// Returns true if a tool is not listed, but found with `tool_search`.
+    /// Returns whether a tool is not listed, but found with `tool_search`.
     pub fn defers(&self, tool: &CatalogEntry) -> bool {
         // A client that asks for one server has chosen that server, so it gets the whole list.
         self.naming == Naming::WithServer && tool.server.spec.visibility == Visibility::Deferred
@@ -462,7 +462,7 @@ impl CatalogView {
         self.index.get_or_init(|| Index::new(deferred().collect()))
     }
 
-    /// Returns true if both views show a client the same entries of a kind.
+    /// Returns whether both views show a client the same entries of a kind.
     pub fn has_same_entries(&self, other: &Self, kind: CapabilityKind) -> bool {
         let (left, right) = (self.entries(kind), other.entries(kind));
         left.len() == right.len()
@@ -580,7 +580,7 @@ impl List {
     }
 }
 
-/// Returns true if clients with this scope may see an entry of a server under an exposed name.
+/// Returns whether clients with this scope may see an entry of a server under an exposed name.
 /// The name may still belong to another entry.
 pub(super) fn may_be_exposed_as(
     kind: CapabilityKind,
@@ -604,7 +604,7 @@ pub(super) fn may_be_exposed_as(
         .is_ok_and(|preferred| preferred == exposed_name || is_hashed_name())
 }
 
-/// Returns true if clients with this scope, which has to include the server, see all its tools and
+/// Returns whether clients with this scope, which has to include the server, see all its tools and
 /// prompts under names that begin like this exposed name.
 pub(super) fn has_prefix_of(
     scope: &ClientScope,

@@ -118,7 +118,7 @@ fn resolve(base: &Url, reference: &str) -> Option<Url> {
     Some(url)
 }
 
-/// Returns true if the URL is a metaschema of JSON Schema, which the validator contains.
+/// Returns whether the URL is a metaschema of JSON Schema, which the validator contains.
 fn is_meta_schema(url: &Url) -> bool {
     const OLDER: [&str; 3] = ["/draft-04/schema", "/draft-06/schema", "/draft-07/schema"];
     const NEWER: [&str; 2] = ["/draft/2019-09/", "/draft/2020-12/"];

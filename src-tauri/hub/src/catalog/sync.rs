@@ -86,7 +86,7 @@ pub(super) struct SyncedServer {
     pub(super) offered: Offered,
     /// The time to live in milliseconds: the shortest time that any of the lists states.
     pub(super) ttl_ms: Option<u32>,
-    /// True if the server declares one of the lists private.
+    /// Whether the server declares one of the lists private.
     pub(super) is_private: bool,
     pub(super) excluded: ExcludedEntries,
 }

@@ -6,7 +6,7 @@ use drawbridge_sessions::{ClientSession, ServerScope};
 use super::{Catalog, ServerCopy};
 
 impl Catalog {
-    /// Returns true if a client may use a server's resources, listed or not: the server may run,
+    /// Returns whether a client may use a server's resources, listed or not: the server may run,
     /// and the client's endpoint and profile include it.
     pub fn can_use_resources(&self, session: &ClientSession, server: &ServerId) -> bool {
         let profiles = self.profiles.in_scope(&session.client, &session.scope);
@@ -40,7 +40,7 @@ impl Catalog {
 }
 
 impl ServerCopy {
-    /// Returns true if the server announced resources. A copy that an older version of Drawbridge
+    /// Returns whether the server announced resources. A copy that an older version of Drawbridge
     /// wrote does not record the announcement. The result is then whether the copy contains
     /// resources or templates.
     fn offers_resources(&self) -> bool {

@@ -71,7 +71,7 @@ pub enum ManifestError {
     #[error("{field}: {message}")]
     Field { field: String, message: String },
     #[error("{0} contains neither plugin.json nor server.json")]
-    NotInFolder(String),
+    NoManifestIn(String),
     #[error("a manifest can have at most {MAX_MANIFEST} bytes")]
     TooLong,
     #[error("cannot read {file}: {source}")]
@@ -132,7 +132,7 @@ fn find_file(path: &Path) -> Result<PathBuf, ManifestError> {
         .iter()
         .map(|name| path.join(name))
         .find(|file| file.is_file());
-    file.ok_or_else(|| ManifestError::NotInFolder(path.display().to_string()))
+    file.ok_or_else(|| ManifestError::NoManifestIn(path.display().to_string()))
 }
 
 /// Reads the text of a manifest. `folder` contains the manifest and the files to which it refers.

@@ -17,7 +17,7 @@ pub(super) fn literal_length(template: &str) -> usize {
     literals(template).map(str::len).sum()
 }
 
-/// Returns true if a template begins with a literal scheme, such as `file:`. A template without a
+/// Returns whether a template begins with a literal scheme, such as `file:`. A template without a
 /// literal scheme could match any URI.
 pub(in crate::catalog) fn has_scheme(template: &str) -> bool {
     let literal = literals(template).next().unwrap_or_default();
@@ -29,7 +29,7 @@ pub(in crate::catalog) fn has_scheme(template: &str) -> bool {
     })
 }
 
-/// Returns true if a URI may result from a template.
+/// Returns whether a URI may result from a template.
 pub(super) fn matches(uri: &str, template: &str) -> bool {
     let mut literals = literals(template);
     let Some(mut rest) = literals.next().and_then(|first| uri.strip_prefix(first)) else {
