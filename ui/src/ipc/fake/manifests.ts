@@ -92,7 +92,7 @@ export const PRESETS: PresetView[] = [
           kind: "header",
           secret: true,
           description:
-            "A personal access token for GitHub. If it is empty, you sign in with your browser.",
+            "A personal access token for GitHub. Leave empty to sign in with your browser.",
         }),
       ],
     }),
