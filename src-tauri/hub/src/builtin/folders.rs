@@ -173,8 +173,8 @@ fn locate(folders: &[SharedFolder], uri: &str) -> Result<(SharedFolder, PathBuf)
     Ok((folder.clone(), inner.to_owned()))
 }
 
-/// Returns the tree of a shared folder. A subfolder that is shared by itself is not part of the
-/// tree, because it has its own setting for private files.
+/// Returns the tree of a shared folder. A subfolder that is shared on its own is not part of
+/// the tree, because it has its own setting for private files.
 fn tree_of<'a>(
     folder: &'a SharedFolder,
     folders: &'a [SharedFolder],

@@ -605,7 +605,7 @@ pub(super) fn may_be_exposed_as(
 }
 
 /// Returns whether clients with this scope, which has to include the server, see all its tools and
-/// prompts under names that begin like this exposed name.
+/// prompts under names that begin with the same prefix as this exposed name.
 pub(super) fn has_prefix_of(
     scope: &ClientScope,
     server: &RegisteredServer,

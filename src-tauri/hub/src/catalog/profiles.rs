@@ -223,7 +223,7 @@ impl ProfileTable {
 }
 
 impl AppliedProfiles {
-    /// Returns this profile alone.
+    /// Returns the profiles of a client to which only this profile applies.
     pub fn of(profile: &Arc<Profile>) -> Self {
         Self(vec![profile.clone()])
     }

@@ -135,7 +135,7 @@ struct Inner {
     /// Held while files or their rows are changed, so that two changes of one file exclude each
     /// other.
     write_lock: tokio::sync::Mutex<()>,
-    /// Tells the task that watches the managed files that their list has changed.
+    /// Notifies the task that watches the managed files of changes in their list.
     managed: watch::Sender<()>,
 }
 

@@ -405,7 +405,7 @@ impl MissedStreak {
         self.view_mute()
     }
 
-    /// Returns the mute, or `None` if there is none or it is over.
+    /// Returns the mute, or `None` if no mute is in force.
     fn view_mute(&self) -> Option<ClientMute> {
         let mute = self.mute?;
         let remaining = mute.deadline.remaining();
@@ -439,7 +439,7 @@ fn to_ms(time: Duration) -> u32 {
     u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
 }
 
-/// A request's place in the queue. If it is dropped, the request leaves the queue.
+/// A request's place in the queue. Dropping the ticket removes the request from the queue.
 pub(super) struct Ticket {
     queue: Queue,
     id: CallId,

@@ -36,7 +36,7 @@ pub(super) const MAX_STORED_ARGUMENTS: usize = 16 * 1024;
 /// cut, so that no secret at the cut escapes, and masking a longer result would take too long.
 const MAX_MASKED_RESULT: usize = 1 << 20;
 
-/// The invariant of both kinds of records.
+/// The invariant of [`PendingRecord`] and [`OpenRecord`].
 const ROW_PRESENT: &str = "only the methods that end a record take its row";
 
 /// Writes the records of calls, and publishes them as events.

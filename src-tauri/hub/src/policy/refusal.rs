@@ -1,4 +1,5 @@
-//! Why a call is refused or its result withheld, as short instructions for the model.
+//! The reasons why a call is refused or its result is withheld, as short instructions for the
+//! model.
 
 use drawbridge_jsonrpc::rpc::{RpcError, code};
 use drawbridge_model::call::{Call, DecidedBy, Decision};
@@ -6,7 +7,7 @@ use drawbridge_store::JournalError;
 
 use super::queue_limits::NotQueued;
 
-/// The reason why a call is refused or its result withheld, in words for the model.
+/// The reason why a call is refused or its result is withheld, in words for the model.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     #[error("All calls are paused. This call was not run. Do not retry it unless the user asks.")]

@@ -68,8 +68,8 @@ pub struct Suggestion {
 }
 
 impl PolicyEditor {
-    /// Returns stats about the requests of the last days (at most 90) about which a person was
-    /// asked, and the rules that these requests suggest.
+    /// Returns stats about the requests that a person had to decide in the last `days` days (90 at
+    /// most), and the rules that these requests suggest.
     ///
     /// # Errors
     /// Returns an error if the calls cannot be read.

@@ -33,7 +33,7 @@ const MAX_FOLDER_ENTRIES: usize = 1_000;
 pub(super) struct Tree<'a> {
     folder: &'a SharedFolder,
     /// Folders that are not shared as a part of this folder: Drawbridge's own data folder, and
-    /// folders that are shared by themselves.
+    /// folders that are shared on their own.
     excluded: Vec<&'a Path>,
 }
 

@@ -44,7 +44,7 @@ pub(super) async fn run(
         let folders = settings.get().shared_folders;
         let (sender, mut batches) = mpsc::channel(MAX_BATCHES);
         let watched = folders.clone();
-        // Watching a large tree takes long, because each folder in it is watched by itself.
+        // To watch a large tree takes long, because each of its folders needs its own watch.
         let starting = tokio::task::spawn_blocking(move || start(&watched, sender));
         let _watch = starting.await.ok().flatten();
         loop {

@@ -26,7 +26,7 @@ const MAX_EXPANDED: u64 = 100_000;
 /// The longest chain of subschemas and references.
 const MAX_DEPTH: usize = 500;
 
-/// How much a check may take.
+/// The steps and the time that a check may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     steps: u32,

@@ -53,6 +53,8 @@ impl Folder {
     }
 
     /// Returns whether the path is inside the folder both lexically and on disk at this moment.
+    /// Also returns `false` if the path cannot be resolved, or if servers differ in how they
+    /// interpret it.
     pub(super) fn must_contain(&self, text: &str, folders: Folders<'_>) -> bool {
         // Servers differ in how they interpret `~` and control characters.
         if text.starts_with('~') || text.contains(char::is_control) {

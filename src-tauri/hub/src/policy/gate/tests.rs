@@ -447,7 +447,7 @@ async fn a_held_result_is_withheld_if_calls_are_paused_and_its_call_counts_as_ru
     );
 }
 
-/// Adds a held result of a client to the queue, which a person has a second to decide.
+/// Adds a held result of a client to the queue. A person has a second to decide it.
 fn hold(queue: &Queue, client: &str) -> Result<Ticket, NotQueued> {
     static NEXT_ID: AtomicU32 = AtomicU32::new(0);
     let id = NEXT_ID.fetch_add(1, Ordering::Relaxed).to_string();
