@@ -278,8 +278,8 @@ impl CompiledPredicate {
     }
 
     /// Returns whether the predicate holds for a value, with the certainty of `mode`. Predicates
-    /// other than `Equals` look at the entries of a list: with [`MatchMode::Must`] every entry has
-    /// to match, with [`MatchMode::May`] one entry.
+    /// other than `Equals` look at the entries of a list: with [`MatchMode::Must`] there have to be
+    /// entries, and each has to match; with [`MatchMode::May`] one entry has to match.
     fn holds(&self, value: &RawValue, folders: Folders<'_>, mode: MatchMode) -> bool {
         let items = pointer::items(value).filter(|_| !matches!(self, Self::Equals(_)));
         let as_sent = match (items, mode) {

@@ -397,7 +397,7 @@ impl FunctionNames {
     }
 
     /// Returns the name of a tool's function. This is the tool's own name if the API allows the
-    /// name and the function of no other tool has it.
+    /// name, and if no other function has it.
     fn function_of(&mut self, tool: &str) -> String {
         if let Some(known) = self.by_tool.get(tool) {
             return known.clone();

@@ -143,7 +143,7 @@ export function memoryServer(): ServerView {
     file: "",
     tools: [
       memoryTool("store_memory", "Store a memory", "Stores a fact for later.", false),
-      memoryTool("retrieve_memory", "Search the memory", "Returns what was stored.", true),
+      memoryTool("retrieve_memory", "Search the memory", "Returns stored entries.", true),
       memoryTool("list_categories", "List the categories", "Lists the categories.", true),
     ],
   });

@@ -1,6 +1,6 @@
 //! The JSON with which an MCP server is registered as a source at a tools provider, such as
 //! another MCP gateway. The source is a plugin on this computer, with the folder of its manifest,
-//! or a remote server. The registration also has the values that a manifest asks for.
+//! or a remote server. The registration also has the values of the manifest's inputs.
 //!
 //! ```json
 //! {"name": "GitHub", "url": "mcp://github", "source_type": "mcp",
