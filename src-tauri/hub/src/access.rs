@@ -38,8 +38,8 @@ pub const MIN_TOKEN_CHARS: usize = 32;
 const MAX_NAME_CHARS: usize = 64;
 /// How long the old token of a client stays valid after a rotation if the new token is not used.
 pub const ROTATION_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
-/// The shortest time between two notes of a client's last use, in milliseconds. A use by another
-/// program, and the first use of a new token, are noted at once.
+/// The minimum time between two updates of a client's last use, in milliseconds. A use by another
+/// program and the first use of a new token update it at once.
 const USE_INTERVAL_MS: i64 = 1000;
 
 /// The clients, the admin token and the signed-in browsers.
@@ -97,7 +97,7 @@ pub enum TokenLifetime {
     For(Duration),
 }
 
-/// A client that passed all checks. Until it is added or dropped, nobody else adds or changes a
+/// A client that passed all checks. While this value exists, no other task adds or changes a
 /// client.
 pub struct PreparedClient<'a> {
     access: &'a Access,
@@ -127,7 +127,7 @@ impl Access {
         events: Events,
         admin_token: Option<&str>,
     ) -> Result<Self, StoreError> {
-        let key = Key::new(&hmac_key(&store).await?);
+        let key = Key::new(&load_hmac_key(&store).await?);
         let clients: BTreeMap<_, _> = store
             .clients()
             .await?
@@ -197,7 +197,7 @@ impl Access {
         let rotation_ends = token_use == TokenUse::Current && row.old_token_hmac.is_some();
         let is_recent = row
             .last_seen_at
-            .is_some_and(|seen| (seen.0..seen.0 + USE_INTERVAL_MS).contains(&now.0));
+            .is_some_and(|last| (last.0..last.0 + USE_INTERVAL_MS).contains(&now.0));
         let is_other_program = user_agent.is_some() && row.user_agent != user_agent;
         if is_recent && !rotation_ends && !is_other_program {
             return Ok(name);
@@ -229,7 +229,7 @@ impl Access {
             .map(|row| row.name.clone())
     }
 
-    /// Returns whether this is the admin token.
+    /// Returns whether `token` is the admin token.
     pub fn is_admin(&self, token: &str) -> bool {
         self.admin_hmac.as_ref() == Some(&self.key.hmac(token))
     }
@@ -322,7 +322,7 @@ impl Access {
 
     /// Returns the name, with a number if a client that was not revoked has the name already.
     /// Otherwise a new client would get the rules of the other client with this name.
-    pub fn free_name(&self, name: &ClientName) -> ClientName {
+    pub fn find_free_name(&self, name: &ClientName) -> ClientName {
         const MAX_NUMBER_CHARS: usize = 8;
         let clients = self.lock();
         let is_free = |name: &ClientName| {
@@ -836,7 +836,8 @@ impl Key {
     }
 }
 
-async fn hmac_key(store: &Store) -> Result<Vec<u8>, StoreError> {
+/// Returns the key in the store. If there is none, creates and stores a key.
+async fn load_hmac_key(store: &Store) -> Result<Vec<u8>, StoreError> {
     const NAME: &str = "token_hmac_key";
     if let Some(key) = store
         .setting(NAME)

@@ -48,7 +48,7 @@ struct State {
     reports: BTreeMap<ServerId, AccessReport>,
     /// For each server, its identity in the latest recorded run that led to a connection.
     recorded: BTreeMap<ServerId, String>,
-    /// The servers whose next run a person wants to have recorded.
+    /// The servers for which a person requested a recording of the next run.
     requested: BTreeSet<ServerId>,
     /// The latest recorded run of each server. The run exists as long as its sink.
     runs: BTreeMap<ServerId, Weak<Run>>,
@@ -89,7 +89,7 @@ impl AccessReports {
         })
     }
 
-    /// Requests that the next run of a server is recorded.
+    /// Requests a recording of a server's next run.
     pub(crate) fn request(&self, server: &ServerId) {
         self.state().requested.insert(server.clone());
     }
@@ -106,9 +106,9 @@ impl AccessReports {
         run.is_some_and(|run| run.strong_count() > 0)
     }
 
-    /// Returns the smallest sensible sandbox in which the server could do what it did in the run.
-    /// Returns `None` if this system has no sandboxes or could not record the run, or if no valid
-    /// sandbox follows from the report.
+    /// Returns the smallest sensible sandbox that permits everything that the server did in the
+    /// run. Returns `None` if this system has no sandboxes or could not record the run, or if no
+    /// valid sandbox follows from the report.
     pub(crate) fn propose_sandbox(
         &self,
         server: &RegisteredServer,
@@ -128,7 +128,7 @@ impl AccessReports {
         self.store.delete_access_report(server).await
     }
 
-    /// Stores changed reports as they arrive. Runs until the hub aborts it.
+    /// Stores changed reports as they arrive. Runs until the hub aborts the task.
     pub(crate) async fn store_changes(self) {
         loop {
             self.changed.wait().await;
@@ -181,10 +181,11 @@ impl AccessReports {
             programs,
             ..
         } = &mut summary;
-        let names = files.iter_mut().map(|file| &mut file.path);
-        let names = names.chain(addresses.iter_mut().map(|used| &mut used.address));
-        for name in names.chain(programs.iter_mut().map(|program| &mut program.path)) {
-            *name = escape(&self.logs.mask_text(name));
+        let paths = files.iter_mut().map(|file| &mut file.path);
+        let paths = paths.chain(programs.iter_mut().map(|program| &mut program.path));
+        let addresses = addresses.iter_mut().map(|used| &mut used.address);
+        for text in paths.chain(addresses) {
+            *text = escape(&self.logs.mask_text(text));
         }
         RecordedAccess::Summary(summary)
     }
@@ -230,7 +231,7 @@ impl AccessRecorder for AccessReports {
         state.requested.remove(&server.id);
         let identity = server.identity.clone();
         state.recorded.insert(server.id.clone(), identity);
-        // The report may still be that of an earlier run.
+        // The stored report may be the report of an earlier run.
         if let Some(report) = state.reports.get_mut(&server.id)
             && report.recorded_at == run.blank.recorded_at
         {

@@ -83,7 +83,7 @@ macro_rules! verbs {
         /// the verb (`invalid`), or if the verb itself fails.
         pub async fn dispatch(hub: &Hub, name: &str, params: &[u8]) -> Result<Box<RawValue>, ApiError> {
             match name {
-                $($name => answer(parse::<$verb>(params)?.run(hub).await?),)+
+                $($name => answer_to_json(parse_params::<$verb>(params)?.run(hub).await?),)+
                 _ => Err(ApiError::not_found(format!("there is no verb '{name}'"))),
             }
         }
@@ -246,12 +246,12 @@ verbs! {
     "tools.call" => tools::CallTool,
 }
 
-fn parse<V: Verb>(params: &[u8]) -> Result<V, ApiError> {
+fn parse_params<V: Verb>(params: &[u8]) -> Result<V, ApiError> {
     let params = if params.is_empty() { b"{}" } else { params };
     serde_json::from_slice(params).map_err(|e| ApiError::invalid(format!("{}: {e}", V::NAME)))
 }
 
-fn answer<A: Serialize>(answer: A) -> Result<Box<RawValue>, ApiError> {
+fn answer_to_json<A: Serialize>(answer: A) -> Result<Box<RawValue>, ApiError> {
     serde_json::value::to_raw_value(&answer).map_err(|e| ApiError::internal(e.to_string()))
 }
 

@@ -82,7 +82,7 @@ const MIN_TTL_ASLEEP: Duration = Duration::from_secs(60 * 60);
 /// The time after a failed sync in which no client's request starts another sync.
 const RETRY_DELAY: Duration = Duration::from_secs(30);
 /// The grace period: definitions that a server adds this soon after its first sync count as
-/// accepted together with the server. Definitions that it changes do not.
+/// accepted together with the server. Changed definitions do not.
 const GRACE_PERIOD: Duration = Duration::from_secs(60);
 /// The maximum number of servers that are read at once. Many programs that start at the same time
 /// take longer than the same programs a few at a time.
@@ -305,7 +305,7 @@ impl ServerCopy {
                 &self.offered
             }
             .clone(),
-            // Definitions that one client was given are not retained for another.
+            // A definition that one client sees is not retained for another client.
             last_accepted: previous.last_accepted.clone(),
             ..self.clone()
         }
@@ -667,8 +667,11 @@ impl Catalog {
     /// Reads the stale copies of a server: Drawbridge's own, and then that of a client, if the
     /// server has private lists.
     async fn refresh(&self, id: &ServerId, session: Option<&Arc<ClientSession>>) {
-        let keys = |session: &Arc<ClientSession>| CopyKey::of_client(id, &session.client);
-        for key in [CopyKey::own(id)].into_iter().chain(session.map(keys)) {
+        let client_key = |session: &Arc<ClientSession>| CopyKey::of_client(id, &session.client);
+        for key in [CopyKey::own(id)]
+            .into_iter()
+            .chain(session.map(client_key))
+        {
             let Some(stale) = self.find_stale(&key) else {
                 continue;
             };
@@ -689,10 +692,10 @@ impl Catalog {
         let specs = self.registry.specs();
         let stale_server = |server: &Arc<RegisteredServer>| {
             let own = CopyKey::own(&server.id);
-            let clients = session.map(|session| CopyKey::of_client(&server.id, &session.client));
+            let client_key = session.map(|session| CopyKey::of_client(&server.id, &session.client));
             let stale: Vec<_> = [own]
                 .into_iter()
-                .chain(clients)
+                .chain(client_key)
                 .filter_map(|key| self.stale_copy(&copies, server, &key))
                 .collect();
             let first_read = stale.iter().find(|copy| copy.is_first_read);
@@ -949,14 +952,19 @@ impl Catalog {
             fill_in_flags(&offered).await;
         }
         let after = before.after_sync(&server, row, offered);
-        let were_offered: HashSet<_> = self
+        let offered_before: HashSet<_> = self
             .definitions(id)
             .iter()
             .map(|(kind, definition)| definition_id(*kind, definition))
             .collect();
         self.store_sync(&server, key, &after).await?;
-        report_unaccepted(&server, &were_offered, &after, &self.store);
-        report_flagged(&server, &were_offered, &after, self.pool.connector().logs());
+        report_unaccepted(&server, &offered_before, &after, &self.store);
+        report_flagged(
+            &server,
+            &offered_before,
+            &after,
+            self.pool.connector().logs(),
+        );
         record_accepted(&server, &before, &after, &self.store);
         log_excluded(
             self.pool.connector().logs(),
@@ -1055,7 +1063,7 @@ impl Catalog {
         self.store.record_client_copy(&row, &versions).await
     }
 
-    /// Accepts these definitions, as a person decided. Accepts either all of them or none.
+    /// Accepts these definitions, as a person decided. If there is an error, accepts none.
     ///
     /// # Errors
     /// Returns an error if the server no longer offers one of the definitions, if one of several
@@ -1091,7 +1099,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Returns one of these definitions that a person has to accept on its own.
+    /// Returns the first of these definitions that a person has to accept on its own.
     fn find_flagged(
         &self,
         id: &ServerId,
@@ -1261,7 +1269,7 @@ fn retains_changed(server: &RegisteredServer) -> bool {
 /// Reports the definitions that a sync has added or changed and that nobody has accepted yet.
 fn report_unaccepted(
     server: &RegisteredServer,
-    were_offered: &HashSet<DefinitionId>,
+    offered_before: &HashSet<DefinitionId>,
     after: &ServerCopy,
     store: &Store,
 ) {
@@ -1269,7 +1277,7 @@ fn report_unaccepted(
     tracing::info!("server {id}: {} tools read", after.tools().len());
     let unaccepted: Vec<_> = after
         .unaccepted()
-        .filter(|(_, definition)| !were_offered.contains(definition))
+        .filter(|(_, definition)| !offered_before.contains(definition))
         .collect();
     for (state, DefinitionId { kind, name, digest }) in unaccepted.iter().take(MAX_LOGGED) {
         let change = if *state == AcceptanceState::New {
@@ -1299,8 +1307,8 @@ fn report_unaccepted(
     }
 }
 
-/// Finds the flags of all definitions, which keep their flags. Runs on a blocking thread, because
-/// the definitions may take 32 MiB.
+/// Finds the flags of all definitions in advance: each definition keeps its flags. Runs on a
+/// blocking thread, because the definitions may have 32 MiB.
 async fn fill_in_flags(offered: &Offered) {
     let definitions: Vec<_> = offered.values().flatten().cloned().collect();
     let scanning = tokio::task::spawn_blocking(move || {
@@ -1316,7 +1324,7 @@ async fn fill_in_flags(offered: &Offered) {
 /// Logs the flags of the definitions that a sync has added or changed.
 fn report_flagged(
     server: &RegisteredServer,
-    were_offered: &HashSet<DefinitionId>,
+    offered_before: &HashSet<DefinitionId>,
     after: &ServerCopy,
     logs: &Logs,
 ) {
@@ -1324,7 +1332,8 @@ fn report_flagged(
         return;
     }
     let flagged = after.definitions().filter(|(kind, definition)| {
-        !were_offered.contains(&definition_id(*kind, definition)) && !definition.flags().is_empty()
+        !offered_before.contains(&definition_id(*kind, definition))
+            && !definition.flags().is_empty()
     });
     for (kind, definition) in flagged.take(MAX_LOGGED) {
         for flag in definition.flags() {

@@ -1,7 +1,7 @@
 //! The content defence: finds instructions to a model, hidden characters and names that look alike
-//! in the texts of servers, and adds a notice to a flagged result that it is data. The texts
-//! themselves are never changed. Nothing more is promised: a text without flags may persuade a
-//! model too.
+//! in the texts of servers, and adds to a flagged result the notice that the result is data. The
+//! texts themselves are never changed. Nothing more is promised: a text without flags may persuade
+//! a model too.
 
 mod hidden;
 mod notice;
@@ -29,20 +29,19 @@ use unicode_security::skeleton;
 use notice::MalformedObject;
 pub(crate) use notice::add_notice;
 
-/// The most text of one result or definition that is checked, in bytes. Data in base64 does not
-/// count.
+/// How much text of one result or definition is checked, in bytes. Data in base64 does not count.
 const MAX_CHECKED: usize = 512 * 1024;
-/// The most flags of one result or definition.
+/// The maximum number of flags of one result or definition.
 const MAX_FLAGS: usize = 10;
 /// The maximum length of an excerpt, and of each name in a place, in characters.
 const MAX_EXCERPT: usize = 120;
-/// The most bytes before and after a match that its excerpt includes.
+/// How many bytes before and after a match its excerpt includes.
 const EXCERPT_MARGIN: usize = 20;
 
 /// The longest result that is scanned on the thread of the caller, in bytes. The scan of hostile
 /// text of this length takes some milliseconds.
 const MAX_SCANNED_IN_PLACE: usize = 16 * 1024;
-/// The text that stands for a rule if the content defence holds or withholds a result.
+/// Named in place of a rule if the content defence holds or withholds a result.
 pub(crate) const RULE: &str = "the content defence";
 
 /// Returns the flags of a server's result, or no flags if the server's spec turns the content
@@ -66,8 +65,8 @@ pub(crate) async fn scan_error(server: &RegisteredServer, error: &RpcError) -> V
     scan_result(server, &Json::from(json::to_raw(error))).await
 }
 
-/// Returns whether JSON of a server has flags, or is too long to be scanned on the thread of the
-/// caller.
+/// Returns whether a server's JSON has flags, or is too long to be scanned on the thread of the
+/// caller. Returns false if the server's spec turns the content defence off.
 pub(crate) fn may_be_flagged(server: &RegisteredServer, json: &Json) -> bool {
     server.spec.content_defence != ContentDefence::Off
         && (json.get().len() > MAX_SCANNED_IN_PLACE || !find_flags(server, json).is_empty())

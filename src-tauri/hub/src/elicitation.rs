@@ -10,9 +10,9 @@ use serde::Deserialize;
 use serde_json::{Map, Number, Value, value::RawValue};
 use url::Url;
 
-/// The most fields of a form.
+/// The maximum number of fields of a form.
 const MAX_FIELDS: usize = 100;
-/// The most choices of a field.
+/// The maximum number of choices of a field.
 const MAX_CHOICES: usize = 1_000;
 /// The longest value of a field, in characters.
 const MAX_CHARS: usize = 64 * 1024;

@@ -1,5 +1,6 @@
-//! Reports changes of files in batches. Nothing wakes up while no file changes, unlike the debouncers
-//! that belong to the crate `notify`: their threads wake up several times a second.
+//! Reports changes of files in batches. No thread wakes up while no file changes, unlike the
+//! threads of the debouncers that belong to the crate `notify`, which wake up several times a
+//! second.
 
 use std::{
     sync::{
@@ -21,17 +22,17 @@ use tokio::{
 
 /// The number of pauses after which a batch ends even if further events follow without a pause.
 const MAX_PAUSES: u32 = 5;
-/// The most events that may wait for their batch. Further events are dropped, and the batch then
-/// contains an event that says so.
+/// The maximum number of events that may wait for their batch. Further events are dropped, and the
+/// batch then contains an event that says so.
 const MAX_WAITING: usize = 1_024;
-/// The most events of a batch.
+/// The maximum number of events of a batch.
 const MAX_BATCH: usize = 16 * MAX_WAITING;
 
-/// Returns a watcher without folders. It passes the changes in the folders that are added to it to
-/// `on_change`, in batches. A batch contains the changes between which there is no pause of the
-/// given length, but ends after five pauses at the latest. If events were lost, the batch contains
-/// an error or an event that asks for a rescan. `on_change` may block. After the watcher is dropped,
-/// no further batch begins.
+/// Returns a watcher, to which the caller adds folders. The watcher passes the changes in them to
+/// `on_change`, in batches. A batch ends when no change follows within `pause`, after five times
+/// this pause, or when it is full. If events were lost, the batch contains an error or an event
+/// that asks for a rescan. `on_change` may block. After the watcher is dropped, no further batch
+/// begins.
 ///
 /// # Errors
 /// Returns an error if the system has no more watchers.
@@ -62,7 +63,7 @@ pub(crate) fn watch_in_batches(
                 on_change(batch);
                 on_change
             });
-            // A panic has been reported by its hook. The watch then ends.
+            // The panic hook has reported the panic of `on_change`. The watch ends.
             let Ok(returned) = reporting.await else {
                 return;
             };
@@ -78,7 +79,7 @@ fn is_change(kind: &EventKind) -> bool {
     !kind.is_access() || *kind == EventKind::Access(AccessKind::Close(AccessMode::Write))
 }
 
-/// Returns the next batch, or `None` after the watcher was dropped.
+/// Returns the next batch, or `None` if the watcher was dropped.
 async fn receive_batch<T>(events: &mut mpsc::Receiver<T>, pause: Duration) -> Option<Vec<T>> {
     let mut batch = vec![events.recv().await?];
     let end = Instant::now() + pause * MAX_PAUSES;

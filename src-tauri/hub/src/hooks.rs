@@ -47,17 +47,17 @@ use runner::Runner;
 pub use review::{Denial, WatchedCall};
 pub use trial::{Trial, sample_payload};
 
-/// The most hooks.
+/// The maximum number of hooks.
 const MAX_HOOKS: usize = 50;
 /// The bounds of a hook's timeout, in milliseconds.
 const TIMEOUT_MS: std::ops::RangeInclusive<u32> = 100..=60_000;
-/// The most arguments, variables or headers of a hook.
+/// The maximum number of arguments, variables or headers of a hook.
 const MAX_PARTS: usize = 100;
 /// The longest program, URL, argument, variable or header of a hook, in bytes.
 const MAX_PART_LEN: usize = 8 * 1024;
 /// Shown as the program of a stored hook that cannot be read. No program has this name.
 const UNREADABLE_PROGRAM: &str = "(this hook cannot be read; save it again or remove it)";
-/// How long the hub waits at its end for hooks to run on the events that are queued.
+/// How long the hub, when it closes, waits for the hooks to run on their queued events.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
 
 /// All hooks, in their order. Cheap to clone.
@@ -71,8 +71,8 @@ struct Shared {
     events: Events,
     runner: Arc<Runner>,
     table: ArcSwap<Vec<Arc<LoadedHook>>>,
-    /// The events for which enabled hooks exist, one bit each. If the bit of an event is not set,
-    /// nothing else is read.
+    /// The events for which enabled hooks exist, one bit each. Events without a hook cost only a
+    /// read of these bits.
     wanted: AtomicU8,
     /// Held while the hooks are changed, so that changes are made one at a time.
     write_lock: Mutex<()>,
@@ -240,8 +240,8 @@ impl Hooks {
         .await
     }
 
-    /// Removes a hook. Its queued events are dropped, and a run for such an event is ended. A call
-    /// that already waits for the hook still gets its answer.
+    /// Removes a hook. Its queued events are dropped, and its run on an earlier queued event ends.
+    /// A call that already waits for the hook still gets the hook's answer.
     ///
     /// # Errors
     /// Returns an error if there is no such hook, or if the store cannot be written.
@@ -326,7 +326,7 @@ impl Hooks {
         self.shared.wanted.store(wanted, Ordering::Relaxed);
     }
 
-    /// Returns whether any enabled hook wants this event.
+    /// Returns whether there is an enabled hook for this event.
     fn is_wanted(&self, event: HookEvent) -> bool {
         self.shared.wanted.load(Ordering::Relaxed) & bit(event) != 0
     }

@@ -339,7 +339,7 @@ impl Hub {
             events: events.clone(),
             access: access.clone(),
             settings: settings.clone(),
-            // Canonical, because it is compared with the canonical paths of shared files.
+            // This path is compared with the canonical paths of shared files.
             data_dir: data_dir
                 .path()
                 .canonicalize()
@@ -614,7 +614,7 @@ impl Hub {
     /// Removes a server's spec for a person, and records the change in the audit log.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be removed.
+    /// Returns an error in the same cases as [`Registry::remove`].
     pub(crate) async fn remove_spec(&self, id: &ServerId) -> Result<(), RegistryError> {
         let writer = self.spec_record.writer().await;
         self.registry.remove(id)?;
@@ -671,8 +671,8 @@ impl Hub {
     /// new.
     ///
     /// # Errors
-    /// Returns an error if the client of this name was revoked (`forbidden`), and if the name is
-    /// invalid.
+    /// Returns an error if the client of this name was revoked (`forbidden`), if the name is
+    /// invalid (`invalid`), or if the store cannot be written (`unavailable`).
     pub async fn admit_local_client(&self, name: &ClientName) -> Result<(), ApiError> {
         let admitted = self.access.admit_local(name).await;
         if let Err(AccessError::Revoked(_)) = &admitted {
@@ -835,9 +835,8 @@ impl Hub {
         scope: &ClientScope,
         tool: &str,
     ) -> Vec<HeaderParam> {
-        let lists = self.catalog.client_view(client, scope);
-        lists
-            .find(CapabilityKind::Tools, tool)
+        let view = self.catalog.client_view(client, scope);
+        view.find(CapabilityKind::Tools, tool)
             .and_then(|tool| tool.definition.header_params.clone().ok())
             .unwrap_or_default()
     }
@@ -987,7 +986,7 @@ impl Hub {
     }
 
     /// Reads the lists of the enabled built-in servers in the background, so that their tools are
-    /// known before the first client asks. Built-in servers start no program for this.
+    /// known before the first client asks. Starts no program.
     fn sync_built_ins(&self) {
         let runnable = |built_in: &BuiltIn| self.registry.get_runnable(&built_in.id()).is_ok();
         for built_in in BuiltIn::ALL.iter().filter(|built_in| runnable(built_in)) {
@@ -1021,10 +1020,10 @@ impl Hub {
         self.settings.changes()
     }
 
-    /// Checks that clients can connect over HTTP. Otherwise another program may have the port, and a
-    /// client would send its token there. Clients that start the stdio bridge need neither: the
-    /// bridge uses the local socket. A hub without an endpoint, which only provisions a folder,
-    /// passes.
+    /// Checks that clients can connect over HTTP. If the endpoint does not listen, another program
+    /// may have the port and receive the tokens of clients. Clients that start the stdio bridge do
+    /// not need this check: the bridge uses the local socket. A hub without an endpoint, which only
+    /// provisions a folder, passes.
     ///
     /// # Errors
     /// Returns an error that says why the endpoint does not listen (`unavailable`).

@@ -14,6 +14,7 @@
 //! | [`policy`], [`router`] | whether a call may run; to which server it goes |
 //! | [`hooks`] | programs and webhooks that run on the events of servers and calls |
 //! | [`pipeline`] | the steps of a call |
+//! | `file_watch` | changes of files, in batches |
 //! | [`error`] | the error of a verb |
 //! | [`hub`] | the facade |
 //! | [`api`] | the verbs |

@@ -17,9 +17,9 @@ use drawbridge_upstream::ProgressObserver;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The shortest time between two published notifications about one call.
+/// The minimum time between two published notifications about one call.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(250);
-/// The most characters of a progress message that are kept.
+/// The maximum number of characters of a progress message that are kept.
 const MAX_MESSAGE: usize = 500;
 
 /// The calls that run now. Cheap to clone.
@@ -110,7 +110,7 @@ impl RunningCall {
         self.live.cancelled.cancelled().await;
     }
 
-    /// Returns an observer that takes the progress which the server reports.
+    /// Returns the observer of the progress that the server reports.
     pub fn observer(&self) -> Arc<dyn ProgressObserver> {
         self.live.clone()
     }
@@ -153,8 +153,8 @@ impl ProgressObserver for LiveCall {
         }
         latest.progress = Some(progress.clone());
         drop(latest);
-        // Progress that is not published is still returned by `list`. The first notification after
-        // the interval is published.
+        // `list` also returns progress that is not published. The first notification after the
+        // interval is published.
         if is_due {
             self.events.publish_with(|| Event::CallProgressed {
                 id: self.call.id.clone(),

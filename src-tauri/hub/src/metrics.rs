@@ -25,8 +25,8 @@ use prometheus::{
     core::Collector, proto::MetricFamily,
 };
 
-/// The most combinations of client, server and tool that are counted separately. All others are
-/// counted together.
+/// The maximum number of combinations of client, server and tool that are counted separately. All
+/// others are counted together.
 const MAX_SERIES: usize = 500;
 /// The value of the labels of the combinations that are counted together.
 const OTHER: &str = "other";
@@ -70,7 +70,7 @@ struct CacheCounters {
     refreshes: IntCounter,
 }
 
-/// A cache that is counted.
+/// A cache that has counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cache {
     /// The lists of the servers.
@@ -343,8 +343,8 @@ impl Metrics {
     }
 
     /// Returns the tokens that were counted since they were last taken, for each client, server and
-    /// tool that has any. The caller stores them, and gives them back with [`Self::return_tokens`]
-    /// if that fails.
+    /// tool that has any. If the caller cannot store the tokens, it gives them back with
+    /// [`Self::return_tokens`].
     pub fn take_tokens(&self) -> Vec<TokenUsageRow> {
         let series = self.0.series.load();
         let taken = series.values().map(|series| TokenUsageRow {
@@ -368,7 +368,7 @@ impl Metrics {
         }
     }
 
-    /// Returns everything that was counted.
+    /// Returns the current values of all metrics.
     pub fn gather(&self) -> Vec<MetricFamily> {
         self.0.registry.gather()
     }

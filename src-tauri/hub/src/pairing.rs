@@ -30,8 +30,8 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 const MAX_WAITING: usize = 4;
 /// How long a client that was denied cannot ask again.
 const DENIAL_PERIOD: Duration = Duration::from_secs(600);
-/// The most requests within [`DENIAL_PERIOD`]. A program that sends another token each time, or
-/// closes its connections, cannot ask more often.
+/// The maximum number of requests within [`DENIAL_PERIOD`]. A program that sends another token each
+/// time, or closes its connections, cannot ask more often.
 const MAX_ASKED: usize = 20;
 
 /// The clients that ask to be paired. Cheap to clone.
@@ -111,7 +111,7 @@ pub enum PairingRefusal {
     #[error("the user denied this client less than 10 minutes ago")]
     Denied,
     #[error(
-        "too many clients ask to be paired; answer those that wait in Drawbridge, or try again in 10 minutes"
+        "too many clients ask to be paired; answer the waiting clients in Drawbridge, or try again in 10 minutes"
     )]
     TooMany,
 }

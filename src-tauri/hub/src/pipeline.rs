@@ -5,6 +5,12 @@ mod client_requests;
 mod guarded;
 mod tasks;
 
+use std::{borrow::Cow, collections::HashSet, path::PathBuf, sync::Arc};
+
+use drawbridge_jsonrpc::{
+    json::{self, Json, RawObject},
+    rpc::{Reply, RpcError, RpcResult, code},
+};
 use drawbridge_model::{
     call::{Call, Decision, Outcome},
     capability::CapabilityKind,
@@ -14,12 +20,6 @@ use drawbridge_model::{
     protocol::{ProgressToken, guarded::GuardedMethod},
     spec::{RegisteredServer, ServerSpec},
     trace::TraceContext,
-};
-use std::{borrow::Cow, collections::HashSet, path::PathBuf, sync::Arc};
-
-use drawbridge_jsonrpc::{
-    json::{self, Json, RawObject},
-    rpc::{Reply, RpcError, RpcResult, code},
 };
 use drawbridge_sessions::{ClientHandle, ClientRequest};
 use drawbridge_store::logs::within_call;
@@ -350,9 +350,8 @@ impl Pipeline {
     }
 
     /// Returns the result of a permitted request for the client, as the rules for results demand.
-    /// Any requests to the client that the result contains are decided first, as all such requests
-    /// are. `call` is the record of the request. If there are `flags`, the result gets the notice
-    /// that it is data of the server.
+    /// First decides the requests to the client that the result contains. `call` is the record of
+    /// the request. If there are `flags`, the result gets the notice that it is data of the server.
     async fn release(
         &self,
         request: &GuardedRequest,
@@ -601,7 +600,7 @@ fn unreachable_result(
     tried: &[(Arc<RegisteredServer>, String)],
 ) -> Json {
     permitted.record_outcome(Outcome::Unreachable, error.to_string());
-    let each: Vec<_> = tried
+    let reasons: Vec<_> = tried
         .iter()
         .map(|(server, reason)| format!("'{}': {reason}", server.name()))
         .collect();
@@ -612,7 +611,7 @@ fn unreachable_result(
     };
     error_result(&format!(
         "This call did not reach {servers} {}. It was not run. {}",
-        each.join("; "),
+        reasons.join("; "),
         error.remedy()
     ))
 }

@@ -557,7 +557,7 @@ impl Registry {
         self.read_specs(&reloading)
     }
 
-    /// Like [`Registry::reload`], while the caller holds the lock.
+    /// Does the work of [`Registry::reload`] while the caller holds the lock.
     fn read_specs(&self, _reloading: &MutexGuard<'_, ()>) -> Vec<ServerId> {
         let old = self.specs.load_full();
         let mut new = spec_file::read_folder(&self.folder, &old);

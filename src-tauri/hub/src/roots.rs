@@ -9,7 +9,7 @@ use drawbridge_store::settings::Settings;
 use serde_json::json;
 use url::Url;
 
-/// The most folders in the settings.
+/// The maximum number of folders in the settings.
 const MAX_ROOTS: usize = 50;
 
 /// The roots that Drawbridge can give. Cheap to clone.
@@ -72,7 +72,7 @@ fn folder_name(url: &str) -> Option<String> {
 /// Returns the `file://` URLs of folders that a person gave as paths or URLs, without duplicates.
 ///
 /// # Errors
-/// Returns an error if a path or URL is not a readable folder, or if there are too many.
+/// Returns an error if a path or URL is not a readable folder, or if there are too many folders.
 pub fn check_roots(folders: &[String]) -> Result<Vec<String>, RootError> {
     let mut urls = Vec::new();
     for folder in folders {

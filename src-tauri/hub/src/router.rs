@@ -31,7 +31,7 @@ use result_cache::ResultCache;
 use subscriptions::Subscriptions;
 use tasks::Tasks;
 
-/// Finds tools and forwards calls to their servers. Cheap to clone.
+/// Finds tools and prompts, and forwards permitted requests to servers. Cheap to clone.
 #[derive(Clone)]
 pub struct Router {
     registry: Registry,
@@ -188,8 +188,9 @@ impl Router {
         let view = self
             .catalog
             .client_view(&session.client, &session.scope.with_all_servers());
-        let same = |id: &ServerId| view.find_server_tool(id, &tool.definition.name).cloned();
-        first.spec.fallback.iter().filter(is_new).find_map(same)
+        let same_tool = |id: &ServerId| view.find_server_tool(id, &tool.definition.name).cloned();
+        let mut untried = first.spec.fallback.iter().filter(is_new);
+        untried.find_map(same_tool)
     }
 
     /// Sends a permitted call to its server, once, or answers it with a cached result. `observer`
@@ -246,9 +247,9 @@ impl Router {
             }
             _ => {}
         }
-        let may_begin =
+        let may_become_task =
             protocol::tasks::may_become_task(&handle.session().hello, call.extra.as_deref());
-        if let (true, Reply::Result(result)) = (may_begin, &reply)
+        if let (true, Reply::Result(result)) = (may_become_task, &reply)
             && let Some(id) = protocol::tasks::created_task_id(result)
             && let Err(error) = self
                 .tasks

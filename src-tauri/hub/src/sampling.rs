@@ -1,5 +1,5 @@
 //! The sampling provider: an OpenAI-compatible API that answers servers' sampling requests in place
-//! of clients that cannot sample. The user sets it up. Its key is in the secret store.
+//! of clients that cannot sample. The user sets up the provider, whose key is in the secret store.
 //!
 //! | module | purpose |
 //! |---|---|
@@ -37,7 +37,7 @@ pub use error::SamplingError;
 pub const KEY_NAME: &str = "drawbridge:sampling";
 /// The largest request to the provider, in bytes.
 const MAX_REQUEST: usize = 8 * 1024 * 1024;
-/// The most models from which servers may choose.
+/// The maximum number of models from which servers may choose.
 const MAX_MODELS: usize = 20;
 const MAX_MODEL_CHARS: usize = 200;
 /// The longest answer to a request that sets no limit, in tokens, if there is a daily limit. Every
@@ -417,7 +417,7 @@ fn estimate_tokens(bytes: usize) -> u32 {
     u32::try_from(bytes / 4).unwrap_or(u32::MAX)
 }
 
-/// Parses a provider's base URL. The key is sent there, so plain HTTP is allowed only for a
+/// Parses a provider's base URL. Requests contain the key, so plain HTTP is allowed only for a
 /// provider on this computer.
 ///
 /// # Errors

@@ -46,7 +46,7 @@ struct Inner {
     metrics: Metrics,
 }
 
-/// A span that has begun. If it is dropped before it was ended, it ends with the error `cancelled`.
+/// A span that has begun. A span that is dropped before its end ends with the error `cancelled`.
 pub struct OpenSpan {
     exporter: Arc<Exporter>,
     logs: Logs,
@@ -65,8 +65,8 @@ impl Tracer {
         }))
     }
 
-    /// Exports spans to the collector that the settings name, and follows changes of the settings,
-    /// until the hub aborts it.
+    /// Exports spans to the collector that the settings name, and follows changes of the settings.
+    /// Runs until the hub aborts the task.
     pub async fn follow_settings(self) {
         let mut changes = self.0.settings.changes();
         let mut current = None;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{ApiError, Verb};
 use crate::hub::Hub;
 
-/// The most calls or entries in one page.
+/// The maximum number of calls or entries in one page.
 const MAX_PAGE_SIZE: u32 = 500;
 
 /// `audit.verify`: recomputes the chain over all entries and calls.

@@ -185,7 +185,7 @@ pub struct CallGroupView {
     pub series: Vec<CallStats>,
 }
 
-/// The most groups in an answer.
+/// The maximum number of groups in an answer.
 const MAX_GROUPS: usize = 50;
 const MINUTE_MS: u32 = 60_000;
 

@@ -15,7 +15,7 @@ use crate::{
     hub::Hub,
 };
 
-/// The most folders that can be shared.
+/// The maximum number of folders that can be shared.
 const MAX_FOLDERS: usize = 32;
 
 /// The shared folders.

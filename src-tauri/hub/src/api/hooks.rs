@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{ApiError, Done, Verb, secrets as secret_verbs};
 use crate::{hooks::sample_payload, hub::Hub};
 
-/// The most runs that `hooks.log` returns.
+/// The maximum number of runs that `hooks.log` returns.
 const MAX_LISTED_RUNS: usize = 200;
 
 /// A hook, and how it has run.

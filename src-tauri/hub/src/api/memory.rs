@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{ApiError, Verb};
 use crate::{access, hub::Hub};
 
-/// The most entries in one page, and in one deletion.
+/// The maximum number of entries in one page, and in one deletion.
 const MAX_ENTRIES: u32 = 500;
 
 /// `memory.list`: entries, a page at a time: the newest first, or the best matches of a query.

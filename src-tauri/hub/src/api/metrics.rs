@@ -10,7 +10,7 @@ use prometheus::{Gauge, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder}
 use super::{ApiError, servers};
 use crate::hub::Hub;
 
-/// The most values of a label: servers, or clients, that have metrics of their own.
+/// The maximum number of values of a label: servers, or clients, that have metrics of their own.
 const MAX_LABELS: usize = 200;
 const VALID: &str = "the names of the metrics and labels are valid and occur once";
 

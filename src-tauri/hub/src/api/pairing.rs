@@ -69,7 +69,7 @@ async fn approve(hub: &Hub, answer: AnswerPairing) -> Result<ClientName, ApiErro
     } = answer;
     hub.check_http_clients_can_connect()?;
     let request = hub.pairings.find(&id)?;
-    let name = name.unwrap_or_else(|| hub.access.free_name(&ClientName::new(request.name)));
+    let name = name.unwrap_or_else(|| hub.access.find_free_name(&ClientName::new(request.name)));
     hub.access.check_free(&name)?;
     if let Some(profile) = &profile {
         hub.catalog.profiles().check_known(profile)?;

@@ -27,7 +27,7 @@ use crate::{
 
 const DEFAULT_LIMIT: u32 = 30;
 const MAX_LIMIT: u32 = 100;
-/// The most words of a search.
+/// The maximum number of words of a search.
 const MAX_WORDS: usize = 8;
 
 /// The state of the copy of the official registry's list.

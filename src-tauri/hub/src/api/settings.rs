@@ -251,7 +251,7 @@ fn check_official_registry(url: &str) -> Result<String, ApiError> {
     ))
 }
 
-/// The most headers of requests to the collector.
+/// The maximum number of headers of requests to the collector.
 const MAX_HEADERS: usize = 20;
 
 /// The maximum length of a header's name and value together, in bytes.

@@ -18,7 +18,7 @@ use super::{
     runner::{HookTrigger, PreparedHook, Runner},
 };
 
-/// The most events in the queue of one hook.
+/// The maximum number of events in the queue of one hook.
 const MAX_QUEUED: usize = 64;
 /// The most bytes of events in the queue of one hook, including the event on which the hook runs.
 const MAX_QUEUED_BYTES: usize = 8 * 1024 * 1024;

@@ -37,7 +37,7 @@ use tokio::{
 
 use super::{answer::AnswerError, referenced_secrets};
 
-/// The most runs of one hook at the same time. Further runs wait.
+/// The maximum number of runs of one hook at the same time. Further runs wait.
 const MAX_PARALLEL: usize = 8;
 /// How many runs of a hook are remembered.
 const MAX_RUNS: usize = 50;

@@ -28,7 +28,7 @@ impl Hub {
         program: Option<PairingProgram>,
     ) -> Result<PairingTicket, PairingRefusal> {
         place.ask(UnpairedClient {
-            suggested_name: self.access.free_name(&ClientName::new(name.as_str())),
+            suggested_name: self.access.find_free_name(&ClientName::new(name.as_str())),
             revoked_client: token.and_then(|token| self.access.find_revoked_client(token)),
             name,
             program,

@@ -9,7 +9,7 @@ use drawbridge_store::logs::LogFilter;
 
 use crate::{api::ApiError, hub::Hub};
 
-/// The most lines of output that an error contains.
+/// The maximum number of lines of output that an error contains.
 const MAX_LINES: usize = 20;
 /// How many of the server's lines are read. Lines of the hub are among them.
 const READ_LINES: usize = 200;
