@@ -469,7 +469,7 @@ fn hooks_that_misbehave_disturb_no_call_and_leave_nothing_behind() {
     }
     let logs = home.cli(&["logs", "--json"]).stdout();
     assert!(
-        logs.contains("hook fails: it failed on tool_executed"),
+        logs.contains("hook fails failed on tool_executed"),
         "{logs}"
     );
     assert!(

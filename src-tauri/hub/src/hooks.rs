@@ -73,7 +73,7 @@ struct Shared {
     table: ArcSwap<Vec<Arc<LoadedHook>>>,
     /// The events for which enabled hooks exist, one bit each. Events without a hook cost only a
     /// read of these bits.
-    wanted: AtomicU8,
+    hooked_events: AtomicU8,
     /// Held while the hooks are changed, so that changes are made one at a time.
     write_lock: Mutex<()>,
     /// The changes of connections. One task follows them, and `close` reads the rest.
@@ -140,7 +140,7 @@ impl Hooks {
                 events,
                 runner,
                 table: ArcSwap::default(),
-                wanted: AtomicU8::new(0),
+                hooked_events: AtomicU8::new(0),
                 write_lock: Mutex::default(),
                 connection_changes: Mutex::new(connection_changes),
             }),
@@ -180,7 +180,7 @@ impl Hooks {
     /// Returns an error if the hook is invalid, if its name is taken, or if the store cannot be
     /// written. In this case, nothing has changed.
     pub async fn add(&self, hook: Hook, position: Option<usize>) -> Result<(), HookError> {
-        check(&hook)?;
+        check_hook(&hook)?;
         self.change(|hooks| {
             if hooks.iter().any(|other| other.name == hook.name) {
                 return Err(HookError::NameTaken(hook.name));
@@ -199,7 +199,7 @@ impl Hooks {
     /// # Errors
     /// Returns an error in the same cases as [`Hooks::add`], and if there is no hook `name`.
     pub async fn replace(&self, name: &str, hook: Hook) -> Result<(), HookError> {
-        check(&hook)?;
+        check_hook(&hook)?;
         self.change(|hooks| {
             let is_taken = hooks
                 .iter()
@@ -207,7 +207,7 @@ impl Hooks {
             if is_taken {
                 return Err(HookError::NameTaken(hook.name));
             }
-            let position = find(hooks, name)?;
+            let position = find_position(hooks, name)?;
             hooks[position] = hook;
             Ok(())
         })
@@ -220,7 +220,7 @@ impl Hooks {
     /// Returns an error if there is no such hook, or if the store cannot be written.
     pub async fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), HookError> {
         self.change(|hooks| {
-            let position = find(hooks, name)?;
+            let position = find_position(hooks, name)?;
             hooks[position].enabled = enabled;
             Ok(())
         })
@@ -233,7 +233,7 @@ impl Hooks {
     /// Returns an error if there is no such hook, or if the store cannot be written.
     pub async fn move_to(&self, name: &str, position: usize) -> Result<(), HookError> {
         self.change(|hooks| {
-            let moved = hooks.remove(find(hooks, name)?);
+            let moved = hooks.remove(find_position(hooks, name)?);
             hooks.insert(position.min(hooks.len()), moved);
             Ok(())
         })
@@ -247,7 +247,7 @@ impl Hooks {
     /// Returns an error if there is no such hook, or if the store cannot be written.
     pub async fn remove(&self, name: &str) -> Result<(), HookError> {
         self.change(|hooks| {
-            hooks.remove(find(hooks, name)?);
+            hooks.remove(find_position(hooks, name)?);
             Ok(())
         })
         .await
@@ -316,19 +316,21 @@ impl Hooks {
         };
         let table: Vec<_> = hooks.into_iter().map(reuse_or_start).collect();
         let enabled = table.iter().filter(|hook| hook.prepared.hook.enabled);
-        let wanted = enabled
+        let hooked_events = enabled
             .flat_map(|hook| &hook.prepared.hook.events)
             .fold(0, |bits, event| bits | bit(*event));
         self.shared
             .runner
             .keep_runs_of(table.iter().map(|hook| hook.prepared.hook.name.as_str()));
         self.shared.table.store(Arc::new(table));
-        self.shared.wanted.store(wanted, Ordering::Relaxed);
+        self.shared
+            .hooked_events
+            .store(hooked_events, Ordering::Relaxed);
     }
 
     /// Returns whether there is an enabled hook for this event.
-    fn is_wanted(&self, event: HookEvent) -> bool {
-        self.shared.wanted.load(Ordering::Relaxed) & bit(event) != 0
+    fn has_hook_for(&self, event: HookEvent) -> bool {
+        self.shared.hooked_events.load(Ordering::Relaxed) & bit(event) != 0
     }
 
     /// Returns the enabled hooks for an event, in their order.
@@ -353,7 +355,7 @@ fn bit(event: HookEvent) -> u8 {
     }
 }
 
-fn find(hooks: &[Hook], name: &str) -> Result<usize, HookError> {
+fn find_position(hooks: &[Hook], name: &str) -> Result<usize, HookError> {
     let position = hooks.iter().position(|hook| hook.name == name);
     position.ok_or_else(|| HookError::Unknown(name.to_owned()))
 }
@@ -367,7 +369,7 @@ fn referenced_secrets(target: &HookTarget) -> BTreeSet<String> {
 }
 
 /// Checks a hook that a person wrote.
-fn check(hook: &Hook) -> Result<(), HookError> {
+fn check_hook(hook: &Hook) -> Result<(), HookError> {
     let name = hook.name.as_str();
     if !is_valid_label(name) || name.contains([',', '{', '}']) {
         return Err(HookError::BadName);

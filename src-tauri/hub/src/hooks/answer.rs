@@ -47,7 +47,7 @@ pub(super) fn parse_request_answer(output: &[u8]) -> Result<RequestAnswer, Answe
         return Ok(RequestAnswer::Continue);
     };
     let object = parse_object(&text)?;
-    match action(&object)?.as_str() {
+    match read_action(&object)?.as_str() {
         "continue" => Ok(RequestAnswer::Continue),
         "deny" => {
             let reason = object.get_string("reason").unwrap_or_default();
@@ -57,7 +57,7 @@ pub(super) fn parse_request_answer(output: &[u8]) -> Result<RequestAnswer, Answe
             })
         }
         "change" => {
-            let arguments = member_object(&object, "arguments")?;
+            let arguments = read_object_member(&object, "arguments")?;
             Ok(RequestAnswer::Change { arguments })
         }
         other => Err(AnswerError::UnknownAction(other.chars().take(40).collect())),
@@ -74,10 +74,10 @@ pub(super) fn parse_result_answer(output: &[u8]) -> Result<ResultAnswer, AnswerE
         return Ok(ResultAnswer::Continue);
     };
     let object = parse_object(&text)?;
-    match action(&object)?.as_str() {
+    match read_action(&object)?.as_str() {
         "continue" => Ok(ResultAnswer::Continue),
         "change" => {
-            let result = member_object(&object, "result")?;
+            let result = read_object_member(&object, "result")?;
             check_result(&result)?;
             Ok(ResultAnswer::Change {
                 result: Json::from(result),
@@ -128,7 +128,7 @@ fn malformed(error: serde_json::Error) -> AnswerError {
 }
 
 /// Returns the action of an answer, or `continue` if the answer names no action.
-fn action(object: &RawObject<'_>) -> Result<String, AnswerError> {
+fn read_action(object: &RawObject<'_>) -> Result<String, AnswerError> {
     match object.get("action") {
         None => Ok("continue".to_owned()),
         Some(value) => object
@@ -137,7 +137,10 @@ fn action(object: &RawObject<'_>) -> Result<String, AnswerError> {
     }
 }
 
-fn member_object(object: &RawObject<'_>, key: &'static str) -> Result<Box<RawValue>, AnswerError> {
+fn read_object_member(
+    object: &RawObject<'_>,
+    key: &'static str,
+) -> Result<Box<RawValue>, AnswerError> {
     let value = object.get(key).ok_or(AnswerError::NothingChanged(key))?;
     if !value.get().starts_with('{') {
         return Err(AnswerError::NothingChanged(key));

@@ -49,7 +49,7 @@ impl Hooks {
     ) {
         match change.kind {
             ConnectionChangeKind::Connected { .. } => {
-                if self.is_wanted(HookEvent::ServerConnected) {
+                if self.has_hook_for(HookEvent::ServerConnected) {
                     queued.insert(change.server.clone(), VecDeque::new());
                     let catalog = catalog.clone();
                     reading.spawn(async move {
@@ -71,7 +71,7 @@ impl Hooks {
 
     /// Notifies the hooks that a connection has ended. Does nothing for a new connection.
     pub(super) fn report_disconnected(&self, change: &ConnectionChange) {
-        if !self.is_wanted(HookEvent::ServerDisconnected) {
+        if !self.has_hook_for(HookEvent::ServerDisconnected) {
             return;
         }
         if let Some(payload) = payload::server_disconnected(change) {

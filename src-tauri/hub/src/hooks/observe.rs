@@ -20,7 +20,8 @@ use super::{
 
 /// The maximum number of events in the queue of one hook.
 const MAX_QUEUED: usize = 64;
-/// The most bytes of events in the queue of one hook, including the event on which the hook runs.
+/// The maximum size of the events in the queue of one hook, in bytes, including the event on which
+/// the hook runs.
 const MAX_QUEUED_BYTES: usize = 8 * 1024 * 1024;
 
 /// A hook with the queue of its events.
@@ -79,10 +80,10 @@ impl LoadedHook {
         }
         let name = &self.prepared.hook.name;
         let dropped = self.runner.count_dropped(name);
-        // Logged less and less often, so that a slow hook does not fill the log.
+        // Warns less and less often, so that a slow hook does not fill the log.
         if dropped.is_power_of_two() {
             tracing::warn!(
-                "hook {name}: it is too slow, and has missed {dropped} events since Drawbridge started"
+                "hook {name} is too slow, and has missed {dropped} events since Drawbridge started"
             );
         }
     }

@@ -3,6 +3,7 @@
 use drawbridge_jsonrpc::json;
 use drawbridge_model::{
     call::{Call, Outcome},
+    capability::CapabilityKind,
     hook::{Hook, HookEvent, HookMode},
     ids::Timestamp,
     tool_result::ToolExecutionResult,
@@ -63,16 +64,14 @@ pub(super) fn server_connected(
     protocol_version: &str,
     copy: &ServerCopy,
 ) -> Box<RawValue> {
-    use drawbridge_model::capability::CapabilityKind;
-    let count = |kind| copy.count(kind);
     json::to_raw(&ServerConnectedPayload {
         server_name: change.server.as_str(),
         transport: change.transport,
         protocol_version,
-        tool_count: count(CapabilityKind::Tools),
-        prompt_count: count(CapabilityKind::Prompts),
-        resource_count: count(CapabilityKind::Resources),
-        resource_template_count: count(CapabilityKind::Templates),
+        tool_count: copy.count(CapabilityKind::Tools),
+        prompt_count: copy.count(CapabilityKind::Prompts),
+        resource_count: copy.count(CapabilityKind::Resources),
+        resource_template_count: copy.count(CapabilityKind::Templates),
     })
 }
 

@@ -58,7 +58,7 @@ pub struct Reviewed {
 }
 
 impl Hooks {
-    /// Returns whether a hook may change or deny a call, or wants to observe it.
+    /// Returns whether a hook may change or deny a call, or observes it.
     pub fn wants_request(&self, request: &GuardedRequest) -> bool {
         self.wants(HookEvent::ToolRequested, request)
     }
@@ -124,13 +124,13 @@ impl Hooks {
         }
     }
 
-    /// Returns a watch over a permitted call, or `None` if no hook wants to know its end.
+    /// Returns a watch over a permitted call, or `None` if no hook runs on its end.
     pub fn watch(&self, permitted: &Permitted) -> Option<Box<WatchedCall>> {
         self.wants(HookEvent::ToolExecuted, permitted.request())
             .then(|| self.start_watch(permitted.to_permitted_request()))
     }
 
-    /// Returns a watch over a call that became a task, or `None` if no hook wants to know its end.
+    /// Returns a watch over a call that became a task, or `None` if no hook runs on its end.
     pub fn watch_task(&self, started_by: &PermittedRequest) -> Option<Box<WatchedCall>> {
         self.wants(HookEvent::ToolExecuted, &started_by.request)
             .then(|| self.start_watch(started_by.clone()))
@@ -138,7 +138,7 @@ impl Hooks {
 
     /// Returns whether a blocking hook has to see the result of a call before the client gets it.
     pub fn reviews_result(&self, request: &GuardedRequest) -> bool {
-        self.is_wanted(HookEvent::ToolExecuted)
+        self.has_hook_for(HookEvent::ToolExecuted)
             && blocking(&self.matching_request(HookEvent::ToolExecuted, request))
                 .next()
                 .is_some()
@@ -154,7 +154,7 @@ impl Hooks {
     }
 
     fn wants(&self, event: HookEvent, request: &GuardedRequest) -> bool {
-        self.is_wanted(event) && !self.matching_request(event, request).is_empty()
+        self.has_hook_for(event) && !self.matching_request(event, request).is_empty()
     }
 
     fn matching_request(&self, event: HookEvent, request: &GuardedRequest) -> Vec<Arc<LoadedHook>> {

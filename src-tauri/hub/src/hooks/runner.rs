@@ -71,7 +71,7 @@ pub(super) struct HookTrigger {
     pub(super) server: ServerId,
     /// Empty for an event of a server.
     pub(super) tool: String,
-    /// Whether this is a person's trial of the hook.
+    /// Whether the run is a person's trial of the hook.
     pub(super) is_trial: bool,
 }
 
@@ -146,7 +146,7 @@ impl Runner {
             Ok(answer) => describe(answer),
             Err(failure) => {
                 tracing::warn!(
-                    "hook {}: it failed on {}: {failure}",
+                    "hook {} failed on {}: {failure}",
                     hook.hook.name,
                     trigger.event.as_str()
                 );

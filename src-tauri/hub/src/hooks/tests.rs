@@ -118,9 +118,9 @@ fn hook_with_variable(name: &str, variable: &str) -> Hook {
 
 #[test]
 fn a_name_has_no_white_space_at_its_ends() {
-    assert!(check(&hook_with_variable("my hook", "A")).is_ok());
+    assert!(check_hook(&hook_with_variable("my hook", "A")).is_ok());
     for name in ["", "  ", " a", "a ", " a "] {
-        let checked = check(&hook_with_variable(name, "A"));
+        let checked = check_hook(&hook_with_variable(name, "A"));
         assert!(matches!(checked, Err(HookError::BadName)), "{name:?}");
     }
 }
@@ -128,7 +128,7 @@ fn a_name_has_no_white_space_at_its_ends() {
 #[test]
 fn an_invalid_name_of_a_variable_is_reported() {
     for variable in ["", "A=B"] {
-        let checked = check(&hook_with_variable("a", variable));
+        let checked = check_hook(&hook_with_variable("a", variable));
         assert!(
             matches!(&checked, Err(HookError::BadVariable(name)) if name == variable),
             "{checked:?}"

@@ -13,7 +13,7 @@ use serde_json::{json, value::RawValue};
 use super::{
     HookError, Hooks,
     answer::{RequestAnswer, ResultAnswer, parse_request_answer, parse_result_answer},
-    check,
+    check_hook,
     payload::Envelope,
     runner::{HookTrigger, PreparedHook},
 };
@@ -48,7 +48,7 @@ impl Hooks {
         event: HookEvent,
         payload: Option<Box<RawValue>>,
     ) -> Result<Trial, HookError> {
-        check(&hook)?;
+        check_hook(&hook)?;
         let payload = payload.unwrap_or_else(|| sample_payload(event));
         let trigger = HookTrigger {
             event,

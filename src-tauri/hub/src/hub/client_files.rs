@@ -1,6 +1,6 @@
 //! Keeps the entries of Drawbridge in clients' files up to date: rewrites an entry that Drawbridge
 //! would now write differently, and notices when another program changes or removes an entry.
-//! Restores a changed or removed entry if the user has chosen that.
+//! Restores a changed or removed entry if the user chose this for the entry.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -42,7 +42,8 @@ const DEBOUNCE: Duration = Duration::from_millis(300);
 const MAX_RESTORES: usize = 3;
 const RESTORE_PERIOD: Duration = Duration::from_secs(600);
 
-/// The last known states of the managed entries, and the times of their recent restorations.
+/// The last known states of the managed entries, and the times at which they were restored, by the
+/// paths of their files.
 #[derive(Default)]
 struct EntryHistory {
     states: BTreeMap<String, ClientFileState>,
@@ -111,15 +112,15 @@ impl Hub {
     }
 
     /// Updates and restores entries, and publishes an event if the state of an entry has changed.
-    async fn check_client_files(&self, may_write: bool, known: &mut EntryHistory) {
+    async fn check_client_files(&self, may_write: bool, history: &mut EntryHistory) {
         let mut has_changed = false;
         for row in self.client_configs.all_managed() {
             let mut state = self.client_file_state(&row).await;
-            if may_write && is_to_be_written(&row, state) && known.may_restore(&row.path) {
+            if may_write && is_to_be_written(&row, state) && history.may_restore(&row.path) {
                 match self.rewrite_entry(&row, None, ClientAction::Restore).await {
                     Ok(()) => {
                         if state != ClientFileState::Outdated {
-                            known.note_restore(&row.path);
+                            history.note_restore(&row.path);
                         }
                         tracing::info!("the entry of Drawbridge in {} was written again", row.path);
                         state = ClientFileState::Connected;
@@ -131,7 +132,7 @@ impl Hub {
                     ),
                 }
             }
-            let before = known.states.insert(row.path.clone(), state);
+            let before = history.states.insert(row.path.clone(), state);
             if before.is_some_and(|before| before != state) {
                 has_changed = true;
             }
@@ -241,7 +242,7 @@ impl EntryHistory {
     }
 }
 
-/// Returns whether to write an entry without a question. An entry for HTTP is never written,
+/// Returns whether to write an entry without asking a person. An entry for HTTP is never written,
 /// because it contains a token, which Drawbridge does not store.
 fn is_to_be_written(row: &ClientFileRow, state: ClientFileState) -> bool {
     row.transport == ClientTransport::Bridge
@@ -254,8 +255,8 @@ fn is_to_be_written(row: &ClientFileRow, state: ClientFileState) -> bool {
         }
 }
 
-/// Checks the managed entries now and after each change. Runs until the hub aborts it or is
-/// dropped.
+/// Checks the managed entries at once and after each change. Runs until the hub aborts the task or
+/// is dropped.
 async fn keep_entries(hub: Weak<Hub>, may_write: bool) {
     let Some(mut managed) = hub
         .upgrade()
@@ -264,7 +265,7 @@ async fn keep_entries(hub: Weak<Hub>, may_write: bool) {
         return;
     };
     let changed = Arc::new(Notify::new());
-    let mut known = EntryHistory::default();
+    let mut history = EntryHistory::default();
     let mut watched = BTreeSet::new();
     let mut _watch = None;
     loop {
@@ -274,7 +275,7 @@ async fn keep_entries(hub: Weak<Hub>, may_write: bool) {
             _watch = start_watch(&folders, changed.clone());
             watched = folders;
         }
-        strong.check_client_files(may_write, &mut known).await;
+        strong.check_client_files(may_write, &mut history).await;
         drop(strong);
         tokio::select! {
             () = changed.notified() => {}

@@ -11,22 +11,23 @@ use crate::access::Access;
 
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Runs until the hub aborts it or is dropped.
+/// Stores the last uses every few seconds, and ends the sessions of clients whose token has
+/// expired. Runs until the hub aborts the task or is dropped.
 pub(super) async fn store_regularly(hub: Weak<Hub>) {
     let mut ticks = interval(INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut checked = clock::now();
+    let mut checked_until = clock::now();
     loop {
         ticks.tick().await;
         let Some(hub) = hub.upgrade() else { return };
         let now = clock::now();
-        close_expired(&hub, checked, now);
-        checked = now;
+        close_expired(&hub, checked_until, now);
+        checked_until = now;
         store_now(&hub.access).await;
     }
 }
 
-/// Ends all sessions of each client that had a token which expired after `after` and not later than
+/// Ends all sessions of each client with a token that expired after `after` and not later than
 /// `until`. A client that also connects without a token can open a new session.
 pub(super) fn close_expired(hub: &Hub, after: Timestamp, until: Timestamp) {
     for name in hub.access.list_expired(after, until) {

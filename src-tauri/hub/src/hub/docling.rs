@@ -43,7 +43,7 @@ const REMOVE: &str = "remove_document_from_local_cache";
 /// The name of a file in the models' folder that exists from the start of a download until the
 /// download has succeeded.
 const INCOMPLETE: &str = ".incomplete";
-/// The most that `docling-tools` may print, in bytes.
+/// The maximum output of the program `docling-tools`, in bytes.
 const MAX_TOOLS_OUTPUT: usize = 1024 * 1024;
 /// How long to wait until the log has the reason for a failed conversion. The log of a server is
 /// written concurrently, so the reason may arrive after the server's answer.
@@ -79,7 +79,8 @@ struct ContentText {
 }
 
 impl Docling {
-    /// `folder` has the models and the documents that are being converted. Only Drawbridge uses it.
+    /// Returns the server with its folder, which has the models and the documents that are being
+    /// converted. Only Drawbridge uses this folder.
     pub(super) fn new(folder: PathBuf) -> Self {
         Self {
             folder,
@@ -222,7 +223,7 @@ impl Docling {
             }
         }
         let session = hub.pool.session(&server, Some(client));
-        let key = match call(&session, CONVERT, &source).await? {
+        let key = match call_tool(&session, CONVERT, &source).await? {
             Ok(result) => read_member(&result, "document_key")?,
             Err(failure) => {
                 let reason = read_reason(&hub, failure.began, failure.text).await;
@@ -232,7 +233,7 @@ impl Docling {
         match output {
             DocumentOutput::DocumentKey => Ok(json!({ "document_key": key }).to_string()),
             DocumentOutput::Markdown => {
-                // A task, so that the document is removed even if the client cancels its call now.
+                // This task removes the document even if the client cancels its call.
                 let export = export_and_remove(hub, client.clone(), server, session, key);
                 tokio::spawn(export)
                     .await
@@ -340,8 +341,8 @@ async fn write_spec(hub: &Hub, by: ChangedBy, spec: &ServerSpec) -> Result<(), R
 fn find_broken_message(hub: &Hub) -> Option<String> {
     let id = docling_spec::id();
     let specs = hub.registry.specs();
-    let is_its_file = |broken: &&BrokenFile| broken.id().is_some_and(|broken_id| broken_id == id);
-    let broken = specs.broken.iter().find(is_its_file)?;
+    let is_docling = |broken: &&BrokenFile| broken.id().is_some_and(|broken_id| broken_id == id);
+    let broken = specs.broken.iter().find(is_docling)?;
     Some(broken.message.clone())
 }
 
@@ -371,10 +372,10 @@ async fn export_and_remove(
     let document = json!({ "document_key": key });
     check_permitted(&hub, &client, &server, REMOVE, &document)?;
     let exported = match check_permitted(&hub, &client, &server, EXPORT, &document) {
-        Ok(()) => call(&session, EXPORT, &document).await,
+        Ok(()) => call_tool(&session, EXPORT, &document).await,
         Err(denied) => Err(denied),
     };
-    let _ = call(&session, REMOVE, &document).await;
+    let _ = call_tool(&session, REMOVE, &document).await;
     let exported = exported?.map_err(|failure| DoclingError::Conversion {
         reason: failure.text,
     })?;
@@ -413,7 +414,7 @@ fn check_permitted(
 
 /// Calls a tool of docling-mcp. The inner error is the error that the tool or the server answered.
 /// The outer error means that there is no usable answer.
-async fn call(
+async fn call_tool(
     session: &Arc<ServerSession>,
     tool: &str,
     arguments: &Value,

@@ -1,5 +1,5 @@
-//! The table of the MCP methods that a client can use, with one row for each method, whether one
-//! era or both have it. A request whose method has no row is refused.
+//! The table of the MCP methods that a client can use. A method has one row, even if both eras have
+//! it. A request whose method has no row is refused.
 
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ pub fn find_request(name: &str, era: Era) -> Result<&'static Method, RpcError> {
     let unknown = |reason: String| Err(RpcError::new(code::METHOD_NOT_FOUND, reason));
     let is_request = |method: &&Method| !matches!(method.handler, Notification(_));
     match find(name).filter(is_request) {
-        Some(method) if method.era.is_none_or(|only| only == era) => Ok(method),
+        Some(method) if method.era.is_none_or(|required| required == era) => Ok(method),
         Some(_) if era.is_modern() => {
             unknown(format!("this revision of MCP has no method '{name}'"))
         }
@@ -135,8 +135,8 @@ impl Method {
         matches!(self.handler, OpensStream)
     }
 
-    /// Answers a request. Refuses it if calls are paused and the method requires [`NotPaused`]. If
-    /// the method requires a permission, its handler asks the gate for it.
+    /// Answers a request, or refuses it if calls are paused and the method requires [`NotPaused`].
+    /// If the method requires a permission, its handler asks the gate.
     pub(super) async fn answer(&'static self, hub: &Hub, request: ClientRequest<'_>) -> RpcResult {
         if self.decision == NotPaused && hub.drawbridge.is_paused() {
             return Err(RpcError::new(code::INTERNAL_ERROR, PAUSED));

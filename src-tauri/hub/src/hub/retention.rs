@@ -25,7 +25,7 @@ const INTERVAL: Duration = Duration::from_secs(3600);
 /// How often the size of the records is measured.
 const SIZE_INTERVAL: Duration = Duration::from_secs(60);
 const DAY_MS: i64 = 24 * 3600 * 1_000;
-/// The most by which the confirmed time moves at once.
+/// The maximum step of the confirmed time.
 const MAX_STEP_MS: i64 = 7 * DAY_MS;
 const SETTING: &str = "retention_clock";
 
@@ -58,7 +58,8 @@ impl RetentionClock {
     }
 }
 
-/// Deletes the records that are older than the retention period. Runs until the hub aborts it.
+/// Deletes the records that are older than the retention period. Runs until the hub aborts the
+/// task.
 pub(super) async fn prune_old_records(store: Store, settings: Settings) {
     let journal = store.journal();
     let mut changes = settings.changes();
@@ -81,7 +82,7 @@ pub(super) async fn prune_old_records(store: Store, settings: Settings) {
 }
 
 /// Deletes the oldest records as long as all records together take more space than the settings
-/// allow. Runs until the hub aborts it.
+/// allow. Runs until the hub aborts the task.
 pub(super) async fn limit_records(store: Store, settings: Settings) {
     let journal = store.journal();
     let mut changes = settings.changes();
@@ -101,7 +102,7 @@ pub(super) async fn limit_records(store: Store, settings: Settings) {
 }
 
 /// Makes the logs delete files that are older or larger in total than the settings allow: at the
-/// start, every hour, and when the user changes these settings. Runs until the hub aborts it.
+/// start, every hour, and when the user changes these settings. Runs until the hub aborts the task.
 pub(super) async fn limit_logs(logs: Logs, settings: Settings) {
     let mut changes = settings.changes();
     let current = || {

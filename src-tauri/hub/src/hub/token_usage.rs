@@ -11,7 +11,7 @@ use crate::metrics::Metrics;
 
 const INTERVAL: Duration = Duration::from_secs(30);
 
-/// Runs until the hub aborts it.
+/// Stores the counted tokens every [`INTERVAL`]. Runs until the hub aborts the task.
 pub(super) async fn store_regularly(store: Store, metrics: Metrics) {
     let mut ticks = interval(INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,4 +1,4 @@
-//! Finds the reason why a tool failed in the log of docling-mcp.
+//! Finds, in the log of docling-mcp, the reason why a tool failed.
 //!
 //! The framework of docling-mcp logs the error of a tool: a traceback in a frame, and below it the
 //! error, wrapped to the width of a terminal. Then the framework logs, in the same form, its own
