@@ -90,7 +90,7 @@ macro_rules! verbs {
 
         #[cfg(test)]
         fn for_each_verb(visitor: &mut impl bindings::VerbVisitor) {
-            $( visitor.verb::<$verb>(); )+
+            $( visitor.visit_verb::<$verb>(); )+
         }
     };
 }

@@ -645,7 +645,8 @@ export type BrowserId = string;
  */
 export type BrowserView = { id: BrowserId, 
 /**
- * The address at which the browser signed in. Its token is valid only there.
+ * The address at which the browser signed in, and the only address for which its token is
+ * valid.
  */
 address: string, 
 /**
@@ -1298,7 +1299,7 @@ notes: Array<string>,
  */
 install_link: string | null, 
 /**
- * The most characters that Drawbridge may use for a tool's name.
+ * The maximum number of characters that Drawbridge may use for a tool's name.
  */
 max_tool_name: number, files: Array<ClientFileView>, };
 
@@ -1816,7 +1817,7 @@ until: Timestamp | null,
  */
 after: CallId | null, 
 /**
- * The most calls to return: 500 by default, and 500 at most.
+ * The maximum number of calls to return: 500 by default, and 500 at most.
  */
 limit: number | null, };
 
@@ -2442,7 +2443,7 @@ since: Timestamp | null,
  */
 before: number | null, 
 /**
- * The most entries to return: 500 by default, and 500 at most.
+ * The maximum number of entries to return: 500 by default, and 500 at most.
  */
 limit: number | null, };
 
@@ -2492,7 +2493,7 @@ since: Timestamp | null,
  */
 until: Timestamp | null, 
 /**
- * The most calls to return: 200 by default, and 1,000 at most.
+ * The maximum number of calls to return: 200 by default, and 1,000 at most.
  */
 limit: number | null, };
 
@@ -2588,7 +2589,7 @@ until: Timestamp | null,
  */
 before: number | null, 
 /**
- * The most lines to return: 500 by default, and 5,000 at most.
+ * The maximum number of lines to return: 500 by default, and 5,000 at most.
  */
 limit: number | null, };
 
@@ -2626,7 +2627,7 @@ until: Timestamp | null,
  */
 cursor: MemoryCursor | null, 
 /**
- * The most entries to return: 500 by default, and 500 at most.
+ * The maximum number of entries to return: 500 by default, and 500 at most.
  */
 limit: number | null, };
 
@@ -3723,11 +3724,11 @@ has_key: boolean | null,
  */
 is_on: boolean, 
 /**
- * The most requests in a day; 0 means no limit.
+ * The maximum number of requests in a day; 0 means no limit.
  */
 requests_per_day: number, 
 /**
- * The most tokens in a day; 0 means no limit.
+ * The maximum number of tokens in a day; 0 means no limit.
  */
 tokens_per_day: number, requests_today: number, tokens_today: number, 
 /**

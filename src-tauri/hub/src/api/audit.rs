@@ -38,7 +38,7 @@ pub struct ListAudit {
     pub since: Option<Timestamp>,
     /// Only entries before the entry with this number: the `next` of the previous page.
     pub before: Option<u32>,
-    /// The most entries to return: 500 by default, and 500 at most.
+    /// The maximum number of entries to return: 500 by default, and 500 at most.
     pub limit: Option<u32>,
 }
 
@@ -62,7 +62,7 @@ pub struct ExportAudit {
     pub until: Option<Timestamp>,
     /// Only calls after this call: the `next` of the previous page.
     pub after: Option<CallId>,
-    /// The most calls to return: 500 by default, and 500 at most.
+    /// The maximum number of calls to return: 500 by default, and 500 at most.
     pub limit: Option<u32>,
 }
 

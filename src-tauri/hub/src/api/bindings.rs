@@ -3,7 +3,12 @@
 //! The test `the_bindings_of_the_ui_are_up_to_date` writes the file if `DRAWBRIDGE_WRITE_BINDINGS`
 //! is set, as `cargo xtask bindings` sets it. Otherwise the test fails if the file is stale.
 
-use std::{any::TypeId, collections::BTreeMap, collections::HashSet, fmt::Write, path::Path};
+use std::{
+    any::TypeId,
+    collections::{BTreeMap, HashSet},
+    fmt::Write,
+    path::Path,
+};
 
 use drawbridge_model::{
     acceptance::AcceptanceState,
@@ -19,7 +24,7 @@ use ts_rs::{Config, TS, TypeVisitor};
 use super::{ApiError, Verb};
 
 pub(super) trait VerbVisitor {
-    fn verb<V: Verb + TS + 'static>(&mut self)
+    fn visit_verb<V: Verb + TS + 'static>(&mut self)
     where
         V::Answer: TS + 'static;
 }
@@ -27,14 +32,14 @@ pub(super) trait VerbVisitor {
 #[derive(Default)]
 struct Bindings {
     config: Config,
-    seen: HashSet<TypeId>,
+    visited: HashSet<TypeId>,
     types: BTreeMap<String, String>,
     verbs: BTreeMap<&'static str, (String, String)>,
 }
 
 impl TypeVisitor for Bindings {
     fn visit<T: TS + 'static + ?Sized>(&mut self) {
-        if !self.seen.insert(TypeId::of::<T>()) {
+        if !self.visited.insert(TypeId::of::<T>()) {
             return;
         }
         T::visit_dependencies(self);
@@ -52,7 +57,7 @@ impl TypeVisitor for Bindings {
 }
 
 impl VerbVisitor for Bindings {
-    fn verb<V: Verb + TS + 'static>(&mut self)
+    fn visit_verb<V: Verb + TS + 'static>(&mut self)
     where
         V::Answer: TS + 'static,
     {

@@ -11,7 +11,8 @@ use crate::{access::SignedInBrowser, hub::Hub};
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BrowserView {
     pub id: BrowserId,
-    /// The address at which the browser signed in. Its token is valid only there.
+    /// The address at which the browser signed in, and the only address for which its token is
+    /// valid.
     pub address: String,
     /// The `User-Agent` that the browser sent: untrusted plain text.
     pub user_agent: Option<String>,

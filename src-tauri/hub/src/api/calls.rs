@@ -40,7 +40,7 @@ pub struct ListCalls {
     pub since: Option<Timestamp>,
     /// Only calls before this moment.
     pub until: Option<Timestamp>,
-    /// The most calls to return: 200 by default, and 1,000 at most.
+    /// The maximum number of calls to return: 200 by default, and 1,000 at most.
     pub limit: Option<u32>,
 }
 

@@ -58,7 +58,7 @@ pub struct ClientKindView {
     pub notes: Vec<String>,
     /// A link that opens the client and adds Drawbridge.
     pub install_link: Option<String>,
-    /// The most characters that Drawbridge may use for a tool's name.
+    /// The maximum number of characters that Drawbridge may use for a tool's name.
     pub max_tool_name: u32,
     pub files: Vec<ClientFileView>,
 }

@@ -233,7 +233,7 @@ async fn check_parts(hub: &Hub) -> Vec<HealthCheck> {
         Ok(()) => String::new(),
         Err(error) => error.to_string(),
     };
-    let silent: Vec<_> = hub
+    let not_listening: Vec<_> = hub
         .listener_health()
         .into_iter()
         .filter(|listener| !listener.listening)
@@ -245,7 +245,7 @@ async fn check_parts(hub: &Hub) -> Vec<HealthCheck> {
     };
     [
         ("database", database),
-        ("listeners", silent.join("; ")),
+        ("listeners", not_listening.join("; ")),
         ("registry", registry),
         ("disk", hub.low_space_warning().await.unwrap_or_default()),
     ]

@@ -36,7 +36,7 @@ pub struct ListLogs {
     pub until: Option<Timestamp>,
     /// Only lines with a lower number: the `older` of the previous page.
     pub before: Option<u32>,
-    /// The most lines to return: 500 by default, and 5,000 at most.
+    /// The maximum number of lines to return: 500 by default, and 5,000 at most.
     pub limit: Option<u32>,
 }
 

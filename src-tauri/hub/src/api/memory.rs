@@ -37,7 +37,7 @@ pub struct ListMemory {
     pub until: Option<Timestamp>,
     /// The `next` of the previous page.
     pub cursor: Option<MemoryCursor>,
-    /// The most entries to return: 500 by default, and 500 at most.
+    /// The maximum number of entries to return: 500 by default, and 500 at most.
     pub limit: Option<u32>,
 }
 

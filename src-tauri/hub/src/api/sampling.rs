@@ -36,9 +36,9 @@ pub struct SamplingView {
     pub has_key: Option<bool>,
     /// Whether the provider is set up and enabled.
     pub is_on: bool,
-    /// The most requests in a day; 0 means no limit.
+    /// The maximum number of requests in a day; 0 means no limit.
     pub requests_per_day: u32,
-    /// The most tokens in a day; 0 means no limit.
+    /// The maximum number of tokens in a day; 0 means no limit.
     pub tokens_per_day: u32,
     pub requests_today: u32,
     pub tokens_today: u32,

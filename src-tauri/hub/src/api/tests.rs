@@ -29,7 +29,7 @@ verbs! {
 struct FoundNames(Vec<&'static str>);
 
 impl bindings::VerbVisitor for FoundNames {
-    fn verb<V: Verb + TS + 'static>(&mut self)
+    fn visit_verb<V: Verb + TS + 'static>(&mut self)
     where
         V::Answer: TS + 'static,
     {

@@ -421,7 +421,7 @@ fn list_targets(
     hub: &Hub,
     machine: &Machine,
     chosen: &[(FoundServer, BTreeMap<String, String>)],
-    wants_ask_once: bool,
+    asks_once: bool,
 ) -> Vec<(EntryTarget, Vec<Vec<String>>)> {
     let mut keys_by_file: BTreeMap<(String, PathBuf), Vec<Vec<String>>> = BTreeMap::new();
     for found_at in chosen.iter().flat_map(|(server, _)| &server.found_at) {
@@ -461,7 +461,7 @@ fn list_targets(
                 project,
                 connection: hub.client_connection(&ClientName::new(kind.id), None),
                 transport: ClientTransport::Bridge,
-                asks_once: wants_ask_once && kind.supports_ask_once(),
+                asks_once: asks_once && kind.supports_ask_once(),
             };
             Some((target, keys))
         })

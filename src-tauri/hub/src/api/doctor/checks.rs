@@ -72,7 +72,7 @@ fn check_hub(hub: &Hub) -> DoctorCheck {
         DoctorCheck::warning(
             TOPIC,
             format!("No hub runs for {folder}, so no client can connect over HTTP."),
-            "Start Drawbridge, or run `drawbridge serve`. Clients that start `drawbridge stdio` start it themselves.",
+            "Start Drawbridge, or run `drawbridge serve`. Clients that start `drawbridge stdio` start the hub themselves.",
         )
     }
 }
@@ -170,7 +170,7 @@ fn check_listeners(hub: &Hub) -> Vec<DoctorCheck> {
         checks.push(DoctorCheck::warning(
             TOPIC,
             "Other computers can reach the hub, without encryption.",
-            "Outside of a network that you trust, put a reverse proxy with TLS in front of it.",
+            "Outside of a network that you trust, put a reverse proxy with TLS in front of the hub.",
         ));
     }
     checks
