@@ -69,8 +69,8 @@ pub(crate) fn measure_all(generated: &[GeneratedServer]) -> Vec<Row> {
     })
 }
 
-/// Opens a hub on the folder. Returns the hub and how long opening took. Retries while tasks of the
-/// previous hub still hold the folder's lock.
+/// Opens a hub on the folder. Returns the hub, and the duration of its opening. Retries while tasks
+/// of the previous hub hold the folder's lock.
 async fn open_hub(folder: &Path) -> (Arc<Hub>, Duration) {
     loop {
         let options = HubOptions {

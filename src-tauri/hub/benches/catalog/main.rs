@@ -11,7 +11,7 @@ mod memory;
 
 use measure::Measurement;
 
-/// The numbers of tools to measure. Each server has a hundred.
+/// The numbers of tools to measure. Each server has a hundred tools.
 const COUNTS: [usize; 4] = [100, 1_000, 5_000, 10_000];
 
 fn main() {
@@ -37,8 +37,8 @@ fn main() {
     }
 }
 
-/// Returns the growth of the cost for ten times as many tools: 10 for a cost in proportion to them,
-/// 1 for a constant cost.
+/// Returns the growth of the cost for ten times as many tools: 10 if the cost is proportional to
+/// the number of tools, 1 if the cost is constant.
 fn growth([_, of_1_000, _, of_10_000]: [Measurement; COUNTS.len()]) -> String {
     let factor = of_10_000.amount() / of_1_000.amount();
     if factor.is_finite() {

@@ -22,7 +22,7 @@ pub(crate) enum Measurement {
 }
 
 impl Measurement {
-    /// Returns the amount in seconds or bytes, to compare it with others of the same kind.
+    /// Returns the amount in seconds or bytes. Only amounts of the same kind can be compared.
     #[expect(clippy::cast_precision_loss, reason = "at most some hundred MiB")]
     pub(crate) fn amount(self) -> f64 {
         match self {

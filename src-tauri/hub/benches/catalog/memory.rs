@@ -13,25 +13,25 @@ static COUNTING: CountingAllocator = CountingAllocator;
 
 struct CountingAllocator;
 
-// SAFETY: each method passes its arguments to the system's allocator unchanged. Besides that it
-// only updates a counter.
+// SAFETY: each method passes its arguments to the system's allocator unchanged, and otherwise only
+// updates a counter.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATED.fetch_add(layout.size(), Relaxed);
-        // SAFETY: the caller upholds the contract of this method, which is the same.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
         ALLOCATED.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller upholds the contract of this method, which is the same.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::dealloc`.
         unsafe { System.dealloc(ptr, layout) }
     }
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ALLOCATED.fetch_add(size, Relaxed);
         ALLOCATED.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller upholds the contract of this method, which is the same.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::realloc`.
         unsafe { System.realloc(ptr, layout, size) }
     }
 }
