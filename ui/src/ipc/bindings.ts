@@ -135,12 +135,12 @@ secrets: { [key in string]: string }, };
  */
 export type AddClient = { name: ClientName, 
 /**
- * A token of the person's choice, with at least 32 characters; a random one if absent.
+ * A token of the person's choice, with at least 32 characters; a random token if absent.
  */
 token: string | null, 
 /**
- * The user to whom the client belongs. If it is absent, this is the user of the earlier client
- * of this name, or else `default`.
+ * The user to whom the client belongs. If absent, the client belongs to the user of the
+ * earlier client of this name, or else to `default`.
  */
 user: UserName | null, 
 /**
@@ -614,7 +614,7 @@ files: number, };
  */
 export type BackupsView = { 
 /**
- * The latest first.
+ * The backups, the latest first.
  */
 backups: Array<BackupFile>, 
 /**
@@ -1116,7 +1116,7 @@ otlp_endpoint: string | null,
  */
 otlp_headers: { [key in string]: string } | null, otlp_content: boolean | null, 
 /**
- * A free port from 1 to 65,535. The endpoint of a running hub moves there at once.
+ * A free port from 1 to 65,535. The endpoint of a running hub moves to this port at once.
  */
 port: number | null, 
 /**
@@ -1221,11 +1221,11 @@ export type ClientAdded = { name: ClientName, token: string,
  */
 url: string, 
 /**
- * The `mcpServers` JSON to paste into the client's settings, over HTTP.
+ * The `mcpServers` JSON for HTTP, with the token, to paste into the client's settings.
  */
 config: unknown, 
 /**
- * The `mcpServers` JSON, without a token, for a client that supports only stdio.
+ * The `mcpServers` JSON for a client that supports only stdio, without a token.
  */
 stdio_config: unknown, };
 
@@ -1330,7 +1330,7 @@ export type ClientRotated = { name: ClientName, token: string,
  */
 url: string, 
 /**
- * The `mcpServers` JSON to paste into the client's settings, over HTTP.
+ * The `mcpServers` JSON for HTTP, with the token, to paste into the client's settings.
  */
 config: unknown, 
 /**
@@ -1984,7 +1984,7 @@ kind: string,
 kind_name: string, file: string, };
 
 /**
- * A preset that a search has found. `servers.presets` has the rest.
+ * A preset that a search has found. `servers.presets` describes the preset.
  */
 export type FoundPreset = { id: string, 
 /**
@@ -2074,7 +2074,7 @@ name: string, description: string,
 parameters: unknown, };
 
 /**
- * A function tool.
+ * A function tool of the OpenAI API.
  */
 export type FunctionTool = { 
 /**
@@ -3327,11 +3327,11 @@ needs_key: boolean,
  */
 deprecated: boolean, updated_at: Timestamp | null, 
 /**
- * The address of the source code; empty if there is none that may be opened.
+ * The address of the source code; empty if there is none, or if a browser may not open it.
  */
 repository_url: string, 
 /**
- * The address of the website; empty if there is none that may be opened.
+ * The address of the website; empty if there is none, or if a browser may not open it.
  */
 website_url: string, 
 /**
@@ -3442,7 +3442,7 @@ in_use?: boolean, };
 
 /**
  * `servers.remove`: ends a server's sessions, and removes the server's spec file and everything
- * that is stored for the server: secrets, sign-in, rules, cache, access report and log.
+ * that is stored for the server: secrets, sign-in, rules, copy, access report and log.
  */
 export type RemoveServer = { id: ServerId, };
 
@@ -3534,7 +3534,7 @@ export type RevokeClient = { name: ClientName, };
  */
 export type RotateClient = { name: ClientName, 
 /**
- * A token of the person's choice, with at least 32 characters; a random one if absent.
+ * A token of the person's choice, with at least 32 characters; a random token if absent.
  */
 token: string | null, 
 /**
@@ -3602,8 +3602,8 @@ words: string, created_at: Timestamp,
  */
 remaining: number | null, 
 /**
- * Whether the rule is an allow whose tool or server has changed since the rule was made. The
- * rule then allows nothing until a person accepts the change.
+ * Whether the rule allows calls, but its tool or server has changed since the rule was made.
+ * The rule then allows nothing until a person accepts the change.
  */
 suspended: boolean, 
 /**
@@ -3856,7 +3856,7 @@ broken_files: Array<string>, };
 export type SecretStoreKind = "keyring" | "file";
 
 /**
- * Where secrets are stored.
+ * The secret store, and whether secrets can be read.
  */
 export type SecretStoreView = { kind: SecretStoreKind, status: KeyringStatus, 
 /**
@@ -3904,7 +3904,7 @@ present: boolean | null,
  */
 servers: Array<ServerId>, 
 /**
- * Those of `servers` that may not read the secret now, because nobody has accepted these
+ * The part of `servers` that may not read the secret now, because nobody has accepted these
  * servers as they are.
  */
 not_granted?: Array<ServerId>, 
@@ -4128,8 +4128,8 @@ pid: number | null,
  */
 sandbox: EnforcedSandbox | null, sync_status: SyncStatus, last_synced_at: Timestamp | null, 
 /**
- * Whether the cache is older than its TTL. A stale cache is still served while a refresh runs
- * in the background.
+ * Whether the catalog's copy of the server is outdated or older than its time to live. Clients
+ * get a stale copy while a refresh runs in the background.
  */
 stale: boolean, 
 /**
@@ -4348,7 +4348,7 @@ command_in_path: boolean, };
 
 /**
  * `servers.access_report`: the files, addresses and programs that a local server used in its
- * latest recorded run, and a sandbox that allows the same. The first run of each identity is
+ * latest recorded run, and a sandbox that allows their use. The first run of each identity is
  * recorded. `servers.record` records another run.
  */
 export type ShowAccessReport = { id: ServerId, };
@@ -4581,7 +4581,7 @@ is_server_changed: boolean,
 definitions: [string, string] | null, };
 
 /**
- * `servers.sync`: refreshes the cache of a server's capabilities.
+ * `servers.sync`: refreshes the catalog's copy of a server.
  */
 export type SyncServer = { id: ServerId, };
 

@@ -26,7 +26,7 @@ const FOLDER: &str = "backups";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BackupsView {
-    /// The latest first.
+    /// The backups, the latest first.
     pub backups: Vec<BackupFile>,
     /// Whether the next start restores a backup, or deletes parts of the data folder.
     pub is_replacement_prepared: bool,
@@ -128,7 +128,7 @@ impl Verb for CreateBackup {
                     // The incomplete archive would look like a backup.
                     let _ = fs::remove_file(&file);
                 })?;
-            Ok(describe(
+            Ok(backup_view(
                 &file,
                 manifest.version,
                 manifest.created_at,
@@ -146,7 +146,7 @@ impl Verb for CheckBackup {
         on_blocking_thread(move || {
             let (path, archive) = open_archive(&self.file)?;
             let manifest = read_manifest(archive)?;
-            Ok(describe(
+            Ok(backup_view(
                 &path,
                 manifest.version,
                 manifest.created_at,
@@ -166,7 +166,7 @@ impl Verb for RestoreBackup {
         let view = on_blocking_thread(move || {
             let (path, archive) = open_archive(&self.file)?;
             let manifest = runtime.block_on(prepare_restore(&data_dir, archive))?;
-            Ok(describe(
+            Ok(backup_view(
                 &path,
                 manifest.version,
                 manifest.created_at,
@@ -174,9 +174,9 @@ impl Verb for RestoreBackup {
             ))
         })
         .await?;
-        let detail = json!({"restores": view.file, "created_at": view.created_at});
+        let note = json!({"restores": view.file, "created_at": view.created_at});
         hub.store
-            .append_audit(AuditKind::ReplacementPrepared, &detail);
+            .append_audit(AuditKind::ReplacementPrepared, &note);
         Ok(view)
     }
 }
@@ -224,7 +224,7 @@ impl Verb for CancelReplacement {
     }
 }
 
-fn describe(file: &Path, version: String, created_at: Timestamp, files: usize) -> BackupView {
+fn backup_view(file: &Path, version: String, created_at: Timestamp, files: usize) -> BackupView {
     BackupView {
         file: file.display().to_string(),
         version,
@@ -254,7 +254,12 @@ fn list_backups(folder: &Path) -> Vec<BackupFile> {
         .into_iter()
         .flatten()
         .flatten()
-        .filter(|entry| entry.path().extension().is_some_and(|end| end == "zip"))
+        .filter(|entry| {
+            entry
+                .path()
+                .extension()
+                .is_some_and(|extension| extension == "zip")
+        })
         .filter_map(|entry| {
             Some(BackupFile {
                 file: entry.path().display().to_string(),

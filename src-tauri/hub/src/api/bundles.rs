@@ -130,12 +130,12 @@ impl Verb for AddBundle {
                 declared.sensitive = true;
             }
         }
-        // A default that a form sent back may name the folder of the bundle, which is filled in
-        // only if the value is not entered.
+        // A form sends unchanged defaults back. A default counts as not entered, because it may
+        // refer to the bundle's folder, and this reference is replaced only in a default.
         let inputs = bundle.manifest.inputs()?;
         let is_default = |(name, value): &(String, String)| {
-            let shown = |input: &&ManifestInput| input.name == *name;
-            let input = inputs.iter().find(shown);
+            let has_name = |input: &&ManifestInput| input.name == *name;
+            let input = inputs.iter().find(has_name);
             input.is_some_and(|input| input.default.as_ref() == Some(value))
         };
         let entered = self.values.into_iter().chain(self.secrets);

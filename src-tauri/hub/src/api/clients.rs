@@ -72,10 +72,10 @@ pub struct ClientAdded {
     /// The URL of the endpoint, such as `http://127.0.0.1:8765/mcp`. If there are allowed hosts,
     /// the URL has the first of them.
     pub url: String,
-    /// The `mcpServers` JSON to paste into the client's settings, over HTTP.
+    /// The `mcpServers` JSON for HTTP, with the token, to paste into the client's settings.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub config: serde_json::Value,
-    /// The `mcpServers` JSON, without a token, for a client that supports only stdio.
+    /// The `mcpServers` JSON for a client that supports only stdio, without a token.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub stdio_config: serde_json::Value,
 }
@@ -91,11 +91,11 @@ pub struct ListClients {}
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AddClient {
     pub name: ClientName,
-    /// A token of the person's choice, with at least 32 characters; a random one if absent.
+    /// A token of the person's choice, with at least 32 characters; a random token if absent.
     #[serde(default)]
     pub token: Option<String>,
-    /// The user to whom the client belongs. If it is absent, this is the user of the earlier client
-    /// of this name, or else `default`.
+    /// The user to whom the client belongs. If absent, the client belongs to the user of the
+    /// earlier client of this name, or else to `default`.
     #[serde(default)]
     pub user: Option<UserName>,
     /// How long the token is valid, in seconds, at least 1; without end if absent.
@@ -113,7 +113,7 @@ pub struct AddClient {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RotateClient {
     pub name: ClientName,
-    /// A token of the person's choice, with at least 32 characters; a random one if absent.
+    /// A token of the person's choice, with at least 32 characters; a random token if absent.
     #[serde(default)]
     pub token: Option<String>,
     /// How long the new token is valid, in seconds, or 0 for a token without an end. If it is
@@ -130,7 +130,7 @@ pub struct ClientRotated {
     pub token: String,
     /// As in `clients.add`.
     pub url: String,
-    /// The `mcpServers` JSON to paste into the client's settings, over HTTP.
+    /// The `mcpServers` JSON for HTTP, with the token, to paste into the client's settings.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub config: serde_json::Value,
     /// The files of the client that have the new token.

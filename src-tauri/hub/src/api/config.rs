@@ -679,7 +679,7 @@ fn find_file(
 ) -> Result<ConfigFile, ApiError> {
     if let Some(project) = project {
         if !project.is_absolute() {
-            return Err(ApiError::invalid("project: must be an absolute path"));
+            return Err(ApiError::invalid("'project' must be an absolute path"));
         }
         return kind.project_file(project).ok_or_else(|| {
             ApiError::invalid(format!("{} has no files for single projects", kind.name))

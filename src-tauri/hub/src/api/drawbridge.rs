@@ -72,8 +72,8 @@ impl Verb for PauseCalls {
         let resumes_at = self
             .for_s
             .map(|s| clock::time_after(Duration::from_secs(s.into())));
-        let data = resumes_at.map_or(json!({}), |at| json!({"resumes_at": at}));
-        hub.store.append_audit(AuditKind::Paused, &data);
+        let note = resumes_at.map_or(json!({}), |at| json!({"resumes_at": at}));
+        hub.store.append_audit(AuditKind::Paused, &note);
         hub.drawbridge.pause(resumes_at).await?;
         Ok(DrawbridgeState::of(hub))
     }

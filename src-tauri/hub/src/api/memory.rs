@@ -104,7 +104,7 @@ impl Verb for ListMemory {
         let query = self.query.as_deref().map(str::trim);
         let query = query.filter(|query| !query.is_empty()).map(|query| {
             SearchQuery::new(query).ok_or_else(|| {
-                ApiError::invalid("query: has no letters and no digits to search for")
+                ApiError::invalid("'query' has no letters and no digits to search for")
             })
         });
         let category = self.category.as_deref().map(memory::normalize_category);
@@ -133,7 +133,7 @@ impl Verb for ShowMemory {
     type Answer = MemoryEntry;
 
     async fn run(self, hub: &Hub) -> Result<MemoryEntry, ApiError> {
-        find(hub, self.id).await
+        find_entry(hub, self.id).await
     }
 }
 
@@ -157,14 +157,14 @@ impl Verb for EditMemory {
     type Answer = MemoryEntry;
 
     async fn run(self, hub: &Hub) -> Result<MemoryEntry, ApiError> {
-        let before = find(hub, self.id).await?;
+        let before = find_entry(hub, self.id).await?;
         let text = MemoryText::new(
             &self.content.unwrap_or(before.content),
             Some(&self.category.unwrap_or(before.category)),
             &self.tags.unwrap_or(before.tags),
         )?;
         let edited = hub.store.update_memory(self.id, &text).await?;
-        let edited = edited.ok_or_else(|| unknown(self.id))?;
+        let edited = edited.ok_or_else(|| unknown_entry(self.id))?;
         hub.events.publish(Event::MemoryChanged);
         Ok(edited)
     }
@@ -176,7 +176,7 @@ impl Verb for DeleteMemory {
     async fn run(self, hub: &Hub) -> Result<MemoryDeleted, ApiError> {
         if self.ids.len() > MAX_ENTRIES as usize {
             return Err(ApiError::invalid(format!(
-                "ids: has {} ids, and at most {MAX_ENTRIES} entries can be deleted at once",
+                "'ids' has {} ids, but at most {MAX_ENTRIES} entries can be deleted at once",
                 self.ids.len()
             )));
         }
@@ -188,11 +188,11 @@ impl Verb for DeleteMemory {
     }
 }
 
-async fn find(hub: &Hub, id: u32) -> Result<MemoryEntry, ApiError> {
+async fn find_entry(hub: &Hub, id: u32) -> Result<MemoryEntry, ApiError> {
     let entry = hub.store.memory_entry(id).await?;
-    entry.ok_or_else(|| unknown(id))
+    entry.ok_or_else(|| unknown_entry(id))
 }
 
-fn unknown(id: u32) -> ApiError {
+fn unknown_entry(id: u32) -> ApiError {
     ApiError::not_found(format!("the memory has no entry with the id {id}"))
 }

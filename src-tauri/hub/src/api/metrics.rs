@@ -23,22 +23,22 @@ pub fn metrics_text(hub: &Hub) -> Result<String, ApiError> {
     add_sessions(hub, &state);
     add_servers(hub, &state);
     add_tool_lists(hub, &state);
-    let plain = |name: &str, help: &str, value: usize| {
+    let add_gauge = |name: &str, help: &str, value: usize| {
         gauges(&state, name, help, &[])
             .with_label_values::<&str>(&[])
             .set(to_i64(value));
     };
-    plain(
+    add_gauge(
         "drawbridge_approvals_waiting",
         "Requests and results that wait for a person",
         hub.queue.count(),
     );
-    plain(
+    add_gauge(
         "drawbridge_tool_calls_running",
         "Calls of tools that run now",
         hub.live_calls.list().len(),
     );
-    plain(
+    add_gauge(
         "drawbridge_journal_waiting_writes",
         "Records that are not written to the database yet",
         hub.journal.waiting_writes(),

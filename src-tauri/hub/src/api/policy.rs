@@ -32,8 +32,8 @@ pub struct RuleView {
     pub created_at: Timestamp,
     /// How many more calls the rule can decide; none if their number is not limited.
     pub remaining: Option<u32>,
-    /// Whether the rule is an allow whose tool or server has changed since the rule was made. The
-    /// rule then allows nothing until a person accepts the change.
+    /// Whether the rule allows calls, but its tool or server has changed since the rule was made.
+    /// The rule then allows nothing until a person accepts the change.
     pub suspended: bool,
     /// Whether a person switched the rule off.
     pub disabled: bool,

@@ -68,16 +68,16 @@ impl Verb for ListProfiles {
         let snapshot = hub.catalog.snapshot();
         let view = |profile: std::sync::Arc<Profile>| {
             let is_assigned = |client: &ClientName| has_profile(hub, client, &profile.name);
-            let lists = snapshot.client_view(
+            let catalog_view = snapshot.client_view(
                 &ServerScope::All,
                 MAX_TOOL_NAME,
                 &AppliedProfiles::of(&profile),
             );
             let visible = || {
-                lists
+                catalog_view
                     .entries(CapabilityKind::Tools)
                     .iter()
-                    .filter(|tool| !lists.defers(tool))
+                    .filter(|tool| !catalog_view.defers(tool))
             };
             ProfileView {
                 clients: clients
@@ -145,7 +145,7 @@ fn has_profile(hub: &Hub, client: &ClientName, name: &str) -> bool {
 
 /// Returns the clients whose catalog view a change of a profile may change: the clients that have
 /// the profile, or all clients if the profile belongs to a project folder, because any client may
-/// work there.
+/// work in this folder.
 fn affected_clients(hub: &Hub, name: &str) -> BTreeSet<ClientName> {
     let belongs_to_folder = hub
         .catalog

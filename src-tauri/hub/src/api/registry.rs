@@ -1,5 +1,5 @@
-//! Published servers: the presets and the list of the official registry, in which a person searches
-//! for a server to add.
+//! Published servers, among which a person searches for a server to add: the presets, and the list
+//! of the official registry.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +49,7 @@ pub struct OfficialRegistryView {
     pub error: String,
 }
 
-/// A preset that a search has found. `servers.presets` has the rest.
+/// A preset that a search has found. `servers.presets` describes the preset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FoundPreset {
@@ -75,9 +75,9 @@ pub struct PublishedServerView {
     /// Whether the publisher advises against using the server.
     pub deprecated: bool,
     pub updated_at: Option<Timestamp>,
-    /// The address of the source code; empty if there is none that may be opened.
+    /// The address of the source code; empty if there is none, or if a browser may not open it.
     pub repository_url: String,
-    /// The address of the website; empty if there is none that may be opened.
+    /// The address of the website; empty if there is none, or if a browser may not open it.
     pub website_url: String,
     /// The registered servers that start the same package, or connect to the same URL.
     pub added: Vec<ServerId>,

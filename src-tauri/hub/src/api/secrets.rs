@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use drawbridge_model::{acceptance::AcceptanceState, audit::AuditKind, ids::ServerId};
 use drawbridge_store::secrets::{self, Secret, SecretError};
+use drawbridge_upstream::Acceptances as _;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -15,7 +16,6 @@ use crate::{
     hub::Hub,
     registry::{self, Grant},
 };
-use drawbridge_upstream::Acceptances;
 
 /// A secret that something refers to as `${keyring:NAME}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub struct SecretView {
     pub present: Option<bool>,
     /// The servers that refer to the secret.
     pub servers: Vec<ServerId>,
-    /// Those of `servers` that may not read the secret now, because nobody has accepted these
+    /// The part of `servers` that may not read the secret now, because nobody has accepted these
     /// servers as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(as = "Option<Vec<ServerId>>", optional))]
@@ -223,7 +223,7 @@ impl Verb for RenameSecret {
         }
         if value.is_none() && uses.servers.is_empty() {
             return Err(ApiError::not_found(format!(
-                "there is no secret '{name}', and nothing refers to one"
+                "there is no secret '{name}', and nothing refers to this name"
             )));
         }
         if let Some(value) = value.filter(|_| !is_repeated) {
@@ -291,7 +291,7 @@ fn check_name(name: &str) -> Result<(), ApiError> {
 /// masks the value.
 ///
 /// # Errors
-/// Returns an error if the keyring cannot be used.
+/// Returns an error if the secret store cannot be used.
 pub(super) async fn store_secret(hub: &Hub, name: &str, value: Secret) -> Result<(), SecretError> {
     hub.logs.add_secret(&value);
     let is_replaced = hub.secrets.get(name).await?.is_some();
@@ -304,7 +304,7 @@ pub(super) async fn store_secret(hub: &Hub, name: &str, value: Secret) -> Result
 /// Removes a value from the secret store, and records its name in the audit log.
 ///
 /// # Errors
-/// Returns an error if the keyring cannot be used.
+/// Returns an error if the secret store cannot be used.
 pub(super) async fn remove_secret(hub: &Hub, name: &str) -> Result<(), SecretError> {
     let is_stored = hub.secrets.get(name).await?.is_some();
     hub.secrets.remove(name).await?;

@@ -28,7 +28,7 @@ use drawbridge_model::{
     sandbox::EnforcedSandbox,
     server::{ServerState, SyncStatus, Transition},
     sign_in::{ServerSignIn, SignIn},
-    spec::{ServerSpec, changes::SpecChange},
+    spec::{RegisteredServer, ServerSpec, changes::SpecChange},
 };
 
 pub use access_report::{AccessReportView, RecordServer, ShowAccessReport};
@@ -124,8 +124,8 @@ pub struct ServerView {
     pub sandbox: Option<EnforcedSandbox>,
     pub sync_status: SyncStatus,
     pub last_synced_at: Option<Timestamp>,
-    /// Whether the cache is older than its TTL. A stale cache is still served while a refresh runs
-    /// in the background.
+    /// Whether the catalog's copy of the server is outdated or older than its time to live. Clients
+    /// get a stale copy while a refresh runs in the background.
     pub stale: bool,
     /// The name that the server reported.
     pub server_name: Option<String>,
@@ -231,7 +231,7 @@ pub struct MoveLiterals {
 }
 
 /// `servers.remove`: ends a server's sessions, and removes the server's spec file and everything
-/// that is stored for the server: secrets, sign-in, rules, cache, access report and log.
+/// that is stored for the server: secrets, sign-in, rules, copy, access report and log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RemoveServer {
@@ -307,7 +307,7 @@ pub struct VerifiedView {
     pub duration_ms: u32,
 }
 
-/// `servers.sync`: refreshes the cache of a server's capabilities.
+/// `servers.sync`: refreshes the catalog's copy of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SyncServer {
@@ -597,17 +597,11 @@ pub(super) async fn request_entry(
 }
 
 /// Returns the state of a server.
-pub(super) fn server_state(
-    hub: &Hub,
-    server: &drawbridge_model::spec::RegisteredServer,
-) -> ServerState {
+pub(super) fn server_state(hub: &Hub, server: &RegisteredServer) -> ServerState {
     view::server_state(hub, server).0
 }
 
 /// Returns the state of a server, the reason for the state, and the remedy.
-pub(super) fn explain_state(
-    hub: &Hub,
-    server: &drawbridge_model::spec::RegisteredServer,
-) -> (ServerState, String, String) {
+pub(super) fn explain_state(hub: &Hub, server: &RegisteredServer) -> (ServerState, String, String) {
     view::server_state(hub, server)
 }

@@ -131,7 +131,7 @@ pub struct ChangeSettings {
     /// `${keyring:otlp.NAME}`.
     pub otlp_headers: Option<BTreeMap<String, String>>,
     pub otlp_content: Option<bool>,
-    /// A free port from 1 to 65,535. The endpoint of a running hub moves there at once.
+    /// A free port from 1 to 65,535. The endpoint of a running hub moves to this port at once.
     pub port: Option<u16>,
     /// At most 32 hosts, which replace the present hosts at once.
     pub allowed_hosts: Option<Vec<String>>,

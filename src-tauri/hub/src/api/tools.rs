@@ -131,13 +131,13 @@ impl Verb for CallTool {
 /// Returns the result of a call in the unified shape. An error answer to the call is a result too.
 fn unify(
     result: Result<serde_json::Value, ApiError>,
-    took: Duration,
+    duration: Duration,
 ) -> Result<serde_json::Value, ApiError> {
-    let took = u32::try_from(took.as_millis()).ok();
+    let duration_ms = u32::try_from(duration.as_millis()).ok();
     let unified = match result {
-        Ok(result) => ToolExecutionResult::from_result(&result, took),
+        Ok(result) => ToolExecutionResult::from_result(&result, duration_ms),
         Err(error) if error.code == ErrorCode::Invalid => {
-            ToolExecutionResult::from_error(&error.message, took)
+            ToolExecutionResult::from_error(&error.message, duration_ms)
         }
         Err(error) => return Err(error),
     };
@@ -166,7 +166,7 @@ pub struct ExportTools {
     pub client: Option<ClientName>,
 }
 
-/// A function tool.
+/// A function tool of the OpenAI API.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FunctionTool {
@@ -333,11 +333,11 @@ pub(super) fn tool_view(hub: &Hub, server: &RegisteredServer, tool: &Definition)
         arguments: None,
     };
     let prefix = server.spec.prefix.as_deref().unwrap_or(server.id.as_str());
-    let bare = prefix.is_empty() && names::is_valid_exposed_name(&tool.name);
+    let is_bare = prefix.is_empty() && names::is_valid_exposed_name(&tool.name);
     ToolView {
         server: server.id.clone(),
         name: tool.name.clone(),
-        exposed_name: if bare {
+        exposed_name: if is_bare {
             tool.name.clone()
         } else {
             names::exposed_name(prefix, &server.id, &tool.name)

@@ -25,7 +25,7 @@ use crate::{
     sampling,
 };
 
-/// Where secrets are stored.
+/// The secret store, and whether secrets can be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SecretStoreView {
@@ -210,7 +210,7 @@ fn stored_names(hub: &Hub) -> Vec<StoredName> {
 /// copies of clients' files stays, because the copies stay.
 ///
 /// # Errors
-/// Returns an error if the secret store cannot be used. Some secrets may be removed then.
+/// Returns an error if the secret store cannot be used. Some secrets may already be removed.
 pub(in crate::api) async fn remove_all_secrets(hub: &Hub) -> Result<(), ApiError> {
     for stored in stored_names(hub) {
         if stored.name == BACKUP_KEY {

@@ -29,7 +29,7 @@ pub struct AccessReportView {
 }
 
 /// `servers.access_report`: the files, addresses and programs that a local server used in its
-/// latest recorded run, and a sandbox that allows the same. The first run of each identity is
+/// latest recorded run, and a sandbox that allows their use. The first run of each identity is
 /// recorded. `servers.record` records another run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

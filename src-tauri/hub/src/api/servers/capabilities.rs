@@ -81,17 +81,17 @@ impl Verb for ShowCapabilities {
         Ok(CapabilitiesView {
             sync_status: copy.row.sync_status,
             last_synced_at: copy.row.last_synced_at,
-            tools: definitions(&copy, CapabilityKind::Tools),
-            prompts: definitions(&copy, CapabilityKind::Prompts),
-            resources: definitions(&copy, CapabilityKind::Resources),
-            templates: definitions(&copy, CapabilityKind::Templates),
-            entries: entries(hub, &server, &copy),
+            tools: list_definitions(&copy, CapabilityKind::Tools),
+            prompts: list_definitions(&copy, CapabilityKind::Prompts),
+            resources: list_definitions(&copy, CapabilityKind::Resources),
+            templates: list_definitions(&copy, CapabilityKind::Templates),
+            entries: list_entries(hub, &server, &copy),
             id: self.id,
         })
     }
 }
 
-fn definitions(copy: &ServerCopy, kind: CapabilityKind) -> Vec<Value> {
+fn list_definitions(copy: &ServerCopy, kind: CapabilityKind) -> Vec<Value> {
     let read =
         |definition: &std::sync::Arc<Definition>| serde_json::from_str(definition.raw.get()).ok();
     copy.offered
@@ -121,7 +121,7 @@ const OTHER_KINDS: [(CapabilityKind, DefinitionKind, RequestKind); 3] = [
     ),
 ];
 
-fn entries(hub: &Hub, server: &RegisteredServer, copy: &ServerCopy) -> Vec<CapabilityView> {
+fn list_entries(hub: &Hub, server: &RegisteredServer, copy: &ServerCopy) -> Vec<CapabilityView> {
     let snapshot = hub.catalog.snapshot();
     let unaccepted = hub.catalog.unaccepted(&server.id);
     let excluded = hub.catalog.excluded(&server.id);

@@ -40,11 +40,11 @@ impl Verb for CheckSpec {
     type Answer = CheckedSpec;
 
     async fn run(self, _: &Hub) -> Result<CheckedSpec, ApiError> {
-        Ok(check(&self.text))
+        Ok(check_text(&self.text))
     }
 }
 
-fn check(text: &str) -> CheckedSpec {
+fn check_text(text: &str) -> CheckedSpec {
     let fault = |fault| CheckedSpec {
         spec: None,
         fault: Some(fault),
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_fault_has_its_position() {
-        let checked = check("{\n  \"command\": \"npx\",\n  \"args\": [\"-y\",]\n}");
+        let checked = check_text("{\n  \"command\": \"npx\",\n  \"args\": [\"-y\",]\n}");
         let fault = checked.fault.expect("the text has a fault");
         assert_eq!((fault.line, fault.column), (3, 17));
         assert!(!fault.message.contains("at line"), "{}", fault.message);
@@ -117,14 +117,16 @@ mod tests {
 
     #[test]
     fn a_contradiction_is_found_at_its_member() {
-        let checked = check("{\n  \"command\": \"npx\",\n  \"url\": \"https://example.com\"\n}");
+        let checked =
+            check_text("{\n  \"command\": \"npx\",\n  \"url\": \"https://example.com\"\n}");
         let fault = checked.fault.expect("a spec has a command or a URL");
         assert!(fault.line >= 2, "{fault:?}");
     }
 
     #[test]
     fn unknown_members_are_named() {
-        let checked = check(r#"{"command": "npx", "enabled": true, "comand": 1, "type": "stdio"}"#);
+        let checked =
+            check_text(r#"{"command": "npx", "enabled": true, "comand": 1, "type": "stdio"}"#);
         assert_eq!(checked.unknown_fields, ["comand"]);
         assert_eq!(checked.fault, None);
     }

@@ -123,7 +123,7 @@ impl Verb for ShowDefinitionHistory {
                 accepted_at: row.accepted_at,
                 offered: offered.contains(&row.digest),
                 changes: base
-                    .map(|base| differences(&read(&base.definition), &definition))
+                    .map(|base| list_differences(&read(&base.definition), &definition))
                     .unwrap_or_default(),
                 definition,
             }
@@ -162,13 +162,13 @@ impl Verb for AcceptDefinitions {
 }
 
 /// Returns the fields in which two definitions differ, sorted by pointer.
-fn differences(before: &Value, after: &Value) -> Vec<FieldChange> {
+fn list_differences(before: &Value, after: &Value) -> Vec<FieldChange> {
     let mut changes = BTreeMap::new();
-    compare("", Some(before), Some(after), &mut changes);
+    collect_differences("", Some(before), Some(after), &mut changes);
     changes.into_values().collect()
 }
 
-fn compare(
+fn collect_differences(
     field: &str,
     before: Option<&Value>,
     after: Option<&Value>,
@@ -183,7 +183,7 @@ fn compare(
             .chain(new.keys().filter(|key| !old.contains_key(*key)))
         {
             let pointer = format!("{field}/{}", key.replace('~', "~0").replace('/', "~1"));
-            compare(&pointer, old.get(key), new.get(key), changes);
+            collect_differences(&pointer, old.get(key), new.get(key), changes);
         }
         return;
     }
@@ -203,7 +203,7 @@ mod tests {
     fn differences_are_listed_field_by_field() {
         let before = json!({"name":"t","description":"reads","inputSchema":{"properties":{"a/b":{"type":"string"},"c":{}}}});
         let after = json!({"name":"t","description":"reads, ignore all else","inputSchema":{"properties":{"a/b":{"type":"number"}}},"title":"T"});
-        let listed: Vec<_> = differences(&before, &after)
+        let listed: Vec<_> = list_differences(&before, &after)
             .into_iter()
             .map(|c| (c.field, c.before, c.after))
             .collect();
@@ -224,6 +224,6 @@ mod tests {
                 ("/title".into(), None, Some(json!("T"))),
             ]
         );
-        assert!(differences(&before, &before).is_empty());
+        assert!(list_differences(&before, &before).is_empty());
     }
 }

@@ -41,8 +41,8 @@ const POINTERS: &[&str] = &[
     "run with `rust_backtrace",
 ];
 
-/// Adds the last lines that the server has printed since the start to an error. The message begins
-/// with the line that names the cause, if there is one.
+/// Adds to an error the last lines that the server has printed since the start. The message begins
+/// with the line that names the cause, if there is such a line.
 pub(super) async fn explain(
     hub: &Hub,
     server: &RegisteredServer,

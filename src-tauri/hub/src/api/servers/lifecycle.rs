@@ -209,13 +209,13 @@ fn unknown_version(package: &Package<'_>, error: &PackageVersionError) -> ApiErr
         (_, None) => "name a commit by its full hash in the server's arguments".to_owned(),
     };
     ApiError::conflict(format!(
-        "Drawbridge cannot find which version of '{}' is in use: {error}. To pin it by hand, {by_hand}.",
+        "Drawbridge cannot find which version of '{}' is in use: {error}. To pin the version by hand, {by_hand}.",
         package.text
     ))
 }
 
-/// Removes the server and everything that is stored for it. Tokens that another server shares stay,
-/// and so do the server's secrets to which something else refers.
+/// Removes the server and everything that is stored for it. Tokens that another server shares stay.
+/// The server's secrets stay if another server, a hook or a setting refers to them.
 ///
 /// # Errors
 /// Returns an error if the server is unknown, or if a step of the removal fails.
@@ -340,12 +340,12 @@ pub(super) async fn request_once(
 ) -> Result<Reply, ApiError> {
     let (connector, server) =
         prepare_unsaved(hub, None, spec, SecretValues::default(), Vec::new())?;
-    let (connection, drained) = connect_once(&connector, &server).await?;
+    let (connection, drain_task) = connect_once(&connector, &server).await?;
     let reply = connection
         .request_with_timeout(method, params, time_limit)
         .await;
     connection.close().await;
-    drained.abort();
+    drain_task.abort();
     Ok(reply?)
 }
 
@@ -424,8 +424,8 @@ async fn connect_once(
     } = connector
         .connect(server, None, Arc::new(AtomicU32::new(0)), &|_| {})
         .await?;
-    let drained = tokio::spawn(async move { while inbox.recv().await.is_some() {} });
-    Ok((connection, drained))
+    let drain_task = tokio::spawn(async move { while inbox.recv().await.is_some() {} });
+    Ok((connection, drain_task))
 }
 
 async fn verify_with(
@@ -434,11 +434,11 @@ async fn verify_with(
     server: &RegisteredServer,
 ) -> Result<VerifiedView, ApiError> {
     let (started, started_at) = (Instant::now(), clock::now());
-    let (connection, drained) = match connect_once(connector, server).await {
+    let (connection, drain_task) = match connect_once(connector, server).await {
         Ok(connected) => connected,
         Err(error) => return Err(failed_start::explain(hub, server, started_at, error).await),
     };
-    let ask = |method: &'static str, params: Box<RawValue>| {
+    let send_request = |method: &'static str, params: Box<RawValue>| {
         let connection = connection.clone();
         async move {
             connection
@@ -446,9 +446,9 @@ async fn verify_with(
                 .await
         }
     };
-    let read = read_list(CapabilityKind::Tools, MAX_CATALOG_BYTES, ask).await;
+    let read = read_list(CapabilityKind::Tools, MAX_CATALOG_BYTES, send_request).await;
     connection.close().await;
-    drained.abort();
+    drain_task.abort();
     let read = match read {
         Ok(read) => read,
         Err(error) => {

@@ -240,7 +240,7 @@ fn check_variables(server: &RegisteredServer) -> Option<PreflightCheck> {
                 "These required variables have no value: {}.",
                 missing.join(", ")
             ),
-            "Edit the server, and give each of them a value.",
+            "Edit the server, and give each variable a value.",
         )
     })
 }
@@ -255,7 +255,7 @@ async fn check_secrets(hub: &Hub, server: &RegisteredServer) -> Vec<PreflightChe
     names.sort();
     names.dedup();
     let scope = hub.registry.secret_scope(&server.id);
-    // A server may not use its own secrets either until it is accepted, but another check says that.
+    // Another check reports that a server that is not accepted may not use even its own secrets.
     let foreign = registry::foreign_secrets(&server.id, &server.spec);
     let mut checks = Vec::new();
     for name in &names {
@@ -268,7 +268,7 @@ async fn check_secrets(hub: &Hub, server: &RegisteredServer) -> Vec<PreflightChe
             Ok(None) => checks.push(failure(
                 TOPIC,
                 format!("The secret {name} is not in the secret store."),
-                format!("Set it in Settings, or run `drawbridge secrets set {name}`."),
+                format!("Set the secret in Settings, or run `drawbridge secrets set {name}`."),
             )),
             Ok(Some(_)) if foreign.contains(name) && scope.check(name).is_err() => {
                 checks.push(failure(
