@@ -152,8 +152,8 @@ impl AccessReports {
     }
 
     /// Puts `access` into the report of a run, unless the recording of a later run has begun.
-    fn update(&self, server: &ServerId, run: &Arc<Run>, access: RecordedAccess) {
-        let access = self.mask(access);
+    fn update_report(&self, server: &ServerId, run: &Arc<Run>, access: RecordedAccess) {
+        let access = self.mask_access(access);
         let mut state = self.state();
         let latest = state.runs.get(server);
         if latest.is_none_or(|latest| !std::ptr::eq(latest.as_ptr(), Arc::as_ptr(run))) {
@@ -171,7 +171,7 @@ impl AccessReports {
 
     /// Masks secrets in the paths and addresses that a server used, and escapes characters that
     /// would hide or reorder them.
-    fn mask(&self, access: RecordedAccess) -> RecordedAccess {
+    fn mask_access(&self, access: RecordedAccess) -> RecordedAccess {
         let RecordedAccess::Summary(mut summary) = access else {
             return access;
         };
@@ -216,7 +216,9 @@ impl AccessRecorder for AccessReports {
         state.runs.insert(server.id.clone(), Arc::downgrade(&run));
         drop(state);
         let (reports, id) = (self.clone(), server.id.clone());
-        Some(Arc::new(move |access| reports.update(&id, &run, access)))
+        Some(Arc::new(move |access| {
+            reports.update_report(&id, &run, access)
+        }))
     }
 
     /// Notes that the run led to a connection. If a run leads to none, the next start is recorded

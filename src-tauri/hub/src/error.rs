@@ -29,7 +29,7 @@ pub enum ErrorCode {
     Conflict,
     /// The caller may not do this.
     Forbidden,
-    /// A dependency is unavailable now: a server, the keyring, or the hub.
+    /// A dependency is unavailable, such as a server, the secret store, the disk or the hub.
     Unavailable,
     /// The request took longer than its timeout.
     Timeout,

@@ -174,14 +174,14 @@ impl Hooks {
         hook.ok_or_else(|| HookError::Unknown(name.to_owned()))
     }
 
-    /// Adds a hook at a position, counted from 0, or as the last one.
+    /// Adds a hook at a position, counted from 0, or at the end.
     ///
     /// # Errors
     /// Returns an error if the hook is invalid, if its name is taken, or if the store cannot be
     /// written. In this case, nothing has changed.
     pub async fn add(&self, hook: Hook, position: Option<usize>) -> Result<(), HookError> {
         check_hook(&hook)?;
-        self.change(|hooks| {
+        self.change_hooks(|hooks| {
             if hooks.iter().any(|other| other.name == hook.name) {
                 return Err(HookError::NameTaken(hook.name));
             }
@@ -200,7 +200,7 @@ impl Hooks {
     /// Returns an error in the same cases as [`Hooks::add`], and if there is no hook `name`.
     pub async fn replace(&self, name: &str, hook: Hook) -> Result<(), HookError> {
         check_hook(&hook)?;
-        self.change(|hooks| {
+        self.change_hooks(|hooks| {
             let is_taken = hooks
                 .iter()
                 .any(|other| other.name == hook.name && other.name != name);
@@ -219,7 +219,7 @@ impl Hooks {
     /// # Errors
     /// Returns an error if there is no such hook, or if the store cannot be written.
     pub async fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), HookError> {
-        self.change(|hooks| {
+        self.change_hooks(|hooks| {
             let position = find_position(hooks, name)?;
             hooks[position].enabled = enabled;
             Ok(())
@@ -232,7 +232,7 @@ impl Hooks {
     /// # Errors
     /// Returns an error if there is no such hook, or if the store cannot be written.
     pub async fn move_to(&self, name: &str, position: usize) -> Result<(), HookError> {
-        self.change(|hooks| {
+        self.change_hooks(|hooks| {
             let moved = hooks.remove(find_position(hooks, name)?);
             hooks.insert(position.min(hooks.len()), moved);
             Ok(())
@@ -246,7 +246,7 @@ impl Hooks {
     /// # Errors
     /// Returns an error if there is no such hook, or if the store cannot be written.
     pub async fn remove(&self, name: &str) -> Result<(), HookError> {
-        self.change(|hooks| {
+        self.change_hooks(|hooks| {
             hooks.remove(find_position(hooks, name)?);
             Ok(())
         })
@@ -280,7 +280,7 @@ impl Hooks {
     }
 
     /// Changes the hooks in the store, and then in memory.
-    async fn change(
+    async fn change_hooks(
         &self,
         change: impl FnOnce(&mut Vec<Hook>) -> Result<(), HookError>,
     ) -> Result<(), HookError> {
@@ -318,7 +318,7 @@ impl Hooks {
         let enabled = table.iter().filter(|hook| hook.prepared.hook.enabled);
         let hooked_events = enabled
             .flat_map(|hook| &hook.prepared.hook.events)
-            .fold(0, |bits, event| bits | bit(*event));
+            .fold(0, |bits, event| bits | event_bit(*event));
         self.shared
             .runner
             .keep_runs_of(table.iter().map(|hook| hook.prepared.hook.name.as_str()));
@@ -329,12 +329,12 @@ impl Hooks {
     }
 
     /// Returns whether there is an enabled hook for this event.
-    fn has_hook_for(&self, event: HookEvent) -> bool {
-        self.shared.hooked_events.load(Ordering::Relaxed) & bit(event) != 0
+    fn has_hook_for_event(&self, event: HookEvent) -> bool {
+        self.shared.hooked_events.load(Ordering::Relaxed) & event_bit(event) != 0
     }
 
     /// Returns the enabled hooks for an event, in their order.
-    fn matching(
+    fn hooks_for_event(
         &self,
         event: HookEvent,
         server: &ServerId,
@@ -346,7 +346,7 @@ impl Hooks {
     }
 }
 
-fn bit(event: HookEvent) -> u8 {
+fn event_bit(event: HookEvent) -> u8 {
     match event {
         HookEvent::ServerConnected => 1,
         HookEvent::ServerDisconnected => 2,

@@ -4,13 +4,13 @@
 //! | module | purpose |
 //! |---|---|
 //! | [`registry`], [`access`], [`clients`] | specs; clients and their tokens; clients' files |
-//! | `metrics`, `traces`, `live_calls` | counters, spans, and the calls that run now |
+//! | `metrics`, `traces`, `live_calls` | counters, spans, and the running calls |
 //! | `content` | the content defence: flags of the texts of servers |
 //! | [`access_reports`] | what the processes of local servers used, and the sandboxes that follow from it |
 //! | `builtin` | the built-in servers |
 //! | [`pairing`] | unknown clients that ask to be added |
 //! | [`sampling`], [`elicitation`], [`roots`] | answers to servers in place of clients |
-//! | [`catalog`] | all tools as one snapshot, and the stored copies behind it |
+//! | [`catalog`] | the merged lists of all servers, and the stored copies behind them |
 //! | [`policy`], [`router`] | whether a call may run; to which server it goes |
 //! | [`hooks`] | programs and webhooks that run on the events of servers and calls |
 //! | [`pipeline`] | the steps of a call |

@@ -1,4 +1,4 @@
-//! The calls of tools that run now: their progress, and how a person cancels a call.
+//! The running calls of tools: their progress, and how a person cancels a call.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ const PUBLISH_INTERVAL: Duration = Duration::from_millis(250);
 /// The maximum number of characters of a progress message that are kept.
 const MAX_MESSAGE: usize = 500;
 
-/// The calls that run now. Cheap to clone.
+/// The running calls. Cheap to clone.
 #[derive(Clone)]
 pub struct LiveCalls {
     events: Events,
@@ -30,7 +30,7 @@ pub struct LiveCalls {
     calls: Arc<Mutex<BTreeMap<CallId, Arc<LiveCall>>>>,
 }
 
-/// A call that runs now.
+/// A running call.
 struct LiveCall {
     call: Call,
     events: Events,
@@ -46,7 +46,7 @@ struct LatestProgress {
     published_at: Option<Instant>,
 }
 
-/// A call that runs now, with its latest progress.
+/// A running call, with its latest progress.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveCallView {
     pub call: Call,
@@ -86,7 +86,7 @@ impl LiveCalls {
         }
     }
 
-    /// Returns the calls that run now, the oldest first.
+    /// Returns the running calls, the oldest first.
     pub fn list(&self) -> Vec<LiveCallView> {
         let calls: Vec<_> = self.lock().values().cloned().collect();
         calls.iter().map(|live| live.view()).collect()

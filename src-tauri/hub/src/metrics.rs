@@ -169,13 +169,13 @@ impl Metrics {
     pub fn new() -> Self {
         let registry = Registry::new();
         let with_tool = |label: &[&'static str]| [&TOOL_LABELS[..], label].concat();
-        let caches = counters(
+        let caches = register_counters(
             &registry,
             "drawbridge_cache_requests_total",
             "Requests that a cache could answer (hit) or not (miss)",
             &["cache", "result"],
         );
-        let refreshes = counters(
+        let refreshes = register_counters(
             &registry,
             "drawbridge_cache_refreshes_total",
             "How often a cache was filled from a server",
@@ -186,7 +186,7 @@ impl Metrics {
             misses: caches.with_label_values(&[name, "miss"]),
             refreshes: refreshes.with_label_values(&[name]),
         };
-        let spans = counters(
+        let spans = register_counters(
             &registry,
             "drawbridge_spans_total",
             "Spans that were exported, or dropped because the collector was too slow or not reachable",
@@ -208,32 +208,32 @@ impl Metrics {
             &TOOL_LABELS,
         );
         Self(Arc::new(Inner {
-            calls: counters(
+            calls: register_counters(
                 &registry,
                 "drawbridge_tool_calls_total",
                 "Calls of tools, by how they ended",
                 &with_tool(&["outcome"]),
             ),
             call_seconds: register(&registry, call_seconds.expect(VALID)),
-            requests: counters(
+            requests: register_counters(
                 &registry,
                 "drawbridge_requests_total",
                 "Requests other than calls of tools that were decided, by how they ended",
                 &["method", "outcome"],
             ),
-            tokens: counters(
+            tokens: register_counters(
                 &registry,
                 "drawbridge_tool_call_tokens_total",
                 "About how many tokens arguments (sent) and results (received) had",
                 &with_tool(&["direction"]),
             ),
-            asked: counters(
+            asked: register_counters(
                 &registry,
                 "drawbridge_approvals_asked_total",
                 "Requests and results about which a person was asked",
                 &TOOL_LABELS,
             ),
-            approvals: counters(
+            approvals: register_counters(
                 &registry,
                 "drawbridge_approvals_total",
                 "Requests and results about which a person was asked, by the decision",
@@ -266,9 +266,9 @@ impl Metrics {
                 .inc();
             return;
         }
-        let series = self.series(call);
+        let series = self.find_or_add_series(call);
         series.calls[result.index()]
-            .get_or_init(|| self.labelled(&self.0.calls, &series, result.label()))
+            .get_or_init(|| self.counter_with_label(&self.0.calls, &series, result.label()))
             .inc();
         if let Some(duration_ms) = duration_ms {
             series.seconds.observe(f64::from(duration_ms) / 1_000.0);
@@ -278,7 +278,7 @@ impl Metrics {
     /// Counts the estimated tokens of a call's arguments and of its result. `arguments` and
     /// `result` are their sizes in bytes.
     pub fn count_tokens(&self, call: &Call, arguments: usize, result: usize) {
-        let series = self.series(call);
+        let series = self.find_or_add_series(call);
         series
             .sent_tokens
             .counter
@@ -291,7 +291,7 @@ impl Metrics {
 
     /// Counts a request, or a result, about which a person is asked.
     pub fn count_asked(&self, call: &Call) {
-        let series = self.series(call);
+        let series = self.find_or_add_series(call);
         let (client, server, tool) = &series.labels;
         let labels = [client.as_str(), server.as_str(), tool];
         let counter = || self.0.asked.with_label_values(&labels);
@@ -300,9 +300,11 @@ impl Metrics {
 
     /// Counts the decision on a request, or a result, about which a person was asked.
     pub fn count_decision(&self, call: &Call, decision: Decision, waited_ms: u32) {
-        let series = self.series(call);
+        let series = self.find_or_add_series(call);
         series.approvals[position(Decision::ALL, decision)]
-            .get_or_init(|| self.labelled(&self.0.approvals, &series, decision_label(decision)))
+            .get_or_init(|| {
+                self.counter_with_label(&self.0.approvals, &series, decision_label(decision))
+            })
             .inc();
         self.0
             .approval_seconds
@@ -381,14 +383,19 @@ impl Metrics {
     }
 
     /// Returns the counter for a series with one more label.
-    fn labelled(&self, counters: &IntCounterVec, series: &Series, label: &str) -> IntCounter {
+    fn counter_with_label(
+        &self,
+        counters: &IntCounterVec,
+        series: &Series,
+        label: &str,
+    ) -> IntCounter {
         let (client, server, tool) = &series.labels;
         counters.with_label_values(&[client.as_str(), server.as_str(), tool, label])
     }
 
     /// Returns the counters of a request's client, server and tool. For a request other than a
     /// call, the name of its method stands for the tool.
-    fn series(&self, call: &Call) -> Arc<Series> {
+    fn find_or_add_series(&self, call: &Call) -> Arc<Series> {
         let tool = if call.method != GuardedMethod::CallTool {
             call.method.name()
         } else if call.server.as_str().is_empty() {
@@ -474,7 +481,12 @@ fn estimate_tokens(bytes: usize) -> u64 {
     bytes.div_ceil(4).try_into().unwrap_or(u64::MAX)
 }
 
-fn counters(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
+fn register_counters(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    labels: &[&str],
+) -> IntCounterVec {
     let counters = IntCounterVec::new(Opts::new(name, help), labels).expect(VALID);
     register(registry, counters)
 }

@@ -211,7 +211,7 @@ impl Pairings {
             .ok_or_else(|| UnknownPairing(id.clone()))?;
         table.denied.push((question.asker, Instant::now()));
         drop(table);
-        let note = describe(&question.request);
+        let note = audit_note(&question.request);
         self.store.append_audit(AuditKind::PairingDenied, &note);
         let _ = question.answer.send(PairingAnswer::Denied);
         self.publish_end(id);
@@ -220,7 +220,7 @@ impl Pairings {
 
     /// Records that a request was approved, and under which name.
     pub(crate) fn record_approval(&self, request: &PairingRequest, client: &ClientName) {
-        let mut note = describe(request);
+        let mut note = audit_note(request);
         note["client"] = json!(client);
         self.store.append_audit(AuditKind::PairingApproved, &note);
     }
@@ -234,8 +234,8 @@ impl Pairings {
     }
 }
 
-/// Describes a request for the audit log.
-fn describe(request: &PairingRequest) -> serde_json::Value {
+/// Returns the body of an entry in the audit log about a request.
+fn audit_note(request: &PairingRequest) -> serde_json::Value {
     json!({
         "name": request.name,
         "has_token": request.has_token,
@@ -371,7 +371,7 @@ impl PairingPlace {
         });
         table_ref.asked_at.push_back(Instant::now());
         drop(table);
-        let note = describe(&request);
+        let note = audit_note(&request);
         let pairings = &self.pairings;
         pairings
             .store

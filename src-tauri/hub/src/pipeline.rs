@@ -259,7 +259,7 @@ impl Pipeline {
     /// # Errors
     /// Returns the result for the client if a hook denies the call.
     async fn ask_request_hooks(&self, call: &mut GuardedRequest) -> Result<(), Json> {
-        if !self.hooks.wants_request(call) || self.gate.is_paused() {
+        if !self.hooks.has_hook_for_request(call) || self.gate.is_paused() {
             return Ok(());
         }
         let record = self.gate.record_if_abandoned(call);

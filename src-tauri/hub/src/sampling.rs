@@ -174,7 +174,7 @@ impl Sampling {
         })
     }
 
-    /// Returns the budget of today.
+    /// Returns today's budget.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -187,8 +187,8 @@ impl Sampling {
         })
     }
 
-    /// Checks that a request can be converted and that the budget of today is not spent, before a
-    /// person is asked.
+    /// Checks that a request can be converted and that today's budget is not spent, before a person
+    /// is asked.
     ///
     /// # Errors
     /// Returns an error if the request cannot be converted, if the budget is spent, or if the store
@@ -238,7 +238,7 @@ impl Sampling {
         answer.map_err(|error| error.map_text(&|text| self.logs.mask_text(text)))
     }
 
-    /// Counts a request, and reserves the tokens that it may cost in the budget of today, so that
+    /// Counts a request, and reserves the tokens that it may cost in today's budget, so that
     /// requests at the same time cannot spend the same tokens. Lowers the limit of the answer to
     /// the tokens that are left. Returns the day and the reserved tokens.
     async fn reserve(

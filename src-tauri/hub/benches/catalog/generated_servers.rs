@@ -99,7 +99,7 @@ pub(crate) fn servers(tools: usize) -> Vec<GeneratedServer> {
     let mut rng = Rng(1);
     let server = |number| {
         let tools = (0..TOOLS_PER_SERVER)
-            .map(|index| tool(&mut rng, number * TOOLS_PER_SERVER + index))
+            .map(|index| generate_tool(&mut rng, number * TOOLS_PER_SERVER + index))
             .collect();
         GeneratedServer {
             id: ServerId::new(format!("server-{number:03}")),
@@ -138,7 +138,7 @@ impl GeneratedServer {
     }
 }
 
-fn tool(rng: &mut Rng, number: usize) -> String {
+fn generate_tool(rng: &mut Rng, number: usize) -> String {
     let name = format!("{}_{}_{number}", rng.pick(&VERBS), rng.pick(&NOUNS));
     let properties: serde_json::Map<String, Value> = (0..4)
         .map(|index| {

@@ -106,7 +106,7 @@ fn measure_lists(servers: &Servers) -> Vec<Row> {
             .filter_map(|index| all.find(CapabilityKind::Tools, &names[index * 7 % names.len()]))
             .count()
     };
-    let profiles = [profile(servers, 2), profile(servers, 3)];
+    let profiles = [make_profile(servers, 2), make_profile(servers, 3)];
     let list_with_profile = |(snapshot, profile): &(Snapshot, &AppliedProfiles)| {
         snapshot
             .client_view(&ServerScope::All, MAX_TOOL_NAME, profile)
@@ -140,7 +140,7 @@ fn measure_lists(servers: &Servers) -> Vec<Row> {
 
 /// Returns a profile with one in `step` servers. Every second server of the profile offers only 50
 /// tools.
-fn profile(servers: &Servers, step: usize) -> AppliedProfiles {
+fn make_profile(servers: &Servers, step: usize) -> AppliedProfiles {
     let selected = servers
         .iter()
         .step_by(step)

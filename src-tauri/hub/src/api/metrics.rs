@@ -24,7 +24,7 @@ pub fn metrics_text(hub: &Hub) -> Result<String, ApiError> {
     add_servers(hub, &state);
     add_tool_lists(hub, &state);
     let add_gauge = |name: &str, help: &str, value: usize| {
-        gauges(&state, name, help, &[])
+        register_gauges(&state, name, help, &[])
             .with_label_values::<&str>(&[])
             .set(to_i64(value));
     };
@@ -44,7 +44,7 @@ pub fn metrics_text(hub: &Hub) -> Result<String, ApiError> {
         hub.journal.waiting_writes(),
     );
     let version = env!("CARGO_PKG_VERSION");
-    gauges(
+    register_gauges(
         &state,
         "drawbridge_info",
         "The version of Drawbridge",
@@ -76,11 +76,11 @@ fn add_sessions(hub: &Hub, state: &Registry) {
         ("closed", "Client sessions that have ended", closed),
     ] {
         let name = format!("drawbridge_client_sessions_{name}_total");
-        counters(state, &name, help, &[])
+        register_counters(state, &name, help, &[])
             .with_label_values::<&str>(&[])
             .inc_by(value);
     }
-    gauges(
+    register_gauges(
         state,
         "drawbridge_client_sessions_active",
         "Client sessions that are open now",
@@ -97,12 +97,12 @@ fn add_servers(hub: &Hub, state: &Registry) {
     }
     let family = |event: &str, help: &str| {
         let name = format!("drawbridge_server_sessions_{event}_total");
-        counters(state, &name, help, &["server"])
+        register_counters(state, &name, help, &["server"])
     };
     let created = family("created", "Sessions with servers that became active");
     let closed = family("closed", "Sessions with servers that have ended");
     let errors = family("errors", "Failed starts and crashes of servers");
-    let active_sessions = gauges(
+    let active_sessions = register_gauges(
         state,
         "drawbridge_server_sessions_active",
         "Sessions with servers that are active now",
@@ -120,7 +120,7 @@ fn add_servers(hub: &Hub, state: &Registry) {
             .with_label_values(&label)
             .set(now.try_into().unwrap_or(i64::MAX));
     }
-    let processes = gauges(
+    let processes = register_gauges(
         state,
         "drawbridge_server_processes",
         "Programs of servers that run now",
@@ -133,7 +133,7 @@ fn add_servers(hub: &Hub, state: &Registry) {
     for (id, count) in running.iter().take(MAX_LABELS) {
         processes.with_label_values(&[id.as_str()]).set(*count);
     }
-    let states = gauges(
+    let states = register_gauges(
         state,
         "drawbridge_servers",
         "Servers in each state",
@@ -148,7 +148,7 @@ fn add_servers(hub: &Hub, state: &Registry) {
 
 /// Adds the estimated tokens of the lists of tools.
 fn add_tool_lists(hub: &Hub, state: &Registry) {
-    let servers = gauges(
+    let servers = register_gauges(
         state,
         "drawbridge_server_tool_list_tokens",
         "About how many tokens a server's tools cost in a list",
@@ -164,7 +164,7 @@ fn add_tool_lists(hub: &Hub, state: &Registry) {
             .sum();
         servers.with_label_values(&[id.as_str()]).set(tokens.into());
     }
-    let clients = gauges(
+    let clients = register_gauges(
         state,
         "drawbridge_client_tool_list_tokens",
         "About how many tokens the list of tools costs a client that is connected",
@@ -185,13 +185,18 @@ fn add_tool_lists(hub: &Hub, state: &Registry) {
     }
 }
 
-fn gauges(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
+fn register_gauges(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
     let gauges = IntGaugeVec::new(Opts::new(name, help), labels).expect(VALID);
     registry.register(Box::new(gauges.clone())).expect(VALID);
     gauges
 }
 
-fn counters(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
+fn register_counters(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    labels: &[&str],
+) -> IntCounterVec {
     let counters = IntCounterVec::new(Opts::new(name, help), labels).expect(VALID);
     registry.register(Box::new(counters.clone())).expect(VALID);
     counters

@@ -49,7 +49,7 @@ impl Hooks {
     ) {
         match change.kind {
             ConnectionChangeKind::Connected { .. } => {
-                if self.has_hook_for(HookEvent::ServerConnected) {
+                if self.has_hook_for_event(HookEvent::ServerConnected) {
                     queued.insert(change.server.clone(), VecDeque::new());
                     let catalog = catalog.clone();
                     reading.spawn(async move {
@@ -71,7 +71,7 @@ impl Hooks {
 
     /// Notifies the hooks that a connection has ended. Does nothing for a new connection.
     pub(super) fn report_disconnected(&self, change: &ConnectionChange) {
-        if !self.has_hook_for(HookEvent::ServerDisconnected) {
+        if !self.has_hook_for_event(HookEvent::ServerDisconnected) {
             return;
         }
         if let Some(payload) = payload::server_disconnected(change) {
@@ -91,7 +91,7 @@ impl Hooks {
             tool: String::new(),
             is_trial: false,
         };
-        for hook in self.matching(event, &change.server, None) {
+        for hook in self.hooks_for_event(event, &change.server, None) {
             hook.observe(&trigger, change.at, payload);
         }
     }

@@ -59,8 +59,8 @@ pub struct Reviewed {
 
 impl Hooks {
     /// Returns whether a hook may change or deny a call, or observes it.
-    pub fn wants_request(&self, request: &GuardedRequest) -> bool {
-        self.wants(HookEvent::ToolRequested, request)
+    pub fn has_hook_for_request(&self, request: &GuardedRequest) -> bool {
+        self.has_hook_for(HookEvent::ToolRequested, request)
     }
 
     /// Lets the blocking hooks change or deny a call, and then notifies the observing hooks of the
@@ -70,7 +70,7 @@ impl Hooks {
     /// Returns an error if a hook denies the call, or if a hook fails and the person chose that
     /// calls are denied in this case.
     pub async fn review_request(&self, request: &mut GuardedRequest) -> Result<(), Denial> {
-        let hooks = self.matching_request(HookEvent::ToolRequested, request);
+        let hooks = self.hooks_for(HookEvent::ToolRequested, request);
         let trigger = HookTrigger::of_call(HookEvent::ToolRequested, request);
         let mut denial = None;
         for hook in blocking(&hooks) {
@@ -126,20 +126,20 @@ impl Hooks {
 
     /// Returns a watch over a permitted call, or `None` if no hook runs on its end.
     pub fn watch(&self, permitted: &Permitted) -> Option<Box<WatchedCall>> {
-        self.wants(HookEvent::ToolExecuted, permitted.request())
+        self.has_hook_for(HookEvent::ToolExecuted, permitted.request())
             .then(|| self.start_watch(permitted.to_permitted_request()))
     }
 
     /// Returns a watch over a call that became a task, or `None` if no hook runs on its end.
     pub fn watch_task(&self, started_by: &PermittedRequest) -> Option<Box<WatchedCall>> {
-        self.wants(HookEvent::ToolExecuted, &started_by.request)
+        self.has_hook_for(HookEvent::ToolExecuted, &started_by.request)
             .then(|| self.start_watch(started_by.clone()))
     }
 
     /// Returns whether a blocking hook has to see the result of a call before the client gets it.
     pub fn reviews_result(&self, request: &GuardedRequest) -> bool {
-        self.has_hook_for(HookEvent::ToolExecuted)
-            && blocking(&self.matching_request(HookEvent::ToolExecuted, request))
+        self.has_hook_for_event(HookEvent::ToolExecuted)
+            && blocking(&self.hooks_for(HookEvent::ToolExecuted, request))
                 .next()
                 .is_some()
     }
@@ -153,12 +153,12 @@ impl Hooks {
         })
     }
 
-    fn wants(&self, event: HookEvent, request: &GuardedRequest) -> bool {
-        self.has_hook_for(event) && !self.matching_request(event, request).is_empty()
+    fn has_hook_for(&self, event: HookEvent, request: &GuardedRequest) -> bool {
+        self.has_hook_for_event(event) && !self.hooks_for(event, request).is_empty()
     }
 
-    fn matching_request(&self, event: HookEvent, request: &GuardedRequest) -> Vec<Arc<LoadedHook>> {
-        self.matching(event, &request.server.id, Some(&request.name))
+    fn hooks_for(&self, event: HookEvent, request: &GuardedRequest) -> Vec<Arc<LoadedHook>> {
+        self.hooks_for_event(event, &request.server.id, Some(&request.name))
     }
 }
 
@@ -180,9 +180,7 @@ impl WatchedCall {
         }
         let duration_ms = self.elapsed_ms();
         let PermittedRequest { request, .. } = &self.permitted;
-        let hooks = self
-            .hooks
-            .matching_request(HookEvent::ToolExecuted, request);
+        let hooks = self.hooks.hooks_for(HookEvent::ToolExecuted, request);
         let trigger = HookTrigger::of_call(HookEvent::ToolExecuted, request);
         let original = match &reply {
             Reply::Result(result) => Some(result.clone()),
@@ -261,9 +259,7 @@ impl WatchedCall {
             result_hooks: &[],
         };
         let (with_result, without_result) = (executed.payload(true), executed.payload(false));
-        let hooks = self
-            .hooks
-            .matching_request(HookEvent::ToolExecuted, request);
+        let hooks = self.hooks.hooks_for(HookEvent::ToolExecuted, request);
         // There is no result to replace, so the call does not wait for the blocking hooks either.
         // A result that a blocking hook withheld is not reported to the blocking hooks: the hooks
         // up to the failed hook have already seen it.

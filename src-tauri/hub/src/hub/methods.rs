@@ -80,7 +80,7 @@ pub static METHODS: &[Method] = &[
     guarded(GuardedMethod::CancelTask, BOTH, Request(|hub, request| Box::pin(hub.pipeline.forward_task_request(GuardedMethod::CancelTask, request)))),
     guarded(GuardedMethod::GetTaskResult, LEGACY, Request(|hub, request| Box::pin(hub.pipeline.forward_task_request(GuardedMethod::GetTaskResult, request)))),
     guarded(GuardedMethod::ListTasks, LEGACY, Request(|hub, request| Box::pin(hub.pipeline.list_tasks(request)))),
-    method("notifications/cancelled", LEGACY, Nothing, Notification(|_, session, params| cancel(session, params))),
+    method("notifications/cancelled", LEGACY, Nothing, Notification(|_, session, params| cancel_request(session, params))),
     method("notifications/roots/list_changed", LEGACY, Nothing, Notification(|hub, _, _| hub.announce_roots_changed())),
 ];
 
@@ -106,10 +106,10 @@ const fn guarded(guarded: GuardedMethod, era: Option<Era>, handler: Handler) -> 
 /// Returns whether a request with this method opens a session. The answer to such a request carries
 /// the id of the session.
 pub fn opens_session(name: &str) -> bool {
-    find(name).is_some_and(|method| matches!(method.handler, OpensSession))
+    find_method(name).is_some_and(|method| matches!(method.handler, OpensSession))
 }
 
-fn find(name: &str) -> Option<&'static Method> {
+fn find_method(name: &str) -> Option<&'static Method> {
     METHODS.iter().find(|method| method.name == name)
 }
 
@@ -120,7 +120,7 @@ fn find(name: &str) -> Option<&'static Method> {
 pub fn find_request(name: &str, era: Era) -> Result<&'static Method, RpcError> {
     let unknown = |reason: String| Err(RpcError::new(code::METHOD_NOT_FOUND, reason));
     let is_request = |method: &&Method| !matches!(method.handler, Notification(_));
-    match find(name).filter(is_request) {
+    match find_method(name).filter(is_request) {
         Some(method) if method.era.is_none_or(|required| required == era) => Ok(method),
         Some(_) if era.is_modern() => {
             unknown(format!("this revision of MCP has no method '{name}'"))
@@ -164,14 +164,14 @@ pub(super) fn handle_notification(
     if let Some(Method {
         handler: Notification(handle),
         ..
-    }) = find(name)
+    }) = find_method(name)
     {
         handle(hub, session, params);
     }
 }
 
 /// Cancels the request that `notifications/cancelled` names.
-fn cancel(session: &ClientSession, params: Option<&RawValue>) {
+fn cancel_request(session: &ClientSession, params: Option<&RawValue>) {
     #[derive(Deserialize)]
     struct Cancelled<'a> {
         #[serde(borrow, rename = "requestId")]

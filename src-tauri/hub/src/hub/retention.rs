@@ -69,7 +69,7 @@ pub(super) async fn prune_old_records(store: Store, settings: Settings) {
         let (days, result_days) = periods;
         match confirm_time(&store, clock::now()).await {
             Ok(confirmed) => {
-                prune(&journal, confirmed, days).await;
+                prune_records(&journal, confirmed, days).await;
                 prune_results(&journal, confirmed, result_days).await;
             }
             Err(error) => tracing::warn!("old records are not deleted: {error}"),
@@ -168,7 +168,7 @@ async fn confirm_time(store: &Store, now: Timestamp) -> Result<Timestamp, StoreE
     Ok(Timestamp(after.confirmed))
 }
 
-async fn prune(journal: &Journal, now: Timestamp, days: u32) {
+async fn prune_records(journal: &Journal, now: Timestamp, days: u32) {
     if let Some(before) = retention_cutoff(now, days)
         && let Err(error) = journal.prune(before).await
     {
@@ -222,7 +222,7 @@ mod tests {
         for day in days {
             let now = Timestamp(start + day * DAY_MS);
             let confirmed = confirm_time(&store, now).await.expect("stored");
-            prune(&journal, confirmed, 90).await;
+            prune_records(&journal, confirmed, 90).await;
         }
         let report = journal.verify().await.expect("verified");
         assert_eq!(report.broken, None);
