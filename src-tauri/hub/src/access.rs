@@ -60,9 +60,13 @@ pub struct Access {
 /// Why a client cannot be added, admitted, changed or revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
-    #[error("a client's name must have 1 to {MAX_NAME_CHARS} characters and no control characters")]
+    #[error(
+        "a client's name must have 1 to {MAX_NAME_CHARS} characters, not only spaces, and no control characters"
+    )]
     BadName,
-    #[error("a user's name must have 1 to {MAX_NAME_CHARS} characters and no control characters")]
+    #[error(
+        "a user's name must have 1 to {MAX_NAME_CHARS} characters, not only spaces, and no control characters"
+    )]
     BadUser,
     #[error("a token must have at least {MIN_TOKEN_CHARS} characters; this one has {0}")]
     ShortToken(usize),

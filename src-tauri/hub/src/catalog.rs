@@ -225,7 +225,7 @@ impl ServerCopy {
     }
 
     fn visible_offered(&self, retains_changed: bool) -> Offered {
-        let texts: HashMap<&str, &Arc<Definition>> = self
+        let texts_by_uri: HashMap<&str, &Arc<Definition>> = self
             .definitions
             .get(&DefinitionKind::Resource)
             .into_iter()
@@ -233,7 +233,7 @@ impl ServerCopy {
             .map(|texts| (texts.name.as_str(), texts))
             .collect();
         let visible_resource = |resource: &Arc<Definition>| {
-            let Some(offered) = texts
+            let Some(offered) = texts_by_uri
                 .get(resource.name.as_str())
                 .filter(|texts| !self.accepted.contains(DefinitionKind::Resource, texts))
             else {

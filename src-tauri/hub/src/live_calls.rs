@@ -50,7 +50,7 @@ struct LatestProgress {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveCallView {
     pub call: Call,
-    pub running: Duration,
+    pub elapsed: Duration,
     pub progress: Option<CallProgress>,
 }
 
@@ -126,7 +126,7 @@ impl LiveCall {
     fn view(&self) -> LiveCallView {
         LiveCallView {
             call: self.call.clone(),
-            running: self.began.elapsed(),
+            elapsed: self.began.elapsed(),
             progress: self.lock().progress.clone(),
         }
     }

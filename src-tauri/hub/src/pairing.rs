@@ -49,7 +49,7 @@ struct Table {
     /// At most [`MAX_ASKED`] + [`MAX_WAITING`], because each of these clients has asked within the
     /// period, or was waiting when it began.
     denied: Vec<(Asker, Instant)>,
-    asked_at: VecDeque<Instant>,
+    request_times: VecDeque<Instant>,
 }
 
 struct Waiting {
@@ -248,7 +248,7 @@ impl Table {
     fn remove_expired(&mut self) {
         let is_recent = |at: &Instant| at.elapsed() < DENIAL_PERIOD;
         self.denied.retain(|(_, at)| is_recent(at));
-        self.asked_at.retain(is_recent);
+        self.request_times.retain(is_recent);
     }
 
     fn check_asker(&self, asker: &Asker) -> Result<(), PairingRefusal> {
@@ -265,8 +265,8 @@ impl Table {
     /// Checks that one more client may ask. A reserved place counts as a request.
     fn check_count(&self) -> Result<(), PairingRefusal> {
         let reserved = self.waiting.iter().filter(|entry| entry.question.is_none());
-        let asked = self.asked_at.len() + reserved.count();
-        if self.waiting.len() >= MAX_WAITING || asked >= MAX_ASKED {
+        let requests = self.request_times.len() + reserved.count();
+        if self.waiting.len() >= MAX_WAITING || requests >= MAX_ASKED {
             return Err(PairingRefusal::TooMany);
         }
         Ok(())
@@ -369,7 +369,7 @@ impl PairingPlace {
             deadline,
             answer: sender,
         });
-        table_ref.asked_at.push_back(Instant::now());
+        table_ref.request_times.push_back(Instant::now());
         drop(table);
         let note = audit_note(&request);
         let pairings = &self.pairings;

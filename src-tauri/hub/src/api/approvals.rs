@@ -209,6 +209,6 @@ impl Verb for OpenApprovalUrl {
 }
 
 fn find_request(hub: &Hub, id: &CallId) -> Result<ApprovalRequest, ApiError> {
-    let gone = || ApiError::not_found(QueueError::Gone(id.clone()).to_string());
-    hub.queue.get(id).ok_or_else(gone)
+    let not_found = || ApiError::not_found(QueueError::Gone(id.clone()).to_string());
+    hub.queue.get(id).ok_or_else(not_found)
 }

@@ -207,7 +207,7 @@ impl Verb for ListRunningCalls {
     async fn run(self, hub: &Hub) -> Result<Vec<RunningCallView>, ApiError> {
         let view = |live: LiveCallView| RunningCallView {
             call: live.call,
-            running_ms: u32::try_from(live.running.as_millis()).unwrap_or(u32::MAX),
+            running_ms: u32::try_from(live.elapsed.as_millis()).unwrap_or(u32::MAX),
             progress: live.progress,
         };
         Ok(hub.live_calls.list().into_iter().map(view).collect())
@@ -254,7 +254,7 @@ impl Verb for ShowCallStats {
             is_partial: report.total.calls >= MAX_COUNTED_CALLS.into(),
             total: report.total,
             series: report.series,
-            groups: groups.map(|group| view_group(group, self.by)).collect(),
+            groups: groups.map(|group| group_view(group, self.by)).collect(),
             omitted_groups: u32::try_from(omitted).unwrap_or(u32::MAX),
         })
     }
@@ -270,7 +270,7 @@ impl From<StatsGroup> for CallGroup {
     }
 }
 
-fn view_group(group: GroupStats, by: StatsGroup) -> CallGroupView {
+fn group_view(group: GroupStats, by: StatsGroup) -> CallGroupView {
     let (server, name) = match group.key.split_once(' ') {
         Some((server, tool)) if by == StatsGroup::Tool => (server.to_owned(), tool.to_owned()),
         _ => (String::new(), group.key),

@@ -106,14 +106,18 @@ fn check_data_folder(data_dir: &Path) -> Vec<DoctorCheck> {
             "Make yourself its owner, and check that its disk is not full or read-only.",
         )
     }];
-    checks.extend(list_open_places(data_dir).into_iter().map(|(path, mode)| {
-        let remedy = format!("Run `chmod {} '{}'`.", private_mode(&path), path.display());
-        let text = format!(
-            "Other users of this computer have access to {} (mode {mode:03o}).",
-            path.display()
-        );
-        DoctorCheck::warning(TOPIC, text, remedy)
-    }));
+    checks.extend(
+        list_accessible_to_others(data_dir)
+            .into_iter()
+            .map(|(path, mode)| {
+                let remedy = format!("Run `chmod {} '{}'`.", private_mode(&path), path.display());
+                let text = format!(
+                    "Other users of this computer have access to {} (mode {mode:03o}).",
+                    path.display()
+                );
+                DoctorCheck::warning(TOPIC, text, remedy)
+            }),
+    );
     checks
 }
 
@@ -128,7 +132,7 @@ fn write_probe_file(data_dir: &Path) -> std::io::Result<()> {
 /// Returns the folders and files of Drawbridge to which other users have any access, with their
 /// modes.
 #[cfg(unix)]
-fn list_open_places(data_dir: &Path) -> Vec<(PathBuf, u32)> {
+fn list_accessible_to_others(data_dir: &Path) -> Vec<(PathBuf, u32)> {
     use std::os::unix::fs::PermissionsExt;
     let names = [
         "",
@@ -150,7 +154,7 @@ fn list_open_places(data_dir: &Path) -> Vec<(PathBuf, u32)> {
 }
 
 #[cfg(not(unix))]
-fn list_open_places(_: &Path) -> Vec<(PathBuf, u32)> {
+fn list_accessible_to_others(_: &Path) -> Vec<(PathBuf, u32)> {
     Vec::new()
 }
 
