@@ -42,8 +42,9 @@ fn own_spec(built_in: BuiltIn) -> BuiltInSpec {
     }
 }
 
-/// Returns the spec of a built-in server. Its tools have their own names without a prefix, which no
-/// other server can have. Its definitions are part of Drawbridge, so nobody has to accept them.
+/// Returns the spec of a built-in server. The server's tools are exposed under their own names; if
+/// another server has a tool of the same name, the built-in server keeps the name. Its definitions
+/// are part of Drawbridge, so nobody has to accept them.
 pub(crate) fn spec(built_in: BuiltIn, enabled: bool) -> ServerSpec {
     let BuiltInSpec {
         name,

@@ -828,7 +828,7 @@ impl Hub {
     }
 
     /// Returns the arguments of a tool that a client must repeat in headers. Returns none if the
-    /// client does not see the tool.
+    /// client does not see the tool, or if the tool's schema marks these arguments wrongly.
     pub fn header_params(
         &self,
         client: &ClientName,
