@@ -393,7 +393,7 @@ impl Catalog {
     /// Loads the copies from the store, and makes the first snapshots.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be read.
+    /// Returns an error if the store cannot be read or written.
     pub async fn load(
         registry: Registry,
         pool: Pool,
@@ -765,8 +765,8 @@ impl Catalog {
     /// Reads a server's lists into its copies. The sync continues if the caller is dropped.
     ///
     /// # Errors
-    /// Returns an error if the server may not run, or if it cannot be read. The lists in the copies
-    /// then stay as they were.
+    /// Returns an error if the server may not run, if it cannot be read, or if its lists cannot be
+    /// stored. In this case, the copies keep their lists.
     pub async fn sync(&self, id: &ServerId) -> Result<(), SyncError> {
         let sync = self.start_sync(id.clone());
         sync.await.unwrap_or(Err(SyncError::FailedRecently))

@@ -177,8 +177,8 @@ impl Hooks {
     /// Adds a hook at a position, counted from 0, or at the end.
     ///
     /// # Errors
-    /// Returns an error if the hook is invalid, if its name is taken, or if the store cannot be
-    /// written. In this case, nothing has changed.
+    /// Returns an error if the hook is invalid, if its name is taken, if there are too many hooks,
+    /// or if the store cannot be written. In this case, nothing has changed.
     pub async fn add(&self, hook: Hook, position: Option<usize>) -> Result<(), HookError> {
         check_hook(&hook)?;
         self.change_hooks(|hooks| {

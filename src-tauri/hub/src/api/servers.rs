@@ -561,8 +561,8 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
 /// Adds a server that a person has chosen, and accepts it. Returns its id.
 ///
 /// # Errors
-/// Returns an error if the spec is invalid or its name is taken, or if its secrets or its file
-/// cannot be written.
+/// Returns an error if the spec is invalid or refers to a foreign secret, if its name is taken, or
+/// if its secrets or its file cannot be written.
 pub(super) async fn add(
     hub: &Hub,
     spec: ServerSpec,

@@ -49,8 +49,9 @@ const VERIFY_TIMEOUT: Duration = Duration::from_secs(30);
 /// grant. Returns the saved server.
 ///
 /// # Errors
-/// Returns an error if the spec is invalid, or if the secret store or the spec file cannot be
-/// written.
+/// Returns an error if the server is built in, if the spec or the grant is invalid, if the server's
+/// name looks like the name of another server, or if the secret store, the spec file or the store
+/// cannot be written.
 pub(super) async fn save(
     hub: &Hub,
     id: &ServerId,
@@ -115,8 +116,8 @@ fn insert_references(
 /// a sync runs in the background.
 ///
 /// # Errors
-/// Returns an error if the granted secrets are not exactly the foreign secrets of the spec, or if
-/// the acceptance cannot be written.
+/// Returns an error in the same cases as [`Registry::accept`], or if the server's rules cannot be
+/// written.
 pub(super) async fn accept(
     hub: &Hub,
     server: &Arc<RegisteredServer>,
