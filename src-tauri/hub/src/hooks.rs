@@ -159,7 +159,7 @@ impl Hooks {
         self.shared.table.load().iter().map(state).collect()
     }
 
-    /// Returns the latest runs of a hook, or of all hooks, the newest first.
+    /// Returns the latest runs of a hook, or of all hooks, newest first.
     pub fn runs(&self, name: Option<&str>) -> Vec<HookRun> {
         self.shared.runner.runs(name)
     }

@@ -86,7 +86,7 @@ impl LiveCalls {
         }
     }
 
-    /// Returns the running calls, the oldest first.
+    /// Returns the running calls, oldest first.
     pub fn list(&self) -> Vec<LiveCallView> {
         let calls: Vec<_> = self.lock().values().cloned().collect();
         calls.iter().map(|live| live.view()).collect()

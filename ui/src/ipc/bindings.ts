@@ -614,7 +614,7 @@ files: number, };
  */
 export type BackupsView = { 
 /**
- * The backups, the latest first.
+ * The backups, newest first.
  */
 backups: Array<BackupFile>, 
 /**
@@ -847,7 +847,7 @@ name: string,
  */
 server: string, stats: CallStats, 
 /**
- * One entry for each step, the oldest first. Only the six groups with the most calls have a
+ * One entry for each step, oldest first. Only the six groups with the most calls have a
  * series.
  */
 series: Array<CallStats>, };
@@ -931,7 +931,7 @@ export type CallStatsView = { since: Timestamp,
  */
 step_ms: number, total: CallStats, 
 /**
- * One entry for each step, the oldest first. The last step is not over yet.
+ * One entry for each step, oldest first. The last step is not over yet.
  */
 series: Array<CallStats>, 
 /**
@@ -2518,7 +2518,7 @@ project: string | null, environment: { [key in string]: string }, };
 export type ListFolders = Record<symbol, never>;
 
 /**
- * `hooks.log`: the latest runs of hooks, at most 200, the newest first. Drawbridge keeps the
+ * `hooks.log`: the latest runs of hooks, at most 200, newest first. Drawbridge keeps the
  * latest 50 runs of each hook in memory.
  */
 export type ListHookRuns = { 
@@ -2594,7 +2594,7 @@ before: number | null,
 limit: number | null, };
 
 /**
- * `memory.list`: entries, a page at a time: the newest first, or the best matches of a query.
+ * `memory.list`: entries, a page at a time: newest first, or the best matches of a query.
  */
 export type ListMemory = { 
 /**
@@ -2663,7 +2663,7 @@ export type ListPresets = Record<symbol, never>;
 export type ListProfiles = Record<symbol, never>;
 
 /**
- * `calls.running`: the running calls of tools, the oldest first.
+ * `calls.running`: the running calls of tools, oldest first.
  */
 export type ListRunningCalls = Record<symbol, never>;
 

@@ -26,7 +26,7 @@ const FOLDER: &str = "backups";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BackupsView {
-    /// The backups, the latest first.
+    /// The backups, newest first.
     pub backups: Vec<BackupFile>,
     /// Whether the next start restores a backup, or deletes parts of the data folder.
     pub is_replacement_prepared: bool,

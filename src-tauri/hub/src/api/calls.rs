@@ -87,7 +87,7 @@ impl Verb for ShowCall {
     }
 }
 
-/// `calls.running`: the running calls of tools, the oldest first.
+/// `calls.running`: the running calls of tools, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListRunningCalls {}
@@ -161,7 +161,7 @@ pub struct CallStatsView {
     /// The length of a step of the series, in milliseconds.
     pub step_ms: u32,
     pub total: CallStats,
-    /// One entry for each step, the oldest first. The last step is not over yet.
+    /// One entry for each step, oldest first. The last step is not over yet.
     pub series: Vec<CallStats>,
     /// The groups with the most calls, at most 50.
     pub groups: Vec<CallGroupView>,
@@ -180,7 +180,7 @@ pub struct CallGroupView {
     /// The server of a tool. Empty if no server has the tool, or if the group is no tool.
     pub server: String,
     pub stats: CallStats,
-    /// One entry for each step, the oldest first. Only the six groups with the most calls have a
+    /// One entry for each step, oldest first. Only the six groups with the most calls have a
     /// series.
     pub series: Vec<CallStats>,
 }

@@ -119,7 +119,7 @@ pub struct HookTrial {
     pub duration_ms: u32,
 }
 
-/// `hooks.log`: the latest runs of hooks, at most 200, the newest first. Drawbridge keeps the
+/// `hooks.log`: the latest runs of hooks, at most 200, newest first. Drawbridge keeps the
 /// latest 50 runs of each hook in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

@@ -230,7 +230,7 @@ impl Runner {
             .unwrap_or_default()
     }
 
-    /// Returns the latest runs of a hook, or of all hooks, the newest first.
+    /// Returns the latest runs of a hook, or of all hooks, newest first.
     pub(super) fn runs(&self, name: Option<&str>) -> Vec<HookRun> {
         self.is_read.store(true, Ordering::Relaxed);
         let history = self.history();
