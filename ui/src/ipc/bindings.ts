@@ -417,7 +417,7 @@ reason: string, };
  */
 export type AuditEntries = { entries: Array<AuditEntryView>, 
 /**
- * The `before` of the next page; none if this page is the last.
+ * The `before` of the next page; null if this page is the last.
  */
 next: number | null, };
 
@@ -448,7 +448,7 @@ export type AuditKind = "began" | "broken" | "decided" | "ended" | "policy_chang
  */
 export type AuditPage = { calls: Array<AuditedCall>, 
 /**
- * The `after` of the next page; none if this page is the last.
+ * The `after` of the next page; null if this page is the last.
  */
 next: CallId | null, };
 
@@ -1234,7 +1234,7 @@ stdio_config: unknown, };
  */
 export type ClientChangeView = { id: string, made_at: Timestamp, action: ClientAction, 
 /**
- * The kind of client; none if there are several.
+ * The kind of client; null if there are several.
  */
 kind: string | null, files: Array<string>, 
 /**
@@ -1265,7 +1265,7 @@ entry: string | null,
  */
 problems: Array<string>, 
 /**
- * How Drawbridge keeps the entry up to date; none if Drawbridge does not manage it.
+ * How Drawbridge keeps the entry up to date; null if Drawbridge does not manage it.
  */
 managed: ManagedEntry | null, };
 
@@ -1394,7 +1394,7 @@ software: string | null,
  */
 user_agent: string | null, 
 /**
- * The profile that limits what the client sees; none if the client sees everything, or if its
+ * The profile that limits what the client sees; null if the client sees everything, or if its
  * profile was removed.
  */
 profile: string | null, 
@@ -1418,7 +1418,7 @@ longest_wait_ms: number,
  */
 ignores_tool_changes: boolean, 
 /**
- * The client's mute; none if the client is not muted. A client is muted for a minute if nobody
+ * The client's mute; null if the client is not muted. A client is muted for a minute if nobody
  * decides three of its calls in a row.
  */
 mute: ClientMute | null, };
@@ -1456,7 +1456,7 @@ changes: Array<ClientChangeView>, };
  */
 export type ConfigPreview = { 
 /**
- * The id to pass to `config.apply`; none if there is nothing to do. If the file has a correct
+ * The id to pass to `config.apply`; null if there is nothing to do. If the file has a correct
  * entry that Drawbridge does not manage yet, there is an id, but no file has to change.
  */
 id: string | null, files: Array<FileDiffView>, 
@@ -1491,7 +1491,7 @@ export type ConfigTestView = { path: string,
  */
 started: string, 
 /**
- * The failure and its remedy; none if the tools could be listed.
+ * The failure and its remedy; null if the tools could be listed.
  */
 problem: string | null, 
 /**
@@ -2005,7 +2005,7 @@ name: string,
  */
 command: string, 
 /**
- * Why the entry cannot be imported; none if it can.
+ * Why the entry cannot be imported; null if it can.
  */
 problem: string | null, found_at: Array<FoundAtView>, 
 /**
@@ -2017,7 +2017,7 @@ secrets: Array<string>,
  */
 inputs: Array<InputView>, notes: Array<string>, 
 /**
- * The registered server with the same command or URL; none if there is no such server. The
+ * The registered server with the same command or URL; null if there is no such server. The
  * import then does not add the server again.
  */
 known_as: ServerId | null, 
@@ -2416,7 +2416,7 @@ export type Lifetime = { "kind": "until_deleted" } | { "kind": "until", at: Time
  */
 export type LimitClient = { name: ClientName, 
 /**
- * The limit, at least 1; none if absent.
+ * The limit, at least 1; no limit if absent.
  */
 calls_per_minute: number | null, };
 
@@ -3009,7 +3009,7 @@ is_partial: boolean, };
  */
 export type PairingAnswered = { 
 /**
- * The client that was added; none if the pairing was denied.
+ * The client that was added; null if the pairing was denied.
  */
 client: ClientName | null, };
 
@@ -3163,7 +3163,7 @@ export type PresetView = { id: string, title: string,
  */
 description: string, choice: ManifestChoice, 
 /**
- * The status of the server's runtime on this computer; `None` if it needs no runtime.
+ * The status of the server's runtime on this computer; null if it needs no runtime.
  */
 runtime: RuntimeStatus | null, };
 
@@ -3598,7 +3598,7 @@ export type RuleView = { id: RuleId, read_only: boolean, conditions: Array<Condi
  */
 words: string, created_at: Timestamp, 
 /**
- * How many more calls the rule can decide; none if their number is not limited.
+ * How many more calls the rule can decide; null if their number is not limited.
  */
 remaining: number | null, 
 /**
@@ -3716,7 +3716,7 @@ tools: boolean,
  */
 timeout_s: number, 
 /**
- * Whether the secret store has the provider's key; none if the store cannot be read.
+ * Whether the secret store has the provider's key; null if the store cannot be read.
  */
 has_key: boolean | null, 
 /**
@@ -3896,7 +3896,7 @@ move_literals?: boolean, };
  */
 export type SecretView = { name: string, 
 /**
- * Whether the secret store has a value; none if the store cannot be read.
+ * Whether the secret store has a value; null if the store cannot be read.
  */
 present: boolean | null, 
 /**
@@ -4321,7 +4321,7 @@ elicitation_forms: boolean,
  */
 official_registry_url: string, version: string, data_dir: string, 
 /**
- * The URL to which clients connect; none if no listener runs.
+ * The URL to which clients connect; null if no listener runs.
  */
 url: string | null, 
 /**
@@ -4337,7 +4337,7 @@ keyring_remedy: string,
  */
 secret_store: SecretStoreView, 
 /**
- * The path of the `drawbridge` command on the computer of the hub; none if it is not in the
+ * The path of the `drawbridge` command on the computer of the hub; null if it is not in the
  * folder of the program that runs the hub.
  */
 command: string | null, 
@@ -4787,11 +4787,11 @@ export type UndoConfig = { change: string | null, kind: string | null, };
  */
 export type UndoneFileView = { path: string, 
 /**
- * None if the change was not undone.
+ * Null if the change was not undone.
  */
 outcome: FileOutcome | null, 
 /**
- * Why the change was not undone; none if it was.
+ * Why the change was not undone; null if it was.
  */
 error: string | null, };
 

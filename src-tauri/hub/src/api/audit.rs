@@ -47,7 +47,7 @@ pub struct ListAudit {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AuditEntries {
     pub entries: Vec<AuditEntryView>,
-    /// The `before` of the next page; none if this page is the last.
+    /// The `before` of the next page; null if this page is the last.
     pub next: Option<u32>,
 }
 
@@ -71,7 +71,7 @@ pub struct ExportAudit {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AuditPage {
     pub calls: Vec<AuditedCall>,
-    /// The `after` of the next page; none if this page is the last.
+    /// The `after` of the next page; null if this page is the last.
     pub next: Option<CallId>,
 }
 

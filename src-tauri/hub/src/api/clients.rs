@@ -44,7 +44,7 @@ pub struct ClientView {
     pub software: Option<String>,
     /// The `User-Agent` of the last request with the client's token: untrusted plain text.
     pub user_agent: Option<String>,
-    /// The profile that limits what the client sees; none if the client sees everything, or if its
+    /// The profile that limits what the client sees; null if the client sees everything, or if its
     /// profile was removed.
     pub profile: Option<String>,
     /// Whether the client's profile was removed. The client then sees nothing until a person
@@ -58,7 +58,7 @@ pub struct ClientView {
     /// Whether a session of the client was notified of changed tools more than a minute ago, and
     /// has not read the list of tools since.
     pub ignores_tool_changes: bool,
-    /// The client's mute; none if the client is not muted. A client is muted for a minute if nobody
+    /// The client's mute; null if the client is not muted. A client is muted for a minute if nobody
     /// decides three of its calls in a row.
     pub mute: Option<ClientMute>,
 }
@@ -164,7 +164,7 @@ pub struct SetClientUser {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct LimitClient {
     pub name: ClientName,
-    /// The limit, at least 1; none if absent.
+    /// The limit, at least 1; no limit if absent.
     #[serde(default)]
     pub calls_per_minute: Option<NonZeroU32>,
 }

@@ -75,7 +75,7 @@ pub struct ClientFileView {
     pub entry: Option<String>,
     /// How the entry differs from the entry that Drawbridge writes, or why the file cannot be read.
     pub problems: Vec<String>,
-    /// How Drawbridge keeps the entry up to date; none if Drawbridge does not manage it.
+    /// How Drawbridge keeps the entry up to date; null if Drawbridge does not manage it.
     pub managed: Option<ManagedEntry>,
 }
 
@@ -113,7 +113,7 @@ pub struct ClientChangeView {
     pub id: String,
     pub made_at: Timestamp,
     pub action: ClientAction,
-    /// The kind of client; none if there are several.
+    /// The kind of client; null if there are several.
     pub kind: Option<String>,
     pub files: Vec<String>,
     /// The servers that were imported.
@@ -150,7 +150,7 @@ pub struct ConfigSnippet {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ConfigPreview {
-    /// The id to pass to `config.apply`; none if there is nothing to do. If the file has a correct
+    /// The id to pass to `config.apply`; null if there is nothing to do. If the file has a correct
     /// entry that Drawbridge does not manage yet, there is an id, but no file has to change.
     pub id: Option<String>,
     pub files: Vec<FileDiffView>,
@@ -182,9 +182,9 @@ pub struct UndoneView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct UndoneFileView {
     pub path: String,
-    /// None if the change was not undone.
+    /// Null if the change was not undone.
     pub outcome: Option<FileOutcome>,
-    /// Why the change was not undone; none if it was.
+    /// Why the change was not undone; null if it was.
     pub error: Option<String>,
 }
 

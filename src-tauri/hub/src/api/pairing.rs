@@ -34,7 +34,7 @@ pub struct AnswerPairing {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PairingAnswered {
-    /// The client that was added; none if the pairing was denied.
+    /// The client that was added; null if the pairing was denied.
     pub client: Option<ClientName>,
 }
 

@@ -30,7 +30,7 @@ pub struct RuleView {
     /// The rule in words, on one line.
     pub words: String,
     pub created_at: Timestamp,
-    /// How many more calls the rule can decide; none if their number is not limited.
+    /// How many more calls the rule can decide; null if their number is not limited.
     pub remaining: Option<u32>,
     /// Whether the rule allows calls, but its tool or server has changed since the rule was made.
     /// The rule then allows nothing until a person accepts the change.

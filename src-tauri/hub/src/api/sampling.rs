@@ -32,7 +32,7 @@ pub struct SamplingView {
     pub tools: bool,
     /// How long the provider may send nothing while it answers, in seconds.
     pub timeout_s: u32,
-    /// Whether the secret store has the provider's key; none if the store cannot be read.
+    /// Whether the secret store has the provider's key; null if the store cannot be read.
     pub has_key: Option<bool>,
     /// Whether the provider is set up and enabled.
     pub is_on: bool,

@@ -22,7 +22,7 @@ use crate::{
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SecretView {
     pub name: String,
-    /// Whether the secret store has a value; none if the store cannot be read.
+    /// Whether the secret store has a value; null if the store cannot be read.
     pub present: Option<bool>,
     /// The servers that refer to the secret.
     pub servers: Vec<ServerId>,

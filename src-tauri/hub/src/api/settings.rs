@@ -79,7 +79,7 @@ pub struct SettingsView {
     pub official_registry_url: String,
     pub version: String,
     pub data_dir: String,
-    /// The URL to which clients connect; none if no listener runs.
+    /// The URL to which clients connect; null if no listener runs.
     pub url: Option<String>,
     /// Whether the secrets can be read, from the keyring or from the encrypted file.
     pub keyring: KeyringStatus,
@@ -87,7 +87,7 @@ pub struct SettingsView {
     pub keyring_remedy: String,
     /// The place and the state of the secret store. Its `status` is the same as `keyring`.
     pub secret_store: SecretStoreView,
-    /// The path of the `drawbridge` command on the computer of the hub; none if it is not in the
+    /// The path of the `drawbridge` command on the computer of the hub; null if it is not in the
     /// folder of the program that runs the hub.
     pub command: Option<String>,
     /// Whether a terminal with the `PATH` of the hub finds that command by its name.

@@ -31,7 +31,7 @@ pub struct ConfigTestView {
     pub path: String,
     /// The command line or URL of the entry.
     pub started: String,
-    /// The failure and its remedy; none if the tools could be listed.
+    /// The failure and its remedy; null if the tools could be listed.
     pub problem: Option<String>,
     /// The number of tools that the client would get.
     pub tools: u32,

@@ -44,7 +44,7 @@ pub struct FoundServerView {
     pub name: String,
     /// The command line or the URL, without the values of secrets.
     pub command: String,
-    /// Why the entry cannot be imported; none if it can.
+    /// Why the entry cannot be imported; null if it can.
     pub problem: Option<String>,
     pub found_at: Vec<FoundAtView>,
     /// The names of the values that would move to the secret store.
@@ -52,7 +52,7 @@ pub struct FoundServerView {
     /// The values that the person has to enter.
     pub inputs: Vec<InputView>,
     pub notes: Vec<String>,
-    /// The registered server with the same command or URL; none if there is no such server. The
+    /// The registered server with the same command or URL; null if there is no such server. The
     /// import then does not add the server again.
     pub known_as: Option<ServerId>,
     /// How many copies of the server run on this computer now, outside Drawbridge.

@@ -75,7 +75,7 @@ pub struct PresetView {
     /// The purpose of the server, in one sentence.
     pub description: String,
     pub choice: ManifestChoice,
-    /// The status of the server's runtime on this computer; `None` if it needs no runtime.
+    /// The status of the server's runtime on this computer; null if it needs no runtime.
     pub runtime: Option<RuntimeStatus>,
 }
 
