@@ -95,7 +95,7 @@ pub enum TokenRefusal {
 /// How long a new token of a client is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenLifetime {
-    /// As long as the previous token was valid in total.
+    /// As long as the old token was valid, from its issue to its end.
     Same,
     Unlimited,
     For(Duration),
@@ -524,7 +524,7 @@ impl Access {
     }
 
     /// Notes that a client connected, and the software that it reported. No client waits for the
-    /// database: [`Self::store_uses`] writes the note later, together with others.
+    /// database: [`Self::store_uses`] stores the time and the software later.
     pub fn record_connection(&self, name: &ClientName, software: Option<String>) {
         let mut clients = self.lock();
         let Some(row) = clients.get_mut(name) else {
@@ -674,7 +674,7 @@ impl Access {
     /// Counts a call of a client.
     ///
     /// # Errors
-    /// Returns an error if the client has made as many calls as it may.
+    /// Returns an error if the client has reached its limit of calls per minute.
     pub fn count_call(&self, client: &ClientName) -> Result<(), CallLimitReached> {
         self.call_limits.count(client)
     }

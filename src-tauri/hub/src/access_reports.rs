@@ -99,7 +99,7 @@ impl AccessReports {
         self.state().reports.get(server).cloned()
     }
 
-    /// Returns whether a recorded run of the server is still in progress.
+    /// Returns whether a recorded run of the server is in progress.
     pub(crate) fn is_recording(&self, server: &ServerId) -> bool {
         let state = self.state();
         let run = state.runs.get(server);

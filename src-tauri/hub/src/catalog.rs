@@ -90,7 +90,7 @@ const MAX_CONCURRENT_READS: usize = 8;
 /// How long the answer to a client's list request waits for the first read of a server. If the read
 /// takes longer, its result is announced with `list_changed`.
 const FIRST_READ_TIMEOUT: Duration = Duration::from_millis(1_500);
-/// A read that takes longer frees its slot for another server, and continues without a slot.
+/// The time after which a read frees its slot for another server, and continues without a slot.
 const SLOT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The maximum number of excluded entries that are logged for one new snapshot, and of new and
@@ -293,9 +293,9 @@ impl ServerCopy {
             .map(|instructions| instructions.description.clone())
     }
 
-    /// Returns the state before a sync of a client's copy. The acceptances are those of this copy,
-    /// which is Drawbridge's own. The lists are those of the client's `previous` copy or, if that
-    /// was never read, of this copy.
+    /// Returns the state before a sync of a client's copy: the acceptances of this copy, which is
+    /// Drawbridge's own, and the lists of `previous`, which is the client's copy. If `previous` was
+    /// never read, returns the lists of this copy.
     fn before_sync_of(&self, previous: &Self) -> Self {
         let is_read = previous.row.last_synced_at.is_some();
         Self {
@@ -546,8 +546,7 @@ impl Catalog {
         server.spec.command.is_some() && !self.pool.is_active(&server.id)
     }
 
-    /// Makes the snapshots again from the current specs and copies, and reports which lists
-    /// changed.
+    /// Rebuilds the snapshots from the current specs and copies, and reports which lists changed.
     pub fn rebuild(&self) {
         // Lock the copies before reading the specs. Otherwise, of two concurrent rebuilds, the
         // rebuild with older specs could store its snapshots last.
@@ -1129,8 +1128,8 @@ impl Catalog {
             .clone()
     }
 
-    /// Changes a copy, but not the snapshots. If the change affects what clients see, the caller
-    /// has to make the snapshots again. Does nothing to the copy of a client that has been revoked.
+    /// Changes a copy, but not the snapshots. If the change affects the lists that clients see, the
+    /// caller has to rebuild the snapshots. Does nothing to the copy of a client that was revoked.
     fn update_copy(&self, key: &CopyKey, change: impl FnOnce(&mut ServerCopy)) {
         self.lock().get_mut(key).map(change);
         self.events.publish(Event::ServerChanged {

@@ -827,8 +827,8 @@ impl Hub {
         server.is_ok_and(|server| server.spec.builtin.is_none())
     }
 
-    /// Returns the arguments of a tool that a client must repeat in headers. Returns none if the
-    /// client does not see the tool, or if the tool's schema marks these arguments wrongly.
+    /// Returns the arguments of a tool that a client must repeat in headers. The list is empty if
+    /// the client does not see the tool, or if the tool's schema marks these arguments wrongly.
     pub fn header_params(
         &self,
         client: &ClientName,

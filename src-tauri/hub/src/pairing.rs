@@ -44,10 +44,10 @@ pub struct Pairings {
 
 #[derive(Default)]
 struct Table {
-    /// Oldest first.
+    /// The requests and the reserved places, oldest first.
     waiting: Vec<Waiting>,
-    /// At most [`MAX_ASKED`] + [`MAX_WAITING`], because each of these clients has asked within the
-    /// period, or was waiting when it began.
+    /// The denied clients: at most [`MAX_ASKED`] + [`MAX_WAITING`], because each of them has asked
+    /// within the period, or was waiting when the period began.
     denied: Vec<(Asker, Instant)>,
     request_times: VecDeque<Instant>,
 }

@@ -159,8 +159,8 @@ impl Pipeline {
                 Ok(permitted) => permitted,
                 Err(refusal) => return Ok(error_result(&refusal.to_string())),
             };
-            // If the call goes to a fallback, it keeps the arguments that a person has edited. The
-            // hooks see them there, and the gate decides again.
+            // A call that goes to a fallback keeps the arguments that a person has edited. The
+            // fallback's hooks see the edited arguments, and the gate decides again.
             if permitted.record().is_edited {
                 request.arguments.clone_from(&permitted.request().arguments);
                 request.params.set("arguments", request.arguments.clone());

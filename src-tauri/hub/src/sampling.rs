@@ -375,7 +375,7 @@ fn is_complete(values: &SettingsValues) -> bool {
     !values.sampling_models.is_empty() && check_provider_url(&values.sampling_url).is_ok()
 }
 
-/// Returns the day, in days since 1970-01-01 in UTC.
+/// Returns the current day in UTC, in days since 1970-01-01.
 fn today() -> i64 {
     clock::now().0.div_euclid(DAY_MS)
 }

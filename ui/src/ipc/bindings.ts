@@ -60,7 +60,7 @@ can_record: boolean,
  */
 is_recording: boolean, 
 /**
- * Null if no run has been recorded yet.
+ * The report; null if no run has been recorded yet.
  */
 report: AccessReport | null, 
 /**
@@ -69,7 +69,8 @@ report: AccessReport | null,
 is_current: boolean, 
 /**
  * A sandbox that allows everything that the server used in the run. Null if there is no
- * report, if the run could not be recorded, or if this system has no sandboxes.
+ * report, if the run could not be recorded, if this system has no sandboxes, or if no valid
+ * sandbox follows from the report.
  */
 proposal: SandboxProposal | null, };
 
@@ -966,8 +967,8 @@ arguments: unknown,
 format?: ResultFormat, };
 
 /**
- * `calls.cancel`: cancels a running call at its server. The client gets an error that says that
- * the call was cancelled.
+ * `calls.cancel`: cancels a running call at its server. The client gets a failed result that says
+ * that the user cancelled the call.
  */
 export type CancelCall = { id: CallId, };
 
@@ -1369,15 +1370,15 @@ user: UserName,
  */
 has_token: boolean, 
 /**
- * How many calls the client may make in a minute; any number if absent.
+ * How many calls the client may make in a minute; null if the number is not limited.
  */
 calls_per_minute: number | null, 
 /**
- * When the token expires; never if absent.
+ * When the token expires; null if it does not expire.
  */
 token_expires_at: Timestamp | null, 
 /**
- * Until when the previous token is valid after a rotation, if nobody uses the new token.
+ * When the old token expires after a rotation, if nobody uses the new token before.
  */
 old_token_until: Timestamp | null, created_at: Timestamp, last_seen_at: Timestamp | null, revoked_at: Timestamp | null, 
 /**
@@ -1677,7 +1678,7 @@ export type Done = Record<symbol, never>;
  */
 export type DrawbridgeState = { paused: boolean, 
 /**
- * When paused calls resume by themselves; absent if a person has to resume them.
+ * When paused calls resume by themselves; null if a person has to resume them.
  */
 resumes_at: Timestamp | null, };
 
@@ -2017,8 +2018,9 @@ secrets: Array<string>,
  */
 inputs: Array<InputView>, notes: Array<string>, 
 /**
- * The registered server with the same command or URL; null if there is no such server. The
- * import then does not add the server again.
+ * The registered server with the same command line or URL, and the same names of variables
+ * and headers; null if there is no such server. The import does not add a registered server
+ * again.
  */
 known_as: ServerId | null, 
 /**

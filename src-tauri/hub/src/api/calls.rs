@@ -104,8 +104,8 @@ pub struct RunningCallView {
     pub progress: Option<CallProgress>,
 }
 
-/// `calls.cancel`: cancels a running call at its server. The client gets an error that says that
-/// the call was cancelled.
+/// `calls.cancel`: cancels a running call at its server. The client gets a failed result that says
+/// that the user cancelled the call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CancelCall {

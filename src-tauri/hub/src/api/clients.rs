@@ -28,11 +28,11 @@ pub struct ClientView {
     pub user: UserName,
     /// Whether the client has a token. A client of the stdio bridge has none.
     pub has_token: bool,
-    /// How many calls the client may make in a minute; any number if absent.
+    /// How many calls the client may make in a minute; null if the number is not limited.
     pub calls_per_minute: Option<NonZeroU32>,
-    /// When the token expires; never if absent.
+    /// When the token expires; null if it does not expire.
     pub token_expires_at: Option<Timestamp>,
-    /// Until when the previous token is valid after a rotation, if nobody uses the new token.
+    /// When the old token expires after a rotation, if nobody uses the new token before.
     pub old_token_until: Option<Timestamp>,
     pub created_at: Timestamp,
     pub last_seen_at: Option<Timestamp>,

@@ -17,7 +17,7 @@ const MAX_PAUSE_S: u32 = 7 * 24 * 3600;
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DrawbridgeState {
     pub paused: bool,
-    /// When paused calls resume by themselves; absent if a person has to resume them.
+    /// When paused calls resume by themselves; null if a person has to resume them.
     #[serde(default)]
     pub resumes_at: Option<Timestamp>,
 }

@@ -128,7 +128,7 @@ fn string_member(payload: &RawValue, key: &str) -> String {
 pub fn sample_payload(event: HookEvent) -> Box<RawValue> {
     let result = json!({ "content": [{ "type": "text", "text": "Hello, world!" }] });
     let converted = ToolExecutionResult::from_result(&result, Some(12));
-    // Any revision that Drawbridge knows.
+    // A sample may have any revision that Drawbridge knows.
     let revision = ClientHello::for_manual_calls().protocol_version;
     let sample = match event {
         HookEvent::ServerConnected => json!({

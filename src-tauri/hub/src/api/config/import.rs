@@ -52,8 +52,9 @@ pub struct FoundServerView {
     /// The values that the person has to enter.
     pub inputs: Vec<InputView>,
     pub notes: Vec<String>,
-    /// The registered server with the same command or URL; null if there is no such server. The
-    /// import then does not add the server again.
+    /// The registered server with the same command line or URL, and the same names of variables
+    /// and headers; null if there is no such server. The import does not add a registered server
+    /// again.
     pub known_as: Option<ServerId>,
     /// How many copies of the server run on this computer now, outside Drawbridge.
     pub copies: u32,

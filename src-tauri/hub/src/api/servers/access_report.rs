@@ -19,12 +19,13 @@ pub struct AccessReportView {
     pub can_record: bool,
     /// Whether a recorded run is in progress.
     pub is_recording: bool,
-    /// Null if no run has been recorded yet.
+    /// The report; null if no run has been recorded yet.
     pub report: Option<AccessReport>,
     /// Whether the report is about the server's present identity, not about an earlier identity.
     pub is_current: bool,
     /// A sandbox that allows everything that the server used in the run. Null if there is no
-    /// report, if the run could not be recorded, or if this system has no sandboxes.
+    /// report, if the run could not be recorded, if this system has no sandboxes, or if no valid
+    /// sandbox follows from the report.
     pub proposal: Option<SandboxProposal>,
 }
 
