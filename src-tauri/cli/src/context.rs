@@ -154,8 +154,8 @@ impl Context {
     }
 }
 
-/// Opens a hub on its data folder. Waits if another command holds the folder, but fails at once if
-/// a hub serves from it.
+/// Opens a hub on its data folder. Waits for up to [`OPEN_TIMEOUT`] if another command holds the
+/// folder, but fails at once if a hub serves from it.
 pub(crate) async fn open_hub(options: HubOptions) -> Result<Arc<Hub>, ApiError> {
     let deadline = Instant::now() + OPEN_TIMEOUT;
     loop {

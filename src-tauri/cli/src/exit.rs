@@ -124,7 +124,8 @@ pub(crate) enum Failure {
     NothingToAccept { server: ServerId, name: String },
     #[error(
         "`servers accept` asks at a terminal, and there is none. Check the server with \
-         `drawbridge servers show {server}`, then accept what you saw with `--identity DIGEST`."
+         `drawbridge servers show {server}`, then accept the identity that it shows with \
+         `--identity DIGEST`."
     )]
     AcceptWithoutTerminal { server: ServerId },
     #[error("'{server}' was not accepted, because the answer was not yes")]
@@ -158,7 +159,7 @@ pub(crate) enum Failure {
 /// Returns the inputs of the servers that were found, as part of a message.
 fn describe_inputs(known: &[String]) -> String {
     if known.is_empty() {
-        "none of them needs an input".to_owned()
+        "the servers need no inputs".to_owned()
     } else {
         format!("the inputs are {}", known.join(", "))
     }

@@ -17,8 +17,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// A thread often frees memory that another thread allocated. The system's allocator is slow at
-/// that.
+/// A thread often frees memory that another thread allocated. The system's allocator is slow in
+/// this case.
 #[cfg(not(windows))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

@@ -230,7 +230,7 @@ fn format_missed(requests: &[ApprovalRequest]) -> String {
 }
 
 fn build_table(requests: &[ApprovalRequest]) -> Table {
-    let mut table = Table::new(["ID", "CLIENT", "SERVER", "TOOL", "LEFT", "ARGUMENTS"]);
+    let mut table = Table::new(["ID", "CLIENT", "SERVER", "TOOL", "TIME LEFT", "ARGUMENTS"]);
     for request in requests {
         let time_left = format!("{} s", request.remaining_ms / 1000);
         let (client, server) = (request.client.as_str(), request.server.as_str());
@@ -267,7 +267,7 @@ fn format_request(request: &ApprovalRequest) -> String {
     let headline = format!("{sentence}; {seconds} s left to decide");
     let json = |title: &str, text: &str| format!("{title}:\n{}", escape_lines(&indent_json(text)));
     let mut sections = vec![format!("{}\n{headline}", escape(request.id.as_str()))];
-    let notes = notes(request);
+    let notes = list_notes(request);
     if !notes.is_empty() {
         sections.push(notes.join("\n"));
     }
@@ -322,7 +322,7 @@ fn find_stand_in(request: &ApprovalRequest) -> Option<&str> {
 }
 
 /// Returns the facts that a person should know before the details, one sentence each.
-fn notes(request: &ApprovalRequest) -> Vec<String> {
+fn list_notes(request: &ApprovalRequest) -> Vec<String> {
     let server = escape(request.server.as_str());
     let mut notes = vec![format!("The server's id is {server}.")];
     if !request.request_hooks.is_empty() {

@@ -44,7 +44,7 @@ pub(crate) enum Audit {
         /// time with a UTC offset (2026-11-21T03:18:46Z) or an age (7d)
         #[arg(long, value_name = "TIME", value_parser = parse_time)]
         since: Option<Timestamp>,
-        /// Only entries with a lower number than this; for the next page
+        /// Only entries with a number below this one, to get the next page
         #[arg(long, value_name = "NUMBER")]
         before: Option<u32>,
         /// The maximum number of entries, at most 500 [default: 500]
@@ -104,7 +104,7 @@ impl Audit {
                 until,
                 output,
             } => {
-                let first = ExportAudit {
+                let first_page = ExportAudit {
                     since,
                     until,
                     ..ExportAudit::default()
@@ -112,14 +112,14 @@ impl Audit {
                 let Some(file) = output else {
                     if context.json {
                         let mut lines = Vec::new();
-                        export(context, first, ExportFormat::Jsonl, &mut lines).await?;
+                        export(context, first_page, ExportFormat::Jsonl, &mut lines).await?;
                         let lines = String::from_utf8_lossy(&lines);
                         return output::print_line(&format!(
                             "[{}]",
                             lines.lines().collect::<Vec<_>>().join(",")
                         ));
                     }
-                    return export(context, first, format, io::stdout().lock())
+                    return export(context, first_page, format, io::stdout().lock())
                         .await
                         .map(drop);
                 };
@@ -128,7 +128,7 @@ impl Audit {
                         file: file.clone(),
                         source,
                     })?;
-                let count = export(context, first, format, output_file).await?;
+                let count = export(context, first_page, format, output_file).await?;
                 let answer = serde_json::json!({ "calls": count, "file": file });
                 output::print_answer(context.json, &answer, |_| {
                     format!(
@@ -187,14 +187,14 @@ async fn verify_call(context: &Context, id: CallId) -> Result<(), Failure> {
     output::print_answer(context.json, &entries, |entries| {
         format_call_entries(entries)
     })?;
-    let changed = entries.into_iter().find_map(|entry| {
+    let failure = entries.into_iter().find_map(|entry| {
         let reason = entry.fault?;
         Some(Failure::AuditNotIntact {
             seq: entry.seq,
             reason,
         })
     });
-    changed.map_or(Ok(()), Err)
+    failure.map_or(Ok(()), Err)
 }
 
 fn format_call_entries(entries: &[CallAuditEntry]) -> String {
@@ -223,15 +223,15 @@ fn format_report(report: &AuditReport) -> String {
     }
 }
 
-/// Writes the calls page by page, and returns how many there were.
+/// Writes the calls page by page, and returns their number.
 async fn export(
     context: &Context,
-    first: ExportAudit,
+    first_page: ExportAudit,
     format: ExportFormat,
     out: impl Write,
 ) -> Result<usize, Failure> {
     let hub = context.open_hub_handle().await?;
-    let (mut page, mut out, mut count) = (first, Exporter::new(format, out)?, 0);
+    let (mut page, mut out, mut count) = (first_page, Exporter::new(format, out)?, 0);
     let result = loop {
         let answer = match hub.run(page.clone()).await {
             Ok(answer) => answer,
@@ -309,7 +309,9 @@ impl<W: Write> Exporter<W> {
                 "{}",
                 escape_json(&serde_json::to_string(call)?)
             )?),
-            Self::Csv(out) => Ok(out.write_record(cells(call).map(|cell| escape_formula(&cell)))?),
+            Self::Csv(out) => {
+                Ok(out.write_record(list_cells(call).map(|cell| escape_formula(&cell)))?)
+            }
         }
     }
 
@@ -321,7 +323,7 @@ impl<W: Write> Exporter<W> {
     }
 }
 
-fn cells(audited: &AuditedCall) -> [String; COLUMNS.len()] {
+fn list_cells(audited: &AuditedCall) -> [String; COLUMNS.len()] {
     let call = &audited.call;
     let number = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
     [

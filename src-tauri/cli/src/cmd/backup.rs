@@ -113,7 +113,7 @@ struct RestoredFolder<'a> {
     data_dir: String,
     /// The folder that the replaced contents were moved to.
     previous: Option<String>,
-    /// Why the audit log in the backup is not intact, if it is not.
+    /// The fault of the audit log in the backup, or `None` if the log is intact.
     audit_fault: Option<&'a str>,
     #[serde(flatten)]
     manifest: &'a BackupManifest,
@@ -160,8 +160,8 @@ fn create(context: &Context, file: &Path) -> Result<(), Failure> {
         let count = u32::try_from(manifest.files.len()).unwrap_or(u32::MAX);
         format!(
             "Saved {} in {}.\n\
-             The archive has no secrets: they stay in the keyring. It has the key of the audit log, and \
-             says which servers you use: keep it where only you can read it.",
+             The archive has no secrets: they stay in the secret store. The archive has the key of the \
+             audit log, and says which servers you use: keep it where only you can read it.",
             format_count(count, "file", "files"),
             escape(&answer.file),
         )
@@ -189,11 +189,11 @@ async fn reset(context: &Context, parts: &[Part], yes: bool) -> Result<(), Failu
             "Delete this data?",
         )?;
     }
-    let waits = parts.iter().any(|part| *part != Part::Secrets);
+    let needs_restart = parts.iter().any(|part| *part != Part::Secrets);
     let parts = parts.iter().copied().map(ResetPart::from).collect();
     context
         .run_and_print(ResetDataFolder { parts }, |_| {
-            if waits {
+            if needs_restart {
                 "The reset is prepared. To complete it, start Drawbridge, or quit it and start it \
                  again. To cancel it, run `drawbridge backup cancel`. Secrets, if you named them, \
                  are deleted."

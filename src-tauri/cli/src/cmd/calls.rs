@@ -69,7 +69,7 @@ pub(crate) enum Calls {
         /// The call's id, as shown by `calls list`
         id: String,
     },
-    /// List the calls that run now, with their progress
+    /// List the running calls, with their progress
     Running,
     /// Cancel a running call; its client gets an error that says so
     Cancel {
@@ -231,7 +231,7 @@ pub(crate) enum OutcomeArg {
     Unknown,
     /// The server did not answer in time
     TimedOut,
-    /// The client or Drawbridge cancelled the call
+    /// The client cancelled the call, or Drawbridge aborted it
     Cancelled,
     /// A person did not release the result
     Withheld,
@@ -309,7 +309,7 @@ fn format_running(calls: &[RunningCallView]) -> String {
                 .map_or_else(|| "-".to_owned(), format_progress),
         ]);
     }
-    table.format_or("No call runs now.")
+    table.format_or("No call is running.")
 }
 
 fn format_progress(progress: &CallProgress) -> String {

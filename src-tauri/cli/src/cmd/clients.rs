@@ -120,7 +120,7 @@ impl Clients {
                             name: ClientName::new(name),
                             token,
                             user: user.map(UserName::new),
-                            lifetime_s: expires.map(seconds),
+                            lifetime_s: expires.map(whole_seconds),
                             profile,
                         },
                         format_added,
@@ -134,7 +134,7 @@ impl Clients {
                 no_expiry,
             } => {
                 let token = token_stdin.then(read_token).transpose()?;
-                let lifetime_s = no_expiry.then_some(0).or(expires.map(seconds));
+                let lifetime_s = no_expiry.then_some(0).or(expires.map(whole_seconds));
                 context
                     .run_and_print(
                         RotateClient {
@@ -157,19 +157,19 @@ impl Clients {
                     Some(profile) => format!("has the profile '{}'", escape(profile)),
                     None => "sees everything".to_owned(),
                 };
-                let lines = format!("Client '{}' now {access}.", escape(&name));
+                let message = format!("Client '{}' now {access}.", escape(&name));
                 context
                     .run_and_print(
                         AssignProfile {
                             client: ClientName::new(name),
                             profile,
                         },
-                        |_| lines,
+                        |_| message,
                     )
                     .await
             }
             Self::User { name, user } => {
-                let lines = format!(
+                let message = format!(
                     "Client '{}' now belongs to the user '{}'.",
                     escape(&name),
                     escape(&user)
@@ -180,7 +180,7 @@ impl Clients {
                             name: ClientName::new(name),
                             user: UserName::new(user),
                         },
-                        |_| lines,
+                        |_| message,
                     )
                     .await
             }
@@ -189,7 +189,7 @@ impl Clients {
                 calls_per_minute: CallLimit(limit),
             } => {
                 let client = escape(&name);
-                let lines = match limit {
+                let message = match limit {
                     Some(calls) => {
                         format!("Client '{client}' may now make at most {calls} calls a minute.")
                     }
@@ -201,7 +201,7 @@ impl Clients {
                             name: ClientName::new(name),
                             calls_per_minute: limit,
                         },
-                        |_| lines,
+                        |_| message,
                     )
                     .await
             }
@@ -217,13 +217,13 @@ impl Clients {
                     .await
             }
             Self::Revoke { name } => {
-                let lines = format!("Client '{}' revoked.", escape(&name));
+                let message = format!("Client '{}' revoked.", escape(&name));
                 context
                     .run_and_print(
                         RevokeClient {
                             name: ClientName::new(name),
                         },
-                        |_| lines,
+                        |_| message,
                     )
                     .await
             }
@@ -306,13 +306,12 @@ fn format_unmuted(client: &str, unmuted: &ClientUnmuted) -> String {
     }
 }
 
-/// Returns the whole seconds. A hundred years, the longest duration that a person may give, fit.
-fn seconds(duration: Duration) -> u32 {
+fn whole_seconds(duration: Duration) -> u32 {
     u32::try_from(duration.as_secs()).expect("parse_duration allows at most a century")
 }
 
-/// Formats the time at which a token expires. Points out a token that has expired already, or that
-/// expires within three days.
+/// Formats the time at which a token expires. Marks a token that has expired, or that expires
+/// within three days.
 fn format_expiry(expires_at: Timestamp) -> String {
     const WARNING_MS: i64 = 3 * 24 * 60 * 60 * 1000;
     let remaining_ms = expires_at.0 - clock::now().0;

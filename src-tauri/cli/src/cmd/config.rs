@@ -102,7 +102,7 @@ pub(crate) struct ConnectArgs {
 struct Changed {
     files: Vec<FileDiffView>,
     notes: Vec<String>,
-    /// None if nothing had to change.
+    /// `None` if nothing had to change.
     change: Option<ClientChangeView>,
 }
 
@@ -113,7 +113,7 @@ impl Config {
             Self::List { all, project } => {
                 let verb = ListConfigs {
                     project: absolute(project)?,
-                    environment: environment(),
+                    environment: read_environment(),
                 };
                 let overview = context.run(verb).await?;
                 print_answer(context.json, &overview, |overview| {
@@ -134,13 +134,13 @@ impl Config {
                 restore,
                 yes,
             } => {
-                let done = format!("Client '{}' connected.", escape(&connect.file.client));
-                change(context, connect.preview()?, restore, yes, &done).await
+                let success = format!("Client '{}' connected.", escape(&connect.file.client));
+                confirm_and_apply(context, connect.preview()?, restore, yes, &success).await
             }
             Self::Disconnect { file, yes } => {
-                let done = format!("Client '{}' disconnected.", escape(&file.client));
+                let success = format!("Client '{}' disconnected.", escape(&file.client));
                 let preview = file.preview(ConfigAction::Disconnect)?;
-                change(context, preview, false, yes, &done).await
+                confirm_and_apply(context, preview, false, yes, &success).await
             }
             Self::Undo { client } => {
                 let verb = UndoConfig {
@@ -154,7 +154,7 @@ impl Config {
                     kind: file.client,
                     path: absolute(file.path)?,
                     project: absolute(file.project)?,
-                    environment: environment(),
+                    environment: read_environment(),
                 };
                 let tested = context.run(verb).await?;
                 print_answer(context.json, &tested, format_test)?;
@@ -177,7 +177,7 @@ impl FileArgs {
             name: None,
             transport: ClientTransport::Bridge,
             ask_once: false,
-            environment: environment(),
+            environment: read_environment(),
         })
     }
 }
@@ -197,13 +197,14 @@ impl ConnectArgs {
     }
 }
 
-/// Shows a change, asks for confirmation unless `yes` is set, and makes the change.
-async fn change(
+/// Shows a change, asks for confirmation unless `yes` is set, makes the change, and prints
+/// `success`.
+async fn confirm_and_apply(
     context: &Context,
     preview: PreviewConfig,
     restores: bool,
     yes: bool,
-    done: &str,
+    success: &str,
 ) -> Result<(), Failure> {
     let hub = context.open_hub_handle().await?;
     let result = async {
@@ -233,7 +234,7 @@ async fn change(
     print_answer(context.json, &changed, |changed| match &changed.change {
         None => NOTHING_TO_CHANGE.to_owned(),
         Some(change) => {
-            let mut lines = vec![done.to_owned()];
+            let mut lines = vec![success.to_owned()];
             lines.extend(
                 change
                     .files
@@ -259,9 +260,10 @@ pub(super) async fn undo(context: &Context, verb: UndoConfig) -> Result<(), Fail
 }
 
 /// Returns the environment variables of this process that say where clients keep their files.
-pub(super) fn environment() -> Environment {
-    let set = variable_names().filter_map(|name| Some((name.to_owned(), env::var(name).ok()?)));
-    set.collect::<BTreeMap<_, _>>()
+pub(super) fn read_environment() -> Environment {
+    variable_names()
+        .filter_map(|name| Some((name.to_owned(), env::var(name).ok()?)))
+        .collect::<BTreeMap<_, _>>()
 }
 
 /// Returns the absolute path, because the hub may have another working folder.

@@ -49,7 +49,7 @@ fn find_desktop() -> Option<PathBuf> {
     desktop.is_file().then_some(desktop)
 }
 
-/// Replaces this process with the desktop app. Returns only if that fails.
+/// Replaces this process with the desktop app. Returns only if the app cannot start.
 #[cfg(unix)]
 fn exec_desktop(mut command: Command) -> io::Error {
     std::os::unix::process::CommandExt::exec(&mut command)

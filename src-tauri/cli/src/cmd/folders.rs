@@ -1,4 +1,4 @@
-//! `drawbridge folders`: the folders whose files clients can read.
+//! `drawbridge folders`: manages the shared folders, whose files clients can read.
 
 use std::path::{self, PathBuf};
 

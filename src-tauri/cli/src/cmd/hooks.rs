@@ -25,7 +25,7 @@ use crate::{
 pub(crate) enum Hooks {
     /// List hooks in the order in which they run
     List,
-    /// Show a hook and how it has run
+    /// Show a hook with its last run and the number of its runs and failures
     Show {
         /// The hook's name
         name: String,
@@ -87,7 +87,7 @@ pub(crate) enum Hooks {
     Try {
         /// The hook's name
         name: String,
-        /// The event [default: the hook's first]
+        /// The event [default: the hook's first event]
         #[arg(long, value_enum)]
         event: Option<EventArg>,
         /// The payload, a JSON object [default: a sample]
@@ -198,7 +198,7 @@ impl Hooks {
                     .await
             }
             Self::Show { name } => {
-                let view = find(context, &name).await?;
+                let view = find_hook(context, &name).await?;
                 crate::output::print_answer(context.json, &view, format_hook)
             }
             Self::Add {
@@ -206,7 +206,7 @@ impl Hooks {
                 fields,
                 position,
             } => {
-                let lines = format!("Hook '{}' added.", escape(&name));
+                let message = format!("Hook '{}' added.", escape(&name));
                 let mut hook = new_hook(name);
                 fields.apply(&mut hook)?;
                 let verb = AddHook {
@@ -214,7 +214,7 @@ impl Hooks {
                     position: position.map(|position| position - 1),
                     secret_values: BTreeMap::new(),
                 };
-                context.run_and_print(verb, |_| lines).await
+                context.run_and_print(verb, |_| message).await
             }
             Self::Edit {
                 name,
@@ -222,8 +222,8 @@ impl Hooks {
                 fields,
                 everywhere,
             } => {
-                let lines = format!("Hook '{}' changed.", escape(&name));
-                let mut hook = find(context, &name).await?.hook;
+                let message = format!("Hook '{}' changed.", escape(&name));
+                let mut hook = find_hook(context, &name).await?.hook;
                 if everywhere {
                     (hook.server, hook.tool) = (None, None);
                 }
@@ -236,34 +236,40 @@ impl Hooks {
                     hook,
                     secret_values: BTreeMap::new(),
                 };
-                context.run_and_print(verb, |_| lines).await
+                context.run_and_print(verb, |_| message).await
             }
             Self::Remove { name } => {
-                let lines = format!("Hook '{}' removed.", escape(&name));
-                context.run_and_print(RemoveHook { name }, |_| lines).await
+                let message = format!("Hook '{}' removed.", escape(&name));
+                context
+                    .run_and_print(RemoveHook { name }, |_| message)
+                    .await
             }
             Self::Enable { name } => {
-                let lines = format!("Hook '{}' enabled.", escape(&name));
-                context.run_and_print(EnableHook { name }, |_| lines).await
+                let message = format!("Hook '{}' enabled.", escape(&name));
+                context
+                    .run_and_print(EnableHook { name }, |_| message)
+                    .await
             }
             Self::Disable { name } => {
-                let lines = format!("Hook '{}' disabled.", escape(&name));
-                context.run_and_print(DisableHook { name }, |_| lines).await
+                let message = format!("Hook '{}' disabled.", escape(&name));
+                context
+                    .run_and_print(DisableHook { name }, |_| message)
+                    .await
             }
             Self::Move { name, position } => {
-                let lines = format!("Hook '{}' moved to position {position}.", escape(&name));
+                let message = format!("Hook '{}' moved to position {position}.", escape(&name));
                 let verb = ReorderHook {
                     name,
                     position: position - 1,
                 };
-                context.run_and_print(verb, |_| lines).await
+                context.run_and_print(verb, |_| message).await
             }
             Self::Try {
                 name,
                 event,
                 payload,
             } => {
-                let hook = find(context, &name).await?.hook;
+                let hook = find_hook(context, &name).await?.hook;
                 let event = event.map_or(hook.events[0], HookEvent::from);
                 let verb = TryHook {
                     hook,
@@ -282,7 +288,8 @@ impl Hooks {
 }
 
 impl Fields {
-    /// Changes the fields of a hook that are given.
+    /// Replaces the fields of a hook with those that are given. Adds headers and variables to those
+    /// of the hook.
     ///
     /// # Errors
     /// Returns an error if a program gets headers, or a webhook gets variables.
@@ -364,8 +371,7 @@ fn new_hook(name: String) -> Hook {
     }
 }
 
-/// Returns the hook with this name.
-async fn find(context: &Context, name: &str) -> Result<HookView, Failure> {
+async fn find_hook(context: &Context, name: &str) -> Result<HookView, Failure> {
     let hooks = context.run(ListHooks {}).await?;
     let found = hooks.into_iter().find(|view| view.hook.name == name);
     found.ok_or_else(|| {
@@ -393,7 +399,7 @@ fn format_hooks(hooks: &[HookView]) -> String {
     ]);
     for (position, HookView { hook, state }) in (1..).zip(hooks) {
         let last = state.last.as_ref().map(|run| run.effect);
-        let shown = match (hook.enabled, last) {
+        let status = match (hook.enabled, last) {
             (false, _) => "disabled",
             (true, Some(HookEffect::Failed)) => "failing",
             (true, _) => "enabled",
@@ -404,7 +410,7 @@ fn format_hooks(hooks: &[HookView]) -> String {
             &enum_text(hook.mode),
             &format_events(hook),
             &format_scope(hook),
-            shown,
+            status,
             &state.runs.to_string(),
             &state.failures.to_string(),
             &format_target(&hook.target),

@@ -13,7 +13,7 @@ use drawbridge_hub::api::config::{
 };
 use serde::Serialize;
 
-use super::config::{environment, format_diff, undo};
+use super::config::{format_diff, read_environment, undo};
 use crate::{
     confirm::confirm, context::Context, exit::Failure, output::print_answer, table::Table,
     text::escape,
@@ -78,10 +78,10 @@ impl Import {
             let find = FindServers {
                 kind: self.client.clone(),
                 projects: projects.clone(),
-                environment: environment(),
+                environment: read_environment(),
             };
             let found = hub.run(find).await?;
-            let servers = self.choose(&found)?;
+            let servers = self.choose_servers(&found)?;
             if servers.is_empty() {
                 return Ok::<_, Failure>((found, None, None));
             }
@@ -91,7 +91,7 @@ impl Import {
                 ask_once: !self.ask_twice,
                 kind: self.client.clone(),
                 projects,
-                environment: environment(),
+                environment: read_environment(),
             };
             let preview = hub.run(preview).await?;
             if self.dry_run {
@@ -131,7 +131,7 @@ impl Import {
     }
 
     /// Returns the servers to import: those that were named, or else all that can be imported.
-    fn choose(&self, found: &FoundServersView) -> Result<Vec<ChosenServer>, Failure> {
+    fn choose_servers(&self, found: &FoundServersView) -> Result<Vec<ChosenServer>, Failure> {
         let mut inputs = self.parse_inputs()?;
         check_inputs(&inputs, found)?;
         let is_ready = |server: &FoundServerView, inputs: &BTreeMap<String, String>| {
@@ -140,16 +140,16 @@ impl Import {
         };
         let mut chosen = Vec::new();
         for server in &found.servers {
-            let own = inputs.remove(&server.name).unwrap_or_default();
+            let server_inputs = inputs.remove(&server.name).unwrap_or_default();
             let is_chosen = if self.server.is_empty() {
-                is_ready(server, &own)
+                is_ready(server, &server_inputs)
             } else {
                 self.server.contains(&server.name)
             };
             if is_chosen {
                 chosen.push(ChosenServer {
                     name: server.name.clone(),
-                    inputs: own,
+                    inputs: server_inputs,
                 });
             }
         }
@@ -266,7 +266,7 @@ fn format_note(server: &FoundServerView) -> String {
     }
     if !server.secrets.is_empty() {
         notes.push(format!(
-            "moves {} to the keyring",
+            "moves {} to the secret store",
             server.secrets.join(", ")
         ));
     }
@@ -347,10 +347,10 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_no_server_has_is_refused_with_the_known_ones() {
+    fn an_input_that_no_server_has_is_refused_with_the_known_inputs() {
         let servers = found(&["token", "host"]);
         let message = |input: &str, servers: &FoundServersView| {
-            let chosen = import(input).choose(servers);
+            let chosen = import(input).choose_servers(servers);
             chosen.err().map(|failure| failure.to_string())
         };
         for unknown in ["gitlab.token", "github.key"] {
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(
             message("github.token=1", &found(&[])),
             Some(
-                "no server that was found has the input 'github.token'; none of them needs an input"
+                "no server that was found has the input 'github.token'; the servers need no inputs"
                     .to_owned()
             )
         );

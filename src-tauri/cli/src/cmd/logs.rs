@@ -113,11 +113,11 @@ impl Logs {
             ..ListLogs::default()
         };
         if self.follow {
-            return follow(context, filter).await;
+            return follow_log(context, filter).await;
         }
         let lines = match find_hub(context)? {
             Some(hub) => read_lines(&hub, filter).await?,
-            // Opening a hub would add lines of its own.
+            // Opening a hub would add lines to the log.
             None => read_folder(&context.data_dir.join("logs"), &filter.into_filter()),
         };
         output::print_answer(context.json, &lines, |lines| format_lines(lines))
@@ -137,7 +137,7 @@ async fn read_lines(hub: &ApiClient, filter: ListLogs) -> Result<Vec<LogLine>, F
     Ok(filter.collect_pages(|filter| hub.call(filter)).await?)
 }
 
-async fn follow(context: &Context, filter: ListLogs) -> Result<(), Failure> {
+async fn follow_log(context: &Context, filter: ListLogs) -> Result<(), Failure> {
     let hub = context.running_hub()?;
     // Subscribe before listing, so that no line is missed in between.
     let mut events = hub.events().await?;

@@ -24,15 +24,15 @@ struct Pages {
 impl Man {
     /// Writes the pages of `program`.
     pub(crate) fn run(&self, context: &Context, program: Command) -> Result<(), Failure> {
-        let create = |source| Failure::CreateFile {
+        let create_error = |source| Failure::CreateFile {
             file: self.folder.clone(),
             source,
         };
-        fs::create_dir_all(&self.folder).map_err(create)?;
-        clap_mangen::generate_to(program, &self.folder).map_err(create)?;
+        fs::create_dir_all(&self.folder).map_err(create_error)?;
+        clap_mangen::generate_to(program, &self.folder).map_err(create_error)?;
         let pages = Pages {
             folder: self.folder.clone(),
-            count: fs::read_dir(&self.folder).map_err(create)?.count(),
+            count: fs::read_dir(&self.folder).map_err(create_error)?.count(),
         };
         print_answer(context.json, &pages, |pages| {
             format!(

@@ -28,7 +28,7 @@ use crate::{
 
 /// How many entries `list` shows by default.
 const DEFAULT_LIMIT: u32 = 50;
-/// The most entries that `list` shows.
+/// The maximum number of entries that `list` shows.
 const MAX_LIMIT: u32 = 500;
 /// How many characters `list` shows of each entry.
 const SHOWN_CHARS: usize = 80;
@@ -104,7 +104,7 @@ pub(crate) enum Memory {
     },
 }
 
-/// Which entries to list.
+/// Which entries to list or export.
 #[derive(Default, clap::Args)]
 pub(crate) struct Filter {
     /// Only entries of this user
@@ -174,8 +174,9 @@ impl Memory {
                     category,
                     tags,
                 };
-                let lines = |entry: &MemoryEntry| format!("Entry {} stored.", entry.id);
-                context.run_and_print(verb, lines).await
+                context
+                    .run_and_print(verb, |entry| format!("Entry {} stored.", entry.id))
+                    .await
             }
             Self::Edit {
                 id,
@@ -190,16 +191,17 @@ impl Memory {
                     category,
                     tags: (no_tags || !tags.is_empty()).then_some(tags),
                 };
-                let lines = |entry: &MemoryEntry| format!("Entry {} changed.", entry.id);
-                context.run_and_print(verb, lines).await
+                context
+                    .run_and_print(verb, |entry| format!("Entry {} changed.", entry.id))
+                    .await
             }
-            Self::Delete { ids, yes } => delete(context, ids, yes).await,
-            Self::Export { filter, output } => export(context, filter, output).await,
+            Self::Delete { ids, yes } => delete_entries(context, ids, yes).await,
+            Self::Export { filter, output } => export_entries(context, filter, output).await,
         }
     }
 }
 
-/// Returns the text, or reads it from stdin if it is `-`.
+/// Returns `content`, or the text on stdin if `content` is `-`.
 fn read_content(content: String) -> Result<String, Failure> {
     if content != "-" {
         return Ok(content);
@@ -209,7 +211,7 @@ fn read_content(content: String) -> Result<String, Failure> {
     Ok(text)
 }
 
-async fn delete(context: &Context, ids: Vec<u32>, yes: bool) -> Result<(), Failure> {
+async fn delete_entries(context: &Context, ids: Vec<u32>, yes: bool) -> Result<(), Failure> {
     if !yes {
         let mut lines = Vec::new();
         for id in &ids {
@@ -218,13 +220,19 @@ async fn delete(context: &Context, ids: Vec<u32>, yes: bool) -> Result<(), Failu
         let question = format!("Delete {} for good?", format_entry_count(ids.len()));
         confirm(&lines.join("\n"), &question)?;
     }
-    let lines = |answer: &MemoryDeleted| {
+    let format_deleted = |answer: &MemoryDeleted| {
         format!("{} deleted.", format_entry_count(answer.deleted as usize))
     };
-    context.run_and_print(DeleteMemory { ids }, lines).await
+    context
+        .run_and_print(DeleteMemory { ids }, format_deleted)
+        .await
 }
 
-async fn export(context: &Context, filter: Filter, file: Option<PathBuf>) -> Result<(), Failure> {
+async fn export_entries(
+    context: &Context,
+    filter: Filter,
+    file: Option<PathBuf>,
+) -> Result<(), Failure> {
     let mut verb = filter.into_verb(None);
     let mut entries = Vec::new();
     loop {

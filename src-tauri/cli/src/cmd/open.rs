@@ -55,7 +55,7 @@ impl Open {
 async fn open_and_wait(hub: &ApiClient, link: &ScreenLink) -> Result<(), Failure> {
     let stop = wait_for_stop_signal()?;
     let page = LinkPage::write(&link.url)?;
-    open(page.path())?;
+    open_in_browser(page.path())?;
     let web_ui = link.url.split('#').next().unwrap_or_default();
     // A browser in a sandbox may not be allowed to read the page.
     print_stderr(&format!(
@@ -98,7 +98,7 @@ async fn wait_for_sign_in(hub: &ApiClient, code: &str) -> Result<CodeState, Fail
 
 /// Opens a URL or a file with the system's launcher, without a shell, and waits for the launcher.
 /// Other users can read the launcher's arguments, so a URL must not contain a secret.
-pub(super) fn open(target: impl AsRef<OsStr>) -> Result<(), Failure> {
+pub(super) fn open_in_browser(target: impl AsRef<OsStr>) -> Result<(), Failure> {
     open::that(target).map_err(|source| Failure::OpenBrowser { source })
 }
 

@@ -473,7 +473,7 @@ fn format_policy(policy: &PolicyView) -> String {
         "ID", "SERVER", "COVERS", "CLIENT", "USER", "EFFECT", "UNTIL", "",
     ]);
     for rule in &policy.rules {
-        let (scope, more) = (&rule.scope, format_details(rule));
+        let (scope, details) = (&rule.scope, format_details(rule));
         let until = match &rule.lifetime {
             Lifetime::UntilDeleted => "-".to_owned(),
             Lifetime::Until { at } => format_time(*at),
@@ -505,7 +505,7 @@ fn format_policy(policy: &PolicyView) -> String {
             scope.user.as_ref().map_or("*", UserName::as_str),
             &effect,
             &until,
-            &more,
+            &details,
         ]);
     }
     let defaults: Vec<_> = RequestKind::ALL
@@ -531,7 +531,8 @@ fn format_covered(rule: &RuleView) -> Cow<'static, str> {
     }
 }
 
-/// Returns the rest of a rule: its conditions, its note, and whether it is disabled or suspended.
+/// Returns the parts of a rule that have no column of their own: its conditions, its note, and
+/// whether it is disabled or suspended.
 fn format_details(rule: &RuleView) -> String {
     let conditions: Vec<_> = rule.conditions.iter().map(ToString::to_string).collect();
     let condition = if conditions.is_empty() {
@@ -558,9 +559,9 @@ fn format_details(rule: &RuleView) -> String {
         .join("; ")
 }
 
-fn format_dry_run(past: &DryRun) -> String {
+fn format_dry_run(dry_run: &DryRun) -> String {
     let mut table = Table::new(["AT", "ID", "CLIENT", "SERVER", "TOOL", "DECISION"]);
-    for call in &past.newest {
+    for call in &dry_run.newest {
         let (client, server) = (call.client.as_str(), call.server.as_str());
         table.add_row([
             &format_time(call.at),
@@ -573,17 +574,17 @@ fn format_dry_run(past: &DryRun) -> String {
     }
     let mut summary = format!(
         "This rule would have matched {} of {}.",
-        past.matched,
-        format_count(past.examined, "past call", "past calls")
+        dry_run.matched,
+        format_count(dry_run.examined, "past call", "past calls")
     );
-    if past.unknown > 0 {
+    if dry_run.unknown > 0 {
         summary.push_str(&format!(
             " {} could not be checked, because the arguments were not stored or the server was \
              removed.",
-            format_count(past.unknown, "call", "calls")
+            format_count(dry_run.unknown, "call", "calls")
         ));
     }
-    if past.newest.is_empty() {
+    if dry_run.newest.is_empty() {
         summary
     } else {
         format!("{summary}\n\n{}", table.format_or(""))
@@ -606,8 +607,9 @@ fn format_stats(stats: &PolicyStats) -> String {
     }
     let mut sections = vec![table.format_or("No call was asked about.")];
     if stats.is_partial {
-        sections
-            .push("There were too many calls to count all of them. Older ones are missing.".into());
+        sections.push(
+            "There were too many calls to count all of them. Older calls are missing.".into(),
+        );
     }
     for suggestion in &stats.suggestions {
         sections.push(format!(

@@ -58,21 +58,21 @@ impl Profiles {
                 scope,
                 folder,
             } => {
-                let lines = format!("Profile '{}' saved.", escape(&name));
+                let message = format!("Profile '{}' saved.", escape(&name));
                 let profile = Profile {
                     name,
                     servers: collect_scope(scope),
-                    folder: folder.map(|folder| absolute(&folder)).transpose()?,
+                    folder: folder.map(|folder| resolve(&folder)).transpose()?,
                 };
                 context
-                    .run_and_print(PutProfile { profile }, |_| lines)
+                    .run_and_print(PutProfile { profile }, |_| message)
                     .await
             }
             Self::Remove { name, yes } => {
                 confirm_removal(context, &name, yes).await?;
-                let lines = format!("Profile '{}' removed.", escape(&name));
+                let message = format!("Profile '{}' removed.", escape(&name));
                 context
-                    .run_and_print(RemoveProfile { name }, |_| lines)
+                    .run_and_print(RemoveProfile { name }, |_| message)
                     .await
             }
         }
@@ -121,7 +121,8 @@ async fn confirm_removal(context: &Context, name: &str, yes: bool) -> Result<(),
     )
 }
 
-fn absolute(folder: &Path) -> Result<String, Failure> {
+/// Returns the path of a folder with all links resolved, or its absolute path if it does not exist.
+fn resolve(folder: &Path) -> Result<String, Failure> {
     let folder = folder.canonicalize().or_else(|_| path::absolute(folder))?;
     Ok(folder.display().to_string())
 }

@@ -90,7 +90,7 @@ fn format_prompts(prompts: &[CapabilityView]) -> String {
     table.format_or("This server has no prompts.")
 }
 
-/// Returns the names of a prompt's arguments. Optional ones are in brackets.
+/// Returns the names of a prompt's arguments. Names of optional arguments are in brackets.
 fn format_arguments(definition: &Value) -> String {
     let arguments = definition["arguments"].as_array();
     let names = arguments.into_iter().flatten().map(|argument| {

@@ -42,9 +42,9 @@ pub(crate) enum RegistryCommand {
         #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=100))]
         limit: u32,
     },
-    /// Show a server of the official registry: its packages, remotes and inputs, and what it needs
+    /// Show a server of the official registry: its packages, remotes, inputs and missing runtimes
     ///
-    /// `servers add --registry NAME` adds it.
+    /// `servers add --registry NAME` adds the server.
     Show {
         /// The full name, such as io.github.owner/server
         name: String,
@@ -118,7 +118,7 @@ impl RegistryCommand {
                 let found = hub.run(search).await;
                 let presets = hub.run(ListPresets {}).await;
                 hub.close().await;
-                let result = to_result(found?, presets?);
+                let result = build_result(found?, presets?);
                 output::print_answer(context.json, &result, format_result)
             }
             Self::Show { name } => {
@@ -133,7 +133,7 @@ impl RegistryCommand {
     }
 }
 
-fn to_result(found: FoundServers, mut presets: Vec<PresetView>) -> SearchResult {
+fn build_result(found: FoundServers, mut presets: Vec<PresetView>) -> SearchResult {
     presets.retain(|preset| found.presets.iter().any(|shown| shown.id == preset.id));
     SearchResult {
         presets,
@@ -241,7 +241,7 @@ fn format_details(details: &PublishedServerDetails) -> String {
     }
     let _ = write!(
         lines,
-        "\n\nAnybody can publish in the official registry. Add it with `drawbridge servers add --registry {}`.",
+        "\n\nAnybody can publish in the official registry. To add this server, run `drawbridge servers add --registry {}`.",
         escape(&server.name)
     );
     lines
@@ -263,7 +263,7 @@ fn format_registry(registry: &OfficialRegistryView) -> String {
     };
     if registry.skipped > 0 {
         let skipped = format_count(registry.skipped, "entry", "entries");
-        let _ = write!(lines, " Drawbridge cannot use {skipped} of it.");
+        let _ = write!(lines, " Drawbridge skipped {skipped} that it cannot use.");
     }
     if !registry.error.is_empty() {
         let _ = write!(

@@ -1,4 +1,4 @@
-//! `drawbridge roots`: the folders that servers get if their client names none.
+//! `drawbridge roots`: manages the folders that servers get as roots if a client has none.
 
 use clap::Subcommand;
 use drawbridge_hub::api::settings::{ChangeSettings, ShowSettings};
@@ -25,22 +25,22 @@ pub(crate) enum Roots {
 
 impl Roots {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let before = context.run(ShowSettings {}).await?.roots;
+        let current = context.run(ShowSettings {}).await?.roots;
         let roots = match self {
-            Self::List => before,
+            Self::List => current,
             Self::Add { folders } => {
                 let added = folders.iter().map(|folder| to_absolute(folder));
-                change(context, before.into_iter().chain(added).collect()).await?
+                save_roots(context, current.into_iter().chain(added).collect()).await?
             }
             Self::Remove { folders } => {
                 let removed: Vec<String> = folders.iter().map(|folder| to_url(folder)).collect();
-                if let Some(unknown) = removed.iter().find(|url| !before.contains(url)) {
+                if let Some(unknown) = removed.iter().find(|url| !current.contains(url)) {
                     return Err(Failure::UnknownRoot {
                         folder: unknown.clone(),
                     });
                 }
-                let remaining = before.into_iter().filter(|root| !removed.contains(root));
-                change(context, remaining.collect()).await?
+                let remaining = current.into_iter().filter(|root| !removed.contains(root));
+                save_roots(context, remaining.collect()).await?
             }
         };
         output::print_answer(context.json, &roots, |roots| match roots.as_slice() {
@@ -55,7 +55,7 @@ impl Roots {
     }
 }
 
-async fn change(context: &Context, roots: Vec<String>) -> Result<Vec<String>, Failure> {
+async fn save_roots(context: &Context, roots: Vec<String>) -> Result<Vec<String>, Failure> {
     let change = ChangeSettings {
         roots: Some(roots),
         ..ChangeSettings::default()

@@ -40,7 +40,7 @@ pub(crate) struct SetArgs {
     /// Whether the models get the tools of servers' requests
     #[arg(long, value_name = "BOOL")]
     tools: Option<bool>,
-    /// Whether the provider answers
+    /// Whether the provider answers sampling requests
     #[arg(long, value_name = "BOOL")]
     enabled: Option<bool>,
     /// How long the provider may be silent, such as 60s
@@ -99,11 +99,11 @@ fn format_view(view: &SamplingView) -> String {
         (false, false) => "off",
     };
     let key = match view.has_key {
-        Some(true) => "in the keyring",
+        Some(true) => "in the secret store",
         Some(false) => "none",
-        None => "unknown, because the keyring cannot be used",
+        None => "unknown, because the secret store cannot be used",
     };
-    let use_of = |used: u32, limit: u32| match limit {
+    let format_use = |used: u32, limit: u32| match limit {
         0 => format!("{used}, no limit"),
         limit => format!("{used} of {limit}"),
     };
@@ -124,11 +124,11 @@ fn format_view(view: &SamplingView) -> String {
         ("Idle timeout", format!("{} s", view.timeout_s)),
         (
             "Requests today",
-            use_of(view.requests_today, view.requests_per_day),
+            format_use(view.requests_today, view.requests_per_day),
         ),
         (
             "Tokens today",
-            use_of(view.tokens_today, view.tokens_per_day),
+            format_use(view.tokens_today, view.tokens_per_day),
         ),
     ]
     .map(|(name, value)| format!("{name:<18} {value}"))

@@ -57,25 +57,25 @@ impl Secrets {
             }
             Self::Set { name } => {
                 let value = read_value(&name)?;
-                let lines = format!("Secret '{}' set.", escape(&name));
+                let message = format!("Secret '{}' set.", escape(&name));
                 context
-                    .run_and_print(SetSecret { name, value }, |_| lines)
+                    .run_and_print(SetSecret { name, value }, |_| message)
                     .await
             }
             Self::Remove { name, in_use } => {
-                let lines = format!("Secret '{}' removed.", escape(&name));
+                let message = format!("Secret '{}' removed.", escape(&name));
                 context
-                    .run_and_print(RemoveSecret { name, in_use }, |_| lines)
+                    .run_and_print(RemoveSecret { name, in_use }, |_| message)
                     .await
             }
             Self::Rename { name, new_name } => {
-                let lines = format!(
+                let message = format!(
                     "Secret '{}' renamed to '{}'.",
                     escape(&name),
                     escape(&new_name)
                 );
                 context
-                    .run_and_print(RenameSecret { name, new_name }, |_| lines)
+                    .run_and_print(RenameSecret { name, new_name }, |_| message)
                     .await
             }
             Self::Store => store::show(context).await,

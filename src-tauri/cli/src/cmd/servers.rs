@@ -72,7 +72,7 @@ pub(crate) enum Servers {
         /// The server's id, as shown by `servers list`
         id: String,
     },
-    /// Pin a server to the versions of its packages and images that are in use now
+    /// Pin a server to the versions of its packages and images that are in use
     ///
     /// Writes the versions of the packages, or the digests of the images, into the server's spec,
     /// and accepts this change.
@@ -103,7 +103,8 @@ pub(crate) enum Servers {
     AcceptDefinitions {
         /// The server's id, as shown by `servers list`
         id: String,
-        /// The names of the definitions [default: all new and changed ones]
+        /// The names of the definitions [default: all new and changed definitions that need not be
+        /// named]
         #[arg(value_name = "NAME")]
         names: Vec<String>,
         /// Only definitions of this kind
@@ -138,8 +139,8 @@ pub(crate) enum Servers {
         /// The server's id, as shown by `servers list`
         id: String,
     },
-    /// Show what a local server used in its latest recorded run, and a sandbox that allows just
-    /// that
+    /// Show what a local server used in its latest recorded run, and a sandbox that allows only
+    /// these uses
     Report {
         /// The server's id, as shown by `servers list`
         id: String,
@@ -192,13 +193,13 @@ impl Servers {
                     .await
             }
             Self::Remove { id } => {
-                let lines = format!("Server '{}' removed.", escape(&id));
+                let message = format!("Server '{}' removed.", escape(&id));
                 context
                     .run_and_print(
                         RemoveServer {
                             id: ServerId::new(id),
                         },
-                        |_| lines,
+                        |_| message,
                     )
                     .await
             }
@@ -207,21 +208,21 @@ impl Servers {
                 fields,
                 grant_secret,
             } => {
-                let verb = build_update(context, id, &fields, grant_secret).await?;
+                let verb = build_update_verb(context, id, &fields, grant_secret).await?;
                 context
                     .run_and_print(verb, |server| format_change("changed", server))
                     .await
             }
             Self::Enable { id } => {
                 context
-                    .run_and_print(enable_server(id, true), |server| {
+                    .run_and_print(build_enable_verb(id, true), |server| {
                         format_change("enabled", server)
                     })
                     .await
             }
             Self::Disable { id } => {
                 context
-                    .run_and_print(enable_server(id, false), |server| {
+                    .run_and_print(build_enable_verb(id, false), |server| {
                         format_change("disabled", server)
                     })
                     .await
@@ -350,9 +351,9 @@ impl Servers {
     }
 }
 
-/// Applies the fields, each given as `FIELD=VALUE`, to the current spec. The new spec counts as
-/// accepted.
-async fn build_update(
+/// Returns the verb that changes the fields, each given as `FIELD=VALUE`, of a server's current
+/// spec, and accepts the new spec.
+async fn build_update_verb(
     context: &Context,
     id: String,
     fields: &[String],
@@ -369,7 +370,7 @@ async fn build_update(
     })
 }
 
-fn enable_server(id: String, enabled: bool) -> EnableServer {
+fn build_enable_verb(id: String, enabled: bool) -> EnableServer {
     EnableServer {
         id: ServerId::new(id),
         enabled,

@@ -35,7 +35,7 @@ pub(crate) enum Settings {
     },
 }
 
-/// A setting. Settings with a command of their own, such as `policy default`, are not among them.
+/// A setting that has no command of its own, as the defaults of the policy have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Setting {

@@ -49,7 +49,7 @@ impl Stdio {
             () = &mut stop => return Ok(()),
         };
         let (stdin, stdout) = (tokio::io::stdin(), tokio::io::stdout());
-        let project = project_folder(self.project)?;
+        let project = resolve_project_folder(self.project)?;
         Ok(bridge::run(hub, &self.client, project.as_deref(), stdin, stdout, stop).await?)
     }
 
@@ -92,9 +92,13 @@ impl Stdio {
     }
 }
 
-/// Returns the absolute path of the folder in which the client works, or `None` if the path is not
-/// UTF-8 or the current folder no longer exists.
-fn project_folder(project: Option<PathBuf>) -> io::Result<Option<String>> {
+/// Returns the absolute path of the folder in which the client works: `project` with all links
+/// resolved, or else the current folder. Returns `None` if the path is not UTF-8, or if the current
+/// folder does not exist.
+///
+/// # Errors
+/// Returns an error if `project` does not exist.
+fn resolve_project_folder(project: Option<PathBuf>) -> io::Result<Option<String>> {
     let folder = match project {
         Some(folder) => folder.canonicalize()?,
         None => match env::current_dir() {

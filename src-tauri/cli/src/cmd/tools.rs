@@ -41,7 +41,7 @@ pub(crate) enum ListFormat {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum ResultArg {
-    /// As the server sent it
+    /// The result as the server sent it
     Mcp,
     /// The same shape for every server, as hooks get it
     Unified,

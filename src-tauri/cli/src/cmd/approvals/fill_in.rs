@@ -56,7 +56,7 @@ fn ask_for_fields(schema: &Value) -> Result<String, Failure> {
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         let is_required = required.is_some_and(|all| all.iter().any(|entry| entry == name));
         let mut prompt = escape(field["title"].as_str().unwrap_or(name));
-        if let Some(hint) = hint(field) {
+        if let Some(hint) = find_hint(field) {
             prompt.push_str(&format!(" ({})", escape(&hint)));
         }
         if !is_required {
@@ -82,8 +82,9 @@ fn eprint_prompt(prompt: &str) -> Result<(), Failure> {
     Ok(stderr.flush()?)
 }
 
-/// Returns a hint for a field: its choices, or else its format or type.
-fn hint(field: &Value) -> Option<String> {
+/// Returns a hint for a field: its choices, or else its format or type. Returns `None` for a string
+/// without choices and format, and for a field without a type.
+fn find_hint(field: &Value) -> Option<String> {
     let items = if field["type"] == "array" {
         &field["items"]
     } else {

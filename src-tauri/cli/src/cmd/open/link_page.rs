@@ -38,7 +38,8 @@ impl LinkPage {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut page = options.open(&file).map_err(create_error)?;
-        page.write_all(html(url).as_bytes()).map_err(create_error)?;
+        page.write_all(render_page(url).as_bytes())
+            .map_err(create_error)?;
         Ok(Self {
             file,
             _folder: folder,
@@ -63,7 +64,7 @@ fn create_folder(parent: &Path) -> Result<TempDir, Failure> {
         })
 }
 
-fn html(url: &str) -> String {
+fn render_page(url: &str) -> String {
     let url = escape_html(url);
     format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\

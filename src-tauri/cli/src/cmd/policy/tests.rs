@@ -85,5 +85,5 @@ fn stats_that_lack_older_calls_say_so() {
         })
     };
     assert_eq!(stats(false), "No call was asked about.");
-    assert!(stats(true).ends_with("Older ones are missing."));
+    assert!(stats(true).ends_with("Older calls are missing."));
 }

@@ -1,5 +1,5 @@
-//! Questions before a rule, a preset or a file is saved that allows everything, and before a rule
-//! that names an unknown server or tool.
+//! Asks before a command saves a rule, a default, a preset or a policy file that allows calls of
+//! all tools, or a rule that names an unknown server or tool.
 
 use std::io::{self, IsTerminal};
 
@@ -14,11 +14,11 @@ use crate::{
     text::escape,
 };
 
-/// Shows the warnings about a rule, if there are any, and asks whether to save it.
+/// Shows the warnings about a rule, if there are any, and asks whether to save the rule. Does
+/// nothing if `yes` is set.
 ///
 /// # Errors
-/// Returns an error if the answer is not yes, or if there are warnings but no terminal. With `yes`,
-/// nothing is checked.
+/// Returns an error if the answer is not yes, or if there are warnings but no terminal.
 pub(super) async fn confirm_rule(
     context: &Context,
     rule: &RuleSpec,
@@ -126,7 +126,7 @@ fn format_warning(warning: &RuleWarning) -> String {
         }
         RuleWarning::UnknownServer { server, similar } => format!(
             "There is no server with the id '{server}'.{} The rule applies to a server that is added with this id.",
-            suggest(similar.as_ref().map(|server| server.as_str()))
+            format_suggestion(similar.as_ref().map(|server| server.as_str()))
         ),
         RuleWarning::UnknownTool {
             server,
@@ -134,11 +134,11 @@ fn format_warning(warning: &RuleWarning) -> String {
             similar,
         } => format!(
             "The server '{server}' has no tool '{tool}'.{}",
-            suggest(similar.as_deref())
+            format_suggestion(similar.as_deref())
         ),
     }
 }
 
-fn suggest(similar: Option<&str>) -> String {
+fn format_suggestion(similar: Option<&str>) -> String {
     similar.map_or_else(String::new, |name| format!(" Did you mean '{name}'?"))
 }

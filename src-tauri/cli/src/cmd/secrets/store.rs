@@ -110,7 +110,7 @@ fn format_store(store: &SecretStoreView) -> String {
 
 fn format_change(change: &SecretStoreChange) -> String {
     let mut text = format_store(&change.store);
-    text += &format!("\n{}", count_moved(change.moved.len()));
+    text += &format!("\n{}", format_moved_count(change.moved.len()));
     let lists = [
         (
             "These secrets are needed and were not moved, because no keyring runs. Set them again",
@@ -134,7 +134,7 @@ fn format_change(change: &SecretStoreChange) -> String {
     text
 }
 
-fn count_moved(count: usize) -> String {
+fn format_moved_count(count: usize) -> String {
     match count {
         0 => "There was no secret to move.".to_owned(),
         1 => "1 secret was moved.".to_owned(),

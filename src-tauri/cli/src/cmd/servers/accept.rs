@@ -1,4 +1,4 @@
-//! `drawbridge servers accept`: shows what a server would start or connect to, and accepts it.
+//! `drawbridge servers accept`: shows the spec of a server, and accepts the server.
 
 use std::io::{self, IsTerminal};
 
@@ -25,7 +25,7 @@ impl AcceptArgs {
         let id = ServerId::new(self.id);
         let identity = match self.identity {
             Some(identity) => identity,
-            None => ask(&context.run(ShowServer { id: id.clone() }).await?)?,
+            None => ask_to_accept(&context.run(ShowServer { id: id.clone() }).await?)?,
         };
         let verb = AcceptServer {
             id,
@@ -42,14 +42,14 @@ impl AcceptArgs {
 ///
 /// # Errors
 /// Returns an error if stdin is not a terminal, or if the answer is not yes.
-fn ask(server: &ServerView) -> Result<String, Failure> {
+fn ask_to_accept(server: &ServerView) -> Result<String, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::AcceptWithoutTerminal {
             server: server.id.clone(),
         });
     }
     let question = match server.acceptance {
-        AcceptanceState::Accepted => "This is what you accepted. Accept it again?",
+        AcceptanceState::Accepted => "You have accepted this server already. Accept it again?",
         AcceptanceState::New | AcceptanceState::Changed => "Accept this server?",
     };
     if confirm::ask(&view::format_offer(server), question)? {

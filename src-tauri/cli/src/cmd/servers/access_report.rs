@@ -81,10 +81,10 @@ fn format_summary(
             .collect::<Vec<_>>()
     };
     let mut refused = Vec::new();
-    refused.extend(prefixed("read", files(FileAccess::Read, true)));
-    refused.extend(prefixed("write", files(FileAccess::Write, true)));
+    refused.extend(prefix_lines("read", files(FileAccess::Read, true)));
+    refused.extend(prefix_lines("write", files(FileAccess::Write, true)));
     refused.extend(addresses(true));
-    refused.extend(prefixed("start", programs(true)));
+    refused.extend(prefix_lines("start", programs(true)));
     let calls = summary.refused_calls.iter();
     refused.extend(calls.map(|call| format_refused_call(*call).to_owned()));
     section("Refused by the sandbox", refused);
@@ -99,7 +99,7 @@ fn format_summary(
     if !view.is_recording {
         let _ = writeln!(
             text,
-            "\nFiles of the system, of the program and of its own folder: opened {}.",
+            "\nFiles of the system, of the program and of the server's own folder: opened {}.",
             format_count(summary.ordinary, "time", "times")
         );
     }
@@ -127,7 +127,7 @@ fn format_summary(
     text
 }
 
-fn prefixed(verb: &str, lines: Vec<String>) -> impl Iterator<Item = String> {
+fn prefix_lines(verb: &str, lines: Vec<String>) -> impl Iterator<Item = String> {
     lines.into_iter().map(move |line| format!("{verb} {line}"))
 }
 

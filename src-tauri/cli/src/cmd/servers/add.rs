@@ -100,7 +100,7 @@ pub(crate) struct AddArgs {
     /// characters
     #[arg(long, value_enum, value_name = "MODE", default_value_t)]
     content_defence: Defence,
-    /// Add the server, but do not accept it; it does not start until you do
+    /// Add the server, but do not accept it; it does not start until you accept it
     #[arg(long)]
     pending: bool,
     /// Let the server use this secret, which is not its own. May be repeated.
@@ -136,7 +136,7 @@ enum Defence {
     /// Check nothing
     #[default]
     Off,
-    /// Record and show what is flagged, and say in flagged results that they are data
+    /// Record and show flagged texts, and say in flagged results that they are data
     Mark,
     /// Also hold flagged results until you release them, and flagged definitions until you accept
     /// each of them
@@ -244,8 +244,8 @@ fn announce_moved_literals(verb: &AddServer) -> Result<(), Failure> {
     for literal in find_literals(id.as_str(), &verb.spec) {
         let name = escape(&literal.secret_name);
         print_stderr(&format!(
-            "A value looks like a secret: it goes to the keyring as '{name}', and the spec file \
-             refers to it (--keep-literals leaves it in the file)."
+            "A value looks like a secret: it goes to the secret store as '{name}', and the spec \
+             file refers to it (--keep-literals leaves it in the file)."
         ));
     }
     Ok(())

@@ -69,8 +69,8 @@ pub(super) fn find_unaccepted(
         .collect())
 }
 
-/// Says that no definition was accepted, because none of this kind waits, or because those that
-/// wait have to be accepted by name.
+/// Says that no definition was accepted, because no definition of this kind waits, or because the
+/// waiting definitions are flagged and have to be accepted by name.
 pub(super) fn format_none_accepted(server: &ServerView, kind: Option<Kind>) -> String {
     let kind = kind.map(DefinitionKind::from);
     let is_flagged = server.unaccepted.iter().any(|definition| {
@@ -79,8 +79,8 @@ pub(super) fn format_none_accepted(server: &ServerView, kind: Option<Kind>) -> S
     let (id, rest) = (escape(server.id.as_str()), format_unaccepted(server));
     if is_flagged {
         format!(
-            "No definition of server '{id}' was accepted: those that wait are flagged. Accept each \
-             of them by its name: `drawbridge servers accept-definitions {id} NAME`.{rest}"
+            "No definition of server '{id}' was accepted: the waiting definitions are flagged. \
+             Accept each of them by its name: `drawbridge servers accept-definitions {id} NAME`.{rest}"
         )
     } else {
         format!("Server '{id}' has no new or changed definition to accept.{rest}")

@@ -9,7 +9,7 @@ use drawbridge_model::{
 use drawbridge_upstream::oauth;
 
 use crate::{
-    cmd::{desktop::has_display, open::open},
+    cmd::{desktop::has_display, open::open_in_browser},
     context::Context,
     exit::{Failure, print_stderr},
     output,
@@ -60,7 +60,7 @@ impl SignInArgs {
         if !self.no_open && has_display() {
             // Some launchers return only after the browser exits.
             tokio::task::spawn_blocking(move || {
-                if let Err(failure) = open(url.as_str()) {
+                if let Err(failure) = open_in_browser(url.as_str()) {
                     print_stderr(&failure.to_string());
                 }
             });

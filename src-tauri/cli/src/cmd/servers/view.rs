@@ -233,7 +233,7 @@ fn format_changes(server: &ServerView) -> String {
 
 /// Writes each field that a person accepts, except the name.
 fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
-    // Each field is named, so that a new one cannot be forgotten here.
+    // Each field is named, so that no new field can be forgotten here.
     let ServerSpec {
         name: _,
         command,
@@ -408,8 +408,8 @@ fn describe_sandbox(sandbox: &Sandbox, line: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// Returns a reference to a secret unchanged. Never returns a literal secret, but says that it is
-/// in the spec file.
+/// Returns a value that begins with a reference to a secret unchanged. For a literal secret,
+/// returns a text that says where the secret is.
 fn describe_secret(value: &str) -> &str {
     if matches!(split_references(value).first(), Some(Part::Reference(..))) {
         value

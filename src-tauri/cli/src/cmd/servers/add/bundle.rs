@@ -60,7 +60,8 @@ impl AddArgs {
     }
 }
 
-/// Reads the required secrets that are missing: all at a terminal, or one from stdin.
+/// Reads the required secrets that are missing. Without a terminal, reads a secret from stdin only
+/// if exactly one is missing. Reads nothing if the choice has a `problem`.
 fn ask_for_secrets(
     choice: &ManifestChoice,
     values: &BTreeMap<String, String>,

@@ -46,7 +46,8 @@ pub(super) struct SandboxArgs {
 }
 
 impl SandboxArgs {
-    /// Returns the sandbox that replaces `default`, or `default` if no option is given.
+    /// Returns the sandbox that the options describe, `None` for `--sandbox off`, or `default` if
+    /// no option is given.
     ///
     /// # Errors
     /// Returns an error if the options contradict each other, if `read-project` is chosen without a

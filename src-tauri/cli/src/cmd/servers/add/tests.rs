@@ -82,7 +82,7 @@ fn a_remote_server_is_added_with_a_registered_oauth_client() {
     assert_eq!(
         add.secrets.oauth_client.as_deref(),
         Some("hush"),
-        "the secret is for the keyring"
+        "the secret is for the secret store"
     );
     assert_eq!(
         parse("api --url https://x.example/mcp")
