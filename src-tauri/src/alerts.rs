@@ -1,6 +1,6 @@
 //! The servers about which a person is told: servers that failed for good, and servers whose new or
-//! changed tools wait for acceptance. The person is told once about a server, until the server
-//! recovers.
+//! changed definitions wait for acceptance. The person is told once about a server, until the
+//! server recovers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use crate::{
 /// (`BREAKER_PAUSE`). A shorter pause follows a failure after which the start is tried again.
 const LONGEST_RETRY_PAUSE_MS: i64 = 20_000;
 
-/// Why a person is told about a server.
+/// The reason why a person is told about a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AlertKind {
     /// The server failed to start, or crashed too often.
@@ -45,8 +45,8 @@ pub(crate) struct Alert {
 #[derive(Debug, Default)]
 pub(crate) struct Alerts {
     unseen: BTreeMap<(AlertKind, ServerId), Alert>,
-    /// The servers about which the person was told and that have not recovered.
-    told: BTreeSet<(AlertKind, ServerId)>,
+    /// The alerts that were reported to the person and that still apply.
+    reported: BTreeSet<(AlertKind, ServerId)>,
     /// Whether an overview was read. The definitions that waited before the app started are listed
     /// on the Overview screen, and are no news.
     has_read: bool,
@@ -68,13 +68,13 @@ impl Alerts {
                 AlertKind::Failed,
                 server,
                 is_failed(server),
-                is_well(server),
+                has_recovered(server),
             );
             let waits = server.waiting > 0;
             self.update_server(AlertKind::DefinitionsWait, server, waits, !waits);
         }
         let exists = |id: &ServerId| overview.servers.iter().any(|server| server.id == *id);
-        self.told.retain(|(_, id)| exists(id));
+        self.reported.retain(|(_, id)| exists(id));
         self.unseen.retain(|(_, id), _| exists(id));
         self.has_read = true;
     }
@@ -88,9 +88,9 @@ impl Alerts {
     ) {
         let key = (kind, server.id.clone());
         if is_over {
-            self.told.remove(&key);
+            self.reported.remove(&key);
             self.unseen.remove(&key);
-        } else if applies && self.told.insert(key.clone()) {
+        } else if applies && self.reported.insert(key.clone()) {
             let is_news = self.has_read || kind == AlertKind::Failed;
             if is_news {
                 self.unseen.insert(key, Alert::new(kind, server));
@@ -130,7 +130,7 @@ fn is_failed(server: &ServerLine) -> bool {
 
 /// Returns whether the server has recovered, or a person has taken care of it. A server that is
 /// started again may fail again.
-fn is_well(server: &ServerLine) -> bool {
+fn has_recovered(server: &ServerLine) -> bool {
     match server.state {
         ServerState::Active
         | ServerState::Closed

@@ -54,9 +54,9 @@ impl Args {
             .unwrap_or_else(drawbridge_store::data_dir::default_data_dir)
     }
 
-    /// Returns the URL of the remote hub, if the app is to show one. An empty `MCP_HUB_URL` counts
-    /// as absent.
-    pub(crate) fn remote(&self) -> Option<&str> {
+    /// Returns the URL of the remote hub, or `None` if no remote hub is named. An empty
+    /// `MCP_HUB_URL` counts as absent.
+    pub(crate) fn remote_url(&self) -> Option<&str> {
         self.hub_url
             .as_deref()
             .map(str::trim)
@@ -65,9 +65,9 @@ impl Args {
 
     /// Returns a name for the hub that this start shows, or `None` for the platform's own data
     /// folder. A second start with the same name brings the first app to the front.
-    pub(crate) fn instance(&self) -> Option<String> {
+    pub(crate) fn instance_name(&self) -> Option<String> {
         let mut hasher = DefaultHasher::new();
-        match (self.remote(), &self.data_dir) {
+        match (self.remote_url(), &self.data_dir) {
             (Some(url), _) => url.hash(&mut hasher),
             (None, Some(dir)) => std::path::absolute(dir)
                 .unwrap_or_else(|_| dir.clone())

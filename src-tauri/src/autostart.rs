@@ -77,8 +77,8 @@ impl Autostart {
         fs::write(&self.file, self.entry())
     }
 
-    /// Writes the entry again if the program has moved since it was written, as after an update of
-    /// an AppImage.
+    /// Writes an enabled entry again if its text would differ, for example because an update of an
+    /// AppImage has moved the program.
     pub(crate) fn repair(&self) {
         if !self.is_enabled()
             || fs::read_to_string(&self.file).is_ok_and(|text| text == self.entry())
@@ -102,8 +102,9 @@ impl Autostart {
     }
 }
 
-/// Quotes a word for the key `Exec` of a desktop entry. A value is unescaped first, so a backslash
-/// of a quoted word is doubled. `%` begins a field code.
+/// Quotes a word for the key `Exec` of a desktop entry. The desktop unescapes the value before it
+/// reads the quotes, so each backslash of a quoted word is doubled. `%` is doubled because it
+/// begins a field code.
 fn quote(word: &str) -> String {
     let mut quoted = String::from("\"");
     for character in word.chars() {

@@ -32,7 +32,7 @@ impl Backend {
     /// Returns an error if the hub cannot be opened (as [`Hub::open`] reports), if `MCP_HUB_URL` is
     /// not a URL, or if the admin token is too weak (`invalid`).
     pub(crate) async fn open(args: &Args) -> Result<Self, ApiError> {
-        match args.remote() {
+        match args.remote_url() {
             Some(url) => Ok(Self::remote(ApiClient::remote(
                 url,
                 args.admin_token.clone(),

@@ -1,6 +1,6 @@
 //! Copies text to the clipboard.
 
-/// Copies a text to the clipboard. Runs on the main thread. A failure goes to the log.
+/// Copies a text to the clipboard. Runs on the main thread.
 #[cfg(target_os = "linux")]
 pub(crate) fn copy(text: &str) {
     let clipboard = gtk::Clipboard::get(&gtk::gdk::SELECTION_CLIPBOARD);

@@ -58,13 +58,13 @@ pub(crate) struct Controller<D> {
     /// The version of a newer release that the person has not seen.
     update: Option<String>,
     /// The version of the newest release that the person was told about.
-    told_update: Option<String>,
+    reported_update: Option<String>,
     /// The notification that is open: the most urgent one.
     open_notice: Option<Notice>,
     /// The view that the tray shows.
     drawn: Option<TrayView>,
     throttle: Throttle,
-    /// When to close the main window, which has been told to ask first.
+    /// When to close the main window if it has not asked the person by then.
     close_at: Option<Instant>,
 }
 
@@ -84,7 +84,7 @@ impl<D: DesktopActions> Controller<D> {
             alerts: Alerts::default(),
             reopen_hint: None,
             update: None,
-            told_update: None,
+            reported_update: None,
             open_notice: None,
             drawn: None,
             throttle,
@@ -99,9 +99,9 @@ impl<D: DesktopActions> Controller<D> {
         mut events: mpsc::Receiver<Event>,
     ) {
         self.desktop.refresh(self.generation);
-        self.draw();
+        self.draw_tray();
         loop {
-            let notify_at = self.throttle.notify_at();
+            let lagged_at = self.throttle.lagged_at();
             let close_at = self.close_at;
             let step = tokio::select! {
                 input = inputs.recv() => match input {
@@ -109,7 +109,7 @@ impl<D: DesktopActions> Controller<D> {
                     None => ControlFlow::Break(()),
                 },
                 Some(event) = events.recv() => self.on_event(&event),
-                () = sleep_until(notify_at.unwrap_or_else(Instant::now)), if notify_at.is_some() => self.notify_lagged(),
+                () = sleep_until(lagged_at.unwrap_or_else(Instant::now)), if lagged_at.is_some() => self.send_lagged(),
                 () = sleep_until(close_at.unwrap_or_else(Instant::now)), if close_at.is_some() => {
                     self.close_main();
                     ControlFlow::Continue(())
@@ -118,7 +118,7 @@ impl<D: DesktopActions> Controller<D> {
             if step.is_break() {
                 return;
             }
-            self.draw();
+            self.draw_tray();
         }
     }
 
@@ -136,9 +136,9 @@ impl<D: DesktopActions> Controller<D> {
                 self.desktop.record_reopen_hint_read();
                 self.close_main();
             }
-            Input::UpdateFound(version) if self.told_update.as_ref() == Some(&version) => {}
+            Input::UpdateFound(version) if self.reported_update.as_ref() == Some(&version) => {}
             Input::UpdateFound(version) => {
-                self.told_update = Some(version.clone());
+                self.reported_update = Some(version.clone());
                 self.update = Some(version);
                 self.notify(self.notice.clone());
             }
@@ -177,7 +177,7 @@ impl<D: DesktopActions> Controller<D> {
             Choice::ShowApprovals => self.open_popup(),
             Choice::ShowMissed => {
                 self.desktop.show_missed();
-                self.clear_read();
+                self.withdraw_read_notices();
             }
             Choice::Approve(call) => self.desktop.decide(&call, Verdict::approve_once()),
             Choice::Deny(call) => self.desktop.decide(
@@ -224,17 +224,17 @@ impl<D: DesktopActions> Controller<D> {
     /// Opens the main window, which counts and lists the missed calls.
     fn open_main(&mut self) {
         self.desktop.show_main();
-        self.clear_read();
+        self.withdraw_read_notices();
     }
 
     /// Opens the main window on the page with this hash.
     fn open_page(&mut self, hash: String) {
         self.desktop.show_page(hash);
-        self.clear_read();
+        self.withdraw_read_notices();
     }
 
     /// Withdraws the notifications whose subject the main window shows.
-    fn clear_read(&mut self) {
+    fn withdraw_read_notices(&mut self) {
         self.missed.clear();
         self.muted = None;
         self.alerts.clear();
@@ -304,13 +304,13 @@ impl<D: DesktopActions> Controller<D> {
             self.desktop.send_event(event);
         }
         match event {
-            Event::ApprovalRequested { request } => self.on_approval_asked((**request).clone()),
+            Event::ApprovalRequested { request } => self.on_approval_requested((**request).clone()),
             Event::ApprovalEnded { id } => self.on_approval_ended(id),
-            Event::PairingRequested { request } => self.on_pairing_asked((**request).clone()),
+            Event::PairingRequested { request } => self.on_pairing_requested((**request).clone()),
             Event::PairingEnded { id } => self.on_pairing_ended(id),
             Event::CallChanged { call } => self.on_call_changed(call),
             Event::DrawbridgeChanged { paused, resumes_at } => {
-                self.on_drawbridge(*paused, *resumes_at)
+                self.on_drawbridge_changed(*paused, *resumes_at)
             }
             Event::ClientMuted { client, mute } => {
                 self.muted = Some((client.clone(), mute.until));
@@ -338,7 +338,7 @@ impl<D: DesktopActions> Controller<D> {
         ControlFlow::Continue(())
     }
 
-    fn on_approval_asked(&mut self, request: ApprovalRequest) {
+    fn on_approval_requested(&mut self, request: ApprovalRequest) {
         self.generation += 1;
         let before = self.overview.waiting.clone();
         self.overview
@@ -363,7 +363,7 @@ impl<D: DesktopActions> Controller<D> {
         self.notify(self.notice.clone());
     }
 
-    fn on_pairing_asked(&mut self, request: PairingRequest) {
+    fn on_pairing_requested(&mut self, request: PairingRequest) {
         self.generation += 1;
         let pairings = &mut self.overview.pairings;
         pairings.retain(|waiting| waiting.id != request.id);
@@ -377,7 +377,7 @@ impl<D: DesktopActions> Controller<D> {
         self.notify(self.notice.clone());
     }
 
-    fn on_drawbridge(&mut self, paused: bool, resumes_at: Option<Timestamp>) {
+    fn on_drawbridge_changed(&mut self, paused: bool, resumes_at: Option<Timestamp>) {
         self.generation += 1;
         self.overview.paused = paused;
         self.overview.resumes_at = resumes_at;
@@ -449,7 +449,7 @@ impl<D: DesktopActions> Controller<D> {
             let alerts = self.alerts.list().filter(|alert| alert.kind == kind);
             alerts.collect::<Vec<_>>()
         };
-        if !self.desktop.wants(kind) {
+        if !self.desktop.wants_notice(kind) {
             return None;
         }
         match kind {
@@ -477,13 +477,13 @@ impl<D: DesktopActions> Controller<D> {
         }
     }
 
-    fn notify_lagged(&mut self) -> ControlFlow<()> {
-        self.throttle.record_notified(Instant::now());
+    fn send_lagged(&mut self) -> ControlFlow<()> {
+        self.throttle.record_lagged(Instant::now());
         self.desktop.send_event(&Event::Lagged);
         ControlFlow::Continue(())
     }
 
-    fn draw(&mut self) {
+    fn draw_tray(&mut self) {
         let view = TrayView::new(&self.overview);
         if self.drawn.as_ref() != Some(&view) {
             self.desktop.set_tray(self.drawn.as_ref(), &view);

@@ -58,7 +58,7 @@ pub(crate) trait DesktopActions: Send + 'static {
     /// Makes the popup as high as its content, which has this height in logical pixels.
     fn fit_popup(&self, content: f64);
     /// Returns whether the person wants notifications of this kind.
-    fn wants(&self, kind: NoticeKind) -> bool;
+    fn wants_notice(&self, kind: NoticeKind) -> bool;
     /// Replaces the open notification by `notice`, or withdraws it.
     fn notify(&self, notice: Option<&Notice>);
     /// Decides the call that the person saw.
@@ -88,22 +88,22 @@ pub(crate) struct Desktop {
 impl Desktop {
     fn on_main_thread(&self, work: impl FnOnce(&AppHandle) -> tauri::Result<()> + Send + 'static) {
         let app = self.app.clone();
-        let result = self.app.run_on_main_thread(move || report(work(&app)));
-        report(result);
+        let result = self.app.run_on_main_thread(move || log_error(work(&app)));
+        log_error(result);
     }
 
     /// Runs work that may create the main window. The main thread creates the web view while the
-    /// thread of the work waits. On Windows the two must differ, or they deadlock.
+    /// thread of the work waits. On Windows, work on the main thread itself would deadlock.
     fn on_blocking_thread(
         &self,
         work: impl FnOnce(&AppHandle) -> tauri::Result<()> + Send + 'static,
     ) {
         let app = self.app.clone();
-        tokio::task::spawn_blocking(move || report(work(&app)));
+        tokio::task::spawn_blocking(move || log_error(work(&app)));
     }
 
     /// Runs a verb in a task. The hub's events show the effect; a failure goes to the log.
-    fn run<V: Verb>(&self, verb: V) {
+    fn run_verb<V: Verb>(&self, verb: V) {
         let hub = self.hub.clone();
         tokio::spawn(async move {
             match hub.run(verb).await {
@@ -122,7 +122,7 @@ impl Desktop {
 }
 
 /// Logs an error of the desktop: a window that cannot be shown must not end the hub.
-fn report(result: tauri::Result<()>) {
+fn log_error(result: tauri::Result<()>) {
     if let Err(error) = result {
         tracing::warn!(%error, "the desktop refused a request");
     }
@@ -145,7 +145,7 @@ impl DesktopActions for Desktop {
         {
             return;
         }
-        report(self.app.emit(HUB_EVENT, event));
+        log_error(self.app.emit(HUB_EVENT, event));
     }
 
     fn show_main(&self) {
@@ -173,12 +173,12 @@ impl DesktopActions for Desktop {
     }
 
     fn shortcut(&self) -> Option<String> {
-        shortcut::registered(&self.app)
+        shortcut::registered_keys(&self.app)
     }
 
     fn ask_before_close(&self) {
         let ends_hub = matches!(self.hub, HubHandle::Embedded(_));
-        report(self.app.emit_to(windows::MAIN, CLOSE_EVENT, ends_hub));
+        log_error(self.app.emit_to(windows::MAIN, CLOSE_EVENT, ends_hub));
     }
 
     fn keep_popup_ready(&self) {
@@ -197,7 +197,7 @@ impl DesktopActions for Desktop {
         self.on_main_thread(move |app| windows::fit_popup(app, content));
     }
 
-    fn wants(&self, kind: NoticeKind) -> bool {
+    fn wants_notice(&self, kind: NoticeKind) -> bool {
         let preferences = self.app.state::<StoredPreferences>().get();
         preferences.notifications.include(kind)
     }
@@ -207,7 +207,7 @@ impl DesktopActions for Desktop {
     }
 
     fn decide(&self, call: &CallRef, verdict: Verdict) {
-        self.run(DecideApproval {
+        self.run_verb(DecideApproval {
             id: call.id.clone(),
             digest: call.digest.clone(),
             verdict,
@@ -215,17 +215,17 @@ impl DesktopActions for Desktop {
     }
 
     fn unmute(&self, client: &ClientName) {
-        self.run(UnmuteClient {
+        self.run_verb(UnmuteClient {
             name: client.clone(),
         });
     }
 
     fn pause(&self, for_s: Option<u32>) {
-        self.run(PauseCalls { for_s });
+        self.run_verb(PauseCalls { for_s });
     }
 
     fn resume(&self) {
-        self.run(ResumeCalls {});
+        self.run_verb(ResumeCalls {});
     }
 
     fn copy_text(&self, text: &str) {

@@ -41,7 +41,7 @@ pub(crate) const CLOSE_EVENT: &str = "close-requested";
 
 /// Handles the command that a window invokes. Returns `false` if there is no such command.
 pub(crate) fn handle(invoke: Invoke<Wry>) -> bool {
-    if let Some(input) = input_of_command(invoke.message.command(), invoke.message.payload()) {
+    if let Some(input) = parse_window_command(invoke.message.command(), invoke.message.payload()) {
         let inputs = invoke
             .message
             .webview_ref()
@@ -84,7 +84,7 @@ pub(crate) fn handle(invoke: Invoke<Wry>) -> bool {
             .respond_async(async move { Ok(command.run(app, params).await?) });
         return true;
     }
-    let Some(verb) = verb_of_command(invoke.message.command()) else {
+    let Some(verb) = find_verb(invoke.message.command()) else {
         return false;
     };
     let params = read_params(invoke.message.payload());
@@ -95,7 +95,7 @@ pub(crate) fn handle(invoke: Invoke<Wry>) -> bool {
         .inner()
         .clone();
     invoke.resolver.respond_async(async move {
-        let answer = run(&hub, verb, params).await?;
+        let answer = run_verb(&hub, verb, params).await?;
         let body = InvokeResponseBody::Json(Box::<str>::from(answer).into());
         Ok(Response::new(body))
     });
@@ -103,7 +103,7 @@ pub(crate) fn handle(invoke: Invoke<Wry>) -> bool {
 }
 
 /// Returns the verb of a command, which is called `noun_verb` instead of `noun.verb`.
-fn verb_of_command(command: &str) -> Option<&'static str> {
+fn find_verb(command: &str) -> Option<&'static str> {
     api::NAMES
         .iter()
         .copied()
@@ -112,7 +112,7 @@ fn verb_of_command(command: &str) -> Option<&'static str> {
 
 /// Returns the input of a command about the windows, or `None` if there is no such command or its
 /// arguments are malformed. These commands are no verbs, because a hub has no window.
-fn input_of_command(command: &str, payload: &InvokeBody) -> Option<Input> {
+fn parse_window_command(command: &str, payload: &InvokeBody) -> Option<Input> {
     let argument = |name| match payload {
         InvokeBody::Json(arguments) => arguments.get(name),
         InvokeBody::Raw(_) => None,
@@ -172,7 +172,8 @@ async fn find_reopen_hint(app: AppHandle) -> Option<ReopenHint> {
     found.unwrap_or_default()
 }
 
-/// Returns the parameters of the verb as JSON text: the argument `request` of the command.
+/// Returns the parameters of a verb or of a change of the options as JSON text: the argument
+/// `request` of the command.
 fn read_params(payload: &InvokeBody) -> String {
     match payload {
         InvokeBody::Json(arguments) => arguments["request"].to_string(),
@@ -180,7 +181,8 @@ fn read_params(payload: &InvokeBody) -> String {
     }
 }
 
-async fn run(hub: &HubHandle, verb: &str, params: String) -> Result<Box<RawValue>, ApiError> {
+/// Runs a verb, and opens the page of a sign-in or of a server's request in the browser.
+async fn run_verb(hub: &HubHandle, verb: &str, params: String) -> Result<Box<RawValue>, ApiError> {
     let params = if hub.is_remote() && [OpenBundle::NAME, AddBundle::NAME].contains(&verb) {
         embed_bundle(params).await?
     } else {

@@ -89,8 +89,8 @@ fn try_run(mut args: Args) -> anyhow::Result<i32> {
         .build()?;
     tauri::async_runtime::set(runtime.handle().clone());
     let (inputs, received) = mpsc::unbounded_channel();
-    // Ends this process if the app already runs.
     let updates = Arc::new(Updates::load(&args.data_dir()));
+    // Ends this process if the app already runs.
     let app = build(args, &inputs, Arc::clone(&updates))?;
     let backend = runtime.block_on(Backend::open(args))?;
     runtime.spawn(quit_on_signal(inputs.clone()));
@@ -114,20 +114,21 @@ fn try_run(mut args: Args) -> anyhow::Result<i32> {
     Ok(code)
 }
 
-/// Builds the app, without a window.
+/// Builds the app, without a window. If the app runs already, brings it to the front and ends this
+/// process.
 fn build(
     args: &Args,
     inputs: &mpsc::UnboundedSender<Input>,
     updates: Arc<Updates>,
 ) -> tauri::Result<App> {
     let reopened = inputs.clone();
-    let mut single =
+    let mut single_instance =
         tauri_plugin_single_instance::Builder::new().callback(move |_, argv, folder| {
-            let _ = reopened.send(input_of_second_start(&argv, Path::new(&folder)));
+            let _ = reopened.send(parse_second_start(&argv, Path::new(&folder)));
         });
-    let instance = args.instance();
+    let instance = args.instance_name();
     if let Some(instance) = &instance {
-        single = single.dbus_id(format!("app.drawbridge.desktop.{instance}"));
+        single_instance = single_instance.dbus_id(format!("app.drawbridge.desktop.{instance}"));
     }
     let mut builder = tauri::Builder::default()
         .invoke_handler(ipc::handle)
@@ -144,14 +145,14 @@ fn build(
     // plugin cannot tell them apart, so only an app on the platform's own data folder uses it. A
     // hub still locks its data folder.
     if cfg!(target_os = "linux") || instance.is_none() {
-        builder = builder.plugin(single.build());
+        builder = builder.plugin(single_instance.build());
     }
     builder.build(tauri::generate_context!())
 }
 
 /// Returns the input that a second start with these arguments, in this working folder, sends to the
 /// running app.
-fn input_of_second_start(argv: &[String], folder: &Path) -> Input {
+fn parse_second_start(argv: &[String], folder: &Path) -> Input {
     Args::try_parse_from(argv)
         .ok()
         .and_then(|args| read_target(&args.open?, folder))

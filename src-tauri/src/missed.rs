@@ -8,8 +8,8 @@ use drawbridge_model::{
 
 use crate::summary;
 
-/// The most calls whose decision is awaited. The number is limited, because the hub does not report
-/// a decision that it cannot record.
+/// The maximum number of calls whose decision is awaited. The number is limited, because the hub
+/// does not report a decision that it cannot record.
 const MAX_ASKED: usize = 1000;
 
 /// A call about which a person was asked.

@@ -1,13 +1,15 @@
-//! The link or file that a start of the app asks it to open: a link `drawbridge://add?…`, which
-//! fills in the form of a new server, or an MCP bundle, whose form is shown. Neither adds nor starts
-//! anything: a person does that in the window, which also checks the values in the link or bundle.
+//! The link or file that a start of the app asks the app to open: a link `drawbridge://add?…`,
+//! which fills in the form of a new server, or an MCP bundle, whose form is shown. Opening adds and
+//! starts nothing: a person adds the server in the window, which also checks the values in the link
+//! or bundle.
 
 use std::path::{Path, PathBuf};
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tauri::Url;
 
-/// The longest link in bytes. The window refuses links of a quarter of this length, and says so.
+/// The maximum length of a link or path in bytes. The window refuses links that are longer than a
+/// quarter of this length, and says why.
 const MAX_LINK_BYTES: usize = 32 * 1024;
 
 /// A form that the app has been asked to open.
@@ -21,7 +23,7 @@ pub(crate) enum OpenTarget {
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TargetError {
-    #[error("the link is longer than {MAX_LINK_BYTES} bytes")]
+    #[error("the link or path is longer than {MAX_LINK_BYTES} bytes")]
     TooLong,
     #[error(
         "the link is not for Drawbridge: it must begin with drawbridge://add? or be the path of a file"

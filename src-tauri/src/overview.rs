@@ -22,7 +22,7 @@ use drawbridge_model::{
 
 /// The number of calls from which the first overview learns which servers were used last.
 const RECENT_CALLS: u32 = 50;
-/// The most servers that are remembered as used last.
+/// The maximum number of servers that are remembered as used last.
 const MAX_RECENT: usize = 50;
 
 /// The state of the hub, as far as the tray, the popup and the notifications need it.

@@ -9,8 +9,8 @@ pub(crate) const MIN_HEIGHT: f64 = 220.0;
 pub(crate) const MAX_HEIGHT: f64 = 700.0;
 /// The distance from the edges of the screen, in logical pixels.
 const MARGIN: f64 = 16.0;
-/// The height that is left for the title bar, in logical pixels. It is unknown before the popup is
-/// shown for the first time.
+/// The height that is left for the title bar, in logical pixels. The real height is unknown before
+/// the popup is shown for the first time.
 const TITLE_BAR: f64 = 40.0;
 
 /// A rectangle in physical pixels.
@@ -114,7 +114,7 @@ impl MonitorArea {
 }
 
 /// Returns the monitor for the popup: the monitor of the pointer, or else of the main window, or
-/// else the primary monitor. The points are in physical pixels.
+/// else the primary monitor, or else the first monitor. The points are in physical pixels.
 pub(crate) fn choose_monitor(
     monitors: &[MonitorArea],
     pointer: Option<PhysicalPosition<f64>>,

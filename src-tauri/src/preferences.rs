@@ -13,7 +13,7 @@ use crate::notifications::notice::NoticeKind;
 
 const FILE: &str = "desktop.json";
 
-/// The keys of the global shortcut at first.
+/// The default keys of the global shortcut.
 pub(crate) const DEFAULT_KEYS: &str = if cfg!(target_os = "macos") {
     "Cmd+Alt+D"
 } else {
@@ -39,7 +39,7 @@ pub(crate) struct Notifications {
     pub(crate) missed: bool,
     /// Servers that failed for good.
     pub(crate) failed_servers: bool,
-    /// New or changed tools that wait for acceptance.
+    /// New or changed definitions that wait for acceptance.
     pub(crate) changed_tools: bool,
 }
 
@@ -78,7 +78,7 @@ impl Default for Notifications {
     }
 }
 
-/// The preferences while the app runs. They are managed by the app.
+/// The preferences while the app runs. Tauri manages the value as state of the app.
 pub(crate) struct StoredPreferences {
     file: PathBuf,
     current: Mutex<Preferences>,
@@ -114,9 +114,9 @@ impl StoredPreferences {
     /// Returns an error if the file cannot be written. The preferences then stay as they are.
     pub(crate) fn set(&self, new: Preferences) -> io::Result<()> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = self.file.with_extension("json.new");
-        fs::write(&written, serde_json::to_vec(&new)?)?;
-        fs::rename(&written, &self.file)?;
+        let new_file = self.file.with_extension("json.new");
+        fs::write(&new_file, serde_json::to_vec(&new)?)?;
+        fs::rename(&new_file, &self.file)?;
         *current = new;
         Ok(())
     }

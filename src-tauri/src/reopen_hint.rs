@@ -20,7 +20,7 @@ const FILE: &str = "reopen-hint-read";
 /// How long a panel may take to start after the app, if both start when the person signs in.
 const PANEL_STARTS_WITHIN: Duration = Duration::from_secs(3);
 
-/// Whether the person has read how to reopen the app. Tauri manages it as state of the app.
+/// Whether the person has read how to reopen the app. Tauri manages the value as state of the app.
 pub(crate) struct ReopenHintRead {
     file: PathBuf,
     is_read: AtomicBool,
@@ -60,7 +60,7 @@ pub(crate) struct ReopenHint {
 pub(crate) fn find(app: &AppHandle) -> Option<ReopenHint> {
     let is_known = app.state::<ReopenHintRead>().is_read() || tray::is_shown(app);
     (!is_known).then(|| ReopenHint {
-        shortcut: shortcut::registered(app),
+        shortcut: shortcut::registered_keys(app),
     })
 }
 

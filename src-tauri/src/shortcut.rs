@@ -30,7 +30,7 @@ pub(crate) enum ShortcutStatus {
     Bound {
         keys: String,
     },
-    /// The desktop is asked for the shortcut.
+    /// The desktop was asked for the shortcut, and has not answered yet.
     Asked,
     /// The person chose no keys.
     Off,
@@ -63,7 +63,7 @@ type RefusalError = x11::GrabError;
 #[cfg(not(target_os = "linux"))]
 type RefusalError = tauri_plugin_global_shortcut::Error;
 
-/// The shortcut while the app runs. It is managed by the app.
+/// The shortcut while the app runs. Tauri manages the value as state of the app.
 struct Current {
     state: Mutex<State>,
     inputs: mpsc::UnboundedSender<Input>,
@@ -74,7 +74,7 @@ struct State {
     status: ShortcutStatus,
     /// The task that reports the presses on Wayland.
     #[cfg(target_os = "linux")]
-    bound: Option<tokio::task::AbortHandle>,
+    portal_task: Option<tokio::task::AbortHandle>,
     #[cfg(target_os = "linux")]
     grabs: Option<x11::KeyGrabs>,
 }
@@ -87,7 +87,7 @@ pub(crate) fn register(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>, ke
             registered: None,
             status: ShortcutStatus::Off,
             #[cfg(target_os = "linux")]
-            bound: None,
+            portal_task: None,
             #[cfg(target_os = "linux")]
             grabs: None,
         }),
@@ -99,7 +99,7 @@ pub(crate) fn register(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>, ke
         bind_with_portal(app, keys);
         return;
     }
-    let registered = listen(app, inputs).and_then(|()| set(app, keys));
+    let registered = listen(app, inputs).and_then(|()| set_keys(app, keys));
     if let Err(error) = registered {
         tracing::warn!("no global shortcut: {error}");
         lock(&app.state::<Current>()).status = ShortcutStatus::Failed {
@@ -140,7 +140,7 @@ fn listen(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) -> Result<(), S
 ///
 /// # Errors
 /// Returns an error if the keys cannot be used. The shortcut then stays as it is.
-pub(crate) fn set(app: &AppHandle, keys: &str) -> Result<(), ShortcutError> {
+pub(crate) fn set_keys(app: &AppHandle, keys: &str) -> Result<(), ShortcutError> {
     let new = (!keys.is_empty()).then(|| parse(keys)).transpose()?;
     #[cfg(target_os = "linux")]
     if display::is_wayland() {
@@ -186,7 +186,7 @@ pub(crate) fn set(app: &AppHandle, keys: &str) -> Result<(), ShortcutError> {
 fn bind_with_portal(app: &AppHandle, keys: &str) {
     let current = app.state::<Current>();
     let mut state = lock(&current);
-    if let Some(earlier) = state.bound.take() {
+    if let Some(earlier) = state.portal_task.take() {
         earlier.abort();
     }
     state.status = ShortcutStatus::Off;
@@ -214,7 +214,7 @@ fn bind_with_portal(app: &AppHandle, keys: &str) {
             set_status(ShortcutStatus::Failed { reason });
         }
     });
-    state.bound = Some(task.inner().abort_handle());
+    state.portal_task = Some(task.inner().abort_handle());
 }
 
 /// Returns whether the shortcut works.
@@ -223,7 +223,7 @@ pub(crate) fn status(app: &AppHandle) -> ShortcutStatus {
 }
 
 /// Returns the keys of the shortcut, or `None` if it does not work.
-pub(crate) fn registered(app: &AppHandle) -> Option<String> {
+pub(crate) fn registered_keys(app: &AppHandle) -> Option<String> {
     match status(app) {
         ShortcutStatus::Registered => Some(app.state::<StoredPreferences>().get().shortcut),
         ShortcutStatus::Bound { keys } => Some(keys),

@@ -10,9 +10,9 @@ use drawbridge_model::{
 
 use crate::texts;
 
-/// The most characters of a name that a client or a server chose.
+/// The maximum number of characters of a name that a client or a server chose.
 const MAX_NAME_CHARS: usize = 40;
-/// The most characters of arguments that a person can read in one line.
+/// The maximum number of characters of arguments that a person can read in one line.
 pub(crate) const MAX_LINE_CHARS: usize = 120;
 
 /// The call that a person saw. A decision applies to this call only.
@@ -31,8 +31,8 @@ impl CallRef {
     }
 }
 
-/// Returns a name that a client or a server chose, truncated, with characters that hide or reorder
-/// text made visible.
+/// Returns a name that a client or a server chose, truncated, with each character that hides or
+/// reorders text replaced by U+FFFD.
 pub(crate) fn display_name(text: &str) -> String {
     truncate(text, MAX_NAME_CHARS)
 }
@@ -67,7 +67,7 @@ fn truncate(text: &str, max_chars: usize) -> String {
 
 /// Returns a sentence that names the client and its request, with names as [`display_name`] returns
 /// them.
-pub(crate) fn sentence(
+pub(crate) fn format_sentence(
     request: &ApprovalRequest,
     client: &str,
     server: &str,
@@ -85,7 +85,7 @@ pub(crate) fn sentence(
 
 /// Returns the exact arguments in one line, with hidden characters as `⟨U+202E⟩`, or `None` if the
 /// line is longer than `max_chars` characters.
-pub(crate) fn arguments_line(request: &ApprovalRequest, max_chars: usize) -> Option<String> {
+pub(crate) fn format_arguments(request: &ApprovalRequest, max_chars: usize) -> Option<String> {
     let reveal = |c: char| {
         if is_hidden(c) {
             format!("⟨U+{:04X}⟩", u32::from(c))

@@ -8,7 +8,7 @@ use drawbridge_model::event::Event;
 use tokio::time::Instant;
 
 const PERIOD: Duration = Duration::from_millis(100);
-/// The most events that are sent to the windows in one [`PERIOD`].
+/// The maximum number of events that are sent to the windows in one [`PERIOD`].
 const MAX_EVENTS: u32 = 50;
 
 pub(crate) struct Throttle {
@@ -64,12 +64,12 @@ impl Throttle {
     }
 
     /// Returns when to send [`Event::Lagged`] to the windows, or `None` if no event was dropped.
-    pub(crate) fn notify_at(&self) -> Option<Instant> {
+    pub(crate) fn lagged_at(&self) -> Option<Instant> {
         self.dropped.then(|| self.period_start + PERIOD)
     }
 
-    /// Records that the windows were notified.
-    pub(crate) fn record_notified(&mut self, now: Instant) {
+    /// Records that [`Event::Lagged`] was sent to the windows.
+    pub(crate) fn record_lagged(&mut self, now: Instant) {
         *self = Self::new(now);
     }
 }

@@ -121,20 +121,21 @@ struct Source {
     app_image: PathBuf,
 }
 
+/// The person's choice, as the file has it.
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]
-struct Choice {
+struct StoredChoice {
     automatic: bool,
 }
 
 #[derive(Default)]
 struct State {
-    choice: Choice,
+    choice: StoredChoice,
     available: Option<Release>,
     installed: Option<Version>,
     is_restart_requested: bool,
 }
 
-/// The updates of this app. It is managed by the app.
+/// The updates of this app. Tauri manages the value as state of the app.
 pub(crate) struct Updates {
     source: Result<Source, UpdatesDisabled>,
     version: Version,
@@ -201,7 +202,7 @@ impl Updates {
     /// Returns an error if this copy does not update itself, or if the choice cannot be stored.
     pub(crate) fn set_automatic(&self, automatic: bool) -> Result<UpdatesView, UpdateError> {
         self.source()?;
-        let choice = Choice { automatic };
+        let choice = StoredChoice { automatic };
         let stored = serde_json::to_vec(&choice)
             .map_err(io::Error::other)
             .and_then(|text| fs::write(&self.file, text));
@@ -244,7 +245,8 @@ impl Updates {
         let download = Unfinished(source.app_image.with_added_extension("new"));
         download_release(source, &release, &download.0).await?;
         release.verify(&source.key, &target(), &download.0)?;
-        replace(&download.0, &source.app_image).map_err(|error| failed_install(source, error))?;
+        replace_file(&download.0, &source.app_image)
+            .map_err(|error| failed_install(source, error))?;
         let mut state = self.state();
         state.available = None;
         state.installed = Some(release.version);
@@ -258,7 +260,7 @@ impl Updates {
     }
 
     /// Starts the AppImage if a restart was requested. Must be called last, because the new process
-    /// would find this process otherwise.
+    /// ends if it finds that the app runs already.
     pub(crate) fn restart_if_requested(&self) -> io::Result<()> {
         let Ok(source) = &self.source else {
             return Ok(());
@@ -328,7 +330,7 @@ async fn download_release(
 
 /// Moves the new file to the place of the old file, with the permissions of the old file. A crash
 /// leaves the old file or the new file.
-fn replace(new: &Path, old: &Path) -> io::Result<()> {
+fn replace_file(new: &Path, old: &Path) -> io::Result<()> {
     fs::set_permissions(new, fs::metadata(old)?.permissions())?;
     fs::rename(new, old)
 }
@@ -365,8 +367,8 @@ fn is_packaged(program: &Path) -> bool {
     cfg!(target_os = "linux") && program.starts_with("/usr") && !program.starts_with("/usr/local")
 }
 
-/// Returns the AppImage that contains the program. The variables may be those of another AppImage
-/// that has started this program.
+/// Returns the AppImage that contains the program, or `None` if no AppImage does. The variables may
+/// belong to another AppImage, which has started this program.
 fn find_app_image(
     program: &Path,
     folder: Option<&std::ffi::OsStr>,

@@ -1,6 +1,6 @@
 //! The size and place of the main window, which outlive the app: the file `window.json` in the data
-//! folder. A window always opens on a connected monitor, and never larger than the monitor's free
-//! area.
+//! folder. A window always opens on a connected monitor. The window is not larger than the
+//! monitor's free area, unless that area is smaller than [`MIN_SIZE`].
 
 use std::{
     fs, io,
@@ -69,7 +69,7 @@ impl Area {
             && placement.y.saturating_add(MIN_VISIBLE) <= bottom
     }
 
-    /// Returns a size that fits, in logical pixels.
+    /// Returns the size, reduced to the free area, in logical pixels.
     fn fit(&self, (width, height): (f64, f64)) -> (f64, f64) {
         let free = (
             f64::from(self.width) / self.scale,
@@ -79,7 +79,8 @@ impl Area {
     }
 }
 
-/// The placement of the main window while the app runs. It is managed by the app.
+/// The placement of the main window while the app runs. Tauri manages the value as state of the
+/// app.
 pub(crate) struct WindowState {
     file: PathBuf,
     placement: Mutex<Option<Placement>>,
@@ -127,7 +128,7 @@ impl WindowState {
 pub(crate) fn on_window_event(window: &Window, event: &WindowEvent) -> tauri::Result<()> {
     let state = window.state::<WindowState>();
     if matches!(event, WindowEvent::Resized(_) | WindowEvent::Moved(_)) {
-        return record(window, &state);
+        return record_placement(window, &state);
     }
     if matches!(event, WindowEvent::Destroyed) {
         store(window.app_handle());
@@ -142,7 +143,7 @@ pub(crate) fn store(app: &AppHandle) {
     }
 }
 
-fn record(window: &Window, state: &WindowState) -> tauri::Result<()> {
+fn record_placement(window: &Window, state: &WindowState) -> tauri::Result<()> {
     if !window.is_visible()? || window.is_minimized()? || window.is_fullscreen()? {
         return Ok(());
     }

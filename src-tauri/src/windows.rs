@@ -34,7 +34,7 @@ const LOAD_WITHIN: Duration = Duration::from_secs(2);
 /// How long a hidden popup is kept after a client connected or a call was decided or ended.
 const KEEP_POPUP: Duration = Duration::from_secs(120);
 
-/// The state of the popup. It is managed by the app.
+/// The state of the popup. Tauri manages the value as state of the app.
 pub(crate) struct Popup(Mutex<PopupState>);
 
 struct PopupState {
@@ -82,8 +82,8 @@ impl Popup {
     }
 }
 
-/// The folder for the caches and storage of the web views. The folder is in the data
-/// folder, so that nothing else remains after the app is removed.
+/// The folder for the caches and storage of the web views. The folder is in the data folder, so
+/// that nothing else remains after the app is removed.
 #[derive(Clone)]
 pub(crate) struct WebviewFolder(pub(crate) PathBuf);
 
@@ -163,7 +163,8 @@ fn is_own_page(url: &Url) -> bool {
 }
 
 /// Begins to create the popup, hidden, unless it exists. A thread of its own waits for the main
-/// thread, which creates the web view. On Windows the two must differ, or they deadlock.
+/// thread, which creates the web view. On Windows, waiting on the main thread itself would
+/// deadlock.
 pub(crate) fn create_popup(app: &AppHandle) {
     {
         let mut popup = Popup::of(app);
@@ -239,8 +240,8 @@ fn discard_popup_when_unused(app: AppHandle) {
     });
 }
 
-/// Returns how long the popup is still kept if nobody uses it, at least a second, or `None` if it
-/// does not exist.
+/// Returns how long the popup is still kept if nobody uses it, at least a second, or `None` if the
+/// popup does not exist.
 fn time_until_discard(app: &AppHandle) -> Option<Duration> {
     let popup = Popup::of(app);
     let rest = KEEP_POPUP.saturating_sub(popup.last_use.elapsed());
@@ -269,7 +270,7 @@ fn discard_unused_popup(app: &AppHandle) -> tauri::Result<()> {
     window.destroy()
 }
 
-/// Records that the popup was destroyed. A call may already wait for a new one.
+/// Records that the popup was destroyed. A call may already wait for a new popup.
 pub(crate) fn on_popup_destroyed(app: &AppHandle) {
     let is_awaited = {
         let mut popup = Popup::of(app);
@@ -340,7 +341,7 @@ pub(crate) fn show_popup(app: &AppHandle, focus: Focus) -> tauri::Result<()> {
         Focus::Leave => Ok(()),
         Focus::Take => {
             Popup::set_awaited(app, None);
-            appear(&window)?;
+            place_and_show(&window)?;
             window.set_focus()
         }
     }
@@ -369,7 +370,7 @@ fn show_awaited_popup(app: &AppHandle) -> tauri::Result<()> {
     let Some(focus) = Popup::of(app).awaited.take() else {
         return Ok(());
     };
-    appear(&popup)?;
+    place_and_show(&popup)?;
     match focus {
         Focus::Leave => Ok(()),
         Focus::Take => popup.set_focus(),
@@ -378,7 +379,7 @@ fn show_awaited_popup(app: &AppHandle) -> tauri::Result<()> {
 
 /// Gives the popup its size and place, and shows it, if it is hidden. A Wayland compositor ignores
 /// the place.
-fn appear(popup: &WebviewWindow) -> tauri::Result<()> {
+fn place_and_show(popup: &WebviewWindow) -> tauri::Result<()> {
     if popup.is_visible()? {
         return Ok(());
     }

@@ -16,23 +16,26 @@ fn the_listener_is_on_loopback_by_default() {
 
 #[test]
 fn a_second_start_is_the_same_app_only_for_the_same_folder_or_hub() {
-    let first = parse_args(&["--data-dir", "/tmp/one"]).instance();
+    let first = parse_args(&["--data-dir", "/tmp/one"]).instance_name();
     assert_eq!(
         first,
-        parse_args(&["--data-dir", "/tmp/one", "--hidden"]).instance()
+        parse_args(&["--data-dir", "/tmp/one", "--hidden"]).instance_name()
     );
-    assert_ne!(first, parse_args(&["--data-dir", "/tmp/two"]).instance());
     assert_ne!(
         first,
-        parse_args(&["--data-dir", "/tmp/one", "--hub-url", "http://hub:8765"]).instance()
+        parse_args(&["--data-dir", "/tmp/two"]).instance_name()
+    );
+    assert_ne!(
+        first,
+        parse_args(&["--data-dir", "/tmp/one", "--hub-url", "http://hub:8765"]).instance_name()
     );
 }
 
 #[test]
 fn an_empty_hub_url_names_no_hub() {
-    assert_eq!(parse_args(&["--hub-url", " "]).remote(), None);
+    assert_eq!(parse_args(&["--hub-url", " "]).remote_url(), None);
     assert_eq!(
-        parse_args(&["--hub-url", "http://hub:8765"]).remote(),
+        parse_args(&["--hub-url", "http://hub:8765"]).remote_url(),
         Some("http://hub:8765")
     );
 }

@@ -115,7 +115,7 @@ impl DesktopActions for FakeDesktop {
     fn fit_popup(&self, content: f64) {
         self.record(Effect::PopupFitted(content));
     }
-    fn wants(&self, _: NoticeKind) -> bool {
+    fn wants_notice(&self, _: NoticeKind) -> bool {
         true
     }
     fn notify(&self, notice: Option<&Notice>) {

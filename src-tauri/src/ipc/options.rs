@@ -51,9 +51,9 @@ impl Command {
             if self == Self::Change {
                 let change = serde_json::from_str(&params)
                     .map_err(|error| ApiError::invalid(format!("the options: {error}")))?;
-                apply(&app, change)?;
+                apply_change(&app, change)?;
             }
-            Ok(show(&app))
+            Ok(read_options(&app))
         };
         tokio::task::spawn_blocking(work)
             .await
@@ -61,7 +61,7 @@ impl Command {
     }
 }
 
-fn show(app: &AppHandle) -> Options {
+fn read_options(app: &AppHandle) -> Options {
     let preferences = app.state::<StoredPreferences>().get();
     Options {
         autostart: app
@@ -74,7 +74,7 @@ fn show(app: &AppHandle) -> Options {
     }
 }
 
-fn apply(app: &AppHandle, change: Change) -> Result<(), ApiError> {
+fn apply_change(app: &AppHandle, change: Change) -> Result<(), ApiError> {
     if let Some(enabled) = change.autostart {
         let autostart = app.state::<Option<Autostart>>();
         let autostart = autostart.as_ref().ok_or_else(|| {
@@ -88,7 +88,7 @@ fn apply(app: &AppHandle, change: Change) -> Result<(), ApiError> {
     let mut preferences = stored.get();
     if let Some(keys) = change.shortcut {
         let keys = keys.trim();
-        shortcut::set(app, keys).map_err(|error| ApiError::invalid(error.to_string()))?;
+        shortcut::set_keys(app, keys).map_err(|error| ApiError::invalid(error.to_string()))?;
         preferences.shortcut = keys.to_owned();
     }
     if let Some(notifications) = change.notifications {

@@ -2,7 +2,7 @@ use drawbridge_hub::api::{NAMES, approvals::PreviewVerdict};
 use serde_json::json;
 use tauri::ipc::InvokeBody;
 
-use super::{Input, UpdateRequest, input_of_command, read_params, verb_of_command};
+use super::{Input, UpdateRequest, find_verb, parse_window_command, read_params};
 
 const PERMISSIONS: &str = include_str!(concat!(env!("OUT_DIR"), "/permissions/app.toml"));
 /// Names each command that the pages use, in quotes.
@@ -27,7 +27,7 @@ fn allowed_by(identifier: &str) -> Vec<&'static str> {
 fn the_main_window_may_use_the_command_of_every_verb() {
     let verbs: Vec<_> = allowed_by("allow-all-verbs")
         .into_iter()
-        .map(verb_of_command)
+        .map(find_verb)
         .collect();
     let names: Vec<_> = NAMES.iter().copied().map(Some).collect();
     assert_eq!(verbs, names);
@@ -51,12 +51,12 @@ fn only_the_main_window_may_close_itself_quit_the_app_and_change_its_options() {
     assert_eq!(used, allowed);
     let payload = InvokeBody::Json(json!({ "shown": true }));
     for command in commands {
-        let is_handled = input_of_command(command, &payload).is_some()
+        let is_handled = parse_window_command(command, &payload).is_some()
             || super::options::Command::parse(command).is_some()
             || UpdateRequest::parse_command(command, &payload).is_some()
             || ["reopen_hint", "app_restart"].contains(&command);
         assert!(is_handled, "{command}");
-        assert!(verb_of_command(command).is_none(), "{command}");
+        assert!(find_verb(command).is_none(), "{command}");
     }
     let main: serde_json::Value = serde_json::from_str(MAIN).expect("a capability is JSON");
     assert_eq!(main["windows"], json!(["main"]));
@@ -96,7 +96,7 @@ fn the_popup_may_only_see_and_decide_approvals() {
     assert!(
         verbs
             .into_iter()
-            .all(|command| verb_of_command(command).is_some())
+            .all(|command| find_verb(command).is_some())
     );
     let popup: serde_json::Value = serde_json::from_str(POPUP).expect("a capability is JSON");
     assert_eq!(popup["windows"], json!(["popup"]));
@@ -112,7 +112,7 @@ fn the_popup_may_only_see_and_decide_approvals() {
 
 #[test]
 fn the_popup_reports_the_height_of_its_content() {
-    let input = |payload| input_of_command("popup_measured", &InvokeBody::Json(payload));
+    let input = |payload| parse_window_command("popup_measured", &InvokeBody::Json(payload));
     assert!(matches!(
         input(json!({ "height": 412.5 })),
         Some(Input::PopupMeasured(412.5))

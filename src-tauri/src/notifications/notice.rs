@@ -1,7 +1,5 @@
-//! The content of a notification, as plain data. At most one notification is open: either one call
-//! with its arguments, or the number of waiting calls, or the clients that ask to be paired, or a
-//! muted client, or the missed calls, or servers that need the person, or how to reopen the app if
-//! there is no tray.
+//! The content of a notification, as plain data. At most one notification is open. It is about one
+//! of the subjects in [`NoticeKind`].
 
 use drawbridge_model::{
     approval::ApprovalRequest,
@@ -18,7 +16,7 @@ use crate::{
     tray::menu::format_time,
 };
 
-/// The most characters of arguments in a notification.
+/// The maximum number of characters of arguments in a notification.
 const MAX_BODY_CHARS: usize = 200;
 
 /// The subject of a notification.
@@ -31,7 +29,7 @@ pub(crate) enum NoticeKind {
     MissedCalls,
     /// Servers that failed for good.
     FailedServers,
-    /// New or changed tools that wait for acceptance.
+    /// New or changed definitions that wait for acceptance.
     WaitingDefinitions,
     /// A newer release of the app.
     Update,
@@ -221,10 +219,10 @@ impl Notice {
             };
         }
         let arguments =
-            summary::arguments_line(request, MAX_BODY_CHARS).filter(|line| has_no_markup(line));
+            summary::format_arguments(request, MAX_BODY_CHARS).filter(|line| has_no_markup(line));
         let is_whole = arguments.is_some() && summary::is_complete(request);
         Self {
-            title: summary::sentence(request, &client, &server, &tool),
+            title: summary::format_sentence(request, &client, &server, &tool),
             body: arguments.unwrap_or_else(|| texts::OPEN_TO_SEE_ARGUMENTS.to_owned()),
             actions: if is_whole {
                 Actions::ShowDenyOrApprove(call)
@@ -241,14 +239,12 @@ fn has_no_markup(line: &str) -> bool {
     !line.contains(['<', '>', '&'])
 }
 
-/// The sets of buttons of the notifications of missed calls and of a muted client.
+/// The names of the sets of buttons that [`parse_choice`] tells apart.
 const SHOW_MISSED: &str = "show-missed";
 const SHOW_UNMUTE: &str = "show-unmute";
-/// The sets of buttons of notifications of servers.
 const SHOW_SERVER: &str = "show-server";
 const SHOW_SERVERS: &str = "show-servers";
 const SHOW_SETTINGS: &str = "show-settings";
-/// The set of buttons of the notification that says how to reopen the app.
 const OPEN_OR_QUIT: &str = "open-quit";
 
 impl Actions {

@@ -1,5 +1,5 @@
-//! The global shortcut on X11. The thread that waits for its presses sleeps in between, unlike that
-//! of the crate `global-hotkey`, which looks for them 20 times a second.
+//! The global shortcut on X11. The thread that waits for presses sleeps between them, unlike the
+//! thread of the crate `global-hotkey`, which polls for presses 20 times a second.
 
 use std::{sync::Arc, thread};
 
@@ -34,7 +34,7 @@ pub(crate) enum GrabError {
     Thread(#[from] std::io::Error),
     #[error("the keyboard has no such key")]
     UnknownKey,
-    #[error("another program has grabbed it")]
+    #[error("another program has grabbed these keys")]
     Taken,
 }
 
@@ -52,8 +52,8 @@ impl KeyGrabs {
     pub(super) fn open(on_pressed: impl Fn() + Send + 'static) -> Result<Self, GrabError> {
         let (connection, screen) = RustConnection::connect(None)?;
         let connection = Arc::new(connection);
-        // A key that is held down is reported as pressed again and again. This way, it is not
-        // reported as released in between.
+        // The X server reports a key that is held down as pressed again and again. With this flag,
+        // it does not report the key as released in between.
         connection.xkb_use_extension(1, 0)?.reply()?;
         let detectable = xkb::PerClientFlag::DETECTABLE_AUTO_REPEAT;
         connection
@@ -77,7 +77,8 @@ impl KeyGrabs {
     /// Grabs a shortcut.
     ///
     /// # Errors
-    /// Returns an error if the keyboard has no such key, or if another program has grabbed it.
+    /// Returns an error if the keyboard has no such key, if another program has grabbed the
+    /// shortcut, or if the connection is lost.
     pub(super) fn register(&self, shortcut: Shortcut) -> Result<(), GrabError> {
         let keycode = self.find_keycode(shortcut.key)?;
         let modifiers = modifier_mask(shortcut.mods);
@@ -108,7 +109,7 @@ impl KeyGrabs {
     /// Releases a shortcut.
     ///
     /// # Errors
-    /// Returns an error if the connection is lost.
+    /// Returns an error if the keyboard has no such key, or if the connection is lost.
     pub(super) fn unregister(&self, shortcut: Shortcut) -> Result<(), GrabError> {
         let keycode = self.find_keycode(shortcut.key)?;
         for locks in LOCKS {
@@ -122,7 +123,7 @@ impl KeyGrabs {
 
     /// Returns the code that the keyboard has for a key.
     fn find_keycode(&self, key: Code) -> Result<Keycode, GrabError> {
-        let wanted = key_symbol(key);
+        let symbol = key_symbol(key);
         let setup = self.connection.setup();
         let count = setup.max_keycode - setup.min_keycode + 1;
         let mapping = self
@@ -135,7 +136,7 @@ impl KeyGrabs {
                     .keysyms
                     .chunks(usize::from(mapping.keysyms_per_keycode).max(1)),
             )
-            .find(|(_, symbols)| symbols.contains(&wanted))
+            .find(|(_, symbols)| symbols.contains(&symbol))
             .map(|(keycode, _)| keycode)
             .ok_or(GrabError::UnknownKey)
     }

@@ -4,7 +4,7 @@ use drawbridge_model::{
     ids::{ClientName, RuleId, ServerId},
 };
 
-use super::{arguments_line, display_name, is_complete};
+use super::{display_name, format_arguments, is_complete};
 use crate::controller::tests::request;
 
 fn request_with(arguments: &str) -> ApprovalRequest {
@@ -29,25 +29,25 @@ fn names_cannot_hide_or_reorder_the_shown_text() {
 #[test]
 fn arguments_are_one_line_with_hidden_characters_made_visible() {
     assert_eq!(
-        arguments_line(&request_with(r#"{"path":"/tmp/a"}"#), 120).as_deref(),
+        format_arguments(&request_with(r#"{"path":"/tmp/a"}"#), 120).as_deref(),
         Some(r#"{"path":"/tmp/a"}"#)
     );
     assert_eq!(
-        arguments_line(&request_with("{\n}"), 120).as_deref(),
+        format_arguments(&request_with("{\n}"), 120).as_deref(),
         Some("{⟨U+000A⟩}")
     );
     assert_eq!(
-        arguments_line(&request_with("\u{202e}\u{3164}\u{a0}\u{2800}"), 120).as_deref(),
+        format_arguments(&request_with("\u{202e}\u{3164}\u{a0}\u{2800}"), 120).as_deref(),
         Some("⟨U+202E⟩⟨U+3164⟩⟨U+00A0⟩⟨U+2800⟩")
     );
 }
 
 #[test]
 fn arguments_that_do_not_fit_are_omitted_instead_of_truncated() {
-    assert!(arguments_line(&request_with(&"x".repeat(120)), 120).is_some());
-    assert_eq!(arguments_line(&request_with(&"x".repeat(121)), 120), None);
+    assert!(format_arguments(&request_with(&"x".repeat(120)), 120).is_some());
+    assert_eq!(format_arguments(&request_with(&"x".repeat(121)), 120), None);
     assert_eq!(
-        arguments_line(&request_with(&"\n".repeat(100)), 120),
+        format_arguments(&request_with(&"\n".repeat(100)), 120),
         None,
         "the visible form of hidden characters is longer"
     );

@@ -6,25 +6,25 @@ use tokio::time::Instant;
 use super::{MAX_EVENTS, PERIOD, Throttle};
 
 #[test]
-fn a_few_events_pass_and_no_notification_is_due() {
+fn a_few_events_pass_and_lagged_is_not_due() {
     let now = Instant::now();
     let mut throttle = Throttle::new(now);
     assert!((0..MAX_EVENTS).all(|_| throttle.admit(now, &Event::PolicyChanged)));
-    assert_eq!(throttle.notify_at(), None);
+    assert_eq!(throttle.lagged_at(), None);
 }
 
 #[test]
-fn a_flood_is_dropped_until_the_windows_were_notified() {
+fn a_flood_is_dropped_until_lagged_was_sent() {
     let now = Instant::now();
     let mut throttle = Throttle::new(now);
     let passed = (0..1000)
         .filter(|_| throttle.admit(now, &Event::PolicyChanged))
         .count();
     assert_eq!(passed, MAX_EVENTS as usize);
-    assert_eq!(throttle.notify_at(), Some(now + PERIOD));
-    throttle.record_notified(now + PERIOD);
+    assert_eq!(throttle.lagged_at(), Some(now + PERIOD));
+    throttle.record_lagged(now + PERIOD);
     assert!(throttle.admit(now + PERIOD, &Event::PolicyChanged));
-    assert_eq!(throttle.notify_at(), None);
+    assert_eq!(throttle.lagged_at(), None);
 }
 
 #[test]

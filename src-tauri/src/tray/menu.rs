@@ -18,7 +18,8 @@ use crate::{
     texts,
 };
 
-/// The most approvals and servers in the menu. The windows show all of them.
+/// The maximum number of approvals in the menu, and of servers. The windows show all approvals and
+/// servers.
 const MAX_APPROVALS: usize = 5;
 const MAX_SERVERS: usize = 8;
 
@@ -143,7 +144,8 @@ fn pause_item(paused: bool) -> Item {
     }
 }
 
-/// Returns the local time of day of a moment, with the day if it is not today.
+/// Returns the local time of day of a moment, with the day if the moment is not today. Returns
+/// `None` if the moment is outside the range of the calendar.
 pub(crate) fn format_time(at: Timestamp) -> Option<String> {
     let zone = TimeZone::system();
     let local = |at: Timestamp| {
@@ -203,13 +205,13 @@ fn approval_submenu(request: &ApprovalRequest) -> Item {
     let label = if request.method == GuardedMethod::CallTool {
         texts::call_label(&client, &server, &tool)
     } else {
-        summary::sentence(request, &client, &server, &tool)
+        summary::format_sentence(request, &client, &server, &tool)
     };
     Item::Menu(label, items)
 }
 
 fn detail_lines(request: &ApprovalRequest) -> Vec<String> {
-    let arguments = summary::arguments_line(request, MAX_LINE_CHARS)
+    let arguments = summary::format_arguments(request, MAX_LINE_CHARS)
         .unwrap_or_else(|| texts::argument_length(request.arguments.chars().count()));
     let notes = [
         (request.extra.is_some(), texts::HAS_EXTRA_PARAMS),
@@ -228,7 +230,7 @@ fn detail_lines(request: &ApprovalRequest) -> Vec<String> {
 /// have the order of all servers, so that a call seldom changes the menu, which may be open.
 fn server_items(overview: &Overview) -> impl Iterator<Item = Item> {
     let servers = &overview.servers;
-    let first = (!servers.is_empty()).then_some(Item::Separator);
+    let separator = (!servers.is_empty()).then_some(Item::Separator);
     let lines = select_recent(servers, &overview.recent).map(|server| {
         Item::Action(
             Choice::ShowServer(server.id.clone()),
@@ -241,7 +243,7 @@ fn server_items(overview: &Overview) -> impl Iterator<Item = Item> {
     let more = servers.len().saturating_sub(MAX_SERVERS);
     let more = (more > 0)
         .then(|| Item::Action(Choice::ShowScreen(Screen::Servers), texts::show_more(more)));
-    first.into_iter().chain(lines).chain(more)
+    separator.into_iter().chain(lines).chain(more)
 }
 
 /// Selects at most [`MAX_SERVERS`] servers, preferably those of `recent`, and returns them in the

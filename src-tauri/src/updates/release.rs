@@ -85,7 +85,8 @@ impl Release {
     /// Checks that the publisher signed this file as this release for `target`.
     ///
     /// # Errors
-    /// Returns an error if the publisher did not sign the file so, or if the file cannot be read.
+    /// Returns an error if the publisher did not sign the file as this release, or if the signature
+    /// or the file cannot be read.
     pub(super) fn verify(
         &self,
         key: &PublicKey,
@@ -97,11 +98,11 @@ impl Release {
         let mut verifier = key
             .verify_stream(&signature)
             .map_err(|_| SignatureError::WrongFile)?;
-        let unread = |error| SignatureError::File(Cause::innermost(error));
-        let mut file = File::open(file).map_err(unread)?;
+        let read_error = |error| SignatureError::File(Cause::innermost(error));
+        let mut file = File::open(file).map_err(read_error)?;
         let mut buffer = vec![0; 1 << 16];
         loop {
-            match file.read(&mut buffer).map_err(unread)? {
+            match file.read(&mut buffer).map_err(read_error)? {
                 0 => break,
                 length => verifier.update(&buffer[..length]),
             }
