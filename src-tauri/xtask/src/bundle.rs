@@ -13,7 +13,7 @@ use crate::{
     system,
 };
 
-/// The folder of the files that `tauri.conf.json` adds to the packages, in the root of the
+/// The folder of the files that `tauri.conf.json` adds to the packages, relative to the root of the
 /// repository.
 const STAGING: &str = "target/package";
 
@@ -40,7 +40,7 @@ pub(crate) fn bundle(release: bool, formats: &[&str]) -> Outcome {
 
 /// Packages the programs that are already built.
 pub(crate) fn package(release: bool, formats: &[&str]) -> Outcome {
-    stage(
+    stage_files(
         &run::program_path(release, "drawbridge")?,
         &root().join(STAGING),
     )?;
@@ -67,7 +67,7 @@ pub(crate) fn package(release: bool, formats: &[&str]) -> Outcome {
 
 /// Writes the files that the packages have besides the app: the command, its manual pages and its
 /// completions.
-fn stage(program: &Path, folder: &Path) -> Outcome {
+fn stage_files(program: &Path, folder: &Path) -> Outcome {
     if folder.exists() {
         fs::remove_dir_all(folder)
             .map_err(|error| format!("cannot remove {}: {error}", folder.display()))?;
@@ -100,11 +100,11 @@ fn stage(program: &Path, folder: &Path) -> Outcome {
     step::run(command("gzip", &["--best", "--no-name", "--recursive"]).arg(&manual))
 }
 
-fn find_files(folder: &Path) -> Vec<PathBuf> {
+fn list_entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    files.sort();
-    files
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
 }
 
 /// Returns the packages in the folder of the bundles, which has a folder for each format.
@@ -116,10 +116,10 @@ fn find_packages(folder: &Path) -> Vec<PathBuf> {
             Some("deb" | "rpm" | "AppImage" | "dmg" | "app" | "msi" | "exe")
         )
     };
-    let formats = find_files(folder);
+    let formats = list_entries(folder);
     formats
         .iter()
-        .flat_map(|format| find_files(format))
+        .flat_map(|format| list_entries(format))
         .filter(is_package)
         .collect()
 }

@@ -15,7 +15,7 @@ use std::{
 
 use crate::{
     run,
-    step::{self, Outcome, cargo, command, output, root},
+    step::{self, Outcome, cargo, command, read_stdout, root},
 };
 
 const DEFAULT_SECONDS: u32 = 60;
@@ -61,7 +61,7 @@ pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
         ["--keep", rest @ ..] => (NewInputs::Keep, rest),
         rest => (NewInputs::Discard, rest),
     };
-    let program = build()?;
+    let program = build_program()?;
     let targets = list_targets(&program)?;
     let parse_seconds = |text: &str| {
         text.parse::<u32>()
@@ -94,7 +94,7 @@ pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
 /// Runs every target for a minute. The random numbers are the same each time, so that a change does
 /// not fail because of an input that has nothing to do with the change.
 pub(crate) fn fuzz_all() -> Outcome {
-    let program = build()?;
+    let program = build_program()?;
     let targets = list_targets(&program)?;
     let options = RunOptions {
         seconds: DEFAULT_SECONDS,
@@ -104,13 +104,13 @@ pub(crate) fn fuzz_all() -> Outcome {
     run_targets(&program, &targets, options)
 }
 
-/// Builds the program with the targets with instrumentation, and returns its path.
-fn build() -> Result<PathBuf, String> {
-    let itself = env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
+/// Builds the program that contains the targets, with instrumentation, and returns its path.
+fn build_program() -> Result<PathBuf, String> {
+    let this_program = env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
     // With all packages chosen, the dependencies have the same features as in other builds.
     step::run(
         cargo(&["build", "--workspace", "--bin", PROGRAM])
-            .env("RUSTC_WORKSPACE_WRAPPER", itself)
+            .env("RUSTC_WORKSPACE_WRAPPER", this_program)
             .env(AS_RUSTC, "1"),
     )?;
     run::program_path(false, PROGRAM)
@@ -122,13 +122,14 @@ pub(crate) fn act_as_rustc() -> Option<Outcome> {
     env::var_os(AS_RUSTC)?;
     let arguments: Vec<_> = env::args_os().skip(1).collect();
     let (rustc, arguments) = arguments.split_first()?;
-    let after = |option: &str| {
+    let find_value = |option: &str| {
         let at = arguments.iter().position(|argument| argument == option)?;
         arguments.get(at + 1)?.to_str()
     };
     // Build scripts and procedural macros run during the build, without libFuzzer.
-    let is_instrumented = after("--crate-name").is_some_and(|name| name.starts_with("drawbridge_"))
-        && after("--crate-type") != Some("proc-macro");
+    let is_instrumented = find_value("--crate-name")
+        .is_some_and(|name| name.starts_with("drawbridge_"))
+        && find_value("--crate-type") != Some("proc-macro");
     let mut rustc = Command::new(rustc);
     rustc.args(arguments);
     if is_instrumented {
@@ -142,7 +143,7 @@ pub(crate) fn act_as_rustc() -> Option<Outcome> {
 }
 
 fn list_targets(program: &PathBuf) -> Result<Vec<String>, String> {
-    let list = output(Command::new(program).env("DRAWBRIDGE_FUZZ_COMMAND", "list"));
+    let list = read_stdout(Command::new(program).env("DRAWBRIDGE_FUZZ_COMMAND", "list"));
     let list = list.ok_or("the program with the targets does not list them")?;
     Ok(list.lines().map(str::to_owned).collect())
 }
@@ -169,7 +170,7 @@ fn run_targets(program: &PathBuf, targets: &[String], options: RunOptions) -> Ou
         while running.len() < at_once
             && let Some(target) = waiting.next()
         {
-            match start(program, target, options) {
+            match start_target(program, target, options) {
                 Ok(run) => running.push(run),
                 Err(reason) => failures.push(reason),
             }
@@ -185,7 +186,7 @@ fn run_targets(program: &PathBuf, targets: &[String], options: RunOptions) -> Ou
             continue;
         };
         let run = running.swap_remove(ended);
-        if let Err(reason) = finish(program, run, options.new_inputs) {
+        if let Err(reason) = finish_target(program, run, options.new_inputs) {
             println!("{reason}");
             failures.push(reason);
         }
@@ -198,7 +199,7 @@ fn run_targets(program: &PathBuf, targets: &[String], options: RunOptions) -> Ou
 }
 
 /// Makes the folder `target/fuzz/NAME/TARGET`, or empties it if it exists.
-fn empty_folder(name: &str, target: &str) -> Result<PathBuf, String> {
+fn make_empty_folder(name: &str, target: &str) -> Result<PathBuf, String> {
     let folder = root().join("target/fuzz").join(name).join(target);
     let made = match fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
@@ -224,8 +225,12 @@ fn run_fuzz_command(program: &PathBuf, target: &str, text: &str) -> Outcome {
 }
 
 /// Starts libFuzzer on a target, with the inputs in `fuzz/corpus`.
-fn start(program: &PathBuf, target: &str, options: RunOptions) -> Result<RunningTarget, String> {
-    let corpus = empty_folder("corpus", target)?;
+fn start_target(
+    program: &PathBuf,
+    target: &str,
+    options: RunOptions,
+) -> Result<RunningTarget, String> {
+    let corpus = make_empty_folder("corpus", target)?;
     run_fuzz_command(program, target, &format!("unpack {}", corpus.display()))?;
     let artifacts = root().join("fuzz/artifacts").join(target);
     let log = corpus.with_extension("log");
@@ -236,7 +241,7 @@ fn start(program: &PathBuf, target: &str, options: RunOptions) -> Result<Running
         .env("DRAWBRIDGE_FUZZ_TARGET", target)
         .arg(&corpus)
         .arg(format!("-max_total_time={}", options.seconds))
-        // libFuzzer chooses a seed if it is 0.
+        // 0 makes libFuzzer choose a seed.
         .arg(format!("-seed={}", options.seed.unwrap_or(0)))
         .arg(format!("-max_len={MAX_INPUT}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
@@ -254,9 +259,9 @@ fn start(program: &PathBuf, target: &str, options: RunOptions) -> Result<Running
     })
 }
 
-/// Prints the statistics of a run that has ended, and keeps its new inputs if they should be kept.
+/// Prints the statistics of a run that has ended, and keeps its new inputs if `new_inputs` says so.
 /// Returns an error if the run failed.
-fn finish(program: &PathBuf, mut run: RunningTarget, new_inputs: NewInputs) -> Outcome {
+fn finish_target(program: &PathBuf, mut run: RunningTarget, new_inputs: NewInputs) -> Outcome {
     let target = &run.target;
     let status = run.process.wait().map_err(|e| format!("{target}: {e}"))?;
     let log = fs::read(&run.log).unwrap_or_default();
@@ -286,16 +291,16 @@ fn finish(program: &PathBuf, mut run: RunningTarget, new_inputs: NewInputs) -> O
         statistic("stat::new_units_added:"),
     );
     if new_inputs == NewInputs::Keep {
-        keep(program, target)?;
+        keep_inputs(program, target)?;
     }
     Ok(())
 }
 
 /// Replaces the target's inputs in `fuzz/corpus` by a small selection of the old and the new inputs
 /// that reaches the same code as all of them.
-fn keep(program: &PathBuf, target: &str) -> Outcome {
+fn keep_inputs(program: &PathBuf, target: &str) -> Outcome {
     let corpus = root().join("target/fuzz/corpus").join(target);
-    let merged = empty_folder("merged", target)?;
+    let merged = make_empty_folder("merged", target)?;
     let mut merge = command(program, &["-merge=1", "-timeout=20"]);
     merge
         .env("DRAWBRIDGE_FUZZ_TARGET", target)

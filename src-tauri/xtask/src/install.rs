@@ -49,7 +49,7 @@ impl Folders {
         })
     }
 
-    fn files(&self) -> Vec<PathBuf> {
+    fn list_files(&self) -> Vec<PathBuf> {
         let programs = PROGRAMS.map(|program| self.programs.join(program));
         programs
             .into_iter()
@@ -67,7 +67,7 @@ pub(crate) fn install() -> Outcome {
     install_files(&folders, [&command_line?, &app?])?;
     update_caches(&folders);
     println!("Drawbridge is installed:");
-    for file in folders.files() {
+    for file in folders.list_files() {
         println!("  {}", file.display());
     }
     println!("Start it from the menu of your desktop, or run `drawbridge-desktop`.");
@@ -85,7 +85,7 @@ pub(crate) fn install() -> Outcome {
 /// Removes the files that [`install`] has installed.
 pub(crate) fn uninstall() -> Outcome {
     let folders = Folders::of_user()?;
-    for file in folders.files() {
+    for file in folders.list_files() {
         match fs::remove_file(&file) {
             Ok(()) => println!("removed {}", file.display()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -96,8 +96,8 @@ pub(crate) fn uninstall() -> Outcome {
     Ok(())
 }
 
-/// Makes the desktop read the type of MCP bundles and the menu entry again. A desktop without one of
-/// these programs has no such cache.
+/// Updates the desktop's caches of file types and menu entries. A desktop that lacks one of these
+/// programs does not have the cache of that program.
 fn update_caches(folders: &Folders) {
     for (program, folder) in [
         ("update-mime-database", "mime"),
@@ -112,25 +112,25 @@ fn update_caches(folders: &Folders) {
 
 fn install_files(folders: &Folders, programs: [&Path; 2]) -> Outcome {
     for (name, source) in PROGRAMS.iter().zip(programs) {
-        replace(&folders.programs.join(name), |new| {
+        replace_file(&folders.programs.join(name), |new| {
             fs::copy(source, new).map(drop)
         })?;
     }
     let icon = root().join(ICON_SOURCE);
-    replace(&folders.data.join(ICON), |new| {
+    replace_file(&folders.data.join(ICON), |new| {
         fs::copy(&icon, new).map(drop)
     })?;
     let file_type = root().join(FILE_TYPE_SOURCE);
-    replace(&folders.data.join(FILE_TYPE), |new| {
+    replace_file(&folders.data.join(FILE_TYPE), |new| {
         fs::copy(&file_type, new).map(drop)
     })?;
-    let entry = menu_entry(&folders.programs.join("drawbridge-desktop"))?;
-    replace(&folders.data.join(MENU_ENTRY), |new| fs::write(new, &entry))
+    let entry = format_menu_entry(&folders.programs.join("drawbridge-desktop"))?;
+    replace_file(&folders.data.join(MENU_ENTRY), |new| fs::write(new, &entry))
 }
 
-/// Writes a new file beside the old one, and renames it, because a running program cannot be
-/// overwritten.
-fn replace(file: &Path, write: impl FnOnce(&Path) -> std::io::Result<()>) -> Outcome {
+/// Writes a new file beside the old file, and gives it the name of the old file, because a running
+/// program cannot be overwritten.
+fn replace_file(file: &Path, write: impl FnOnce(&Path) -> std::io::Result<()>) -> Outcome {
     let new = file.with_extension("new");
     let result = file
         .parent()
@@ -144,7 +144,7 @@ fn replace(file: &Path, write: impl FnOnce(&Path) -> std::io::Result<()>) -> Out
 ///
 /// # Errors
 /// Returns an error if the path has characters that an entry cannot contain.
-fn menu_entry(program: &Path) -> Result<String, String> {
+fn format_menu_entry(program: &Path) -> Result<String, String> {
     let path = program
         .to_str()
         .filter(|path| !path.contains(['"', '`', '$', '\\', '%', '\n']))
@@ -191,13 +191,13 @@ mod tests {
             folder.join("bin/drawbridge-desktop").display()
         );
         assert!(entry.lines().any(|line| line == exec), "{entry}");
-        assert!(folders.files().iter().all(|file| file.is_file()));
+        assert!(folders.list_files().iter().all(|file| file.is_file()));
         fs::remove_dir_all(&folder).expect("remove the folder");
     }
 
     #[test]
     fn a_path_that_an_entry_would_misread_is_refused() {
-        assert!(menu_entry(Path::new("/opt/50%/drawbridge")).is_err());
-        assert!(menu_entry(Path::new("/opt/my programs/drawbridge")).is_ok());
+        assert!(format_menu_entry(Path::new("/opt/50%/drawbridge")).is_err());
+        assert!(format_menu_entry(Path::new("/opt/my programs/drawbridge")).is_ok());
     }
 }

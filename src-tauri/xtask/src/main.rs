@@ -29,14 +29,14 @@ const USAGE: &str = "cargo xtask COMMAND
   install                     build the optimized app, and install it for this user with a menu entry (Linux)
   uninstall                   remove the files that install has installed
   bundle [--debug] [FORMAT...]
-                              build the packages that users install: those of these formats, or all of this system
-                              (deb, rpm and appimage on Linux)
+                              build the packages that users install: in these formats, or in all formats of this
+                              system (deb, rpm and appimage on Linux)
   test [-- FILTERS]           install what the tests need, and run every check and test;
-                              with FILTERS only those tests
+                              with FILTERS, only the tests that match
   bindings                    write the UI's types from the hub's verbs
   compatibility               write docs/compatibility.md from the results of tests with real clients and servers
-  clients [CLIENT...]         install client programs of other vendors (3 GB), and run them against Drawbridge: all of
-                              them, which writes docs/client-programs.md, or only those of these clients
+  clients [CLIENT...]         install client programs of other vendors (3 GB), and run them against Drawbridge: all
+                              programs, which writes docs/client-programs.md, or only the programs of these clients
   screenshots                 take the pictures of docs/screenshots again
   fuzz [--keep] [TARGET] [SECONDS]
                               run the parsers on generated input: one target or all, each for a minute by default;

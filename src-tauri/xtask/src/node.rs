@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::step::{self, Outcome, command, output, root};
+use crate::step::{self, Outcome, command, read_stdout, root};
 
 const MIN_MAJOR_VERSION: u32 = 20;
 
@@ -11,7 +11,7 @@ const MIN_MAJOR_VERSION: u32 = 20;
 /// # Errors
 /// Returns an error if Node is missing or too old.
 pub(crate) fn check_version() -> Outcome {
-    let Some(version) = output(&mut command("node", &["--version"])) else {
+    let Some(version) = read_stdout(&mut command("node", &["--version"])) else {
         return Err(format!(
             "Node {MIN_MAJOR_VERSION} or newer is needed to build the UI, but no `node` is in PATH"
         ));
@@ -56,17 +56,17 @@ pub(crate) fn install_packages_with(folder: &str, scripts: InstallScripts) -> Ou
     if scripts == InstallScripts::Ignore {
         arguments.push("--ignore-scripts");
     }
-    npm(&folder, &arguments)?;
+    run_npm(&folder, &arguments)?;
     fs::write(&installed_lock, lock)
         .map_err(|e| format!("cannot write {}: {e}", installed_lock.display()))
 }
 
 /// Runs a script of `ui/package.json`.
 pub(crate) fn run_ui_script(script: &str) -> Outcome {
-    npm(&root().join("ui"), &["run", "--silent", script])
+    run_npm(&root().join("ui"), &["run", "--silent", script])
 }
 
-fn npm(folder: &Path, arguments: &[&str]) -> Outcome {
+fn run_npm(folder: &Path, arguments: &[&str]) -> Outcome {
     let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
     step::run(command(npm, arguments).current_dir(folder))
 }

@@ -29,8 +29,9 @@ pub(crate) fn command(program: impl AsRef<OsStr>, arguments: &[&str]) -> Command
 
 /// Returns a Cargo command. If Cargo started this program, uses the same Cargo.
 ///
-/// Removes the variables in which Cargo describes this package. Some build scripts read them, so
-/// Cargo would rebuild their crates after each change between `cargo xtask` and plain `cargo`.
+/// Removes the variables in which Cargo describes this package. Some build scripts read these
+/// variables, so Cargo would rebuild their crates after each switch between `cargo xtask` and plain
+/// `cargo`.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut cargo = command(
         env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
@@ -49,7 +50,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
 
 /// Runs a command to its end and shows its output.
 pub(crate) fn run(command: &mut Command) -> Outcome {
-    let line = command_line(command);
+    let line = format_command_line(command);
     println!("\n\u{1b}[1m> {line}\u{1b}[0m");
     let status = command
         .status()
@@ -61,9 +62,9 @@ pub(crate) fn run(command: &mut Command) -> Outcome {
     }
 }
 
-/// Returns the trimmed stdout of a command, or `None` if the command cannot be started, fails, or
-/// prints invalid UTF-8.
-pub(crate) fn output(command: &mut Command) -> Option<String> {
+/// Runs a command, and returns its trimmed stdout, or `None` if the command cannot be started,
+/// fails, or prints invalid UTF-8.
+pub(crate) fn read_stdout(command: &mut Command) -> Option<String> {
     let output = command
         .output()
         .ok()
@@ -73,7 +74,7 @@ pub(crate) fn output(command: &mut Command) -> Option<String> {
         .map(|text| text.trim().to_owned())
 }
 
-fn command_line(command: &Command) -> String {
+fn format_command_line(command: &Command) -> String {
     let program = Path::new(command.get_program())
         .file_name()
         .unwrap_or(command.get_program());

@@ -3,7 +3,7 @@
 
 use std::{path::Path, process::Command};
 
-use crate::step::{self, Outcome, command, output};
+use crate::step::{self, Outcome, command, read_stdout};
 
 /// The packages to build and to start the app.
 const RUN_PACKAGES: &[&str] = &[
@@ -14,7 +14,7 @@ const RUN_PACKAGES: &[&str] = &[
     "ca-certificates",
 ];
 
-/// The package from which Tauri reads which library the deb depends on.
+/// The package that tells Tauri on which library the deb depends.
 const BUNDLE_PACKAGES: &[&str] = &["libayatana-appindicator3-dev"];
 
 /// The packages to test the app on its own display, session bus and keyring, and in a browser.
@@ -95,7 +95,7 @@ fn install(packages: &[&str]) -> Outcome {
 }
 
 fn is_installed(package: &str) -> bool {
-    let status = output(&mut command(
+    let status = read_stdout(&mut command(
         "dpkg-query",
         &["-W", "-f=${db:Status-Status}", package],
     ));
@@ -103,7 +103,7 @@ fn is_installed(package: &str) -> bool {
 }
 
 fn apt(arguments: &[&str]) -> Command {
-    let is_root = output(&mut command("id", &["-u"])).is_some_and(|id| id == "0");
+    let is_root = read_stdout(&mut command("id", &["-u"])).is_some_and(|id| id == "0");
     let mut command = if is_root {
         command("apt-get", &[])
     } else {

@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     bundle, fuzz, node, run,
-    step::{self, Outcome, cargo, command, output, root},
+    step::{self, Outcome, cargo, command, read_stdout, root},
     system,
 };
 
@@ -72,10 +72,10 @@ pub(crate) fn test(filters: &[String]) -> Outcome {
     if filters.is_empty() {
         checks.push(("fuzzing", Box::new(fuzz::fuzz_all)));
     }
-    run_all(&checks)
+    run_checks(&checks)
 }
 
-fn run_all(checks: &[Check]) -> Outcome {
+fn run_checks(checks: &[Check]) -> Outcome {
     let mut durations: Vec<(&str, Duration)> = Vec::new();
     let mut outcome = Ok(());
     for (name, check) in checks {
@@ -115,7 +115,7 @@ pub(crate) fn install_packages() -> Outcome {
 }
 
 fn install_nextest() -> Outcome {
-    if output(&mut cargo(&["nextest", "--version"])).is_some() {
+    if read_stdout(&mut cargo(&["nextest", "--version"])).is_some() {
         return Ok(());
     }
     // The debug build takes a fraction of the time, and nextest mostly waits for the tests.
