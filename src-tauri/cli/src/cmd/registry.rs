@@ -263,7 +263,7 @@ fn format_registry(registry: &OfficialRegistryView) -> String {
     };
     if registry.skipped > 0 {
         let skipped = format_count(registry.skipped, "entry", "entries");
-        let _ = write!(lines, " Drawbridge skipped {skipped} that it cannot use.");
+        let _ = write!(lines, " Drawbridge cannot use {skipped} of the list.");
     }
     if !registry.error.is_empty() {
         let _ = write!(
