@@ -57,7 +57,7 @@ pub(crate) fn is_wayland() -> bool {
     std::env::var_os("WAYLAND_DISPLAY").is_some_and(|name| !name.is_empty())
 }
 
-/// Returns whether the desktop is a Wayland desktop. Other systems have none.
+/// Returns whether the desktop is a Wayland desktop. Other systems have no Wayland.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn is_wayland() -> bool {
     false

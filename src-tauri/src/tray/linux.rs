@@ -23,8 +23,8 @@ pub(super) fn has_library() -> bool {
     })
 }
 
-/// Returns whether a panel shows tray icons now. Some desktops have none, and a panel may start
-/// late.
+/// Returns whether a panel shows tray icons now. Some desktops have no such panel, and a panel may
+/// start late.
 pub(super) fn has_panel() -> bool {
     let Ok(bus) = bus_get_sync(BusType::Session, Cancellable::NONE) else {
         return false;
