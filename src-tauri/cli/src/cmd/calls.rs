@@ -231,9 +231,10 @@ pub(crate) enum OutcomeArg {
     Unknown,
     /// The server did not answer in time
     TimedOut,
-    /// The client cancelled the call, or Drawbridge aborted it
+    /// The client or a person cancelled the call, or Drawbridge aborted it
     Cancelled,
-    /// A person did not release the result
+    /// The client did not get the result: nobody released it, it was too large to show, or a hook
+    /// failed
     Withheld,
 }
 

@@ -62,7 +62,7 @@ impl Profiles {
                 let profile = Profile {
                     name,
                     servers: collect_scope(scope),
-                    folder: folder.map(|folder| resolve(&folder)).transpose()?,
+                    folder: folder.map(|folder| resolve_folder(&folder)).transpose()?,
                 };
                 context
                     .run_and_print(PutProfile { profile }, |_| message)
@@ -122,7 +122,7 @@ async fn confirm_removal(context: &Context, name: &str, yes: bool) -> Result<(),
 }
 
 /// Returns the path of a folder with all links resolved, or its absolute path if it does not exist.
-fn resolve(folder: &Path) -> Result<String, Failure> {
+fn resolve_folder(folder: &Path) -> Result<String, Failure> {
     let folder = folder.canonicalize().or_else(|_| path::absolute(folder))?;
     Ok(folder.display().to_string())
 }
