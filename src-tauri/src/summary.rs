@@ -128,7 +128,7 @@ pub(crate) fn is_complete(request: &ApprovalRequest) -> bool {
 }
 
 /// Returns whether the text looks the same on every desktop. Some desktops draw several spaces as
-/// one.
+/// one space.
 fn is_plain(text: &str) -> bool {
     !text.contains("  ") && text.chars().all(is_plain_char)
 }

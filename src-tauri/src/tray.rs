@@ -76,7 +76,7 @@ pub(crate) fn is_shown(app: &AppHandle) -> bool {
 }
 
 /// Draws only the differences between two views, because a new icon flickers and a new menu closes
-/// the open one. Runs on the main thread.
+/// the open menu. Runs on the main thread.
 pub(crate) fn draw(
     app: &AppHandle,
     before: Option<&TrayView>,

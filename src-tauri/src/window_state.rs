@@ -180,7 +180,7 @@ pub(crate) fn restore(window: &WebviewWindow) -> tauri::Result<()> {
         .primary_monitor()?
         .map(|monitor| Area::new(monitor.work_area(), monitor.scale_factor()))
         .or(areas.first().copied());
-    let (size, position) = place(placement, &areas, first);
+    let (size, position) = choose_place(placement, &areas, first);
     window.set_size(LogicalSize::new(size.0, size.1))?;
     if let Some((x, y)) = position {
         window.set_position(PhysicalPosition::new(x, y))?;
@@ -193,7 +193,7 @@ pub(crate) fn restore(window: &WebviewWindow) -> tauri::Result<()> {
 
 /// Returns the size of a window in logical pixels and, if the stored place is on a connected
 /// monitor, the place. Otherwise, the desktop chooses the place.
-fn place(
+fn choose_place(
     placement: Option<Placement>,
     areas: &[Area],
     first: Option<Area>,
@@ -239,12 +239,15 @@ mod tests {
     fn the_first_window_fits_a_small_screen() {
         let laptop = area(0, 0, 1366, 768);
         assert_eq!(
-            place(None, &[laptop], Some(laptop)),
+            choose_place(None, &[laptop], Some(laptop)),
             ((1280.0, 728.0), None)
         );
         let large = area(0, 0, 2560, 1440);
-        assert_eq!(place(None, &[large], Some(large)), (DEFAULT_SIZE, None));
-        assert_eq!(place(None, &[], None), (DEFAULT_SIZE, None));
+        assert_eq!(
+            choose_place(None, &[large], Some(large)),
+            (DEFAULT_SIZE, None)
+        );
+        assert_eq!(choose_place(None, &[], None), (DEFAULT_SIZE, None));
     }
 
     #[test]
@@ -252,7 +255,7 @@ mod tests {
         let (left, right) = (area(0, 0, 1920, 1080), area(1920, 0, 1920, 1080));
         let stored = placement(2000, 100);
         assert_eq!(
-            place(Some(stored), &[left, right], Some(left)),
+            choose_place(Some(stored), &[left, right], Some(left)),
             ((1000.0, 700.0), Some((2000, 100)))
         );
     }
@@ -267,7 +270,7 @@ mod tests {
             placement(0, 1070),
         ] {
             assert_eq!(
-                place(Some(lost), &[left], Some(left)),
+                choose_place(Some(lost), &[left], Some(left)),
                 ((1000.0, 700.0), None),
                 "{lost:?}"
             );
@@ -278,7 +281,7 @@ mod tests {
     fn a_window_is_not_larger_than_its_monitor() {
         let small = area(0, 0, 1024, 650);
         assert_eq!(
-            place(Some(placement(0, 0)), &[small], Some(small)),
+            choose_place(Some(placement(0, 0)), &[small], Some(small)),
             ((1000.0, 610.0), Some((0, 0)))
         );
     }

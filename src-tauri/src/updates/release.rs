@@ -4,7 +4,7 @@
 //! (such as `linux-x86_64`) the `url` of a file and the text of its minisign `signature`. The list
 //! itself is not signed, so the signature's trusted comment has to name the version and the kind of
 //! computer: otherwise a changed list could offer an old release, with its old signature, as a new
-//! one.
+//! release.
 
 use std::{collections::BTreeMap, fs::File, io::Read, path::Path};
 

@@ -65,7 +65,7 @@ enum LevelArg {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum KindArg {
-    /// Drawbridge, about itself or about a server
+    /// Lines of Drawbridge about itself or about a server
     Hub,
     /// Log messages and progress that a server sends to its client
     Message,

@@ -31,7 +31,7 @@ pub(crate) struct SetArgs {
     /// The base URL, such as https://api.openai.com/v1; empty for none. A new host removes the key.
     #[arg(long)]
     url: Option<String>,
-    /// A model that servers may use. May be repeated; the first one is the default.
+    /// A model that servers may use. May be repeated; the first model is the default.
     #[arg(long = "model", value_name = "MODEL")]
     models: Option<Vec<String>>,
     /// Whether the models see images

@@ -37,8 +37,8 @@ pub(crate) enum Servers {
     Add(Box<add::AddArgs>),
     /// List the presets for `add --preset`, and whether their runtimes are installed
     Presets,
-    /// Show the packages and inputs of a server.json or plugin.json, or of a folder that contains
-    /// one
+    /// Show the packages and inputs of a server.json or plugin.json, or of a folder with one of
+    /// these files
     Manifest {
         /// The file or folder
         path: PathBuf,

@@ -65,7 +65,15 @@ fn format_answered(answered: &PairingAnswered) -> String {
 }
 
 fn format_requests(requests: &[PairingRequest]) -> String {
-    let mut table = Table::new(["ID", "NAME", "PROGRAM", "PID", "FOLDER", "TOKEN", "LEFT"]);
+    let mut table = Table::new([
+        "ID",
+        "NAME",
+        "PROGRAM",
+        "PID",
+        "FOLDER",
+        "TOKEN",
+        "TIME LEFT",
+    ]);
     for request in requests {
         let program = request.program.as_ref();
         let pid = program.map_or_else(|| "-".to_owned(), |program| program.pid.to_string());

@@ -21,7 +21,7 @@ pub(crate) enum UseStore {
     Keyring,
     /// Use an encrypted file in the data folder, or give it another key
     ///
-    /// Without an option, the key is the one that DRAWBRIDGE_SECRETS_KEY_FILE or
+    /// Without an option, Drawbridge uses the file that DRAWBRIDGE_SECRETS_KEY_FILE or
     /// DRAWBRIDGE_SECRETS_PASSPHRASE_FILE names, or a passphrase that you type now and after each
     /// start.
     File {

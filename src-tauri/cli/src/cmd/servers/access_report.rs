@@ -23,7 +23,7 @@ pub(super) fn format_report(id: &str, view: &AccessReportView) -> String {
     let Some(report) = &view.report else {
         return if view.can_record {
             format!(
-                "Nothing is recorded yet. Drawbridge records the next run of '{id}'. To start one now, run `drawbridge servers record {id}`."
+                "Nothing is recorded yet. Drawbridge records the next run of '{id}'. To start a recorded run now, run `drawbridge servers record {id}`."
             )
         } else {
             format!("'{id}' cannot be recorded: Drawbridge records only local servers on Linux.")

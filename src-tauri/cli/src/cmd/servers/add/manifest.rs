@@ -23,14 +23,14 @@ pub(super) struct ManifestArgs {
     /// A preset, as listed by `servers presets`
     #[arg(long, value_name = "ID")]
     pub(super) preset: Option<String>,
-    /// A server.json or plugin.json, or a folder that contains one
+    /// A server.json or plugin.json, or a folder with one of these files
     #[arg(long, value_name = "PATH")]
     pub(super) manifest: Option<PathBuf>,
     /// The full name of a server in the official registry, as `registry search` lists it
     #[arg(long, value_name = "SERVER")]
     pub(super) registry: Option<String>,
     /// The number of the manifest's package or remote, starting at 1 [default: the first usable
-    /// one]
+    /// package or remote]
     #[arg(long, value_name = "N", conflicts_with_all = ["preset", "command", "url"], value_parser = clap::value_parser!(u32).range(1..))]
     package: Option<u32>,
     /// The value of an input of the preset, manifest or bundle. May be repeated for an input that

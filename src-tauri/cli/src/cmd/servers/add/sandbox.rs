@@ -9,18 +9,18 @@ use crate::exit::Failure;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum SandboxPreset {
-    /// Of your files, the server may use only its own folder, which Drawbridge makes for it
+    /// Of your files, the server may use only its own folder, which Drawbridge makes for the server
     OwnFolder,
     /// The server may read the paths given with --sandbox-read, and write only to its own folder
     ReadProject,
     /// The server may not use the network. This preset alone does not restrict files.
     NoNetwork,
-    /// No sandbox, even if the server is added with --preset and that preset has one
+    /// No sandbox, even if the preset in --preset has a sandbox
     Off,
 }
 
 /// The limits of the server's sandbox. Without these options, the server has the sandbox of the
-/// server preset (`--preset`), if that has one.
+/// server preset (`--preset`), if that preset has a sandbox.
 #[derive(clap::Args)]
 pub(super) struct SandboxArgs {
     /// Restrict what a local server may use (Linux). May be repeated.
@@ -32,12 +32,12 @@ pub(super) struct SandboxArgs {
     /// A file or folder that the server may read and write in its sandbox. May be repeated.
     #[arg(long, value_name = "PATH", conflicts_with = "url")]
     sandbox_write: Vec<PathBuf>,
-    /// A TCP port to which the server may connect. If ports are listed, the server may use no
-    /// others. May be repeated.
+    /// A TCP port to which the server may connect. If ports are listed, the server may use no other
+    /// ports. May be repeated.
     #[arg(long, value_name = "PORT", conflicts_with = "url")]
     sandbox_connect: Vec<u16>,
-    /// A TCP port on which the server may listen. If ports are listed, the server may use no
-    /// others. May be repeated.
+    /// A TCP port on which the server may listen. If ports are listed, the server may use no other
+    /// ports. May be repeated.
     #[arg(long, value_name = "PORT", conflicts_with = "url")]
     sandbox_bind: Vec<u16>,
     /// Let the server connect to the local sockets of other programs, such as Docker
