@@ -48,20 +48,21 @@ pub(crate) fn install_for_run() -> Outcome {
     install(RUN_PACKAGES)
 }
 
-/// Installs the packages to build the packages that users install, and those of
+/// Installs the packages to build the packages that users install, and the packages of
 /// [`install_for_run`].
 pub(crate) fn install_for_bundle() -> Outcome {
     install(&[RUN_PACKAGES, BUNDLE_PACKAGES].concat())
 }
 
-/// Installs the packages for the tests, and those of [`install_for_bundle`].
+/// Installs the packages for the tests, and the packages of [`install_for_bundle`].
 ///
 /// The tests need Linux. On a system without apt, all packages have to be present already.
 pub(crate) fn install_for_test() -> Outcome {
     install(&[RUN_PACKAGES, BUNDLE_PACKAGES, TEST_PACKAGES].concat())
 }
 
-/// Installs the packages for `cargo xtask soak`: those of [`install_for_test`], and `faketime`.
+/// Installs the packages for `cargo xtask soak`: the packages of [`install_for_test`], and
+/// `faketime`.
 pub(crate) fn install_for_soak() -> Outcome {
     install(&[RUN_PACKAGES, BUNDLE_PACKAGES, TEST_PACKAGES, &["faketime"]].concat())
 }

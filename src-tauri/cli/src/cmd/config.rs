@@ -35,7 +35,7 @@ pub(crate) enum Config {
     },
     /// Print the configuration for a client, to paste into its settings
     Show {
-        /// The client, as shown by `config list --all`; `standard` fits most others
+        /// The client, as shown by `config list --all`; `standard` fits most other clients
         client: String,
     },
     /// Show what connecting a client would change

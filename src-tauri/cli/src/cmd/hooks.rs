@@ -288,8 +288,7 @@ impl Hooks {
 }
 
 impl Fields {
-    /// Replaces the fields of a hook with those that are given. Adds headers and variables to those
-    /// of the hook.
+    /// Replaces the given fields of a hook. Adds the given headers and variables to the hook's own.
     ///
     /// # Errors
     /// Returns an error if a program gets headers, or a webhook gets variables.
