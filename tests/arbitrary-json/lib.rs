@@ -143,8 +143,8 @@ impl<'a> Choices<'a> {
         let count = self.below(5);
         (0..count)
             .map(|index| {
-                let odd: String = (0..self.below(3)).map(|_| self.pick(KEY_PIECES)).collect();
-                (format!("\"{odd}{index}\""), self.value_at(depth + 1))
+                let prefix: String = (0..self.below(3)).map(|_| self.pick(KEY_PIECES)).collect();
+                (format!("\"{prefix}{index}\""), self.value_at(depth + 1))
             })
             .collect()
     }

@@ -89,7 +89,7 @@ impl AskingClient {
             .map(|word| word.as_str().expect("a text").to_owned())
             .collect();
         Self {
-            bridge: Bridge::open_entry(home, &command_line),
+            bridge: Bridge::open_command_line(home, &command_line),
             is_trusted: entry["trust"] == true,
             questions: 0,
             next_id: 10,

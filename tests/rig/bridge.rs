@@ -42,9 +42,9 @@ impl Bridge {
         Self::start(home, command)
     }
 
-    /// Starts the command line that a client's file has, and opens a session.
+    /// Starts a bridge by the command line in a client's file, and opens a session.
     #[track_caller]
-    pub fn open_entry(home: &Home, command_line: &[String]) -> Self {
+    pub fn open_command_line(home: &Home, command_line: &[String]) -> Self {
         let mut command = home.command(&command_line[0]);
         command.args(&command_line[1..]);
         Self::start_command(home, command)
@@ -75,7 +75,7 @@ impl Bridge {
         bridge
     }
 
-    /// Closes stdin, as a client does at its end, and waits until the bridge exits.
+    /// Closes stdin, as a client does when it exits, and waits until the bridge exits.
     #[track_caller]
     pub fn close(mut self) {
         drop(self.stdin.take());

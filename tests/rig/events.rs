@@ -27,7 +27,7 @@ impl Event {
 /// The longest event, in bytes.
 const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
 
-/// The events of a response, in order of arrival, until the response ends.
+/// The events of a response, in order of arrival, until the response ends or cannot be read.
 pub struct Events {
     body: Box<dyn BufRead + Send>,
     parser: SseParser,

@@ -1,5 +1,5 @@
 //! A home: private folders and an isolated environment, so that no test touches the keyring, the
-//! bus or the settings of the person who runs it.
+//! bus or the settings of the person who runs the tests.
 
 use std::{
     fs,
@@ -19,8 +19,8 @@ use crate::{
     wait::{some_if, try_until_within, wait_until_within},
 };
 
-/// The longest time that a child of the hub may outlive it.
-pub const EXIT_GRACE_PERIOD: Duration = Duration::from_secs(2);
+/// The longest time for which a child of the hub may outlive the hub.
+pub const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// The longest time until a killed process is gone.
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -124,7 +124,7 @@ impl Home {
         command
     }
 
-    /// Accepts a server with the identity that `drawbridge servers show` reports now.
+    /// Accepts a server with its current identity, as `drawbridge servers show` reports it.
     #[track_caller]
     pub fn accept_server(&self, id: &str) {
         let shown = self.cli(&["servers", "show", id, "--json"]).expect_json();
@@ -174,8 +174,8 @@ impl Home {
         }
     }
 
-    /// Runs the command line at a terminal at which a person types `typed`. The output of the
-    /// terminal is the standard output; it includes the echo of what was typed.
+    /// Runs the command line in a terminal and types `typed`. The stdout is the output of the
+    /// terminal, which includes the echo of the typed text.
     pub fn cli_at_terminal(&self, arguments: &[&str], typed: &str) -> CliOutput {
         let program = paths::path_text(paths::built_binary("drawbridge"));
         let data_dir = paths::path_text(self.data_dir());
@@ -220,10 +220,10 @@ impl Home {
             .collect()
     }
 
-    /// Fails if a child of the hub outlives it by more than [`EXIT_GRACE_PERIOD`].
+    /// Fails if a child of the hub outlives the hub by more than [`EXIT_TIMEOUT`].
     #[track_caller]
     pub fn assert_no_survivors(&self) {
-        wait_until_within(EXIT_GRACE_PERIOD, "no child of the hub is left", || {
+        wait_until_within(EXIT_TIMEOUT, "no child of the hub is left", || {
             some_if(self.server_processes().is_empty())
         });
     }

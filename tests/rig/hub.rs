@@ -202,7 +202,7 @@ impl<'a> Hub<'a> {
             .expect_success();
     }
 
-    /// Waits until an approval is pending, and returns the first one.
+    /// Waits until an approval is pending, and returns the first pending approval.
     #[track_caller]
     pub fn wait_for_approval(&self) -> Value {
         wait_until("a call waits for a person", || {
@@ -245,7 +245,7 @@ impl<'a> Hub<'a> {
         try_verb(&self.url, name, params)
     }
 
-    /// Follows the events, as a screen does, until the returned value is dropped.
+    /// Subscribes to the hub's events, as a screen does, until the returned value is dropped.
     #[track_caller]
     pub fn open_screen(&self) -> Response {
         let url = Url::parse(&self.url).with_path("/api/events");
@@ -262,7 +262,7 @@ impl<'a> Hub<'a> {
         response
     }
 
-    /// Sets the time that a person has to decide.
+    /// Sets how long a person has to decide a call.
     #[track_caller]
     pub fn set_approval_timeout(&self, seconds: u32) {
         self.run_verb("settings.change", &json!({"approval_timeout_s": seconds}));

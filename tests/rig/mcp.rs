@@ -313,7 +313,7 @@ impl McpClient {
         self.post_text(&message.to_string())
     }
 
-    /// Sends a message as a client that does not take event streams, and reads the body of the
+    /// Sends a message as a client that does not accept event streams, and reads the body of the
     /// response.
     ///
     /// # Errors

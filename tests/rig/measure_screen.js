@@ -1,7 +1,7 @@
-// Measures one screen of the web UI, as an expression: a function of {name, ready, act}. It opens the
-// screen `name` by its URL, and waits until a part with the selector `ready` is painted. If `act` is
-// true, it then scrolls the longest list of the screen, and types in its search field. All times are
-// in milliseconds.
+// An expression: a function of {name, ready, act} that measures one screen of the web UI. The function
+// opens the screen `name` by its URL, and waits until a part with the selector `ready` is painted. If
+// `act` is true, it then scrolls the longest list of the screen, and types in the screen's search
+// field. All times are in milliseconds.
 async ({ name, ready, act }) => {
   const TIMEOUT_MS = 20_000;
   const nextFrame = () => new Promise((next) => requestAnimationFrame(next));
@@ -13,12 +13,12 @@ async ({ name, ready, act }) => {
       if (performance.now() - begin > TIMEOUT_MS) throw new Error(`the screen ${name} shows no ${ready}`);
       await nextFrame();
     }
-    // The frame with the part is painted before the next one begins.
+    // The browser paints the frame with the part before the next frame begins.
     await nextFrame();
     return performance.now() - begin;
   }
 
-  // Acts once in each frame, and returns the times between the frames.
+  // Runs `step` once in each of `count` frames, and returns the times between the frames.
   async function measureFrames(count, step) {
     const times = [];
     let last = await nextFrame();

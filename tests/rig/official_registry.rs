@@ -1,5 +1,5 @@
-//! A registry with the API of the official one, whose answers have the published schema unless a
-//! test wants others.
+//! A stand-in for the official registry. Its answers have the published schema, unless a test
+//! chooses another answer.
 
 use std::{
     fmt::Write as _,
@@ -22,9 +22,9 @@ pub enum RegistryAnswer {
     Servers,
     /// A status and a body.
     Raw(u16, String),
-    /// One server, and always the cursor of another page.
+    /// Empty pages, each with the cursor of another page.
     EndlessPages,
-    /// A page without an end.
+    /// An endless page.
     Flood,
 }
 
@@ -135,7 +135,7 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
         state.requests.push(target.clone());
         let file = state.files.iter().find(|(path, _)| *path == target);
         let file = file.map(|(_, content)| content.clone());
-        (state.answer.clone(), make_page(&state, &target), file)
+        (state.answer.clone(), select_page(&state, &target), file)
     };
     if let Some(content) = file {
         return write_answer(&mut stream, 200, &content);
@@ -174,7 +174,7 @@ fn write_answer(stream: &mut TcpStream, status: u16, body: &[u8]) -> io::Result<
 }
 
 /// Returns the page that a request asks for.
-fn make_page(state: &State, target: &str) -> Value {
+fn select_page(state: &State, target: &str) -> Value {
     let query = target.split_once('?').map_or("", |(_, query)| query);
     let parameter = |name: &str| {
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));

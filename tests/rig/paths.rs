@@ -65,8 +65,8 @@ pub fn pinned_packages_dir() -> PathBuf {
     repository_root().join("tests/real")
 }
 
-/// Returns this process's `PATH`, preceded by the commands of the pinned npm packages. Tests start
-/// them by name, as a user would.
+/// Returns this process's `PATH`, preceded by the folder with the commands of the pinned npm
+/// packages, so that tests start these commands by name, as a user would.
 pub fn path_with_pinned_packages() -> String {
     let path = env::var("PATH").expect("a PATH in UTF-8");
     let commands = pinned_packages_dir().join("node_modules/.bin");
@@ -99,7 +99,7 @@ pub fn python_program() -> PathBuf {
     let path = pinned_packages_dir().join(".venv/bin/python");
     assert!(
         path.is_file(),
-        "{} is missing: `cargo xtask test` makes it",
+        "{} is missing: `cargo xtask test` creates it",
         path.display()
     );
     path
@@ -114,7 +114,7 @@ pub fn python_env_program(environment: &str, program: &str) -> PathBuf {
         .join(program);
     assert!(
         path.is_file(),
-        "{} is missing: `cargo xtask test` makes it",
+        "{} is missing: `cargo xtask test` creates it",
         path.display()
     );
     path

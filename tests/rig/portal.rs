@@ -19,8 +19,9 @@ const NAME: &str = "org.freedesktop.portal.Desktop";
 const PATH: &str = "/org/freedesktop/portal/desktop";
 const SHORTCUTS: &str = "org.freedesktop.portal.GlobalShortcuts";
 
-/// The status of a response of a portal: success, or refused by the person.
+/// The status of a portal's response if the person agreed.
 const SUCCESS: u32 = 0;
+/// The status of a portal's response if the person refused.
 const CANCELLED: u32 = 1;
 
 type Fields = HashMap<String, OwnedValue>;
@@ -46,7 +47,7 @@ impl Portal {
         Self::serve(desktop, SUCCESS)
     }
 
-    /// Starts a portal whose person refuses each shortcut.
+    /// Starts a portal that refuses each shortcut, as if a person refused it.
     pub fn start_and_refuse(desktop: &DesktopSession) -> Self {
         Self::serve(desktop, CANCELLED)
     }

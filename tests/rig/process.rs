@@ -162,7 +162,7 @@ pub fn find_parent(pid: u32) -> Option<u32> {
     line.trim().parse().ok()
 }
 
-/// Returns the processes, other than this one, whose environment contains the folder.
+/// Returns the processes, other than this one, whose environment contains the path of the folder.
 pub fn find_processes(folder: &Path) -> Vec<RunningProcess> {
     let folder = folder.to_string_lossy().into_owned();
     let Ok(entries) = fs::read_dir("/proc") else {

@@ -1,5 +1,5 @@
-//! An OpenAI-compatible provider that records the requests that it gets, and answers as the test
-//! says.
+//! An OpenAI-compatible provider that records its requests and gives the answers that a test
+//! chooses.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -21,11 +21,11 @@ pub enum ProviderAnswer {
     Status(u16, String),
     /// Answers with a redirect to this URL.
     Redirect(String),
-    /// Streams something that is no completion.
+    /// Streams an event that is no completion.
     Garbage,
     /// Never answers.
     Silence,
-    /// Streams a text without an end.
+    /// Streams an endless text.
     Flood,
 }
 

@@ -8,7 +8,7 @@ use crate::{Home, WebDriver, browser};
 /// The function that measures one screen, in the browser or in the app.
 const MEASURE: &str = include_str!("measure_screen.js");
 
-/// The screens, and the CSS selector of a part that is shown once the content is there.
+/// The screens, each with the CSS selector of a part that appears together with the content.
 const SCREENS: &[(&str, &str)] = &[
     ("overview", "[data-testid=overview-chart-calls]"),
     (
@@ -30,11 +30,11 @@ const SCREENS: &[(&str, &str)] = &[
 #[derive(Debug)]
 pub struct ScreenTimes {
     pub name: &'static str,
-    /// From the change of the URL until the content is painted, for the first time and again.
+    /// From the change of the URL until the content is painted, on the first and the second visit.
     pub opened: [f64; 2],
-    /// The frames during scrolling, or `None` if nothing scrolls.
+    /// Between the frames during scrolling, or `None` if nothing scrolls.
     pub scrolling: Option<Vec<f64>>,
-    /// The frames during typing, or `None` if the screen has no search field.
+    /// Between the frames during typing, or `None` if the screen has no search field.
     pub typing: Option<Vec<f64>>,
 }
 
@@ -68,8 +68,8 @@ pub fn measure_in_app(driver: &WebDriver) -> Vec<ScreenTimes> {
     combine(arguments().map(|argument| driver.run_async_script(&script, &json!([argument]))))
 }
 
-/// Returns the arguments of all visits: each screen is opened, and then each is opened again and
-/// used.
+/// Returns the arguments of all visits. The first visit of a screen only opens the screen, and the
+/// second visit also scrolls and types.
 fn arguments() -> impl Iterator<Item = Value> {
     [false, true].into_iter().flat_map(|act| {
         SCREENS

@@ -1,4 +1,4 @@
-//! Connections of programs without a token, which send their requests as slowly as they can.
+//! Connections without a token that send their requests one byte at a time.
 
 use std::{
     io::{self, Read, Write},

@@ -21,8 +21,8 @@ impl SourceFile {
     /// Returns whether the file contains only tests.
     pub fn is_test(&self) -> bool {
         let name = self.path.rsplit('/').next().unwrap_or_default();
-        let folder = |name: &str| self.path.contains(&format!("/{name}/"));
-        name == "tests.rs" || name.contains(".test.") || folder("tests") || folder("test")
+        let is_below = |folder: &str| self.path.contains(&format!("/{folder}/"));
+        name == "tests.rs" || name.contains(".test.") || is_below("tests") || is_below("test")
     }
 
     /// Returns the module to which the file belongs: the first path component below `folder`,
@@ -40,13 +40,13 @@ impl SourceFile {
 
 /// Returns the files below a folder that have one of the extensions, except those in folders of
 /// dependencies and build output. Returns nothing if the folder does not exist.
-pub fn list_sources(folder: &str, endings: &[&str]) -> Vec<SourceFile> {
+pub fn list_sources(folder: &str, extensions: &[&str]) -> Vec<SourceFile> {
     let root = paths::repository_root();
     let mut sources: Vec<SourceFile> = list_files(&root.join(folder))
         .into_iter()
         .filter(|path| {
             path.extension()
-                .is_some_and(|ending| endings.iter().any(|extension| ending == *extension))
+                .is_some_and(|extension| extensions.iter().any(|listed| extension == *listed))
         })
         .filter_map(|path| read(&root, &path))
         .filter(|source| {

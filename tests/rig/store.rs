@@ -69,7 +69,7 @@ pub fn find_undecided(data_dir: &Path, arguments: &str) -> Option<Value> {
     }
 }
 
-/// Returns the SHA-256 digest in hex, as the store keeps it for arguments.
+/// Returns the SHA-256 digest of a text in hex, as the store has it for arguments.
 pub fn digest(text: &str) -> String {
     Sha256::digest(text)
         .iter()

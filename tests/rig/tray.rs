@@ -48,7 +48,7 @@ impl MenuItem {
     pub fn child_labels(&self) -> Vec<&str> {
         self.children
             .iter()
-            .map(|line| line.label.as_str())
+            .map(|item| item.label.as_str())
             .collect()
     }
 }

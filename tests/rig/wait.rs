@@ -43,8 +43,7 @@ pub fn try_until_within<T>(
     }
 }
 
-/// Delays a step, so that a race is tried at another moment. The test has to hold at every moment:
-/// no assertion may depend on the delay.
+/// Delays a step, so that a race happens at another moment. The test must pass with any delay.
 pub fn shift_moment(delay: Duration) {
     thread::sleep(delay);
 }

@@ -167,7 +167,7 @@ impl WebDriver {
             let clicked = self
                 .post(&format!("/element/{element}/click"), &json!({}))
                 .inspect_err(|_| self.scroll_to(&element));
-            // A click that closes the window takes the answer with it.
+            // There is no answer if the click closes the window.
             let missed = self.post("/execute/sync", &json!({"script": END_GUARD, "args": []}));
             clicked?;
             match missed {
@@ -368,7 +368,7 @@ impl WebDriver {
         description: &str,
         mut act: impl FnMut() -> Result<T, WebDriverError>,
     ) -> T {
-        // The greatest of the different error texts. Any of them helps to find the cause.
+        // The alphabetically last error text: any of the error texts helps to find the cause.
         let mut shown_error = String::new();
         let result = try_until_within(DEFAULT_TIMEOUT, || {
             act()

@@ -1,5 +1,5 @@
-"""A server that tries what a sandbox forbids. Its tool `attempt` tries one access. The answer is
-"done", the value that was read, "failed", or the name of the error."""
+"""A server that attempts accesses that a sandbox forbids. Each call of its tool `attempt` makes one
+access, and returns "done", the value that was read, "failed", or the name of the error."""
 
 import ctypes
 import errno
@@ -53,7 +53,7 @@ def attempt(kind, target):
         with open(f"/proc/{target}/environ", "rb") as file:
             file.read(1)
     elif kind == "run":
-        # In a session of its own, without the environment.
+        # The command runs in a session of its own, without the server's environment.
         return subprocess.run(
             target, shell=True, env={"PATH": os.environ["PATH"]}, start_new_session=True
         ).returncode == 0
@@ -66,12 +66,12 @@ def attempt(kind, target):
 
 def call(arguments):
     try:
-        found = attempt(arguments["kind"], arguments.get("target", ""))
+        outcome = attempt(arguments["kind"], arguments.get("target", ""))
     except OSError as error:
         return errno.errorcode.get(error.errno, str(error))
-    if isinstance(found, str):
-        return found
-    return "done" if found else "failed"
+    if isinstance(outcome, str):
+        return outcome
+    return "done" if outcome else "failed"
 
 
 def answer(request):

@@ -1,4 +1,4 @@
-//! The lists and the resource that change on request, and the notifications about them.
+//! The lists and the resource that change on request, and the notifications about these changes.
 
 use std::sync::{
     Arc,
@@ -40,19 +40,18 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// Toggles the extra entry of a list, which the watched resource does not have, and notifies
-    /// all receivers.
+    /// Toggles the extra entry if the subject is a list, and notifies all receivers.
     pub(crate) fn toggle(&self, change: Change) {
-        if let Some(list) = self.extra_entry_flag(change) {
-            list.fetch_xor(true, Ordering::SeqCst);
+        if let Some(flag) = self.extra_entry_flag(change) {
+            flag.fetch_xor(true, Ordering::SeqCst);
         }
         drop(self.sender.send(change));
     }
 
-    /// Returns whether the list contains its extra entry now.
+    /// Returns whether the list contains its extra entry.
     pub(crate) fn has_extra_entry(&self, change: Change) -> bool {
         self.extra_entry_flag(change)
-            .is_some_and(|list| list.load(Ordering::SeqCst))
+            .is_some_and(|flag| flag.load(Ordering::SeqCst))
     }
 
     fn extra_entry_flag(&self, change: Change) -> Option<&AtomicBool> {

@@ -1,5 +1,5 @@
-//! The requests of a call to its client: sent as the server's own requests in a session, and as
-//! `input_required` in the modern era.
+//! The requests for input that a call sends to its client: as requests of the server in a session,
+//! and as an `input_required` result in the modern era.
 
 #![expect(deprecated, reason = "deprecated features must keep working")]
 
@@ -32,8 +32,8 @@ pub(crate) enum ClientInput {
 
 impl Call<'_> {
     /// Requests input from the client. In a session, waits for the answers. In the modern era,
-    /// returns the answers that came with the request, or `input_required` with `state` if there
-    /// are none.
+    /// returns the answers that came with the request, or `input_required` with `state` if an
+    /// answer is missing.
     pub(crate) async fn request_input(
         &self,
         questions: InputRequests,
@@ -44,12 +44,12 @@ impl Call<'_> {
         }
         if is_modern(self.context) {
             return Ok(match &self.responses {
-                Some(given)
+                Some(responses)
                     if questions
                         .keys()
-                        .all(|key| given.get(key).is_some_and(Value::is_object)) =>
+                        .all(|key| responses.get(key).is_some_and(Value::is_object)) =>
                 {
-                    ClientInput::Answered(given.clone())
+                    ClientInput::Answered(responses.clone())
                 }
                 _ => ClientInput::Required(InputRequiredResult::new(Some(questions), state)),
             });

@@ -94,14 +94,14 @@ impl ConformanceServer {
         &self,
         context: &'a RequestContext<RoleServer>,
         arguments: Option<JsonObject>,
-        given: Option<InputResponses>,
+        responses: Option<InputResponses>,
         state: Option<String>,
     ) -> Result<Call<'a>, ErrorData> {
         let arguments = Value::Object(arguments.unwrap_or_default());
         Ok(Call {
             context,
             arguments,
-            responses: given,
+            responses,
             state: open_state(&self.codec, state.as_deref())?,
         })
     }
@@ -235,7 +235,7 @@ impl ServerHandler for ConformanceServer {
         to: SubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if to.uri == resources::watched(&self.scheme) {
+        if to.uri == resources::watched_uri(&self.scheme) {
             self.is_subscribed.store(true, Ordering::SeqCst);
         }
         Ok(())
@@ -246,7 +246,7 @@ impl ServerHandler for ConformanceServer {
         to: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if to.uri == resources::watched(&self.scheme) {
+        if to.uri == resources::watched_uri(&self.scheme) {
             self.is_subscribed.store(false, Ordering::SeqCst);
         }
         Ok(())
@@ -277,7 +277,7 @@ impl ServerHandler for ConformanceServer {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let uri = resources::watched(&self.scheme);
+        let uri = resources::watched_uri(&self.scheme);
         tokio::spawn(changes::notify_session(
             context.peer,
             self.changes.subscribe(),
@@ -322,7 +322,7 @@ impl ServerHandler for ConformanceServer {
         changes::notify_subscription(
             &subscription,
             self.changes.subscribe(),
-            &resources::watched(&self.scheme),
+            &resources::watched_uri(&self.scheme),
         )
         .await
     }

@@ -7,7 +7,7 @@
 //! | `PORT` | listens on `http://127.0.0.1:PORT/mcp` and prints the URL; 0 picks a free port |
 //! | `--stdio` | uses stdio instead of HTTP |
 //! | `--legacy`, `--modern` | after one of the above: supports only the revisions of that era |
-//! | `--scheme NAME` | uses `NAME://…` URIs, not `test://…`, so that several fit behind a hub |
+//! | `--scheme NAME` | uses `NAME://…` URIs, not `test://…`, so that a hub can have several servers |
 
 #![expect(clippy::print_stdout, reason = "a test reads the URL from stdout")]
 
@@ -46,7 +46,7 @@ const RETRY: Duration = Duration::from_millis(100);
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let mut options = env::args().skip(1);
-    let place = options.next();
+    let transport = options.next();
     let (mut eras, mut scheme) = (Eras::Both, "test".to_owned());
     while let Some(option) = options.next() {
         match option.as_str() {
@@ -57,7 +57,7 @@ async fn main() -> anyhow::Result<()> {
         }
     }
     let server = ConformanceServer::new(eras, scheme);
-    match place.as_deref() {
+    match transport.as_deref() {
         Some("--stdio") => serve_stdio(server).await,
         Some(port) => serve_http(server, port.parse()?).await,
         None => anyhow::bail!("the first argument must be a port or --stdio"),

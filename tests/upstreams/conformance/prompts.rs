@@ -11,8 +11,8 @@ use crate::{
     samples::PNG,
 };
 
-/// Returns all prompts, including the extra one if `more` is true.
-pub(crate) fn list(more: bool) -> Vec<Prompt> {
+/// Returns all prompts, and the extra prompt if `with_extra` is true.
+pub(crate) fn list(with_extra: bool) -> Vec<Prompt> {
     let argument =
         |name: &str| json!({"name": name, "description": "What to put in", "required": true});
     let mut prompts = vec![
@@ -30,7 +30,7 @@ pub(crate) fn list(more: bool) -> Vec<Prompt> {
         json!({"name": "test_prompt_with_image", "description": "A prompt with a picture in it"}),
         json!({"name": "test_input_required_result_prompt", "description": "A prompt that asks first"}),
     ];
-    if more {
+    if with_extra {
         prompts.push(
             json!({"name": "test_added_prompt", "description": "A prompt that comes and goes"}),
         );

@@ -6,24 +6,24 @@ use rmcp::{
 };
 use serde_json::json;
 
-use crate::{client_input::from_json as model, samples::PNG};
+use crate::{client_input::from_json, samples::PNG};
 
 /// Returns the URI of the resource that supports subscriptions.
-pub(crate) fn watched(scheme: &str) -> String {
+pub(crate) fn watched_uri(scheme: &str) -> String {
     format!("{scheme}://watched-resource")
 }
 
 /// Returns the URI of a resource that no list and no template contains.
-pub(crate) fn unlisted(scheme: &str) -> String {
+pub(crate) fn unlisted_uri(scheme: &str) -> String {
     format!("{scheme}://unlisted-report")
 }
 
 pub(crate) fn list(scheme: &str) -> Vec<Resource> {
-    let at = |place: &str| format!("{scheme}://{place}");
+    let uri = |path: &str| format!("{scheme}://{path}");
     let resources = json!([
-        {"uri": at("static-text"), "name": "Static text", "description": "A text that stays", "mimeType": "text/plain"},
-        {"uri": at("static-binary"), "name": "Static binary", "description": "A picture that stays", "mimeType": "image/png"},
-        {"uri": watched(scheme), "name": "Watched resource", "description": "A text that can be subscribed to", "mimeType": "text/plain"},
+        {"uri": uri("static-text"), "name": "Static text", "description": "A text that stays", "mimeType": "text/plain"},
+        {"uri": uri("static-binary"), "name": "Static binary", "description": "A picture that stays", "mimeType": "image/png"},
+        {"uri": watched_uri(scheme), "name": "Watched resource", "description": "A text that can be subscribed to", "mimeType": "text/plain"},
     ]);
     serde_json::from_value(resources).expect("the resources are resources")
 }
@@ -42,11 +42,11 @@ pub(crate) fn templates(scheme: &str) -> Vec<ResourceTemplate> {
 pub(crate) fn read(scheme: &str, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let not_found =
         || ErrorData::resource_not_found("Resource not found", Some(json!({"uri": uri})));
-    let place = uri
+    let path = uri
         .strip_prefix(scheme)
         .and_then(|rest| rest.strip_prefix("://"))
         .ok_or_else(not_found)?;
-    let content = match place {
+    let content = match path {
         "static-text" => {
             json!({"uri": uri, "mimeType": "text/plain", "text": "This is the content of the static text resource."})
         }
@@ -69,5 +69,5 @@ pub(crate) fn read(scheme: &str, uri: &str) -> Result<ReadResourceResult, ErrorD
             json!({"uri": uri, "mimeType": "application/json", "text": data.to_string()})
         }
     };
-    Ok(ReadResourceResult::new(vec![model(content)?]))
+    Ok(ReadResourceResult::new(vec![from_json(content)?]))
 }

@@ -1,4 +1,4 @@
-//! The tools: their list, and those that need no input from the client.
+//! The list of all tools, and the tools that need no input from the client.
 
 mod extra_tools;
 mod input_tools;
@@ -23,8 +23,8 @@ use crate::{
 /// Long enough that messages sent before and after it arrive separately.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// Returns all tools, including the extra one if `more` is true.
-pub(crate) fn list(more: bool) -> Vec<Tool> {
+/// Returns all tools, and the extra tool if `with_extra` is true.
+pub(crate) fn list(with_extra: bool) -> Vec<Tool> {
     let plain = [
         ("test_simple_text", "Answers a text"),
         ("test_image_content", "Answers a picture"),
@@ -41,7 +41,7 @@ pub(crate) fn list(more: bool) -> Vec<Tool> {
         ("test_logging_tool", "Sends a log message while it works"),
         (
             "test_tool_with_progress",
-            "Says how far it is while it works",
+            "Reports its progress while it works",
         ),
         ("test_error_handling", "Always fails"),
         ("test_reconnection", "Its stream ends before its result"),
@@ -54,7 +54,7 @@ pub(crate) fn list(more: bool) -> Vec<Tool> {
     ];
     let mut tools: Vec<Tool> = plain
         .into_iter()
-        .map(|(name, what)| tool(name, what, json!({})))
+        .map(|(name, description)| tool(name, description, json!({})))
         .collect();
     tools.extend(input_tools::list());
     tools.extend(task_tools::list());
@@ -62,7 +62,7 @@ pub(crate) fn list(more: bool) -> Vec<Tool> {
     let header = json!({"region": {"type": "string", "description": "Comes in a header too", "x-mcp-header": "Region"}});
     tools.push(tool(
         "test_custom_header",
-        "Takes an argument that stands in a header too",
+        "Takes an argument that is also in a header",
         header,
     ));
     tools.push(with_schema(
@@ -70,7 +70,7 @@ pub(crate) fn list(more: bool) -> Vec<Tool> {
         "Its schema uses JSON Schema 2020-12",
         json_schema_2020_12(),
     ));
-    if more {
+    if with_extra {
         tools.push(tool(
             "test_added_tool",
             "A tool that comes and goes",

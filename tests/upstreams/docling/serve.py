@@ -34,7 +34,7 @@ class Handler(BaseHTTPRequestHandler):
         parts = email.message_from_bytes(head + body).get_payload()
         fields = {part.get_param("name", header="Content-Disposition"): part for part in parts}
         if fields["target_type"].get_payload() != "inbody":
-            # The client then asks for the result itself.
+            # The client then requests the result in the body of the response.
             detail = "presigned_url requires artifact storage to be configured"
             self.answer({"detail": detail}, status=422)
             return

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Stands in for `uvx --from docling-mcp[local]==VERSION PROGRAM ARGS`.
 
-Records what it is started with, and each conversion, in `docling.jsonl` in the home folder. The
-content of a document, or the file `docling-models` in the home folder, says what goes wrong.
+Records its arguments and each conversion in `docling.jsonl` in the home folder. The content of a
+document, or the file `docling-models` in the home folder, can make it fail or wait.
 """
 
 import json

@@ -45,7 +45,7 @@ impl Server {
         match name.as_str() {
             // Answers after `ms` milliseconds.
             "echo" => {
-                sleep_as_asked(&arguments);
+                sleep_for_ms(&arguments);
                 answer(id, &text_result(raw));
             }
             // Answers after `steps` progress notifications.
@@ -57,11 +57,11 @@ impl Server {
                     .unwrap_or_else(PoisonError::into_inner)
                     .insert(id.to_owned()),
             ),
-            // Answers with the reply of the client, or says that none came within `ms`
-            // milliseconds.
+            // Answers with the client's answer to a request, or reports that the client did not
+            // answer within `ms` milliseconds.
             "ask" => self.ask_client(id, &arguments),
             "die" => {
-                sleep_as_asked(&arguments);
+                sleep_for_ms(&arguments);
                 exit(3);
             }
             // The main loop stops reading after this call.
@@ -74,8 +74,8 @@ impl Server {
                 floods::write_non_jsonrpc_lines(&arguments);
                 answer(id, &text_result("after the lines"));
             }
-            // Answers with a text of `bytes` bytes, whose end follows when the file that `until`
-            // names exists.
+            // Answers with a text of `bytes` bytes. Writes the end of the answer only when the file
+            // that `until` names exists.
             "large" => {
                 let bytes = number(&arguments, "bytes");
                 write_piece(format!(
@@ -106,7 +106,7 @@ impl Server {
             other if self.options.tools.is_none() => {
                 panic!("the hub called the unknown tool {other}")
             }
-            // A tool of the file that `--tools` names.
+            // A tool from the file that `--tools` names.
             _ => answer(
                 id,
                 &text_result(
@@ -132,8 +132,8 @@ impl Server {
             r#"{{"jsonrpc":"2.0","id":{question},"method":"elicitation/create","params":{form}}}"#
         ));
         let timeout = Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0));
-        if let Ok(said) = answered.recv_timeout(timeout) {
-            return answer(id, &text_result(&said));
+        if let Ok(reply) = answered.recv_timeout(timeout) {
+            return answer(id, &text_result(&reply));
         }
         if arguments["withdraw"] == true {
             write_line(format!(
@@ -152,7 +152,7 @@ fn answer_with_progress(id: &str, params: &Object, arguments: &Value) {
                 r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{step},"message":{message}}}}}"#
             ));
         }
-        sleep_as_asked(arguments);
+        sleep_for_ms(arguments);
     }
     answer(id, &text_result(&arguments["nonce"].to_string()));
 }
@@ -165,7 +165,7 @@ pub(crate) fn number(arguments: &Value, name: &str) -> usize {
     usize::try_from(arguments[name].as_u64().unwrap_or(0)).expect("a small number")
 }
 
-fn sleep_as_asked(arguments: &Value) {
+fn sleep_for_ms(arguments: &Value) {
     thread::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0)));
 }
 

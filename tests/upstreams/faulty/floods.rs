@@ -16,7 +16,7 @@ use crate::{
 
 /// The bytes of a line on stderr.
 const LINE_BYTES: usize = 120;
-/// The number of lines that are written between two searches for the file that ends a flood.
+/// The number of lines that are written before the file that ends a flood is looked for again.
 const PORTION_LINES: usize = 1_000;
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 

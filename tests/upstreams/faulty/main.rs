@@ -3,24 +3,24 @@
 //!
 //! | option | meaning |
 //! |---|---|
-//! | `--record FILE` | records what it receives, with its pid at each start; must come first |
+//! | `--record FILE` | records its pid at each start, and each line that it receives; comes first |
 //! | `--store DIR` | records each call for which the data folder holds no decision |
 //! | `--mute` | answers nothing |
 //! | `--child` | starts a child process that ignores `SIGTERM` |
-//! | `--escaped-child` | the same, outside of its process group, with its stdout and stderr |
-//! | `--hidden-child` | the same, in a session of its own, without a parent and an environment |
-//! | `--hopping-child` | starts such a process that is replaced by another one again and again |
+//! | `--escaped-child` | the same, outside of the process group, with the server's output pipes |
+//! | `--hidden-child` | the same, in a session of its own, without a parent or an environment |
+//! | `--hopping-child` | the same as `--hidden-child`, but a new process replaces it repeatedly |
 //! | `--crash` | exits at once |
-//! | `--late-start MS` | reads nothing for this time |
+//! | `--late-start MS` | reads nothing for MS milliseconds |
 //! | `--stay` | keeps running after its stdin is closed |
 //! | `--grow` | has one more tool each time the tools are listed |
-//! | `--tools FILE` | also lists the file's tools, read again each time; each echoes its call |
+//! | `--tools FILE` | also lists the file's tools, read anew each time; each tool echoes its call |
 //! | `--more-pages N` | lists N more pages of tools, of 4 MiB each |
 //! | `--script FILE` | answers as the file defines, and writes its lines (see `script.rs`) |
 //! | `--claims-modern` | claims the modern revision, but refuses calls before `initialize` |
 //! | `--extensions JSON` | declares these extensions in its capabilities |
 //! | `--in-two-steps` | is modern only, and refuses the first `server/discover` with its revision |
-//! | `--change-while-listed MS` | sends `list_changed` first, and later answers with the old list |
+//! | `--change-while-listed MS` | sends `list_changed` before it answers the first `tools/list` |
 
 mod calls;
 mod floods;
@@ -90,8 +90,8 @@ fn main() {
         exit(7);
     }
     thread::sleep(Duration::from_millis(options.late_start));
-    if let Some(offer) = options.script.as_deref().map(Script::read) {
-        offer.write_stderr_lines();
+    if let Some(script) = options.script.as_deref().map(Script::read) {
+        script.write_stderr_lines();
     }
     let server = Arc::new(Server {
         options,
@@ -107,14 +107,14 @@ fn main() {
         if let (false, Some(message)) = (server.options.mute, Message::read(&line)) {
             server.clone().handle_message(message);
         } else if let Some((id, answer)) = recorder::parse_response(&line)
-            && let Some(asking) = server
+            && let Some(sender) = server
                 .pending_requests
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .remove(&id)
         {
             // The receiver may have given up.
-            let _ = asking.send(answer);
+            let _ = sender.send(answer);
         }
     }
     if server.options.stay {
@@ -187,8 +187,9 @@ fn spawn_child(options: &Options, shell: &mut Command, output: fn() -> Stdio) ->
         .expect("start a child")
 }
 
-/// Starts a script in a session of its own, without an environment. Its parent ends at once. Only
-/// the script's argument, the path of the record, shows to which server it belongs.
+/// Starts a script in a session of its own, without an environment. The parent of the script ends
+/// at once. Only the script's argument, the path of the record, shows to which server the script
+/// belongs.
 fn start_hidden_child(options: &Options, script: &str) {
     let record = options.record.as_deref().unwrap_or(Path::new(""));
     let status = Command::new("setsid")
@@ -240,7 +241,7 @@ impl Server {
             "ping" | "logging/setLevel" => answer(&id, &json!({})),
             "tools/list" => self.answer_list(&id, &params),
             "tools/call" => {
-                recorder::check_decision(&self.options, &params);
+                recorder::record_if_undecided(&self.options, &params);
                 if recorder::is_call_of(&params, "stop_reading") {
                     self.answer_call(&id, &params);
                     loop {
@@ -263,8 +264,8 @@ impl Server {
         capabilities
     }
 
-    /// Returns the error for a method that the options refuse, or `None`. Notes that `initialize` has
-    /// arrived.
+    /// Returns the error for a method that the options refuse, or `None`. Remembers that `initialize`
+    /// has arrived.
     fn refuse(&self, method: &str) -> Option<Value> {
         match method {
             "initialize" if self.options.in_two_steps => Some(
@@ -314,19 +315,21 @@ impl Server {
         if page > 0 {
             return answer(id, &self.large_page(page));
         }
-        let times = self.list_count.fetch_add(1, Ordering::Relaxed);
+        let earlier_lists = self.list_count.fetch_add(1, Ordering::Relaxed);
         let mut tools: Vec<Value> = calls::TOOLS
             .iter()
             .map(|name| tool_definition(name))
             .collect();
         if self.options.grow {
-            tools.extend((0..=times).map(|number| tool_definition(&format!("grown-{number}"))));
+            tools.extend(
+                (0..=earlier_lists).map(|number| tool_definition(&format!("grown-{number}"))),
+            );
         }
         if let Some(file) = &self.options.tools {
             let text = std::fs::read_to_string(file).expect("the file of tools");
             tools.extend(serde_json::from_str::<Vec<Value>>(&text).expect("tools"));
         }
-        if self.options.change_while_listed > 0 && times == 0 {
+        if self.options.change_while_listed > 0 && earlier_lists == 0 {
             write_line(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
             thread::sleep(Duration::from_millis(self.options.change_while_listed));
         }

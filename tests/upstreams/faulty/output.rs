@@ -7,7 +7,7 @@ pub(crate) fn write_line(line: impl AsRef<[u8]>) {
     write_piece([line.as_ref(), b"\n"].concat());
 }
 
-/// Writes a part of a line to stdout. Nothing else may be written before its end.
+/// Writes a part of a line to stdout. No other thread may write before the end of the line.
 pub(crate) fn write_piece(piece: impl AsRef<[u8]>) {
     let mut stdout = io::stdout().lock();
     let result = stdout

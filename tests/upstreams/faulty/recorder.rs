@@ -1,4 +1,4 @@
-//! Reads incoming messages and records them in a file.
+//! Reads incoming messages, and records lines in a file.
 
 use std::{collections::HashMap, fs::OpenOptions, io::Write, path::Path};
 
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::Options;
 
-/// The number of bytes that are recorded of a line.
+/// The longest part of a line that is recorded, in bytes.
 const MAX_RECORDED: usize = 4096;
 
 /// An object whose values stay raw, because no type of this program may be able to hold them.
@@ -59,8 +59,8 @@ pub(crate) fn truncate_line(line: &str) -> &str {
     &line[..line.floor_char_boundary(MAX_RECORDED)]
 }
 
-/// Records a violation if the store does not hold the decision about a call that arrives.
-pub(crate) fn check_decision(options: &Options, params: &Object) {
+/// Records a violation if the store does not contain the decision on a call that arrives.
+pub(crate) fn record_if_undecided(options: &Options, params: &Object) {
     let Some(data_dir) = &options.store else {
         return;
     };

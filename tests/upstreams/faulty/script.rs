@@ -1,7 +1,7 @@
-//! Answers and other output that a file defines. The file is read again each time.
+//! Answers and other output that a file defines. The server reads the file again for each request.
 //!
 //! ```json
-//! {"initialize": {"result": {…}}, "tools/list": {"error": {…}},
+//! {"initialize": {"result": {…}}, "prompts/list": {"error": {…}},
 //!  "tools/call NAME": {"result": {…}}, "tools/call": {"result": {…}},
 //!  "tools/list CLIENT": {"result": {…}}, "tools/list": {"result": {…}},
 //!  "until": {"tools/list CLIENT": "FILE"},
@@ -39,7 +39,7 @@ impl Script {
         let _ = writeln!(io::stderr(), "{}", lines.join("\n"));
     }
 
-    /// Answers a request if the file has an answer for it. Returns whether it did.
+    /// Answers a request if the file has an answer to it. Returns whether the file has one.
     pub(crate) fn answer(&self, id: &str, method: &str, params: &Object) -> bool {
         let tool: Option<String> = params
             .get("name")

@@ -1,5 +1,5 @@
 //! Everything that the gate decides besides plain calls: a prompt, resources, completions, tasks,
-//! and requests to the client. Every text that a client gets contains a token.
+//! and requests to the client. Each text of a prompt, a resource or a task contains a token.
 
 use std::{
     collections::BTreeSet,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{Object, Options, read_line, record_line, string_member, text_result};
 
-/// A text with something that looks like a secret.
+/// A text with a token that looks like a secret.
 const TEXT: &str = "the token is ghp_0123456789abcdefghijABCDEFGHIJ456789";
 /// The id of the only task.
 const TASK: &str = "task-1";

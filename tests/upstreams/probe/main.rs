@@ -1,5 +1,5 @@
-//! A server that records what it receives, and can misbehave on request. MCP over stdio, legacy
-//! era.
+//! A server that records the lines that it receives, and misbehaves on request. MCP over stdio,
+//! legacy era.
 //!
 //! | option | meaning |
 //! |---|---|
@@ -182,10 +182,10 @@ fn list_tools(options: &Options) -> Value {
         .map(|file| std::fs::read_to_string(file).expect("a description"));
     let mut tools = vec![
         tool("echo", described.as_deref().unwrap_or(&options.description)),
-        tool("verbatim", "Answers what stands in a file"),
+        tool("verbatim", "Answers with the content of a file"),
         tool(
             "decision",
-            "Looks up in the store what was decided about this very call",
+            "Returns the recorded decisions on calls of this tool",
         ),
         tool("variable", "The value of a variable of its environment"),
         tool("now", "When it was called, in microseconds since 1970"),

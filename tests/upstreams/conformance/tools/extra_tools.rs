@@ -1,5 +1,5 @@
-//! The tools that the suites do not require: other things that a server can do while a client
-//! waits, or after the client disconnects.
+//! The tools that the suites do not require: structured content, cancellation, and changes of a
+//! resource.
 
 use rmcp::{
     ErrorData,
@@ -61,7 +61,7 @@ pub(crate) async fn call(
             text_result("It was cancelled.")
         }
         "test_resource_link" => {
-            let uri = resources::unlisted(&server.scheme);
+            let uri = resources::unlisted_uri(&server.scheme);
             content_result(json!([{"type": "resource_link", "uri": uri, "name": "report"}]))
         }
         "test_resource_update" => toggle_list(server, Change::WatchedResource),
@@ -82,8 +82,7 @@ async fn wait_until_cancelled(
     let token = call.context.meta.get_progress_token();
     let token =
         token.ok_or_else(|| ErrorData::invalid_params("a progress token is needed", None))?;
-    // The guard covers both kinds of cancellation: a notification, and a future that is no longer
-    // polled.
+    // The guard covers both kinds of cancellation: a notification, and a dropped future.
     let _cancelled = NotifyOnDrop(&server.cancelled);
     drop(
         call.context

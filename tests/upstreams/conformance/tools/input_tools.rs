@@ -59,10 +59,10 @@ pub(crate) fn list() -> Vec<Tool> {
             "Asks only what the client can answer",
         ),
     ];
-    let text = |what: &str| json!({"type": "string", "description": what});
+    let text = |description: &str| json!({"type": "string", "description": description});
     let mut tools: Vec<Tool> = plain
         .into_iter()
-        .map(|(name, what)| tool(name, what, json!({})))
+        .map(|(name, description)| tool(name, description, json!({})))
         .collect();
     tools.push(tool(
         "test_sampling",
@@ -159,25 +159,26 @@ pub(crate) async fn call(
     }
 }
 
-/// Requests one input and returns a text made from the answer.
+/// Requests a single input, and returns the text that `describe` makes of the answer.
 async fn request_one(
     call: &Call<'_>,
     key: &str,
     question: InputRequest,
-    say: impl FnOnce(&Value) -> String,
+    describe: impl FnOnce(&Value) -> String,
 ) -> Result<CallToolResponse, ErrorData> {
     let input = call
         .request_input([(key.to_owned(), question)].into(), None)
         .await?;
-    answer(input, |answers| say(&answers[key]))
+    answer(input, |answers| describe(&answers[key]))
 }
 
+/// Returns the text that `describe` makes of the client's answers, or the `input_required` result.
 pub(super) fn answer(
     input: ClientInput,
-    say: impl FnOnce(&InputResponses) -> String,
+    describe: impl FnOnce(&InputResponses) -> String,
 ) -> Result<CallToolResponse, ErrorData> {
     match input {
-        ClientInput::Answered(answers) => text_result(&say(&answers)),
+        ClientInput::Answered(answers) => text_result(&describe(&answers)),
         ClientInput::Required(required) => Ok(required.into()),
     }
 }
@@ -206,8 +207,8 @@ async fn request_in_turn(
     codec: &RequestStateCodec,
     call: &Call<'_>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let kept = call.state.as_ref().and_then(|state| state["name"].as_str());
-    let name = match kept {
+    let known_name = call.state.as_ref().and_then(|state| state["name"].as_str());
+    let name = match known_name {
         Some(name) => name.to_owned(),
         None => {
             let questions = [("step1".to_owned(), name_form("Step 1: What is your name?")?)];
