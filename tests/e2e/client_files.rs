@@ -248,7 +248,7 @@ fn a_program_that_asks_to_be_paired_is_shown_and_approved() {
         headers: &[("Content-Type", "application/json")],
         body: br#"{"name": "notes"}"#,
     };
-    let asking = request.begin().expect("the hub listens");
+    let connection = request.begin().expect("the hub listens");
     let mut steps = log_in();
     steps.extend([click("nav-calls"), wait_for("pairing-banner")]);
     for theme in ["light", "dark"] {
@@ -271,7 +271,7 @@ fn a_program_that_asks_to_be_paired_is_shown_and_approved() {
         wait_for("client-row[data-client=notes]"),
     ]);
     browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();
-    let answer = Response::read(BufReader::new(asking)).expect("an answer");
+    let answer = Response::read(BufReader::new(connection)).expect("an answer");
     let answer: Value = serde_json::from_str(&answer.text().expect("a body")).expect("JSON");
     let token = answer["token"].as_str().expect("a token");
     McpClient::connect(&hub.url, token).list_tools();
@@ -304,7 +304,7 @@ fn a_program_is_paired_with_a_profile_and_denied_after_it_was_revoked() {
     hub.add_probe(&[]);
     let profile = json!({"name": "narrow", "servers": {"probe": ["echo"]}});
     hub.run_verb("profiles.put", &json!({"profile": profile}));
-    let asking = ask_to_be_paired(&hub, "letters", None);
+    let connection = ask_to_be_paired(&hub, "letters", None);
     let mut steps = vec![
         click("nav-clients"),
         wait_until_enabled("pairing-approve"),
@@ -320,14 +320,14 @@ fn a_program_is_paired_with_a_profile_and_denied_after_it_was_revoked() {
         wait_for("client-row[data-client=desk-letters]"),
     ]);
     take_steps(&desktop, steps);
-    let answer = Response::read(BufReader::new(asking)).expect("an answer");
+    let answer = Response::read(BufReader::new(connection)).expect("an answer");
     let answer: Value = serde_json::from_str(&answer.text().expect("a body")).expect("JSON");
     let token = answer["token"].as_str().expect("a token");
     let client = McpClient::connect(&hub.url, token);
     assert_eq!(client.list_tools(), ["probe__echo"]);
 
     hub.run_verb("clients.revoke", &json!({"name": "desk-letters"}));
-    let asking = ask_to_be_paired(&hub, "letters", Some(token));
+    let connection = ask_to_be_paired(&hub, "letters", Some(token));
     let mut steps = vec![
         click("nav-clients"),
         wait_for_text("pairing-revoked", "desk-letters"),
@@ -336,7 +336,7 @@ fn a_program_is_paired_with_a_profile_and_denied_after_it_was_revoked() {
     steps.extend(check_screen("pairing-revoked"));
     steps.extend([click("pairing-deny"), wait_until_gone("pairing-card")]);
     take_steps(&desktop, steps);
-    let answer = Response::read(BufReader::new(asking)).expect("an answer");
+    let answer = Response::read(BufReader::new(connection)).expect("an answer");
     assert_eq!(answer.status, 403, "the program was denied");
 }
 

@@ -1,6 +1,6 @@
-//! The other controls of the web UI in a browser: running a recorded call again, making a rule of it,
-//! pausing calls, filtering and verifying the audit log, backups and resets. The hub and its server
-//! are real.
+//! The other controls of the web UI in a browser: running a recorded call again, making a rule of a
+//! call, pausing calls, filtering and verifying the audit log, backups and resets. The hub and its
+//! server are real.
 
 use std::path::Path;
 

@@ -20,7 +20,7 @@ fn a_published_server_is_found_added_and_waits_for_acceptance() {
             "packageArguments": [{"type": "positional", "valueHint": "topic", "isRequired": true}],
         }],
     });
-    registry.list(vec![
+    registry.set_entries(vec![
         entry("com.example/notes", published, "2026-01-02T03:04:05Z"),
         entry(
             "com.example/other",
@@ -63,5 +63,5 @@ fn a_published_server_is_found_added_and_waits_for_acceptance() {
         server["spec"]["args"],
         json!(["-y", "@example/notes@1.2.3", "work"])
     );
-    assert_eq!(registry.requests().len(), 1, "a search asks nobody");
+    assert_eq!(registry.requests().len(), 1, "a search sends no request");
 }

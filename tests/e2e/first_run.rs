@@ -1,5 +1,5 @@
 //! The first run of the real app, as a newcomer goes through it: from an empty setup to the first
-//! approved call, with the guide. The pictures of docs/getting-started.md come from here.
+//! approved call, with the guide. These tests take the pictures of docs/getting-started.md.
 
 use std::{
     cell::Cell,
@@ -34,7 +34,7 @@ impl<'a> Newcomer<'a> {
         self.app.driver.click(part);
     }
 
-    /// Takes a picture. Its time does not count.
+    /// Takes a screenshot, whose duration does not count.
     fn save_screenshot(&mut self, name: &str) {
         let before = Instant::now();
         self.app.driver.save_screenshot(name);

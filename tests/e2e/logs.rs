@@ -9,7 +9,7 @@ use crate::steps::{
     wait_for_any_text, wait_for_text, wait_for_value, wait_until_gone,
 };
 
-/// What a noisy server prints to its stdout before each answer.
+/// The line that a noisy server prints to its stdout before each answer.
 const NOISE: &str = "DEBUG about to answer";
 
 /// Starts a hub with a noisy server and a client that has made 60 calls.
@@ -25,12 +25,12 @@ fn start_hub(desktop: &DesktopSession) -> Hub<'_> {
 }
 
 /// Returns the step that tells whether the log follows its newest line.
-fn is_following() -> Value {
+fn evaluate_following() -> Value {
     evaluate("document.querySelector('[data-testid=log-follow]').checked")
 }
 
 /// Returns the step that tells whether a line in the page has the noise of the server.
-fn has_noise() -> Value {
+fn evaluate_noise() -> Value {
     evaluate(&format!(
         "[...document.querySelectorAll('[data-testid=log-line]')].some((line) => line.innerText.includes('{NOISE}'))"
     ))
@@ -45,16 +45,16 @@ fn the_log_follows_its_newest_line_until_a_person_scrolls_and_links_lines_to_cal
         wait_for_any_text("log-line", NOISE),
         evaluate("document.querySelector('[role=log]').scrollTop = 0"),
         wait_for("log-newest"),
-        is_following(),
+        evaluate_following(),
     ];
     steps.extend(check_screen("log-not-following"));
     steps.extend([
         click("log-newest"),
         wait_until_gone("log-newest"),
-        is_following(),
+        evaluate_following(),
         click("log-follow"),
         wait_for("log-newest"),
-        is_following(),
+        evaluate_following(),
         click("log-follow"),
         wait_until_gone("log-newest"),
         click("log-call"),
@@ -78,7 +78,7 @@ fn the_log_is_filtered_by_server_kind_and_time_in_its_address_and_a_server_shows
         wait_for_value("log-filter-source", "probe"),
         wait_for_value("log-filter-kind", "hub"),
         wait_for_any_text("log-line", "session"),
-        has_noise(),
+        evaluate_noise(),
         select("log-filter-kind", "stdout"),
         wait_for_any_text("log-line", NOISE),
         evaluate("location.hash"),
@@ -93,7 +93,7 @@ fn the_log_is_filtered_by_server_kind_and_time_in_its_address_and_a_server_shows
         wait_for("server-tab-log"),
         click("server-tab-log"),
         wait_for_any_text("log-line", "Connected with"),
-        has_noise(),
+        evaluate_noise(),
         click("log-stdout"),
         wait_for_any_text("log-line", NOISE),
     ]);

@@ -1,5 +1,5 @@
-//! The Overview screen in a real browser: what needs a person, today's calls, and the charts. The
-//! hub, its servers and its clients are real.
+//! The Overview screen in a real browser: the problems, today's calls, and the charts. The hub, its
+//! servers and its clients are real.
 
 use drawbridge_tests::{DesktopSession, Hub};
 use serde_json::json;
@@ -57,7 +57,7 @@ fn the_overview_leads_to_problems_and_calls_and_compares_clients_and_servers() {
 }
 
 #[test]
-fn the_overview_lists_more_than_six_problems_on_request_and_then_says_that_there_are_none() {
+fn the_overview_lists_more_than_six_problems_on_request_and_reports_if_none_is_left() {
     let desktop = DesktopSession::without_screen();
     let hub = Hub::serve(&desktop);
     let names: Vec<String> = (0..8).map(|number| format!("broken-{number}")).collect();

@@ -1,4 +1,4 @@
-//! The deb, as a user has it: installed in a root without Drawbridge, used, and removed.
+//! The deb package as a user gets it: installed in a root without Drawbridge, used, and removed.
 
 use std::{
     ffi::OsStr,
@@ -100,7 +100,8 @@ struct EnteredRoot<'a> {
 }
 
 impl EnteredRoot<'_> {
-    /// Returns a program outside of the root that starts `/usr/bin/NAME` in it.
+    /// Creates a program outside of the root that starts `/usr/bin/NAME` in the root. Returns the
+    /// path of the program.
     fn link_program(&self, name: &str) -> PathBuf {
         let link = self.desktop.file(name);
         let script = format!(
@@ -119,7 +120,8 @@ impl EnteredRoot<'_> {
     }
 }
 
-/// Returns all files below a folder, sorted. A removed file of an overlay counts as a file.
+/// Returns all files below a folder, sorted. The mark of a removed file in an overlay counts as a
+/// file.
 fn list_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -134,7 +136,7 @@ fn list_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the deb that `cargo xtask test` and `cargo xtask bundle --debug deb` make.
+/// Returns the deb that `cargo xtask test` and `cargo xtask bundle --debug deb` create.
 #[track_caller]
 fn find_deb() -> PathBuf {
     let folder = paths::built_binary("drawbridge").with_file_name("bundle/deb");

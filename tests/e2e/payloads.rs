@@ -21,7 +21,7 @@ use crate::steps::{
     self, click, create_login_link, log_in, open_route, wait_for_text, wait_until_enabled,
 };
 
-/// Longer than a test runs.
+/// The approval timeout, which is longer than a test runs.
 const APPROVAL_TIMEOUT_S: u32 = 600;
 
 /// Returns all payloads in one text.
@@ -113,8 +113,7 @@ struct PayloadFixture<'a> {
 impl<'a> PayloadFixture<'a> {
     #[track_caller]
     fn new(desktop: &'a DesktopSession) -> Self {
-        // The restart of the hub ends the grace period, in which additions would be accepted with
-        // the server.
+        // The restart of the hub ends the grace period, in which the hub would accept additions.
         let first_hub = Hub::serve(desktop);
         for name in ["loud", "changing"] {
             write_script(desktop, name, &server_script("as it was"));
@@ -134,8 +133,9 @@ impl<'a> PayloadFixture<'a> {
         fixture
     }
 
-    /// Opens sessions of two clients, and returns that of the second. The payloads in the members
-    /// of `clientInfo` are shared out between the clients, because one may have only 64 KiB.
+    /// Opens sessions of two clients, and returns the session of the second. The members of
+    /// `clientInfo` with payloads are divided between the clients, because a `clientInfo` may have
+    /// only 64 KiB.
     fn connect_client(hub: &Hub<'_>) -> McpClient {
         let all_texts = all_payloads();
         let other_info = json!({"name": "painter", "title": all_texts, "version": "1", "icons": [{"src": all_texts}]});
@@ -318,7 +318,7 @@ fn visit_servers() -> Vec<Value> {
     steps
 }
 
-/// Returns the steps for the pages that only have to be opened, and for the dialogs of two of them.
+/// Returns the steps for the pages that only have to be opened, and for the dialogs of two pages.
 fn visit_pages() -> Vec<Value> {
     let mut steps = Vec::new();
     for page in [

@@ -58,7 +58,7 @@ fn a_rule_is_added_edited_disabled_and_deleted_in_a_browser() {
     );
     assert!(
         client.call("probe__echo", "{}").is_error(),
-        "the new rule denies it"
+        "the new rule denies the call"
     );
 
     take_steps(
@@ -77,7 +77,7 @@ fn a_rule_is_added_edited_disabled_and_deleted_in_a_browser() {
     assert_eq!(list_rules(&hub).len(), 1, "the rule was replaced");
     assert!(
         !client.call("probe__echo", "{}").is_error(),
-        "the edited rule allows it"
+        "the edited rule allows the call"
     );
 
     take_steps(
@@ -286,6 +286,6 @@ fn a_suggested_rule_is_added_in_a_browser() {
         !client
             .call("probe__echo", &arguments.to_string())
             .is_error(),
-        "the suggested rule allows it without asking"
+        "the suggested rule allows the call without asking"
     );
 }

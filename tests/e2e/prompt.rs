@@ -187,7 +187,7 @@ fn an_approval_can_be_limited_to_arguments() {
 }
 
 #[test]
-fn the_choice_always_shows_its_rule_and_a_dry_run() {
+fn the_choice_to_always_approve_shows_its_rule_and_a_dry_run() {
     let desktop = DesktopSession::new();
     let prompt = PromptFixture::with_approval_timeout(&desktop, 50);
     let driver = &prompt.app.driver;
@@ -436,7 +436,7 @@ fn the_popup_is_as_high_as_its_content_and_stays_away_from_the_approvals_screen(
     );
     let call = prompt.begin_call(&client, "fitter", &members(200));
     driver.wait_for_text("arguments", "member199");
-    wait_until("the popup is as high as it may be", || {
+    wait_until("the popup has its largest height", || {
         let (window, content) = heights();
         some_if(window > Some(shown[1]) && window <= Some(700) && window < content)
     });

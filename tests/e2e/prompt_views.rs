@@ -25,7 +25,7 @@ use crate::{
 const POPUP: (u32, u32) = (460, 700);
 const MAIN: (u32, u32) = (1280, 800);
 
-/// Longer than a test runs.
+/// The approval timeout, which is longer than a test runs.
 const APPROVAL_TIMEOUT_S: u32 = 600;
 
 /// Sets up a hub with two public servers whose calls all wait for a person. Returns a client.
@@ -386,7 +386,7 @@ fn a_queue_of_ten_shows_the_number_of_pending_calls() {
             _ => json!({"path": path}),
         };
         client.spawn_call(&format!("filesystem__{tool}"), &arguments.to_string());
-        wait_until(format!("{} wait", count + 1), || {
+        wait_until(format!("{} calls are pending", count + 1), || {
             some_if(list_pending(&desktop).len() == count + 1)
         });
     }
@@ -454,7 +454,7 @@ fn make_five_calls(client: &McpClient, desktop: &DesktopSession) -> Vec<JoinHand
     let mut threads = Vec::new();
     for (tool, arguments) in calls {
         threads.push(client.spawn_call(tool, &arguments.to_string()));
-        wait_until(format!("{tool} waits"), || {
+        wait_until(format!("the call of {tool} is pending"), || {
             some_if(list_pending(desktop).len() == threads.len())
         });
     }

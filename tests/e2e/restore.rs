@@ -1,5 +1,5 @@
 //! A prepared restore and a prepared reset take effect when the hub starts again: the screens in a
-//! real browser show what was restored, and no longer what was deleted.
+//! real browser show the restored data, and no deleted data.
 
 use drawbridge_tests::{DesktopSession, Hub};
 use nix::sys::signal::Signal;

@@ -53,7 +53,7 @@ fn rules_are_found_and_disabled_in_a_browser() {
     let client = hub.connect_client("claude-code");
     assert!(
         client.call("probe__now", "{}").is_error(),
-        "a rule denies it"
+        "a rule denies the call"
     );
     let mut steps = log_in();
     steps.extend([

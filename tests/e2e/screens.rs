@@ -115,11 +115,11 @@ fn every_screen_of_a_busy_hub_has_no_problems() {
         {"oldText": "# Drawbridge\n\nOne endpoint.", "newText": "# Drawbridge\n\nOne local endpoint between every client\u{202e} and every server."}
     ], "dryRun": false});
     let _first_call = client.spawn_call("filesystem__edit_file", &arguments.to_string());
-    wait_until("a call waits", || {
+    wait_until("a call is pending", || {
         some_if(!hub.wait_for_approval().is_null())
     });
     let _second_call = client.spawn_call("everything__echo", r#"{"message":"and another one"}"#);
-    wait_until("two calls wait", || {
+    wait_until("two calls are pending", || {
         some_if(
             desktop
                 .cli(&["approvals", "list", "--json"])
@@ -137,7 +137,7 @@ fn every_screen_of_a_busy_hub_has_no_problems() {
 
 /// With this preference, the check of the accessibility requires the contrast of WCAG's level AAA.
 #[test]
-fn every_screen_has_more_contrast_for_a_person_who_asks_for_it() {
+fn every_screen_has_more_contrast_if_a_person_prefers_more_contrast() {
     let desktop = DesktopSession::without_screen();
     let hub = Hub::serve(&desktop);
     set_up_hub(&desktop, &hub);
@@ -181,7 +181,7 @@ fn requests_with_further_members_have_no_problems_when_missed_or_decided_togethe
     take_steps(&desktop, steps);
 
     let _calls: Vec<_> = (1..4).map(spawn_call).collect();
-    wait_until("three calls wait", || {
+    wait_until("three calls are pending", || {
         let approvals = desktop.cli(&["approvals", "list", "--json"]).expect_json();
         some_if(approvals.as_array().is_some_and(|list| list.len() == 3))
     });
@@ -225,9 +225,9 @@ fn the_sign_in_screens_have_no_problems() {
     browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();
 }
 
-/// Returns the steps that open each dialog, at three sizes and in both themes. Each row has
-/// the screen, the control that opens the dialog, and a part of the dialog.
+/// Returns the steps that open each dialog, at three sizes and in both themes.
 fn visit_dialogs() -> Vec<Value> {
+    /// For each dialog: the screen, the control that opens the dialog, and a part of the dialog.
     const DIALOGS: &[(&str, &str, &str)] = &[
         ("servers", "add-server", "server-form-tab"),
         ("servers", "import-servers", "import-panel"),

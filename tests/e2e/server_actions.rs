@@ -1,5 +1,5 @@
 //! The Servers screen in a browser: a person changes several servers at once, and restarts, edits,
-//! disables, removes, pins and signs out of one of them. The hub and its servers are real.
+//! disables, removes, pins or signs out of a single server. The hub and its servers are real.
 
 use std::fs;
 

@@ -141,7 +141,7 @@ fn servers_are_added_from_pasted_json_and_a_command_line_in_a_browser() {
         click("paste-read"),
         wait_for_text("paste-skipped", "1 of 3"),
         wait_for_text("paste-entry", "broken"),
-        // The value that looks like a secret.
+        // The variable whose value looks like a secret is marked as a secret.
         wait_for("paste-entry:last-child env-secret:checked"),
     ]);
     steps.extend(check_screen("paste-read"));
@@ -153,7 +153,7 @@ fn servers_are_added_from_pasted_json_and_a_command_line_in_a_browser() {
     ]);
     steps.extend(check_screen("paste-partly-added"));
     steps.extend([
-        // Edits the server that was not added in the form.
+        // Opens the form of the server that was not added.
         click("paste-entry:last-child :is(button)"),
         wait_for("server-kind-remote:checked"),
         wait_for_value("server-url", "http://127.0.0.1:9/mcp"),

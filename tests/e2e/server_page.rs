@@ -1,6 +1,6 @@
 //! The tabs of a server's page in a browser: a person sends requests from their forms, reads the
-//! versions of a definition, checks what a server needs, and puts it into a proposed sandbox. The
-//! hub and its servers are real.
+//! versions of a definition, checks the prerequisites of a server, and puts the server into a
+//! proposed sandbox. The hub and its servers are real.
 
 use std::{fs, time::Duration};
 

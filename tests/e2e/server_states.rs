@@ -130,7 +130,7 @@ fn check_server(shown: &ShownState) -> Vec<Value> {
         json!({"do": "click", "part": format!("server-row[data-server={server}]")}),
         json!({"do": "wait_for_text", "part": "server-detail server-state", "text": state}),
     ];
-    // A server that waits for acceptance has its own card, which shows what would be started.
+    // A server that waits for acceptance has a card of its own, which shows the spec.
     let parts = if *state == "Needs acceptance" {
         ["", " server-accept"]
     } else {

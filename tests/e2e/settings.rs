@@ -279,7 +279,7 @@ fn a_person_signs_other_browsers_and_then_this_browser_out() {
     let desktop = DesktopSession::without_screen();
     let _hub = Hub::serve(&desktop);
     take_steps(&desktop, vec![]);
-    // A second browser without the storage of the first.
+    // The second browser does not have the storage of the first.
     fs::remove_dir_all(desktop.file("chromium")).expect("remove the first browser's profile");
     let mut steps = vec![
         click("nav-settings"),
@@ -324,7 +324,7 @@ fn start_hub_with_secret(desktop: &DesktopSession) -> Hub<'_> {
 }
 
 /// Returns whether the keyring has this secret.
-fn has_in_keyring(desktop: &DesktopSession, secret: &str) -> bool {
+fn is_in_keyring(desktop: &DesktopSession, secret: &str) -> bool {
     let items = desktop.keyring().items();
     items.iter().any(|item| item.value == secret)
 }
@@ -344,7 +344,7 @@ fn set_secret(value: &str) -> [Value; 5] {
 fn a_person_replaces_and_removes_a_secret_in_a_browser() {
     let desktop = DesktopSession::without_screen();
     let _hub = start_hub_with_secret(&desktop);
-    assert!(has_in_keyring(&desktop, "first value"));
+    assert!(is_in_keyring(&desktop, "first value"));
     let mut steps = vec![click("nav-settings")];
     steps.extend(set_secret("second value"));
     steps.push(click("secret-row secret-remove"));
@@ -356,13 +356,13 @@ fn a_person_replaces_and_removes_a_secret_in_a_browser() {
         wait_for_text("secret-row", "Missing"),
     ]);
     take_steps(&desktop, steps);
-    assert!(!has_in_keyring(&desktop, "first value"));
-    assert!(!has_in_keyring(&desktop, "second value"));
+    assert!(!is_in_keyring(&desktop, "first value"));
+    assert!(!is_in_keyring(&desktop, "second value"));
 
     let mut steps = vec![click("nav-settings")];
     steps.extend(set_secret("third value"));
     take_steps(&desktop, steps);
-    assert!(has_in_keyring(&desktop, "third value"));
+    assert!(is_in_keyring(&desktop, "third value"));
 }
 
 #[test]
@@ -398,7 +398,7 @@ fn a_person_moves_secrets_to_an_encrypted_file_unlocks_it_and_moves_them_back_in
     ]);
     take_steps(&desktop, steps);
     assert!(key_file.is_file(), "Drawbridge created the key file");
-    assert!(!has_in_keyring(&desktop, "first value"));
+    assert!(!is_in_keyring(&desktop, "first value"));
 
     hub.stop(Signal::SIGTERM);
     let _hub = Hub::serve(&desktop);
@@ -421,7 +421,7 @@ fn a_person_moves_secrets_to_an_encrypted_file_unlocks_it_and_moves_them_back_in
         wait_for_text("secret-store", "keyring"),
     ]);
     take_steps(&desktop, steps);
-    assert!(has_in_keyring(&desktop, "first value"));
+    assert!(is_in_keyring(&desktop, "first value"));
 }
 
 /// Returns the step that chooses where secrets are stored.

@@ -1,5 +1,5 @@
-//! What every screen has, in a real browser: the keyboard shortcuts, the command palette, the switch
-//! that pauses calls, and signing in with a code. The hub is real.
+//! The parts that all screens share, in a real browser: the keyboard shortcuts, the command palette,
+//! the switch that pauses calls, and signing in with a code. The hub is real.
 
 use drawbridge_tests::{DesktopSession, Hub, browser};
 use serde_json::json;
@@ -35,7 +35,7 @@ const SEARCHES: [(&str, &str); 6] = [
     ("logs", "log-filter-text"),
 ];
 
-/// The screens to whose lists a person adds, each with a part of the dialog.
+/// The screens with a dialog that adds an entry, each with a part of that dialog.
 const DIALOGS: [(&str, &str); 5] = [
     ("servers", "server-form-tab"),
     ("clients", "client-name"),

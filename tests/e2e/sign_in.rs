@@ -9,7 +9,7 @@ use drawbridge_tests::{
 use crate::app::App;
 
 #[test]
-fn window_signs_in_to_a_server_in_the_system_browser() {
+fn the_window_signs_in_to_a_server_in_the_system_browser() {
     let mut desktop = DesktopSession::new();
     let launcher = BrowserLauncher::new(&desktop);
     let path = launcher.search_path(&desktop);

@@ -625,11 +625,11 @@ fn with_a_tray_the_window_closes_and_opens_again() {
 }
 
 fn is_app_running(desktop: &DesktopSession) -> bool {
-    let app = |process: &process::RunningProcess| {
+    let is_app = |process: &process::RunningProcess| {
         process.command.contains("drawbridge-desktop")
             && process.variable("DRAWBRIDGE_RUN").is_none()
     };
-    desktop.processes().iter().any(app)
+    desktop.processes().iter().any(is_app)
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn a_person_adds_servers_connects_a_client_and_decides_its_calls() {
 }
 
 #[test]
-fn the_app_is_started_at_login_without_its_shortcut_if_a_person_wants_that() {
+fn a_person_chooses_a_start_at_login_and_no_shortcut() {
     let desktop = DesktopSession::new();
     let app = App::open(&desktop);
     app.driver.click("nav-settings");

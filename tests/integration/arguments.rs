@@ -284,7 +284,7 @@ fn a_prompt_request_accepts_null_arguments() {
 }
 
 #[test]
-fn a_fallback_is_decided_by_and_receives_the_edited_arguments() {
+fn a_fallback_is_decided_with_the_edited_arguments_and_receives_them() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let spare_server = add_plan_server(&hub, "spare", &json!({"type": "object"}));

@@ -182,7 +182,7 @@ fn calls_are_found_by_their_arguments_and_exported_without_their_secrets() {
     );
 }
 
-/// Starts a hub, makes calls, waits until `audit.head` names the last of their entries, and stops
+/// Starts a hub, makes calls, waits until `audit.head` names an entry of the last call, and stops
 /// the hub with `signal`.
 fn make_calls_and_stop(home: &Home, count: u32, signal: Signal) {
     let hub = Hub::serve(home);
@@ -236,8 +236,8 @@ fn an_older_database_and_a_lost_log_are_detected_and_a_crash_is_not_reported() {
         verified.stderr()
     );
 
-    for rest in ["drawbridge.db-wal", "drawbridge.db-shm"] {
-        let _ = std::fs::remove_file(home.data_dir().join(rest));
+    for file in ["drawbridge.db-wal", "drawbridge.db-shm"] {
+        let _ = std::fs::remove_file(home.data_dir().join(file));
     }
     std::fs::copy(&latest, &database).expect("restore the database");
     std::fs::write(home.data_dir().join("audit.head"), head).expect("restore the file");

@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 #[test]
-fn calls_of_a_stdio_client_need_approval_like_any_other() {
+fn calls_of_a_stdio_client_need_approval() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
@@ -115,7 +115,7 @@ fn concurrent_requests_to_a_new_hub_share_one_new_session() {
 }
 
 #[test]
-fn a_bridge_that_its_client_terminates_ends_its_session() {
+fn a_terminated_bridge_ends_its_session() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
@@ -129,7 +129,7 @@ fn a_bridge_that_its_client_terminates_ends_its_session() {
     }
 }
 
-/// Returns the number of open sessions of a client that is known.
+/// Returns the number of open sessions of a known client.
 #[track_caller]
 fn count_sessions(hub: &Hub, client: &str) -> u64 {
     let clients = hub.run_verb("clients.list", &json!({}));

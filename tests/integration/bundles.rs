@@ -201,7 +201,7 @@ fn a_bundle_is_added_accepted_used_and_removed_with_its_files() {
 }
 
 #[test]
-fn a_missing_secret_is_asked_for_at_a_terminal() {
+fn the_command_line_asks_for_a_missing_secret() {
     let desktop = DesktopSession::new();
     let hub = Hub::serve(&desktop);
     let bundle = write_bundle(&desktop, &[]);
@@ -290,7 +290,7 @@ fn a_bundle_in_a_sandbox_reads_its_own_files_and_changes_none() {
     let hub = Hub::serve(&home);
     let manifest = json!({
         "manifest_version": "0.3", "name": "curious", "version": "1.0.0",
-        "description": "Tries what it may not", "author": {"name": "Ada"},
+        "description": "Attempts forbidden accesses", "author": {"name": "Ada"},
         "server": {
             "type": "python", "entry_point": "server/curious.py",
             "mcp_config": {
@@ -360,8 +360,8 @@ fn a_python_server_runs_from_a_bundle_with_its_packages() {
         "server": {
             "type": "python", "entry_point": "server/main.py",
             "mcp_config": {
-                // The interpreter to which the environment links. It does not find the packages of
-                // the environment, so the server uses those in the bundle.
+                // The interpreter to which the environment links does not find the packages of the
+                // environment, so the server uses the packages in the bundle.
                 "command": paths::path_text(fs::canonicalize(&python).expect("an interpreter")),
                 "args": ["-s", "${__dirname}/server/main.py"],
                 "env": {"PYTHONPATH": "${__dirname}/lib"},

@@ -1,4 +1,4 @@
-//! Requests that a person sends by hand, and the checks of a server that a person asks for.
+//! Requests that a person sends by hand, and checks of a server that a person starts.
 
 use std::fs;
 
@@ -125,7 +125,7 @@ fn the_preflight_check_finds_a_missing_program_and_a_missing_secret() {
 
 #[cfg(unix)]
 #[test]
-fn a_failed_verification_shows_what_the_server_printed() {
+fn a_failed_verification_shows_the_output_of_the_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let script = "echo starting >&2; echo 'error 404: package not found' >&2; echo 'see the log' >&2; exit 3";

@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 /// A part of the reason in the record of a call beyond the limit.
 const LIMIT_REASON: &str = "may make at most 2 calls a minute";
 
-fn records(home: &Home) -> Vec<Value> {
+fn list_calls(home: &Home) -> Vec<Value> {
     let calls = home.cli(&["calls", "list", "--json"]).expect_json();
     calls.as_array().expect("a list").clone()
 }
 
 #[test]
-fn calls_beyond_the_limit_of_a_client_are_denied_with_the_wait_and_recorded() {
+fn calls_beyond_the_limit_of_a_client_are_recorded_and_denied_with_the_waiting_time() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&["--guarded"]);
@@ -58,7 +58,7 @@ fn calls_beyond_the_limit_of_a_client_are_denied_with_the_wait_and_recorded() {
         !other.call("probe__echo", "{}").is_error(),
         "the other client has no limit"
     );
-    let denied: Vec<_> = records(&home)
+    let denied: Vec<_> = list_calls(&home)
         .into_iter()
         .filter(|call| {
             call["reason"]
@@ -172,7 +172,7 @@ fn a_rule_of_a_user_covers_all_clients_of_the_user_and_no_others() {
     assert_ne!(
         home.cli(&preset).exit_code(),
         0,
-        "it allows all other servers"
+        "the preset allows all other servers"
     );
     home.cli(&[&preset[..], &["--yes"]].concat())
         .expect_success();
@@ -180,7 +180,7 @@ fn a_rule_of_a_user_covers_all_clients_of_the_user_and_no_others() {
         call(&tokens[0]).text().contains("for clients of ada"),
         "a preset keeps the rule of the user"
     );
-    let past = home
+    let dry_run = home
         .cli(&[
             "policy",
             "add",
@@ -192,9 +192,9 @@ fn a_rule_of_a_user_covers_all_clients_of_the_user_and_no_others() {
             "--json",
         ])
         .expect_json();
-    let newest = past["newest"].as_array().expect("calls");
+    let newest = dry_run["newest"].as_array().expect("calls");
     assert!(
         !newest.is_empty() && newest.iter().all(|call| call["client"] != "b"),
-        "{past}"
+        "{dry_run}"
     );
 }

@@ -6,7 +6,7 @@ use std::fs;
 use drawbridge_tests::{FaultyServer, Home, Hub, McpClient, paths, wait::some_if, wait_until};
 use serde_json::{Value, json};
 
-/// Writes the tools that a server reads each time they are listed. Returns the path of the file.
+/// Writes the file of tools that a server reads each time it lists its tools. Returns its path.
 fn write_tools(home: &Home, name: &str, tools: &Value) -> String {
     let file = home.file(&format!("{name}.tools"));
     fs::write(&file, tools.to_string()).expect("write the tools");
@@ -245,7 +245,7 @@ fn a_changed_or_added_tool_waits_for_acceptance() {
 }
 
 #[test]
-fn a_fallback_server_is_called_if_the_first_is_unreachable_and_is_decided_separately() {
+fn an_unreachable_server_is_replaced_by_its_fallback_which_is_decided_separately() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let tools = json!([tool_definition("find", "Finds")]);

@@ -35,7 +35,7 @@ fn read_json(path: &Path) -> Value {
 
 /// Returns all files below a folder with their bytes and modes.
 fn read_contents(folder: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
-    let mut found = BTreeMap::new();
+    let mut contents = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("read the folder") {
@@ -44,11 +44,11 @@ fn read_contents(folder: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
                 folders.push(path);
             } else if path.is_file() {
                 let mode = fs::metadata(&path).expect("the mode").permissions().mode();
-                found.insert(path.clone(), (mode, fs::read(&path).expect("read")));
+                contents.insert(path.clone(), (mode, fs::read(&path).expect("read")));
             }
         }
     }
-    found
+    contents
 }
 
 /// Returns the states of a client's files, by their paths.
@@ -70,8 +70,8 @@ fn read_state(home: &Home, client: &str, path: &Path) -> String {
     list_states(home, client)[&paths::path_text(path)].clone()
 }
 
-/// A client that starts the entry of its file, and asks its user about each call unless the file
-/// tells it not to.
+/// A client that starts the command in its file, and asks its user about each call unless the file
+/// says that the client trusts the command.
 struct AskingClient {
     bridge: Bridge,
     is_trusted: bool,
@@ -166,7 +166,7 @@ fn a_connected_client_asks_nothing_and_the_hub_asks_once() {
 }
 
 #[test]
-fn a_tool_is_tried_by_the_entry_of_a_client_and_waits_for_the_person() {
+fn a_tool_is_called_through_the_entry_of_a_client_and_waits_for_a_person() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
@@ -176,7 +176,7 @@ fn a_tool_is_tried_by_the_entry_of_a_client_and_waits_for_the_person() {
     let attempt = |tool: &str| json!({"kind": "cursor", "server": "probe", "tool": tool, "arguments": {"a": 1}});
     let url = hub.url.clone();
     let echo = attempt("echo");
-    let trying = thread::spawn(move || try_verb(&url, "config.try_tool", &echo));
+    let call = thread::spawn(move || try_verb(&url, "config.try_tool", &echo));
     let approval = hub.wait_for_approval();
     assert_eq!(
         (&approval["client"], &approval["tool"]),
@@ -184,7 +184,7 @@ fn a_tool_is_tried_by_the_entry_of_a_client_and_waits_for_the_person() {
     );
     let id = approval["id"].as_str().expect("an id");
     home.cli(&["approvals", "approve", id]).expect_success();
-    let (status, answer) = trying.join().expect("the verb");
+    let (status, answer) = call.join().expect("the verb");
     assert_eq!(status, 200, "{answer}");
     let answer: Value = serde_json::from_str(&answer).expect("JSON");
     assert_eq!(answer["is_error"], false, "{answer}");
@@ -201,7 +201,7 @@ fn a_tool_is_tried_by_the_entry_of_a_client_and_waits_for_the_person() {
 }
 
 #[test]
-fn a_client_that_gives_up_before_a_decision_is_shown() {
+fn the_list_of_clients_counts_abandoned_calls() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
@@ -247,7 +247,7 @@ fn a_file_that_changes_after_the_preview_stays_as_it_is() {
 }
 
 #[test]
-fn a_client_with_a_token_connects_by_url_until_that_is_undone() {
+fn a_client_with_a_token_connects_by_url_until_the_change_is_undone() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let file = write_file(&home, ".cursor/mcp.json", "{}");
@@ -268,7 +268,7 @@ fn a_client_with_a_token_connects_by_url_until_that_is_undone() {
 }
 
 #[test]
-fn an_entry_that_another_program_removes_is_restored_if_the_person_wants_that() {
+fn an_entry_that_another_program_removes_is_restored_only_if_the_person_chose_so() {
     let home = Home::new();
     let _hub = Hub::serve(&home);
     let empty = "{\"mcpServers\": {}}";
@@ -303,7 +303,7 @@ fn serve_from_other_folder(home: &Home, options: &[&str]) -> Process {
 }
 
 #[test]
-fn entries_are_updated_at_the_start_unless_that_is_turned_off() {
+fn entries_are_updated_at_the_start_unless_updates_are_turned_off() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let empty = "{\"mcpServers\": {}}";

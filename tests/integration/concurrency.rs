@@ -132,7 +132,7 @@ fn each_request_gets_one_response_and_none_after_its_cancellation() {
             );
         }
     }
-    // The loop cancels a request eight requests later, so the last one is not cancelled yet.
+    // The loop cancels a call eight requests later, so the last hanging call is not cancelled yet.
     let last_cancelled: BTreeSet<u64> = (1392..1400).filter(|id| cancelled.contains(id)).collect();
     for id in &last_cancelled {
         bridge.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));

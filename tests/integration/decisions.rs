@@ -265,7 +265,7 @@ fn a_counted_approval_keeps_its_remaining_calls_across_a_restart() {
     let rules = home.cli(&["policy", "list", "--json"]).expect_json();
     assert_eq!(
         rules["rules"][0]["remaining"], 1,
-        "one approved call remains, for the client that it was approved for: {rules}"
+        "one approved call remains, for the client of the approved call: {rules}"
     );
 }
 
@@ -621,7 +621,7 @@ fn of_many_denied_calls_in_a_minute_the_first_ten_keep_their_arguments() {
 }
 
 #[test]
-fn a_rule_that_allows_everything_or_names_nothing_known_is_saved_only_after_a_question() {
+fn a_rule_that_allows_everything_or_names_no_known_server_is_saved_only_after_a_question() {
     let home = Home::new();
     home.cli(&["servers", "add", "everything", "--", "true"])
         .expect_success();

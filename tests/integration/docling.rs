@@ -1,7 +1,6 @@
-//! The Docling tools: the policy applies to conversions and they are recorded, Drawbridge keeps the
-//! spec of the server up to date, and errors say if the package, the runtime or the models are
-//! missing. Most tests use a stand-in for `uvx` and the package; the last two use the real package
-//! without models.
+//! The Docling tools: conversions are decided and recorded, Drawbridge keeps the spec of the server
+//! up to date, and errors say if the package, the runtime or the models are missing. Most tests use
+//! a stand-in for `uvx` and the package; the last two tests use the real package without models.
 
 use std::{
     fs,
@@ -235,7 +234,7 @@ fn bad_input_gets_an_error_that_names_the_limit() {
 }
 
 #[test]
-fn one_switch_adds_the_server_and_hides_both() {
+fn one_switch_shows_and_hides_the_docling_tools_and_their_server() {
     let home = home_with_uvx();
     let hub = Hub::serve(&home);
     let client = hub.connect_client("claude");
@@ -278,7 +277,7 @@ fn one_switch_adds_the_server_and_hides_both() {
     assert_ne!(hub.show_server("docling")["state"], "disabled");
 }
 
-/// Changes the spec as a person does on its screen.
+/// Changes the spec as a person does on the page of the server.
 fn change_spec(hub: &Hub<'_>, change: impl FnOnce(&mut Value)) {
     let mut spec = hub.show_server("docling")["spec"].clone();
     change(&mut spec);
@@ -286,7 +285,7 @@ fn change_spec(hub: &Hub<'_>, change: impl FnOnce(&mut Value)) {
 }
 
 #[test]
-fn an_older_version_is_updated_at_the_start_and_a_persons_command_is_not() {
+fn an_older_version_is_updated_at_the_start_and_the_command_of_a_person_is_not() {
     let home = home_with_uvx();
     let hub = serve_with_docling(&home);
     let pinned = read_spec(&home)["args"].clone();
@@ -431,7 +430,7 @@ fn a_missing_runtime_is_named_with_its_remedy() {
 }
 
 #[test]
-fn models_are_downloaded_when_a_client_asks_for_it() {
+fn models_are_downloaded_when_a_client_calls_the_tool() {
     let home = home_with_uvx();
     let hub = serve_with_docling(&home);
     let client = connect(&hub);
@@ -508,7 +507,7 @@ fn a_client_that_gives_up_ends_the_conversion_and_the_download() {
 }
 
 #[test]
-fn a_client_that_asks_for_progress_hears_of_a_download() {
+fn a_client_that_asks_for_progress_is_notified_of_a_download() {
     let home = home_with_uvx();
     let hub = serve_with_docling(&home);
     let client = connect(&hub);

@@ -1,4 +1,4 @@
-//! `drawbridge doctor`: each failure is provoked, and the bundle of diagnostics holds no secret.
+//! `drawbridge doctor`: it finds each failure, and its bundle of diagnostics contains no secret.
 
 use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
@@ -23,7 +23,7 @@ struct Report {
 impl Report {
     /// Runs the doctor on the home's data folder.
     #[track_caller]
-    fn make(home: &Home) -> Self {
+    fn run(home: &Home) -> Self {
         Self::read(&home.cli(&["doctor", "--json"]))
     }
 
@@ -38,7 +38,7 @@ impl Report {
     }
 
     /// Returns the checks of a topic.
-    fn topic(&self, topic: &str) -> Vec<&Value> {
+    fn list_checks(&self, topic: &str) -> Vec<&Value> {
         let checks = self.report["checks"].as_array().expect("checks");
         checks
             .iter()
@@ -50,7 +50,7 @@ impl Report {
     /// a remedy exactly if its status is not `ok`.
     #[track_caller]
     fn expect(&self, topic: &str, status: &str, text: &str) {
-        let found = self.topic(topic).into_iter().find(|check| {
+        let found = self.list_checks(topic).into_iter().find(|check| {
             check["status"] == status
                 && check["text"]
                     .as_str()
@@ -59,7 +59,7 @@ impl Report {
         let found = found.unwrap_or_else(|| {
             panic!(
                 "no {status} with '{text}' in {topic}: {:#?}",
-                self.topic(topic)
+                self.list_checks(topic)
             )
         });
         assert_eq!(found["remedy"] == "", status == "ok", "{found}");
@@ -82,7 +82,7 @@ fn a_healthy_hub_has_no_failure() {
     let hub = Hub::serve(&desktop);
     hub.add_probe(&[]);
     hub.add_client("desk");
-    let report = Report::make(&desktop);
+    let report = Report::run(&desktop);
     for (topic, text) in [
         ("hub", "runs"),
         ("environment", "The programs of servers are searched for in"),
@@ -115,7 +115,7 @@ fn without_a_hub_the_doctor_checks_the_folder_and_the_port() {
         .to_string();
     home.cli(&["settings", "set", "port", &port])
         .expect_success();
-    let report = Report::make(&home);
+    let report = Report::run(&home);
     report.expect("hub", "warning", "No hub runs");
     report.expect("listeners", "failure", &port);
     report.expect("keyring", "warning", "Nothing needs a secret now");
@@ -158,7 +158,7 @@ fn each_problem_of_a_server_is_named_with_its_remedy() {
         "servers.add",
         &json!({"spec": {"name": "package", "command": "dnx", "args": ["Some.Tool"]}}),
     );
-    let report = Report::make(&home);
+    let report = Report::run(&home);
     report.expect("servers", "warning", "waiting: needs acceptance");
     report.expect("servers", "failure", "broken.json:2:");
     report.expect("servers", "failure", "missing: error");
@@ -177,7 +177,7 @@ fn a_clock_that_was_set_back_and_open_permissions_are_noticed() {
     store::run_sql(&home.data_dir(), "UPDATE call SET at = at + 3600000");
     set_mode(&home.data_dir(), 0o755);
     set_mode(&database(&home), 0o644);
-    let report = Report::make(&home);
+    let report = Report::run(&home);
     report.expect("clock", "failure", "s behind the newest record");
     report.expect("data_folder", "warning", "(mode 755)");
     report.expect("data_folder", "warning", "drawbridge.db (mode 644)");
@@ -187,7 +187,7 @@ fn a_clock_that_was_set_back_and_open_permissions_are_noticed() {
 fn a_database_that_is_damaged_inside_is_noticed() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let healthy = Report::make(&home);
+    let healthy = Report::run(&home);
     healthy.expect("database", "ok", "intact");
     hub.stop(Signal::SIGTERM);
     store::run_sql(&home.data_dir(), "PRAGMA wal_checkpoint(TRUNCATE)");
@@ -198,13 +198,13 @@ fn a_database_that_is_damaged_inside_is_noticed() {
     bytes.resize(bytes.len() + page_size, 0);
     bytes[28..32].copy_from_slice(&(pages + 1).to_be_bytes());
     fs::write(database(&home), bytes).expect("write the database");
-    let report = Report::make(&home);
+    let report = Report::run(&home);
     report.expect("database", "failure", "damaged");
     assert_eq!(report.exit_code, 1);
 }
 
 #[test]
-fn a_hub_that_cannot_be_asked_leads_to_a_report_too() {
+fn the_doctor_also_reports_if_the_hub_cannot_be_reached() {
     let home = Home::new();
     let unreachable = home.remote_cli("http://127.0.0.1:1", None, &["doctor", "--json"]);
     let report = Report::read(&unreachable);
@@ -342,10 +342,10 @@ fn the_bundle_lists_what_it_contains_and_has_no_secret_from_any_place() {
         "logs/servers/local.log",
     ] {
         assert!(names.contains(&name), "{name} is in {names:?}");
-        assert!(listed.contains(name), "{name} is listed first: {listed}");
+        assert!(listed.contains(name), "{name} is listed: {listed}");
     }
     let text = |name: &str| {
-        let file = files.iter().find(|(one, _)| one == name);
+        let file = files.iter().find(|(file_name, _)| file_name == name);
         file.map_or_else(|| panic!("{name} is missing"), |(_, text)| text.as_str())
     };
     assert!(

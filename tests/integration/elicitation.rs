@@ -300,7 +300,7 @@ fn a_form_is_filled_in_in_every_combination_of_eras() {
 }
 
 #[test]
-fn a_client_answers_its_part_of_a_modern_servers_questions_and_drawbridge_the_rest() {
+fn a_client_and_drawbridge_each_answer_a_part_of_the_questions_of_a_modern_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let work = home.file("work");

@@ -1,4 +1,5 @@
-//! The endpoint: authentication, and the responses to requests without a valid token.
+//! The endpoint: authentication, the rejection of cross-site requests, batches, and the errors for
+//! bad requests.
 
 use drawbridge_tests::{
     Home, Hub, McpClient,

@@ -46,17 +46,17 @@ fn a_client_learns_of_the_extensions_of_the_servers_in_its_scope() {
     add_server(&hub, "plain", &[]);
 
     let token = hub.add_client("desk");
-    let told = |url: &str| {
+    let read_extensions = |url: &str| {
         let client = McpClient::connect(url, &token);
         client.server_capabilities()["extensions"].clone()
     };
     let both = json!({UI: ui_settings(), "com.example/x": {"level": 2}});
-    assert_eq!(told(&hub.url), both);
+    assert_eq!(read_extensions(&hub.url), both);
     assert_eq!(
-        told(&format!("{}/apps", hub.url)),
+        read_extensions(&format!("{}/apps", hub.url)),
         json!({UI: ui_settings()})
     );
-    assert_eq!(told(&format!("{}/plain", hub.url)), Value::Null);
+    assert_eq!(read_extensions(&format!("{}/plain", hub.url)), Value::Null);
 
     let discover = |capabilities: Value| {
         let client = StatelessClient::new(&hub.url, &token, capabilities);
@@ -71,11 +71,14 @@ fn a_client_learns_of_the_extensions_of_the_servers_in_its_scope() {
         .expect_success();
     home.cli(&["clients", "profile", "desk", "work"])
         .expect_success();
-    assert_eq!(told(&hub.url), json!({"com.example/x": {"level": 2}}));
+    assert_eq!(
+        read_extensions(&hub.url),
+        json!({"com.example/x": {"level": 2}})
+    );
     hub.home
         .cli(&["servers", "disable", "modern"])
         .expect_success();
-    assert_eq!(told(&hub.url), Value::Null);
+    assert_eq!(read_extensions(&hub.url), Value::Null);
 }
 
 #[test]
@@ -153,11 +156,12 @@ fn a_session_of_one_client_is_told_of_that_clients_extensions_alone() {
     let desk = McpClient::connect_with(&hub.url, &hub.add_client("desk"), &with_ui);
     assert!(!desk.call("apps__echo", r#"{"text":"a"}"#).is_error());
     wait_until("the client's own session is told of its extensions", || {
-        let told = server.received_by_method("initialize");
-        let mine = json!({UI: ui_settings()});
+        let messages = server.received_by_method("initialize");
+        let expected = json!({UI: ui_settings()});
         some_if(
-            told.iter()
-                .any(|message| message["params"]["capabilities"]["extensions"] == mine),
+            messages
+                .iter()
+                .any(|message| message["params"]["capabilities"]["extensions"] == expected),
         )
     });
 }

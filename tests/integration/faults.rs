@@ -1,4 +1,4 @@
-//! Servers that misbehave, and the results for their clients and for those of other servers.
+//! Servers that misbehave, and the effects on their own clients and on the clients of other servers.
 
 mod answers;
 mod changes;
@@ -65,8 +65,8 @@ impl Drop for ReleaseFile {
 
 /// Runs `act` while the neighbour is called. Fails unless the neighbour is answered
 /// [`NEIGHBOUR_CALLS`] times before `act` ends. `act` gets the path of a file that appears after
-/// these answers, so that a server can misbehave until the file exists. If the server delays its
-/// neighbour for as long as it misbehaves, it never stops, and the test fails.
+/// these answers, so that a server can misbehave until the file exists. A server that delays its
+/// neighbour for as long as it misbehaves never stops, and the test fails.
 fn call_neighbour_during<T>(home: &Home, client: &McpClient, act: impl FnOnce(&str) -> T) -> T {
     let (is_over, release) = (AtomicBool::new(false), ReleaseFile::new(home));
     let path = paths::path_text(&release.0);

@@ -138,7 +138,7 @@ fn subscribers_are_notified_of_changed_files_and_all_clients_of_new_ones() {
 }
 
 #[test]
-fn a_long_list_is_read_page_by_page_and_a_modern_client_gets_it_too() {
+fn clients_of_both_eras_get_a_list_of_1200_files() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let folder = home.file("many");
@@ -160,7 +160,7 @@ fn a_long_list_is_read_page_by_page_and_a_modern_client_gets_it_too() {
 }
 
 #[test]
-fn a_profile_limits_who_reads_the_folders_and_the_switch_turns_them_off() {
+fn a_profile_limits_access_to_the_folders_and_the_switch_disables_them() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let folder = make_folder(&home, "shared");

@@ -62,7 +62,7 @@ fn start_task(client: &McpClient) {
 }
 
 /// Returns how often the server received each method.
-fn received(home: &Home) -> BTreeMap<String, usize> {
+fn count_received_by_method(home: &Home) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for line in received_lines(home) {
         let message: Value = serde_json::from_str(&line).unwrap_or_default();
@@ -74,7 +74,10 @@ fn received(home: &Home) -> BTreeMap<String, usize> {
 }
 
 fn count_received(home: &Home, method: &str) -> usize {
-    received(home).get(method).copied().unwrap_or_default()
+    count_received_by_method(home)
+        .get(method)
+        .copied()
+        .unwrap_or_default()
 }
 
 /// Waits until the newest record of a method has an outcome, and returns the record.

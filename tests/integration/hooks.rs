@@ -20,7 +20,8 @@ use serde_json::{Value, json};
 /// The requests that a webhook got: the headers and the body of each.
 type Received = Arc<Mutex<Vec<(String, Value)>>>;
 
-/// Serves a webhook that answers every event with `answer`. Returns its URL and what it receives.
+/// Serves a webhook that answers every event with `answer`. Returns its URL and the list of the
+/// received requests.
 fn serve_webhook(answer: &str) -> (String, Received) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("bind a port");
     let url = format!(
@@ -58,8 +59,7 @@ fn serve_webhook(answer: &str) -> (String, Received) {
     (url, received)
 }
 
-/// Adds a hook that runs `line` with `sh`. `extra_members` are added to
-/// the hook.
+/// Adds a hook that runs `line` with `sh` and has `extra_members`.
 #[track_caller]
 fn add_program(hub: &Hub<'_>, name: &str, line: &str, extra_members: Value) {
     let target = json!({"kind": "command", "program": "sh", "args": ["-c", line]});
@@ -411,12 +411,9 @@ fn hooks_that_misbehave_disturb_no_call_and_leave_nothing_behind() {
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     hub.set_policy("probe", "allow");
-    let (unreachable, _) = {
+    let unreachable = {
         let listener = TcpListener::bind("127.0.0.1:0").expect("bind a port");
-        (
-            format!("http://{}/", listener.local_addr().expect("an address")),
-            (),
-        )
+        format!("http://{}/", listener.local_addr().expect("an address"))
     };
     let both = json!(["tool_requested", "tool_executed"]);
     let programs = [
@@ -569,7 +566,7 @@ fn each_blocking_hook_gets_the_call_as_earlier_hooks_changed_it() {
 }
 
 #[test]
-fn disabled_hooks_and_those_for_other_servers_and_tools_do_not_run() {
+fn disabled_hooks_and_hooks_for_other_servers_or_tools_do_not_run() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);

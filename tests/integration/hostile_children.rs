@@ -16,7 +16,7 @@ use serde_json::json;
 
 const HOSTILE: [&str; 2] = ["--hidden-child", "--hopping-child"];
 /// How long the guard may take to end the processes that a killed hub has left.
-const KILL_BOUND: Duration = Duration::from_secs(15);
+const KILL_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Adds a server whose children hide. Also returns a text that is in the command lines of the
 /// server and of its children.
@@ -30,7 +30,7 @@ fn add_hostile_server<'a>(hub: &'a Hub<'a>, name: &str) -> (FaultyServer<'a>, St
 }
 
 fn wait_until_gone(mark: &str) {
-    wait_until_within(KILL_BOUND, "no process of the server is left", || {
+    wait_until_within(KILL_TIMEOUT, "no process of the server is left", || {
         // While a hopping child replaces itself, a single search may miss it.
         some_if((0..20).all(|_| find_by_command(mark).is_empty()))
     });

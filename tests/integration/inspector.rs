@@ -1,5 +1,5 @@
-//! The command line of the MCP Inspector through each transport: its output is the same as for the
-//! server itself.
+//! The command line of the MCP Inspector: through Drawbridge, it prints the same over each
+//! transport as for the server itself.
 
 use std::{fs, path::Path};
 
@@ -10,8 +10,8 @@ const INSPECTOR: &str = "@modelcontextprotocol/inspector/clients/launcher/build/
 const SERVER: &str = "@modelcontextprotocol/server-everything/dist/index.js";
 const PREFIX: &str = "everything__";
 
-/// The tools that the server offers only to clients that accept its requests. The Inspector's
-/// command line does not accept them; Drawbridge does, on behalf of its other clients.
+/// The tools that the server offers only to clients that accept its requests. Drawbridge accepts
+/// requests on behalf of its other clients, but the Inspector's command line accepts none.
 const CLIENT_INPUT_TOOLS: &[&str] = &[
     "trigger-elicitation-request",
     "trigger-sampling-request",
@@ -69,9 +69,8 @@ fn run_inspector(
 }
 
 /// Returns the output in comparable form: entries are ordered by name and have no prefix, and the
-/// [`CLIENT_INPUT_TOOLS`] are removed. Unless the era is legacy, the
-/// members that the Inspector prints only in the legacy era are removed: `resultType` of a result,
-/// and `execution` of a tool.
+/// [`CLIENT_INPUT_TOOLS`] are removed. Unless the era is legacy, the members that the Inspector
+/// prints only in the legacy era are removed: `resultType` of a result, and `execution` of a tool.
 fn normalize(mut output: Value, is_legacy: bool) -> Value {
     if let (Some(members), false) = (output.as_object_mut(), is_legacy) {
         members.remove("resultType");

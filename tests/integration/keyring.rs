@@ -59,7 +59,8 @@ fn a_locked_keyring_is_distinguished_from_an_absent_one() {
     );
 }
 
-/// Stores a secret and lists it beside a secret that was never set. Returns the failures and the list.
+/// Stores a secret and lists it beside a secret that was never set. Returns the failures and the
+/// list.
 fn store_and_list(home: &Home, number: usize) -> (String, Value) {
     let folder = home.file(&format!("data-{number}"));
     let servers = folder.join("servers");

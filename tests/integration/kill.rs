@@ -1,7 +1,8 @@
 //! `kill -9` of the hub under load, repeatedly: decisions are recorded, and nothing is torn,
 //! replayed or left over.
 //!
-//! `DRAWBRIDGE_KILL_ROUNDS` sets the number of rounds; the default is 20, and 8 for other requests.
+//! `DRAWBRIDGE_KILL_ROUNDS` sets the number of rounds; the default is 20 for calls, and 8 for other
+//! requests.
 
 mod other_requests;
 

@@ -1,4 +1,4 @@
-//! The HTTP listener: its port, and what happens while it cannot listen.
+//! The HTTP listener: its port, and the behavior of the hub while it cannot listen.
 
 use std::net::{TcpListener, TcpStream};
 
@@ -62,9 +62,9 @@ fn nobody_gets_a_token_while_another_program_has_the_port() {
 
     drop(other_program);
     let (token, url) = wait_until("the hub listens as soon as the port is free", || {
-        let listed = home.cli(&["clients", "add", "desk", "--json"]);
-        some_if(listed.exit_code() == 0)?;
-        let added: Value = serde_json::from_str(&listed.stdout()).ok()?;
+        let output = home.cli(&["clients", "add", "desk", "--json"]);
+        some_if(output.exit_code() == 0)?;
+        let added: Value = serde_json::from_str(&output.stdout()).ok()?;
         let text = |key: &str| added[key].as_str().map(str::to_owned);
         Some((text("token")?, text("url")?))
     });
@@ -115,17 +115,17 @@ fn a_changed_port_applies_at_once_and_after_a_restart() {
     McpClient::connect(&url, &token);
 
     set_port(&home, &second);
-    let moved_to = format!("http://127.0.0.1:{second}/mcp");
+    let new_url = format!("http://127.0.0.1:{second}/mcp");
     wait_until("the endpoint moves", || {
         TcpStream::connect(format!("127.0.0.1:{second}")).ok()
     });
-    McpClient::connect(&moved_to, &token);
+    McpClient::connect(&new_url, &token);
     wait_until("nothing listens on the old port", || {
         TcpListener::bind(format!("127.0.0.1:{first}")).ok()
     });
     drop(hub);
     assert_eq!(
         spawn_hub(&home).read_line(),
-        format!("listening on {moved_to}")
+        format!("listening on {new_url}")
     );
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 /// Adds a server that writes to stderr on request.
 #[track_caller]
-fn add_loud_server(hub: &Hub<'_>, id: &str) {
+fn add_server(hub: &Hub<'_>, id: &str) {
     FaultyServer::add(hub, id, &json!({}), &[]).wait_until_synced();
 }
 
@@ -44,13 +44,13 @@ fn get_logs(hub: &Hub<'_>, query: &str, token: &str) -> (u16, Value) {
 fn lines_from_before_a_restart_are_shown_with_and_without_a_hub() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    add_loud_server(&hub, "one");
+    add_server(&hub, "one");
     let before = list_lines(&home, &["--server", "one"]);
     assert!(!before.is_empty());
     hub.stop(Signal::SIGTERM);
 
     let offline = list_lines(&home, &["--limit", "5000"]);
-    let openings = |lines: &[Value]| {
+    let count_openings = |lines: &[Value]| {
         let is_opening = |line: &&Value| {
             line["text"]
                 .as_str()
@@ -71,7 +71,11 @@ fn lines_from_before_a_restart_are_shown_with_and_without_a_hub() {
 
     let hub = Hub::serve(&home);
     let all = list_lines(&home, &["--limit", "5000"]);
-    assert_eq!(openings(&all), openings(&offline) + 1, "one more start");
+    assert_eq!(
+        count_openings(&all),
+        count_openings(&offline) + 1,
+        "one more start"
+    );
     assert_eq!(list_lines(&home, &["--server", "one"])[0], before[0]);
     let numbers: Vec<_> = all.iter().map(|line| line["seq"].as_u64()).collect();
     assert!(
@@ -100,8 +104,8 @@ fn lines_from_before_a_restart_are_shown_with_and_without_a_hub() {
 fn a_flood_of_one_server_is_counted_and_leaves_the_lines_of_another() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    add_loud_server(&hub, "quiet");
-    add_loud_server(&hub, "loud");
+    add_server(&hub, "quiet");
+    add_server(&hub, "loud");
     hub.set_policy("loud", "allow");
     let quiet = list_lines(&home, &["--server", "quiet"]);
     let client = hub.connect_client("desk");
@@ -126,7 +130,7 @@ fn a_flood_of_one_server_is_counted_and_leaves_the_lines_of_another() {
 fn decisions_and_messages_name_their_call_and_are_found_after_a_restart() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    add_loud_server(&hub, "one");
+    add_server(&hub, "one");
     hub.set_policy("one", "allow");
     let client = hub.connect_client("desk");
     client.call(
@@ -138,16 +142,20 @@ fn decisions_and_messages_name_their_call_and_are_found_after_a_restart() {
     hub.set_policy("one", "deny");
     client.call("one__echo", r#"{"text": "not-for-the-log"}"#);
 
-    let of_call = list_lines(&home, &["--call", &id]);
-    assert!(of_call.iter().all(|line| line["call"] == id.as_str()));
-    let texts = |part: &str| {
+    let call_lines = list_lines(&home, &["--call", &id]);
+    assert!(call_lines.iter().all(|line| line["call"] == id.as_str()));
+    let count_containing = |part: &str| {
         let has_part = |line: &&Value| line["text"].as_str().is_some_and(|t| t.contains(part));
-        of_call.iter().filter(has_part).count()
+        call_lines.iter().filter(has_part).count()
     };
-    assert_eq!(texts("was allowed by the rule"), 1, "{of_call:?}");
+    assert_eq!(
+        count_containing("was allowed by the rule"),
+        1,
+        "{call_lines:?}"
+    );
     assert!(
-        of_call.iter().any(|line| line["kind"] == "message"),
-        "{of_call:?}"
+        call_lines.iter().any(|line| line["kind"] == "message"),
+        "{call_lines:?}"
     );
     let denied = list_lines(&home, &["--text", "one__echo"]);
     assert_eq!(denied.len(), 1, "{denied:?}");
@@ -157,13 +165,13 @@ fn decisions_and_messages_name_their_call_and_are_found_after_a_restart() {
     hub.stop(Signal::SIGTERM);
     assert_eq!(
         list_lines(&home, &["--call", &id]),
-        of_call,
+        call_lines,
         "without a hub"
     );
     let hub = Hub::serve(&home);
     assert_eq!(
         list_lines(&home, &["--call", &id]),
-        of_call,
+        call_lines,
         "after a restart"
     );
     let mut newest_first = Vec::new();
@@ -178,9 +186,9 @@ fn decisions_and_messages_name_their_call_and_are_found_after_a_restart() {
             break;
         }
     }
-    for line in &of_call {
-        let times = newest_first.iter().filter(|other| *other == line).count();
-        assert_eq!(times, 1, "{line}");
+    for line in &call_lines {
+        let count = newest_first.iter().filter(|other| *other == line).count();
+        assert_eq!(count, 1, "{line}");
     }
 }
 
@@ -188,7 +196,7 @@ fn decisions_and_messages_name_their_call_and_are_found_after_a_restart() {
 fn only_this_user_can_read_the_files_of_the_log() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    add_loud_server(&hub, "one");
+    add_server(&hub, "one");
     let folder = home.data_dir().join("logs");
     wait_until("the server has a file", || {
         some_if(folder.join("servers/one.log").is_file())
@@ -210,7 +218,7 @@ fn only_this_user_can_read_the_files_of_the_log() {
 fn a_script_reads_the_log_over_http() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    add_loud_server(&hub, "one");
+    add_server(&hub, "one");
     let (status, lines) = get_logs(&hub, "?server=one&level=info&limit=1&since=0", ADMIN_TOKEN);
     assert_eq!(status, 200);
     assert_eq!(lines.as_array().map(Vec::len), Some(1), "{lines}");

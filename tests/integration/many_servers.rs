@@ -172,7 +172,8 @@ fn five_hundred_starts_and_stops_leave_nothing_behind() {
             r#"{"a":1}"#
         );
     };
-    // The first cycles create what is created only once, and fill the buffers of log lines.
+    // The first cycles create everything that is created only once, and fill the buffers of log
+    // lines.
     (0..CYCLES / 5).for_each(|_| run_cycle());
     let (open_before, children_before, memory) = (
         count_descriptors(hub.pid()),

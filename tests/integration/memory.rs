@@ -60,7 +60,7 @@ fn call(client: &McpClient, tool: &str, arguments: &Value) -> Value {
 }
 
 #[track_caller]
-fn contents(client: &McpClient, arguments: &Value) -> Vec<String> {
+fn retrieve_contents(client: &McpClient, arguments: &Value) -> Vec<String> {
     let result = call(client, "retrieve_memory", arguments);
     let entries = result["entries"].as_array().expect("entries");
     entries
@@ -70,7 +70,7 @@ fn contents(client: &McpClient, arguments: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_call_of_the_memory_is_asked_about_decided_and_recorded() {
+fn a_call_of_the_memory_waits_for_a_person_and_is_recorded() {
     let home = home_with_memory();
     let hub = Hub::serve(&home);
     let client = hub.connect_client("claude");
@@ -138,17 +138,21 @@ fn users_do_not_see_the_entries_of_each_other() {
     );
 
     assert_eq!(
-        contents(&annas_phone, &json!({"query": "safe"})),
+        retrieve_contents(&annas_phone, &json!({"query": "safe"})),
         ["The safe's code is 4711"]
     );
     assert_eq!(
-        contents(&ben, &json!({"query": "safe code 4711"})),
+        retrieve_contents(&ben, &json!({"query": "safe code 4711"})),
         ["The safe is green"]
     );
     for filter in [json!({"category": "house"}), json!({"tags": ["secret"]})] {
-        assert_eq!(contents(&ben, &filter), Vec::<String>::new(), "{filter}");
         assert_eq!(
-            contents(&anna, &filter),
+            retrieve_contents(&ben, &filter),
+            Vec::<String>::new(),
+            "{filter}"
+        );
+        assert_eq!(
+            retrieve_contents(&anna, &filter),
             ["The safe's code is 4711"],
             "{filter}"
         );
@@ -167,7 +171,7 @@ fn users_do_not_see_the_entries_of_each_other() {
     let refused = annas_phone.try_request("tools/list", "{}");
     assert!(refused.is_err() || refused.is_ok_and(|answer| answer.error().is_some()));
     assert_eq!(
-        contents(&connect(&phone_token), &json!({"query": "safe"})),
+        retrieve_contents(&connect(&phone_token), &json!({"query": "safe"})),
         ["The safe is green"]
     );
     let clients = home.cli(&["clients", "list", "--json"]).expect_json();
@@ -210,7 +214,7 @@ fn a_model_searches_filters_and_pages_through_the_memory() {
         "store_memory",
         &json!({"content": "Another note", "tags": ["note"]}),
     );
-    let rest = contents(
+    let rest = retrieve_contents(
         &client,
         &json!({"tags": ["note"], "limit": 3, "cursor": cursor}),
     );
@@ -229,10 +233,10 @@ fn a_model_searches_filters_and_pages_through_the_memory() {
         assert_eq!(answer.is_error(), expects_error, "{query}: {}", answer.raw);
     }
     assert_eq!(
-        contents(&client, &json!({"since": "2100-01-01"})),
+        retrieve_contents(&client, &json!({"since": "2100-01-01"})),
         Vec::<String>::new()
     );
-    let all = contents(
+    let all = retrieve_contents(
         &client,
         &json!({"until": "2100-01-01T00:00:00Z", "limit": 50}),
     );
@@ -297,7 +301,7 @@ fn bad_arguments_get_an_error_that_names_the_limit() {
         assert!(message.contains(reason), "{arguments}: {message}");
     }
     assert_eq!(
-        contents(&client, &json!({})),
+        retrieve_contents(&client, &json!({})),
         Vec::<String>::new(),
         "nothing was stored"
     );
@@ -338,7 +342,7 @@ fn the_switch_hides_the_tools_and_keeps_the_entries() {
     );
     home.cli(&["servers", "enable", "memory"]).expect_success();
     wait_for_tools(&client);
-    assert_eq!(contents(&client, &json!({})), ["kept"]);
+    assert_eq!(retrieve_contents(&client, &json!({})), ["kept"]);
     for command in [
         ["servers", "remove", "memory"].as_slice(),
         &["servers", "set", "memory", "command=evil"],

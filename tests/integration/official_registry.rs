@@ -1,5 +1,5 @@
-//! The official registry: its list is fetched when a person asks for it, searched without the
-//! network, and its servers are added like those of any manifest.
+//! The official registry: its list is fetched when a person asks for it, and searched without the
+//! network. Its servers are added like the servers of any manifest.
 
 use drawbridge_tests::{
     DesktopSession, Home, Hub, OfficialRegistryServer,
@@ -51,7 +51,7 @@ fn found_names(found: &Value) -> Vec<&str> {
 fn a_person_finds_a_server_of_the_official_registry_and_adds_it() {
     let home = DesktopSession::without_screen();
     let registry = OfficialRegistryServer::start();
-    registry.list(vec![
+    registry.set_entries(vec![
         entry("com.example/jira", npm_server("@example/jira"), OLD),
         entry(
             "io.github.example/notes",
@@ -148,7 +148,7 @@ fn a_person_finds_a_server_of_the_official_registry_and_adds_it() {
 }
 
 #[test]
-fn a_refresh_fetches_only_changes_and_removes_what_was_deleted() {
+fn a_refresh_fetches_only_changes_and_removes_deleted_servers() {
     let home = Home::new();
     let registry = OfficialRegistryServer::start();
     let kept = entry(
@@ -161,7 +161,7 @@ fn a_refresh_fetches_only_changes_and_removes_what_was_deleted() {
         remote_server("https://gone.example/mcp"),
         OLD,
     );
-    registry.list(vec![kept.clone(), gone]);
+    registry.set_entries(vec![kept.clone(), gone]);
     use_registry(&home, &registry);
     let _hub = Hub::serve(&home);
     home.cli(&["registry", "refresh"]).expect_success();
@@ -171,7 +171,7 @@ fn a_refresh_fetches_only_changes_and_removes_what_was_deleted() {
 
     let later = "2100-01-01T00:00:00Z";
     let url = remote_server("https://gone.example/mcp");
-    registry.list(vec![
+    registry.set_entries(vec![
         kept,
         entry_with_status("a.example/gone", url, later, "deleted"),
         entry(
@@ -201,7 +201,7 @@ fn a_refresh_fetches_only_changes_and_removes_what_was_deleted() {
 fn the_copy_is_used_without_the_network_and_says_how_old_it_is() {
     let home = Home::new();
     let registry = OfficialRegistryServer::start();
-    registry.list(vec![entry(
+    registry.set_entries(vec![entry(
         "a.example/notes",
         remote_server("https://notes.example/mcp"),
         OLD,

@@ -94,8 +94,8 @@ fn read_command(compose: &Value, service: &str) -> Vec<String> {
     serde_json::from_value(command.clone()).unwrap_or_else(|e| panic!("{service}: {command}: {e}"))
 }
 
-/// Fails unless the command line accepts these arguments: with `--help` as the last one, it stops
-/// after it has read the others.
+/// Fails unless the command line accepts these arguments. With `--help` after them, it exits as soon
+/// as it has parsed them.
 #[track_caller]
 fn assert_accepted(home: &Home, arguments: &[String]) {
     let output = home
@@ -190,8 +190,8 @@ struct CleanRoot {
 }
 
 impl CleanRoot {
-    /// Performs the steps of the image: the files of its base that the program needs, the program, the
-    /// data folder and the environment.
+    /// Performs the steps of the image: copies the program and the files of the base image that the
+    /// program needs, and creates the data folder and the environment.
     fn new(home: &Home, name: &str) -> Self {
         let folder = home.file(name);
         let program = paths::built_binary("drawbridge");
@@ -381,7 +381,8 @@ fn the_configuration_of_the_packages_is_valid_for_all_systems() {
     let files = files.into_iter().chain([&bundle["macOS"]["files"]]);
     let files = files.flat_map(|files| files.as_object().expect("a map of files").values());
     let files = files.map(|file| file.as_str().expect("a path"));
-    // `cargo xtask bundle` writes these, and the test of the deb checks them.
+    // `cargo xtask bundle` writes the files below this folder, and the test of the deb package
+    // checks them.
     let written = |file: &&str| !file.starts_with("target/package/");
     for file in icons.chain(files).filter(written) {
         assert!(root.join(file).is_file(), "{file} does not exist");

@@ -301,7 +301,7 @@ fn websites_and_bad_requests_are_refused_without_a_question() {
 }
 
 #[test]
-fn questions_and_answers_are_in_the_audit() {
+fn pairing_requests_and_decisions_are_in_the_audit_log() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     post_mcp(&hub, Some(OWN_TOKEN), LIST_TOOLS);

@@ -22,7 +22,7 @@ fn write_plugin(home: &Home, packages: &Value) -> String {
     paths::path_text(&folder)
 }
 
-fn probe() -> String {
+fn probe_program() -> String {
     paths::path_text(paths::built_binary("upstream-probe"))
 }
 
@@ -87,7 +87,7 @@ fn a_posted_registration_becomes_a_plugin_with_its_secret_in_the_keyring() {
     let folder = write_plugin(
         &desktop,
         &json!([{
-            "transport_type": "stdio", "command": [probe()],
+            "transport_type": "stdio", "command": [probe_program()],
             "environment_variables": [{"name": "PLUGIN_KEY", "required": true, "secret": true}],
         }]),
     );
@@ -158,7 +158,7 @@ fn a_registration_is_added_from_a_file_and_read_from_pasted_text() {
     let hub = Hub::serve(&home);
     let folder = write_plugin(
         &home,
-        &json!([{"command": [probe()], "environment_variables": [{"name": "MODE", "required": true}]}]),
+        &json!([{"command": [probe_program()], "environment_variables": [{"name": "MODE", "required": true}]}]),
     );
     let registration = json!({
         "name": "Filed", "source_type": "mcp", "mcp_plugin_dir": folder,
@@ -198,7 +198,7 @@ fn a_registration_is_added_from_a_file_and_read_from_pasted_text() {
     let spec = hub.show_server("filed")["spec"].clone();
     assert_eq!(
         (&spec["command"], &spec["cwd"], &spec["required_env"]),
-        (&json!(probe()), &json!(folder), &json!(["MODE"])),
+        (&json!(probe_program()), &json!(folder), &json!(["MODE"])),
         "{spec}"
     );
 }
@@ -209,7 +209,7 @@ fn a_server_without_a_required_variable_does_not_start_and_says_which_one_is_mis
     let hub = Hub::serve(&home);
     let spec = |env: &Value| {
         json!({
-            "name": "needy", "command": probe(), "env": env, "required_env": ["REGION", "TEAM"],
+            "name": "needy", "command": probe_program(), "env": env, "required_env": ["REGION", "TEAM"],
             "retries": 0,
         })
     };

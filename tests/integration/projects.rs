@@ -6,12 +6,12 @@ use std::fs;
 use drawbridge_tests::{Bridge, Home, Hub, McpClient, StatelessClient, paths};
 use serde_json::{Value, json};
 
-fn listed(bridge: &mut Bridge, id: u64) -> Vec<String> {
+fn list_tools(bridge: &mut Bridge, id: u64) -> Vec<String> {
     let answer = bridge.request(id, "tools/list", &json!({}));
-    names(&answer["result"])
+    tool_names(&answer["result"])
 }
 
-fn names(result: &Value) -> Vec<String> {
+fn tool_names(result: &Value) -> Vec<String> {
     let tools = result["tools"].as_array().expect("a list of tools");
     tools
         .iter()
@@ -49,19 +49,19 @@ fn a_bridge_sees_the_servers_of_the_folder_in_which_it_was_started() {
     set("inner", "other", &inner);
 
     let mut at_work = Bridge::open_in(&home, "editor", &work);
-    let tools = listed(&mut at_work, 2);
+    let tools = list_tools(&mut at_work, 2);
     assert!(
         has_server(&tools, "probe") && !has_server(&tools, "other"),
         "{tools:?}"
     );
     let mut deep = Bridge::open_in(&home, "editor", &inner.join("deep"));
-    let tools = listed(&mut deep, 2);
+    let tools = list_tools(&mut deep, 2);
     assert!(
         has_server(&tools, "other") && !has_server(&tools, "probe"),
         "the longest folder wins: {tools:?}"
     );
     let mut elsewhere = Bridge::open_in(&home, "editor", home.path());
-    let tools = listed(&mut elsewhere, 2);
+    let tools = list_tools(&mut elsewhere, 2);
     assert!(
         has_server(&tools, "probe") && has_server(&tools, "other"),
         "{tools:?}"
@@ -69,7 +69,7 @@ fn a_bridge_sees_the_servers_of_the_folder_in_which_it_was_started() {
 
     home.cli(&["profiles", "remove", "work", "--yes"])
         .expect_success();
-    let tools = listed(&mut at_work, 3);
+    let tools = list_tools(&mut at_work, 3);
     assert!(
         has_server(&tools, "other"),
         "without its profile, the folder is like any other: {tools:?}"
@@ -101,10 +101,10 @@ fn http_clients_name_their_folder_in_the_url() {
     // A stateless client: the lists depend on each request's URL alone.
     let stateless =
         StatelessClient::new(&format!("{}?project={encoded}", hub.url), &token, json!({}));
-    let listed = names(&stateless.request("tools/list", &json!({})).result());
+    let listed = tool_names(&stateless.request("tools/list", &json!({})).result());
     assert!(!has_server(&listed, "other"), "{listed:?}");
     let stateless = StatelessClient::new(&hub.url, &token, json!({}));
-    let listed = names(&stateless.request("tools/list", &json!({})).result());
+    let listed = tool_names(&stateless.request("tools/list", &json!({})).result());
     assert!(has_server(&listed, "other"), "{listed:?}");
 }
 
@@ -137,8 +137,8 @@ fn one_rule_covers_the_project_folders_of_all_clients() {
         let answer = bridge.request(id, "tools/call", &params);
         answer["result"]["isError"] != json!(true)
     };
-    for (at, (own, foreign)) in [("one", "two"), ("two", "one")].into_iter().enumerate() {
-        let mut bridge = Bridge::open_in(&home, &format!("editor{at}"), &home.file(own));
+    for (number, (own, foreign)) in [("one", "two"), ("two", "one")].into_iter().enumerate() {
+        let mut bridge = Bridge::open_in(&home, &format!("editor{number}"), &home.file(own));
         assert!(
             call(&mut bridge, 2, &format!("{own}/a.txt")),
             "in its own project"

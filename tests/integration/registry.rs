@@ -231,7 +231,7 @@ fn a_machine_can_be_provisioned_before_any_hub_runs() {
 }
 
 #[test]
-fn a_failed_start_shows_what_to_do() {
+fn a_failed_start_names_the_program_and_affects_no_other_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
@@ -333,7 +333,7 @@ fn a_person_at_a_terminal_sees_the_spec_and_accepts_it_with_yes_only() {
 }
 
 #[test]
-fn a_replaced_program_asks_again_before_it_runs() {
+fn a_replaced_program_waits_for_acceptance() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let program = home.file("server");
@@ -370,7 +370,7 @@ fn a_replaced_program_asks_again_before_it_runs() {
 }
 
 #[test]
-fn a_floating_package_is_pinned_to_the_version_in_use_and_runs_on() {
+fn a_floating_package_is_pinned_to_the_version_in_use_and_keeps_running() {
     const PACKAGE: &str = "@modelcontextprotocol/server-everything";
     let home = Home::new();
     let hub = Hub::serve(&home);

@@ -57,7 +57,7 @@ fn every_kind_of_command_works_on_a_remote_hub() {
     );
     assert!(
         !client_home.file("share/drawbridge").exists(),
-        "nothing is made on this computer"
+        "nothing is created on this computer"
     );
 }
 

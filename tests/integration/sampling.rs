@@ -303,7 +303,7 @@ fn a_denial_and_a_spent_budget_reach_the_server_as_errors_and_the_provider_gets_
 }
 
 #[test]
-fn tools_are_passed_on_and_a_required_call_that_does_not_come_is_an_error() {
+fn tools_are_passed_on_and_a_missing_required_call_is_an_error() {
     let home = Home::new();
     let provider = Provider::start();
     let hub = Hub::serve(&home);

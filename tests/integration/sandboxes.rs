@@ -25,7 +25,7 @@ fn python() -> String {
     paths::path_text(paths::python_program())
 }
 
-/// A server that tries what its sandbox forbids.
+/// A server that attempts accesses that its sandbox forbids.
 struct Curious {
     client: McpClient,
 }
@@ -343,27 +343,27 @@ fn each_attempt_to_leave_a_sandbox_is_refused_and_reported() {
     let port = |listener: &TcpListener| listener.local_addr().expect("an address").port();
     let sandbox = json!({"network": "listed", "connect": [port(&allowed)]});
     let curious = Curious::add(&hub, &sandbox);
-    let reported = |is_there: &dyn Fn(&Value) -> bool| {
+    let wait_until_reported = |is_there: &dyn Fn(&Value) -> bool| {
         wait_for_report(&hub, "curious", is_there);
     };
     curious.assert("read", &key, REFUSED);
-    reported(&|summary| lists_file(summary, &key, "read", true));
+    wait_until_reported(&|summary| lists_file(summary, &key, "read", true));
     curious.assert("write", &outside, REFUSED);
-    reported(&|summary| lists_file(summary, &outside, "write", true));
+    wait_until_reported(&|summary| lists_file(summary, &outside, "write", true));
     curious.assert("connect", port(&other), REFUSED);
-    reported(&|summary| lists_address(summary, "connect", port(&other), true));
+    wait_until_reported(&|summary| lists_address(summary, "connect", port(&other), true));
     curious.assert("connect", port(&allowed), "done");
-    reported(&|summary| lists_address(summary, "connect", port(&allowed), false));
+    wait_until_reported(&|summary| lists_address(summary, "connect", port(&allowed), false));
     // The recorder answers these calls, with the error of the sandbox.
     curious.assert("local", &key, REFUSED);
-    reported(&|summary| refuses_call(summary, "local_socket"));
+    wait_until_reported(&|summary| refuses_call(summary, "local_socket"));
     curious.assert("uring", "", REFUSED);
-    reported(&|summary| refuses_call(summary, "io_uring"));
+    wait_until_reported(&|summary| refuses_call(summary, "io_uring"));
     // A process that leaves the session is recorded, too.
     let second = paths::path_text(write_file(&home, ".ssh/second"));
     curious.assert("run", format!("cat {second}"), "failed");
-    reported(&|summary| lists_file(summary, &second, "read", true));
-    reported(&|summary| {
+    wait_until_reported(&|summary| lists_file(summary, &second, "read", true));
+    wait_until_reported(&|summary| {
         let programs = summary["programs"].as_array().cloned().unwrap_or_default();
         programs.iter().any(|program| {
             program["path"]
@@ -394,7 +394,7 @@ fn each_attempt_to_leave_a_sandbox_is_refused_and_reported() {
 }
 
 #[test]
-fn only_the_first_run_is_recorded_until_a_person_asks_for_another() {
+fn only_the_first_run_is_recorded_until_a_person_asks_for_another_recording() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let curious = Curious::add(&hub, &Value::Null);

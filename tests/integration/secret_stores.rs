@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const KEY_VARIABLE: &str = "DRAWBRIDGE_SECRETS_KEY_FILE";
 
-fn probe() -> String {
+fn probe_program() -> String {
     paths::path_text(paths::built_binary("upstream-probe"))
 }
 
@@ -19,7 +19,11 @@ fn probe() -> String {
 #[track_caller]
 fn add_sealed(hub: &Hub, canary: &Canary) {
     let secret = format!("API_TOKEN={}", canary.value());
-    hub.add_server("sealed", &["--secret", &secret], &[&probe(), "--noisy"]);
+    hub.add_server(
+        "sealed",
+        &["--secret", &secret],
+        &[&probe_program(), "--noisy"],
+    );
     hub.wait_until_synced("sealed");
     hub.set_policy("sealed", "allow");
 }
@@ -260,7 +264,7 @@ fn variables_and_commands_give_secrets_to_accepted_servers_only() {
     );
     let hub = Hub::serve_with_env(&home, &[("VAULT_TOKEN", variable.value())]);
     let spec = json!({
-        "command": probe(),
+        "command": probe_program(),
         "args": ["--noisy"],
         "env": {"A": "Bearer ${env:VAULT_TOKEN}", "B": command, "C": command},
     });
@@ -311,7 +315,7 @@ fn a_spec_never_gets_the_admin_token_of_the_hub() {
     let home = Home::new();
     let canary = Canary::new("administrator");
     let hub = Hub::serve_with_env(&home, &[("DRAWBRIDGE_ADMIN_TOKEN", canary.value())]);
-    let program = probe();
+    let program = probe_program();
     for (id, value) in [
         ("by-name", "${env:DRAWBRIDGE_ADMIN_TOKEN}"),
         ("by-command", "${command:printenv DRAWBRIDGE_ADMIN_TOKEN}"),

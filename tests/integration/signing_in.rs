@@ -1,4 +1,5 @@
-//! Signing in: browsers at the screens, and the tokens of clients.
+//! Signing in: the links and tokens of browsers, the tokens of clients, and other users of the
+//! computer.
 
 use std::{
     fs,
@@ -44,7 +45,7 @@ fn sign_in(home: &Home, url: &Url, headers: &[(&str, &str)]) -> (String, String)
 }
 
 #[test]
-fn no_launcher_gets_the_code_of_a_link_and_its_page_ends_with_its_use() {
+fn no_launcher_gets_the_code_of_a_link_and_its_page_is_removed_after_its_use() {
     let mut home = Home::new();
     let bin = home.file("home/.local/bin");
     fs::create_dir_all(&bin).expect("a folder");
@@ -173,7 +174,7 @@ fn initialize(url: &Url, token: &str) -> (u16, String) {
 }
 
 #[test]
-fn a_rotated_token_is_in_the_client_s_file_and_ends_the_old_one_with_its_first_use() {
+fn a_rotated_token_is_in_the_client_s_file_and_its_first_use_ends_the_old_token() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let url = Url::parse(&hub.url);
@@ -211,7 +212,7 @@ fn a_rotated_token_is_in_the_client_s_file_and_ends_the_old_one_with_its_first_u
 }
 
 #[test]
-fn an_expired_token_is_refused_with_what_to_do() {
+fn an_expired_token_is_refused_with_its_remedy() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let url = Url::parse(&hub.url);
@@ -292,8 +293,8 @@ fn another_user_gets_no_answer_at_the_local_socket() {
         command.extend(["perl", "-MSocket", "-e", ASK_AT_STDIN]);
         let output = Command::new(command[0])
             .args(&command[1..])
-            // The other user may not be able to reach the temporary folder, but the socket that it
-            // inherits.
+            // The other user may be unable to reach the temporary folder, but can use the inherited
+            // socket.
             .stdin(
                 fs::File::options()
                     .read(true)

@@ -24,7 +24,7 @@ fn a_server_that_requires_initialize_works_also_after_a_restart() {
         "the rejected first call is sent once more"
     );
     assert_eq!(faulty.count_starts(), 2);
-    wait_until("its lists are read again in that revision", || {
+    wait_until("the lists are read again in the legacy revision", || {
         some_if(faulty.received_by_method("tools/list").len() >= 2)
     });
     wait_until("the server is synced", || {
@@ -219,7 +219,7 @@ fn a_call_waits_for_the_first_read_of_its_server() {
     hub.set_policy("*", "allow");
     let client = hub.connect_client("desk");
     let timeouts = json!({"call_ms": 10_000});
-    // A list does not wait so long, so that the first read has not ended when the list is answered.
+    // A list of tools would not wait this long for the first read of the server, but a call does.
     FaultyServer::add(&hub, "slow", &timeouts, &["--late-start", "3000"]);
     assert_eq!(client.call("slow__echo", "{}").text(), "{}");
 

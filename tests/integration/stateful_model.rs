@@ -123,9 +123,9 @@ impl<'a> Harness<'a> {
             }
             Step::DecideWrongDigest { call } => {
                 let id = &self.approvals[call]["id"];
-                let another =
+                let decision =
                     json!({"id": id, "digest": "another", "verdict": {"kind": "approve_once"}});
-                let (status, answer) = self.hub().try_verb("approvals.decide", &another);
+                let (status, answer) = self.hub().try_verb("approvals.decide", &decision);
                 assert_eq!(status, 409, "{answer}");
             }
             Step::DecideOppositely { call } => self.decide_oppositely(*call, world.is_forbidden),
@@ -280,10 +280,10 @@ impl<'a> Harness<'a> {
     /// Fetches the result of a task, and decides about it if it is held.
     fn fetch_task(&self, client: usize, is_released: bool, reply: Reply) {
         let second = self.clients[client].second_handle();
-        let fetching =
+        let request =
             thread::spawn(move || second.request("tasks/result", r#"{"taskId":"task-1"}"#));
         if reply != Reply::Held {
-            let answer = fetching.join().expect("the request ends");
+            let answer = request.join().expect("the request ends");
             return assert_reply(&answer, reply, "the token is");
         }
         let approval = wait_until("the result is held", || {
@@ -297,7 +297,7 @@ impl<'a> Harness<'a> {
         };
         let (status, text) = decide(&self.hub().url, &approval, verdict);
         assert_eq!(status, 200, "{text}");
-        let answer = fetching.join().expect("the request ends");
+        let answer = request.join().expect("the request ends");
         assert_eq!(
             (answer.raw.contains("the token is"), answer.is_error()),
             (is_released, !is_released),
@@ -425,15 +425,16 @@ impl<'a> Harness<'a> {
                 .unwrap_or_else(|| panic!("{arguments} ran without a decision"));
             *remaining -= 1;
         }
-        self.assert_others_recorded();
+        self.assert_other_requests_recorded();
         let report = self.hub().run_verb("audit.verify", &json!({}));
         assert_eq!(report["broken"], Value::Null, "{report}");
     }
 }
 
 impl Harness<'_> {
-    /// Checks that each request that reached the server has a record of its decision.
-    fn assert_others_recorded(&self) {
+    /// Checks that each request other than a call has a record of its decision if it reached the
+    /// server.
+    fn assert_other_requests_recorded(&self) {
         let calls = self.hub().run_verb("calls.list", &json!({"limit": 1000}));
         let calls = calls.as_array().expect("a list");
         for method in [

@@ -345,7 +345,7 @@ fn a_client_whose_connection_broke_resumes_its_call() {
         .filter_map(|event| progress(&event.message()))
         .collect();
     assert_eq!(progress, [1, 2, 3, 4], "no progress is lost or repeated");
-    wait_until("the call has ended well", || {
+    wait_until("the outcome of the call is ok", || {
         let calls = home.cli(&["calls", "list", "--json"]).expect_json();
         some_if(calls[0]["outcome"] == "ok")
     });

@@ -82,7 +82,7 @@ fn the_hub_raises_its_soft_limit_of_open_files() {
 }
 
 #[test]
-fn a_head_that_does_not_end_is_given_up() {
+fn a_request_head_that_does_not_end_closes_its_connection() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let mut stream = TcpStream::connect(Url::parse(&hub.url).authority).expect("a connection");

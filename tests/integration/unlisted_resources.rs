@@ -106,7 +106,7 @@ fn a_link_to_an_unlisted_resource_can_be_read_in_both_eras() {
                 assert_eq!(
                     answers.map(|answer| answer.error_code()),
                     NOT_FOUND,
-                    "nobody named {uri} in this session"
+                    "no server has named {uri} in this session"
                 );
             }
             assert_eq!(
@@ -170,7 +170,7 @@ fn the_endpoint_of_a_server_reads_every_uri_from_that_server() {
 }
 
 #[test]
-fn a_uri_of_two_servers_is_read_from_the_one_that_named_it_last() {
+fn a_uri_of_two_servers_is_read_from_the_server_that_named_it_last() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (first, second) = (
@@ -260,7 +260,7 @@ fn profiles_and_disabled_servers_apply_to_unlisted_resources() {
     assert_eq!(count_reads(&first, DOC), 1);
 
     home.cli(&["servers", "disable", "two"]).expect_success();
-    wait_until("the resource cannot be read any more", || {
+    wait_until("the resource cannot be read", || {
         some_if(read_resource(&client, DOC).error_code() == NOT_FOUND[0])
     });
     home.cli(&["clients", "profile", "desk"]).expect_success();

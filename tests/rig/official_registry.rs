@@ -76,8 +76,8 @@ impl OfficialRegistryServer {
         self.lock().answer = answer;
     }
 
-    /// Replaces the list.
-    pub fn list(&self, entries: Vec<Value>) {
+    /// Replaces the entries of the list.
+    pub fn set_entries(&self, entries: Vec<Value>) {
         self.lock().entries = entries;
     }
 

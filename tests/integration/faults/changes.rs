@@ -11,7 +11,7 @@ use std::{
 use drawbridge_tests::{FaultyServer, Home, Hub, McpClient, wait::some_if, wait_until};
 use serde_json::json;
 
-/// Returns a counter of the notifications that the tools changed. The thread behind it runs until
+/// Returns a counter of the notifications that the tools changed. The thread that counts runs until
 /// the hub ends.
 fn count_list_changes(client: &McpClient) -> Arc<AtomicUsize> {
     let count = Arc::<AtomicUsize>::default();
@@ -48,7 +48,7 @@ fn ten_thousand_changes_cause_at_most_two_refreshes_and_notifications() {
     wait_until("the client sees the change", || {
         some_if(client.list_tools().contains(&"faulty__grown-1".to_owned()))
     });
-    // If the flood caused more reads, they would come before those of two later changes.
+    // If the flood caused more reads, these would come before the reads of two later changes.
     for _ in 0..2 {
         let reads_so_far = count_reads(&faulty);
         flood(1);

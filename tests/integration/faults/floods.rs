@@ -86,9 +86,9 @@ fn a_stderr_flood_bounds_memory_and_log_and_delays_no_other_server() {
         growth_mib <= MAX_GROWTH_MIB,
         "the hub grew by {growth_mib} MiB"
     );
-    // The hub's seconds do not begin with those of the time stamps, so each second of the time
-    // stamps overlaps two of the hub's. Each of the hub's seconds adds a line that counts the
-    // omitted lines.
+    // The hub's seconds do not begin together with the seconds of the time stamps, so each second
+    // of the time stamps overlaps two seconds of the hub. Each second of the hub adds a line that
+    // counts the omitted lines.
     let max_lines = 2 * (LINES_A_SECOND + 1);
     assert!(
         !lines.is_empty() && lines.values().all(|count| *count <= max_lines),

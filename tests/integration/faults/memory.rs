@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 use super::{add_neighbour, read_outcomes};
 
 const MIB: usize = 1 << 20;
-/// The most MiB of one client's requests in flight.
+/// The limit of the requests of one client in flight, in MiB.
 const CLIENT_MIB: usize = 32;
-/// The most requests of one client in flight.
+/// The limit of the number of requests of one client in flight.
 const CLIENT_REQUESTS: usize = 512;
 
 /// Checks that the hub has grown by at most `max_mib` under a `load`.
@@ -227,7 +227,7 @@ fn log_messages_for_a_client_that_takes_only_json_take_little_memory() {
 }
 
 #[test]
-fn log_messages_for_a_client_that_reads_arrive_however_long() {
+fn long_log_messages_arrive_at_a_client_that_reads() {
     let messages = flood_with_logs(
         "400 MiB of logs for a client that reads",
         |_, client, call| {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{long_timeouts, read_outcomes};
 
-/// The kind of line, and a text that the server's log then contains.
+/// The kinds of lines, each with a text that the server's log then contains.
 const KINDS: [(&str, &str); 6] = [
     ("banner", "Welcome to the server! [ready] 100%"),
     ("bom", "a byte order mark, twice"),

@@ -7,7 +7,7 @@ use proptest::{prelude::*, test_runner::TestRunner};
 
 use super::*;
 
-/// Requests of a server to the client: their kind and method, and the client's answer.
+/// Requests of a server to the client: the kind, the method, and the client's answer.
 const TO_CLIENT: [(&str, &str, &str); 3] = [
     ("roots", "roots/list", r#"{"roots":[]}"#),
     (
@@ -43,7 +43,7 @@ struct AnyPolicy {
     /// The default of each kind, in the order of [`KINDS`].
     defaults: Vec<&'static str>,
     rules: Vec<AnyRule>,
-    /// Whether a person who is asked approves.
+    /// Whether the person approves each pending approval. If not, the person denies each.
     approves: bool,
     /// Indices into [`REQUESTS`], followed by [`TO_CLIENT`].
     requests: Vec<usize>,

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use super::{count_rounds, pseudorandom};
 
 const HELD: &str = "the text that a person looks at first";
-const OF_TASK: &str = "the result of the task";
+const TASK_RESULT: &str = "the result of the task";
 
 /// Adds a server with a template, a tool whose results are held, and a tool that starts a task.
 fn add_guide(hub: &Hub<'_>) {
@@ -41,7 +41,7 @@ fn add_guide(hub: &Hub<'_>) {
         "tools/call secret": content(HELD),
         "tools/call job": {"result": {"task": task}},
         "tasks/get": {"result": task},
-        "tasks/result": content(OF_TASK),
+        "tasks/result": content(TASK_RESULT),
         "resources/list": {"result": {"resources": []}},
         "resources/templates/list": {"result": {"resourceTemplates": [
             {"name": "page", "uriTemplate": "guide:///{number}"}]}},
@@ -108,11 +108,11 @@ impl Load {
             assert!(id.is_string(), "{}", started.raw);
             client
                 .try_request("tasks/result", &json!({ "taskId": id }).to_string())
-                .is_ok_and(|answer| answer.raw.contains(OF_TASK))
+                .is_ok_and(|answer| answer.raw.contains(TASK_RESULT))
         });
     }
 
-    /// Calls the tool whose results are held. The person releases those with even numbers.
+    /// Calls the tool whose results are held. The person releases the results with even numbers.
     fn call_held(&self, client: &McpClient, round: usize) {
         self.repeat("a held call", |number| {
             let arguments = json!({"nonce": format!("held-{round}"), "number": number});
@@ -135,7 +135,7 @@ impl Load {
         });
     }
 
-    /// Decides about the held results as they come.
+    /// Decides each held result as it arrives.
     fn decide(&self, url: &str) {
         self.repeat("a decision", |_| {
             let Ok((200, pending)) = send_verb(url, "approvals.list", &json!({})) else {
@@ -266,7 +266,7 @@ fn a_hub_killed_with_reads_tasks_and_held_results_has_recorded_each_and_replays_
         let rows = store::read_calls(&home.data_dir()).expect("read the store");
         assert_recorded(&received, &rows);
         let pending = hub.run_verb("approvals.list", &json!({}));
-        assert_eq!(pending, json!([]), "no held result waits any more");
+        assert_eq!(pending, json!([]), "no held result is pending");
         assert_eq!(
             read_received(&home),
             received,

@@ -306,7 +306,7 @@ impl World {
     }
 
     fn decide(&mut self, call: usize, verdict: Verdict) {
-        // A call that a rule denies by now cannot be approved, and stays pending.
+        // A call that a new rule denies cannot be approved, and stays pending.
         if verdict != Verdict::Deny && self.is_forbidden {
             return;
         }
@@ -654,7 +654,7 @@ impl ReferenceStateMachine for World {
                 }
             }
             Step::FetchTask { client, .. } => {
-                // A person decides about the result, which ends each row of unanswered approvals.
+                // A decision about the result resets the numbers of unanswered approvals.
                 if world.task_result(client) == Reply::Held {
                     world.unanswered = Default::default();
                 }

@@ -1,4 +1,4 @@
-//! Backups, made and restored by the command.
+//! Backups and resets, with the command line and with the verbs of the screens.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
