@@ -14,7 +14,7 @@ use nix::{
     unistd::Pid,
 };
 
-/// Programs that start a runtime of their own take seconds.
+/// The longest time for a command. Programs that start a runtime of their own take seconds.
 const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// The output of a command, on stdout and stderr, in the order in which it was printed.
@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(180);
 pub(crate) struct CommandOutput {
     pub(crate) line: String,
     pub(crate) text: String,
-    /// How the command ended, if it did not succeed.
+    /// The reason, if the command did not succeed.
     pub(crate) failure: Option<String>,
 }
 

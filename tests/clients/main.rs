@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     for (name, value) in [
         ("NO_COLOR", "1"),
         ("TERM", "xterm-256color"),
-        // The programs stay as they were installed.
+        // The programs must not update themselves.
         ("DISABLE_AUTOUPDATER", "1"),
         ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
         ("DO_NOT_TRACK", "1"),

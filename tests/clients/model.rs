@@ -1,6 +1,6 @@
-//! A stand-in for a language model: it calls one tool, and then answers "Done.". The stand-in speaks
-//! the four protocols that client programs use with models, so that each program can use it without
-//! an account.
+//! A stand-in for a language model: it calls one tool, and then answers "Done.". The stand-in
+//! implements the four protocols that client programs use with models, so that each program can use
+//! it without an account.
 
 use std::{
     net::TcpListener,
@@ -90,7 +90,7 @@ impl Model {
         }
     }
 
-    /// Deletes the record of the requests, so that the next program starts with an empty one.
+    /// Deletes the record of the requests, so that the next program starts with an empty record.
     pub(crate) fn reset(&self) {
         *self.record.lock().expect("no holder panics") = ModelRecord::default();
     }

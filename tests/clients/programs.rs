@@ -1,5 +1,5 @@
-//! The client programs: how each lists its servers, and how it is told to use the stand-in for a
-//! model.
+//! The client programs: how each program lists its servers, and which settings make it use the
+//! stand-in for a model.
 //!
 //! `{home}`, `{config}`, `{project}` and `{model}` stand for the home folder, the folder of
 //! settings (`XDG_CONFIG_HOME`), the folder in which the program works, and the address of the

@@ -94,18 +94,18 @@ fn typed_events(events: &[Value]) -> String {
 }
 
 fn chat_completion(turn: &Turn, object: &str, member: &str) -> Value {
-    let (says, reason) = match turn {
+    let (reply, reason) = match turn {
         Turn::Call { tool, arguments } => {
             let function = json!({"name": tool.name, "arguments": arguments});
             let call =
                 json!({"index": 0, "id": "call_1", "type": "function", "function": function});
-            let says = json!({"role": "assistant", "content": null, "tool_calls": [call]});
-            (says, "tool_calls")
+            let reply = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+            (reply, "tool_calls")
         }
         Turn::End => (json!({"role": "assistant", "content": DONE}), "stop"),
     };
     let mut choice = json!({"index": 0, "finish_reason": reason});
-    choice[member] = says;
+    choice[member] = reply;
     json!({
         "id": "completion", "object": object, "created": 1, "model": "model", "choices": [choice],
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
@@ -139,7 +139,7 @@ fn response(turn: &Turn) -> Value {
     })
 }
 
-/// Returns the block that a message consists of, and why the message ends.
+/// Returns the only block of a message, and the reason why the message ends.
 fn message_block(turn: &Turn) -> (Value, &'static str) {
     match turn {
         Turn::Call { tool, arguments } => {

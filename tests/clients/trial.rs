@@ -40,7 +40,7 @@ pub(crate) struct Report {
     pub(crate) changed_files: Vec<String>,
     /// The files of `changed_files` that the program changed while it was connected.
     pub(crate) own_changes: Vec<String>,
-    /// The expectations that did not hold.
+    /// The expectations that were not met.
     pub(crate) failures: Vec<String>,
 }
 

@@ -65,12 +65,12 @@ const fn extension(scenario: &'static str, reason: &'static str) -> ClientDiffer
 
 #[test]
 fn client_side_of_2025_11_25_passes_each_scenario_that_applies() {
-    run(&OF_2025_11_25);
+    run_client_side(&OF_2025_11_25);
 }
 
 #[test]
 fn client_side_of_2026_07_28_passes_each_scenario_that_applies() {
-    run(&OF_2026_07_28);
+    run_client_side(&OF_2026_07_28);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn the_docs_state_how_many_client_scenarios_pass() {
 
 /// Runs the client side of a suite through one hub, and signs in to the suite's servers.
 #[track_caller]
-fn run(suite: &Suite) {
+fn run_client_side(suite: &Suite) {
     let desktop = DesktopSession::without_screen();
     let hub = Hub::serve(&desktop);
     let client_command = [
@@ -126,8 +126,9 @@ fn run(suite: &Suite) {
     let mut problems = vec![];
     let mut passed = 0;
     for (scenario, failed_checks) in read_scenarios(&folder) {
-        let difference = DIFFERENCES.iter().find(|row| row.scenario == scenario);
-        let is_expected = |check: &Value| difference.is_some_and(|row| check["id"] == row.check);
+        let difference = DIFFERENCES.iter().find(|entry| entry.scenario == scenario);
+        let is_expected =
+            |check: &Value| difference.is_some_and(|entry| check["id"] == entry.check);
         match difference {
             Some(difference) if failed_checks.is_empty() => {
                 problems.push(format!(
@@ -206,7 +207,7 @@ fn remove_time(folder: &str) -> String {
     folder.get(..length).unwrap_or(folder).to_owned()
 }
 
-/// Returns the part of docs/compatibility.md.
+/// Returns the section of docs/compatibility.md about the tests of clients.
 fn render_docs_part() -> String {
     let version = paths::npm_version(OF_2025_11_25.package);
     let mut part = format!(

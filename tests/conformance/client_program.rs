@@ -188,8 +188,8 @@ impl Person {
         }
     }
 
-    /// Calls every tool, or only those that the suite names. Reads every resource and gets every
-    /// prompt.
+    /// Calls every tool, or only the tools that the suite names. Reads every resource and gets
+    /// every prompt.
     fn use_everything(&mut self, context: &Value) -> Result<(), String> {
         let client = Client::connect(&format!("{}/{}", self.endpoint, self.id), &self.token)?;
         let tools = client.request("tools/list", &json!({}))?.result();
@@ -281,7 +281,8 @@ impl Client {
         request.send().map_err(|e| format!("{message}: {e}"))
     }
 
-    /// Sends a request and returns its response. Accepts the elicitations that arrive before it.
+    /// Sends a request and returns its response. Accepts the elicitations that arrive before the
+    /// response.
     fn request(&self, method: &str, params: &Value) -> Result<Answer, String> {
         const ID: u64 = 1;
         let response =

@@ -1,5 +1,5 @@
 //! A proxy in front of Drawbridge that adds a client's token to each request, because the suites
-//! cannot send one. The proxy also replaces its own address in `Host` and `Origin`, and changes
+//! cannot send a token. The proxy also replaces its own address in `Host` and `Origin`, and changes
 //! nothing else.
 
 use std::{

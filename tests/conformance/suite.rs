@@ -74,7 +74,8 @@ impl Suite {
             .arg(&folder)
             .args(self.options);
         let mut process = Process::start(home, "suite", &mut command);
-        // The exit status is ignored: the suite fails if a check fails, and the report covers that.
+        // The exit status is ignored: the suite fails if a check fails, and the caller reads the
+        // failed checks from the results.
         let (_, output) = process.wait_until_exit(TIMEOUT);
         assert!(
             folder.is_dir(),

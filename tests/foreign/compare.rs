@@ -84,7 +84,7 @@ impl ClientView {
     }
 
     /// Returns the view with all texts in a canonical form. A server of both eras writes a result
-    /// differently in each era, and Drawbridge uses the modern one, so a client with a session sees
+    /// differently in each era, and Drawbridge uses the modern era, so a client with a session sees
     /// another order of members, other escapes, and the server's name in `_meta`.
     pub(crate) fn to_canonical(&self) -> Self {
         let texts = self

@@ -719,8 +719,8 @@ pub(crate) const ALL: &[Server] = &[
             ),
         ],
     },
-    // Each start of this program writes its descriptions in another order, so both sides use the
-    // same process.
+    // Each start of this program writes its descriptions in another order, so the direct connection
+    // and Drawbridge use the same process.
     Server {
         name: "mcp_time_over_http",
         title: Label::Npm("mcp-time-linux-x64"),
