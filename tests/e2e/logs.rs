@@ -1,5 +1,5 @@
-//! The Logs screen in a real browser: following the newest line, the filters in the address, and the
-//! links between a line and its call. The hub, its server and its client are real.
+//! The Logs screen in a real browser: following the newest line, the filters in the address, and
+//! the links between a line and its call. The hub, its server and its client are real.
 
 use drawbridge_tests::{DesktopSession, Hub};
 use serde_json::{Value, json};

@@ -21,8 +21,9 @@ use crate::{
     },
 };
 
-/// The size in `src-tauri/src/windows.rs`.
+/// The largest size in `src-tauri/src/popup_place.rs`.
 const POPUP: (u32, u32) = (460, 700);
+/// The size in `src-tauri/src/window_state.rs`.
 const MAIN: (u32, u32) = (1280, 800);
 
 /// The approval timeout, which is longer than a test runs.

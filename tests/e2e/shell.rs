@@ -1,5 +1,5 @@
-//! The parts that all screens share, in a real browser: the keyboard shortcuts, the command palette,
-//! the switch that pauses calls, and signing in with a code. The hub is real.
+//! The parts that all screens share, in a real browser: the keyboard shortcuts, the command
+//! palette, the switch that pauses calls, and signing in with a code. The hub is real.
 
 use drawbridge_tests::{DesktopSession, Hub, browser};
 use serde_json::json;

@@ -1,4 +1,5 @@
-//! Servers that misbehave, and the effects on their own clients and on the clients of other servers.
+//! Servers that misbehave, and the effects on their own clients and on the clients of other
+//! servers.
 
 mod answers;
 mod changes;

@@ -130,8 +130,8 @@ impl<'a> Harness<'a> {
             }
             Step::DecideOppositely { call } => self.decide_oppositely(*call, world.is_forbidden),
             Step::Disconnect { call } => self.calls[call].disconnect(),
-            // In the model, all pending calls have ended now. `assert_matches_model` waits for their
-            // ends.
+            // In the model, all pending calls have ended now. `assert_matches_model` waits for
+            // their ends.
             Step::TimeOut => {}
             Step::AllowRetry { call } => {
                 let (id, digest) = (&self.approvals[call]["id"], &self.approvals[call]["digest"]);

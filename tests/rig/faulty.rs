@@ -85,7 +85,8 @@ impl<'a> FaultyServer<'a> {
             .count()
     }
 
-    /// Returns the messages that the server received in all its runs.
+    /// Returns the entries of the record: the messages that the server received in all its runs,
+    /// and its process id at each start. A line that is not JSON becomes a string.
     pub fn received(&self) -> Vec<Value> {
         let text = fs::read_to_string(&self.record).unwrap_or_default();
         text.lines()

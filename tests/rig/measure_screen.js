@@ -1,7 +1,7 @@
-// An expression: a function of {name, ready, act} that measures one screen of the web UI. The function
-// opens the screen `name` by its URL, and waits until a part with the selector `ready` is painted. If
-// `act` is true, it then scrolls the longest list of the screen, and types in the screen's search
-// field. All times are in milliseconds.
+// An expression: a function of {name, ready, act} that measures one screen of the web UI. The
+// function opens the screen `name` by its URL, and waits until a part with the selector `ready` is
+// painted. If `act` is true, it then scrolls the longest list of the screen, and types in the
+// screen's search field. All times are in milliseconds.
 async ({ name, ready, act }) => {
   const TIMEOUT_MS = 20_000;
   const nextFrame = () => new Promise((next) => requestAnimationFrame(next));
@@ -39,7 +39,8 @@ async ({ name, ready, act }) => {
     return lists.sort((a, b) => b.scrollHeight - a.scrollHeight)[0];
   }
 
-  // Scrolls in small steps, as with a wheel, and then through the whole list, as with the scroll bar.
+  // Scrolls in small steps, as with a wheel, and then through the whole list, as with the scroll
+  // bar.
   async function scroll() {
     const list = findLongestList();
     if (!list) return null;

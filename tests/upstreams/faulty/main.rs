@@ -264,8 +264,8 @@ impl Server {
         capabilities
     }
 
-    /// Returns the error for a method that the options refuse, or `None`. Remembers that `initialize`
-    /// has arrived.
+    /// Returns the error for a method that the options refuse, or `None`. Remembers that
+    /// `initialize` has arrived.
     fn refuse(&self, method: &str) -> Option<Value> {
         match method {
             "initialize" if self.options.in_two_steps => Some(
