@@ -1,5 +1,5 @@
-//! Three faulty servers, and the clients that keep calling them. In every call, one server hangs,
-//! one crashes, and one floods its stderr or stdout.
+//! Three faulty servers, and the clients that call them again and again. In every call, one server
+//! hangs, one crashes, and one floods its stderr or stdout.
 
 use std::{
     fmt,
@@ -56,34 +56,34 @@ impl<'a> FaultyServers<'a> {
     /// Runs `act` while all three servers are called.
     pub(crate) fn run_during<T>(&self, act: impl FnOnce() -> T) -> T {
         let is_over = AtomicBool::new(false);
-        let (goes_on, this) = (|| !is_over.load(Relaxed), self);
+        let (is_running, this) = (|| !is_over.load(Relaxed), self);
         let (hanging, others) = this.clients.split_at(HANGING);
         thread::scope(|scope| {
             for client in hanging {
                 scope.spawn(move || {
-                    while goes_on() {
+                    while is_running() {
                         client.call("hanging__hang", "{}");
                         this.hung.fetch_add(1, Relaxed);
                     }
                 });
             }
-            scope.spawn(move || this.call_crashing(&others[0], goes_on));
+            scope.spawn(move || this.call_crashing(&others[0], is_running));
             scope.spawn(move || {
-                for arguments in FLOODS.iter().cycle().take_while(|_| goes_on()) {
+                for arguments in FLOODS.iter().cycle().take_while(|_| is_running()) {
                     others[1].call("flooding__flood", arguments);
                     this.flooded.fetch_add(1, Relaxed);
                 }
             });
             thread::sleep(WARM_UP);
-            let done = act();
+            let result = act();
             is_over.store(true, Relaxed);
-            done
+            result
         })
     }
 
-    /// Calls the crashing server, and restarts it whenever the hub has given up on it.
-    fn call_crashing(&self, client: &McpClient, goes_on: impl Fn() -> bool) {
-        while goes_on() {
+    /// Calls the crashing server, and restarts it whenever the hub no longer starts it.
+    fn call_crashing(&self, client: &McpClient, is_running: impl Fn() -> bool) {
+        while is_running() {
             if client
                 .call("crashing__die", "{}")
                 .text()

@@ -1,6 +1,6 @@
-//! The cost of the app while nobody uses it, and how soon its windows are back: `cargo xtask bench
-//! idle [states|reopening|popup]`. Prints measurements; asserts nothing. Uses the real app on a real
-//! screen (X11 without a graphics card).
+//! The cost of the app while nobody uses it, and the time until its windows are open again: `cargo
+//! xtask bench idle [states|reopening|popup]`. Prints measurements; asserts nothing. Uses the real
+//! app on a real screen (X11 without a graphics card).
 //!
 //! The memory is the proportional set size of the app and of the processes of its web views: memory
 //! that several processes share is divided among them. A window counts as reopened when its page
@@ -26,14 +26,14 @@ use nix::sys::signal::Signal;
 
 /// The time after which the app has finished its start, and has destroyed the popup.
 const SETTLE: Duration = Duration::from_secs(135);
-/// How long the processor time is measured.
+/// The time during which the processor time is measured.
 const IDLE: Duration = Duration::from_secs(60);
 const ROUNDS: usize = 10;
 const POPUP_ROUNDS: usize = 3;
 /// The time without polling the popup, so that polling does not slow it down.
 const POLL_PAUSE: Duration = Duration::from_secs(1);
 const OPEN: &str = "ctrl+alt+d";
-/// The title of the main window, after the name of its page.
+/// The end of the title of the main window, after the name of its page.
 const MAIN: &str = "Drawbridge$";
 
 fn main() {
@@ -112,10 +112,10 @@ fn print_state(desktop: &DesktopSession, state: &str) {
 /// Returns the ids of the processes of the app, including those of its web views.
 fn app_processes(desktop: &DesktopSession) -> Vec<u32> {
     let processes = desktop.processes();
-    let of_app = processes.iter().filter(|process| {
+    let matching = processes.iter().filter(|process| {
         process.command.contains("drawbridge-desktop") || process.command.contains("WebKit")
     });
-    of_app.map(|process| process.pid).collect()
+    matching.map(|process| process.pid).collect()
 }
 
 fn memory_mib(desktop: &DesktopSession) -> u64 {
@@ -224,10 +224,10 @@ fn measure_card(driver: &WebDriver, client: &McpClient) -> f64 {
     painted - sent as f64 / 1_000.0
 }
 
-fn print_times(what: &str, mut times: Vec<f64>, target: &str) {
+fn print_times(label: &str, mut times: Vec<f64>, target: &str) {
     times.sort_by(f64::total_cmp);
     println!(
-        "| {what} | {:.0} | {:.0} | {target} |",
+        "| {label} | {:.0} | {:.0} | {target} |",
         times[times.len() / 2],
         times[times.len() - 1]
     );

@@ -1,11 +1,12 @@
 //! The cost of faulty servers for the calls of other servers: `cargo xtask bench neighbours`.
 //! Prints measurements; asserts nothing.
 //!
-//! A hub has ten servers. Seven are healthy and are called at a steady rate. Three are idle at
-//! first and then called again and again: one hangs in each call, one crashes in each, one floods
-//! its stderr or stdout. In a third kind of round, three such servers are called behind another
-//! hub, which measures their cost for the machine alone. The three kinds of rounds alternate, so
-//! that other load on the machine affects all alike.
+//! A hub has ten servers. Seven are healthy and are called at a steady rate. The other three are
+//! faulty: in each call, one hangs, one crashes, and one floods its stderr or stdout. In the first
+//! kind of round, the faulty servers are idle. In the second kind, they are called again and again.
+//! In the third kind, three such servers are called behind another hub, which measures their cost
+//! for the machine alone. The three kinds alternate, so that other load on the machine affects all
+//! kinds equally.
 //!
 //! A second table compares rounds with and without 1,500 connections of programs without a token,
 //! which send a byte a second and are opened again when the hub closes them.
@@ -44,8 +45,8 @@ struct Round {
 }
 
 fn main() {
-    let (home, home_of_other) = (Home::new(), Home::new());
-    let (hub, other) = (Hub::serve(&home), Hub::serve(&home_of_other));
+    let (home, other_home) = (Home::new(), Home::new());
+    let (hub, other_hub) = (Hub::serve(&home), Hub::serve(&other_home));
     let probe = paths::path_text(paths::built_binary("upstream-probe"));
     for number in 1..=HEALTHY {
         let name = format!("well-{number}");
@@ -53,7 +54,7 @@ fn main() {
         hub.set_policy(&name, "allow");
         hub.wait_until_synced(&name);
     }
-    let (here, elsewhere) = (FaultyServers::add(&hub), FaultyServers::add(&other));
+    let (same_hub, elsewhere) = (FaultyServers::add(&hub), FaultyServers::add(&other_hub));
     let mut sessions: Vec<_> = (1..=SESSIONS)
         .map(|number| Session::open(&hub, &format!("desk-{number}")))
         .collect();
@@ -63,7 +64,7 @@ fn main() {
     let rounds: Vec<[Round; 3]> = (0..ROUNDS)
         .map(|_| {
             let alone = run_round(&mut sessions);
-            let beside = here.run_during(|| run_round(&mut sessions));
+            let beside = same_hub.run_during(|| run_round(&mut sessions));
             [
                 alone,
                 beside,
@@ -73,7 +74,7 @@ fn main() {
         .collect();
     print_table(&rounds);
     println!(
-        "\nMeanwhile {here}; the hub grew by at most {} MiB. Behind the other hub {elsewhere}.",
+        "\nMeanwhile {same_hub}; the hub grew by at most {} MiB. Behind the other hub {elsewhere}.",
         memory.peak_growth_mib()
     );
     measure_slow_connections(&hub, &mut sessions);
@@ -93,17 +94,17 @@ fn measure_slow_connections(hub: &Hub<'_>, sessions: &mut [Session]) {
     for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
         let times: Vec<_> = rounds
             .iter()
-            .map(|two| two.each_ref().map(|round| quantile(round, share)))
+            .map(|pair| pair.each_ref().map(|round| quantile(round, share)))
             .collect();
-        let of = |kind: usize| median(times.iter().map(|two| two[kind]).collect());
-        let ratio = median(times.iter().map(|two| two[1] / two[0]).collect());
+        let median_of = |kind: usize| median(times.iter().map(|pair| pair[kind]).collect());
+        let ratio = median(times.iter().map(|pair| pair[1] / pair[0]).collect());
         println!(
             "| {name} | {:.2} ms | {:.2} ms | {ratio:.2} |",
-            of(0),
-            of(1)
+            median_of(0),
+            median_of(1)
         );
     }
-    let errors = [0, 1].map(|kind| rounds.iter().map(|two| two[kind].errors).sum::<usize>());
+    let errors = [0, 1].map(|kind| rounds.iter().map(|pair| pair[kind].errors).sum::<usize>());
     println!("| errors | {} | {} | |", errors[0], errors[1]);
     println!(
         "\nMeanwhile the hub grew by at most {} MiB.",
@@ -129,7 +130,7 @@ fn run_beside_slow_connections(hub: &Hub<'_>, sessions: &mut [Session]) -> Round
 
 /// Calls the healthy servers at the steady rate for the length of a round.
 fn run_round(sessions: &mut [Session]) -> Round {
-    let count = u32::try_from(sessions.len()).expect("a handful");
+    let count = u32::try_from(sessions.len()).expect("a small number");
     let begin = Instant::now();
     thread::scope(|scope| {
         let all = (0..).zip(sessions).map(|(at, session)| {
@@ -147,8 +148,8 @@ fn run_round(sessions: &mut [Session]) -> Round {
     })
 }
 
-/// Calls as one session. The time of a call is measured from the moment at which the call was due,
-/// so it includes the delay that earlier calls caused.
+/// Makes the calls of one session. The time of a call is measured from the moment at which the call
+/// was due, so it includes the delay that earlier calls caused.
 fn call_steadily(session: &mut Session, number: usize, begin: Instant) -> Round {
     let mut round = Round::default();
     let mut due = begin;
@@ -177,22 +178,33 @@ fn print_table(rounds: &[[Round; 3]]) {
     for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
         let times: Vec<_> = rounds
             .iter()
-            .map(|three| three.each_ref().map(|round| quantile(round, share)))
+            .map(|triple| triple.each_ref().map(|round| quantile(round, share)))
             .collect();
-        let of = |kind: usize| median(times.iter().map(|three| three[kind]).collect());
-        let ratio =
-            |kind: usize| median(times.iter().map(|three| three[kind] / three[0]).collect());
+        let median_of = |kind: usize| median(times.iter().map(|triple| triple[kind]).collect());
+        let ratio = |kind: usize| {
+            median(
+                times
+                    .iter()
+                    .map(|triple| triple[kind] / triple[0])
+                    .collect(),
+            )
+        };
         println!(
             "| {name} | {:.2} ms | {:.2} ms | {:.2} | {:.2} ms | {:.2} |",
-            of(0),
-            of(1),
+            median_of(0),
+            median_of(1),
             ratio(1),
-            of(2),
+            median_of(2),
             ratio(2)
         );
     }
-    let sum = |of: fn(&Round) -> usize| {
-        [0, 1, 2].map(|kind| rounds.iter().map(|three| of(&three[kind])).sum::<usize>())
+    let sum = |count: fn(&Round) -> usize| {
+        [0, 1, 2].map(|kind| {
+            rounds
+                .iter()
+                .map(|triple| count(&triple[kind]))
+                .sum::<usize>()
+        })
     };
     for (name, [alone, beside, elsewhere]) in [
         ("calls", sum(|round| round.durations.len())),

@@ -20,22 +20,22 @@ const ROUNDS: usize = 40;
 /// The time without polling the page, so that polling does not slow down the call.
 const POLL_PAUSE: Duration = Duration::from_millis(600);
 
-/// Records when the card of each call is painted and when it is clicked, in milliseconds since
-/// 1970.
+/// Records the time at which the card of each call is painted, and the time of the last click, in
+/// milliseconds since 1970.
 const WATCH_SCRIPT: &str = "
     window.bench = {painted: {}, clicked: 0};
-    const look = () => {
+    const recordCard = () => {
         const id = document.querySelector('[data-testid=approval-card]')?.dataset.id;
         if (!id || id in bench.painted || document.visibilityState !== 'visible') return;
         bench.painted[id] = 0;
         requestAnimationFrame(() => requestAnimationFrame(() => { bench.painted[id] = now() }));
     };
     const now = () => performance.timeOrigin + performance.now();
-    new MutationObserver(look).observe(document.body, {subtree: true, childList: true, attributes: true});
-    document.addEventListener('visibilitychange', look);
+    new MutationObserver(recordCard).observe(document.body, {subtree: true, childList: true, attributes: true});
+    document.addEventListener('visibilitychange', recordCard);
     document.addEventListener('click', () => { bench.clicked = now() }, true)";
 
-/// The times of a call that a person approved and of one that a rule allowed, in milliseconds.
+/// The times of a call that a person approved and of a call that a rule allowed, in milliseconds.
 struct Round {
     /// From sending the call to its card.
     seen: f64,
@@ -81,7 +81,7 @@ fn main() {
         .map(|_| run_round(&desktop, &driver, &asked, &trusted))
         .collect();
     println!(
-        "{ROUNDS} calls after a first one, whose card was seen after {:.0} ms.\n",
+        "{ROUNDS} calls after a first call, whose card was seen after {:.0} ms.\n",
         first.seen
     );
     println!("| in ms | p50 | p95 | maximum | target |");

@@ -1,5 +1,5 @@
-//! How soon the screens can be used, and how smoothly they scroll and take text, if there is much
-//! to show: `cargo xtask bench screens`. Prints measurements; asserts nothing.
+//! The time until the screens can be used, and how smoothly they scroll and accept text, if they
+//! show much data: `cargo xtask bench screens`. Prints measurements; asserts nothing.
 //!
 //! The same screens are measured in a browser, and in the window of the app. Both show the same
 //! data folder, and real servers that run. A screen counts as open when its content is painted.
@@ -30,7 +30,7 @@ const LOG_LINES: usize = 100_000;
 /// The lines of one file of the hub's log, which holds at most 10 MiB.
 const LINES_PER_FILE: usize = 25_000;
 const MEMORY_ENTRIES: usize = 1_000;
-/// How long all servers may take to start.
+/// The longest time until all servers have started.
 const SYNC_TIMEOUT: Duration = Duration::from_secs(180);
 
 fn main() {
@@ -117,7 +117,7 @@ fn make_calls(hub: &Hub<'_>) {
     });
 }
 
-/// Writes the files of the hub's log, as the hub writes them.
+/// Writes the files of the hub's log, in the hub's format.
 fn write_log_lines(desktop: &DesktopSession) {
     let folder = desktop.data_dir().join("logs");
     let now = i64::try_from(unix_micros() / 1000).expect("a time of this century");
@@ -164,7 +164,7 @@ fn print_table(place: &str, screens: &[ScreenTimes]) {
     println!("| target | ≤ 300 | ≤ 300 | ≤ 50 | ≤ 50 |");
 }
 
-/// Returns the longest frame, and how many took longer than the target.
+/// Returns the longest frame, and the number of frames that took longer than the target.
 fn describe_frames(frames: Option<&[f64]>) -> String {
     const TARGET_MS: f64 = 50.0;
     let Some(frames) = frames else {

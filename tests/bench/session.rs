@@ -19,7 +19,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Opens a session for a new client of this name.
+    /// Opens a session for a new client with this name.
     pub(crate) fn open(hub: &Hub<'_>, name: &str) -> Self {
         let token = hub.add_client(name);
         let client = McpClient::connect(&hub.url, &token);

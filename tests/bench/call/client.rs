@@ -32,7 +32,7 @@ pub(crate) struct Target {
     pub(crate) pid: u32,
 }
 
-/// The results of a slice of load.
+/// The results of a slice: a period in which all sessions call again and again.
 #[derive(Default)]
 pub(crate) struct Slice {
     pub(crate) durations: Vec<Duration>,
@@ -51,7 +51,7 @@ impl Session {
     /// Connects, and performs the handshake of the legacy era.
     ///
     /// # Errors
-    /// Returns an error if the target refuses.
+    /// Returns an error if the connection breaks, or if the target refuses the handshake.
     pub(crate) async fn open(target: &Target, is_modern: bool) -> io::Result<Self> {
         let stream = TcpStream::connect(&target.authority).await?;
         stream.set_nodelay(true)?;
@@ -90,7 +90,7 @@ impl Session {
         self.post("", body).await.map(drop)
     }
 
-    /// Calls a tool and checks that it succeeded. Returns the length of the response.
+    /// Calls a tool and checks that the call succeeded. Returns the length of the response.
     ///
     /// # Errors
     /// Returns an error if the connection breaks, or if the call fails.
@@ -155,7 +155,7 @@ fn check_answer(answer: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// A client of a program that speaks on its stdin and stdout.
+/// A client of a program that communicates over its stdin and stdout.
 pub(crate) struct PipeSession {
     _child: Child,
     stdin: ChildStdin,
@@ -202,7 +202,7 @@ impl PipeSession {
 /// Opens sessions.
 ///
 /// # Errors
-/// Returns an error if one of them cannot be opened.
+/// Returns an error if a session cannot be opened.
 pub(crate) async fn open_sessions(
     target: &Target,
     is_modern: bool,
@@ -215,7 +215,8 @@ pub(crate) async fn open_sessions(
     Ok(sessions)
 }
 
-/// Lets all sessions call the echo for this long. Each calls again as soon as it has its answer.
+/// Calls the echo in all sessions until `length` has passed. Each session calls again as soon as it
+/// has its answer.
 pub(crate) async fn load(sessions: Vec<Session>, length: Duration) -> (Vec<Session>, Slice) {
     let end = Instant::now() + length;
     let mut tasks = JoinSet::new();

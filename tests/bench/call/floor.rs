@@ -1,4 +1,4 @@
-//! The floors: the simplest possible proxies. They read nothing of a message but its id.
+//! The floors: the simplest possible proxies. They read only the id of a message.
 
 use std::{
     collections::HashMap,
@@ -75,7 +75,8 @@ pub(crate) async fn serve_proxy(upstream: SocketAddr) -> io::Result<()> {
     }
 }
 
-/// Requests that the child has not answered: the id and the channel of the client, by our id.
+/// The requests that the child has not answered, by the id in the child's request: the id in the
+/// client's request, and the channel for the answer.
 type InFlight = Mutex<HashMap<u64, (Bytes, oneshot::Sender<Bytes>)>>;
 
 struct Multiplexer {
@@ -111,15 +112,17 @@ pub(crate) async fn serve_stdio(command: &[String]) -> io::Result<()> {
         }
         io::Result::Ok(())
     });
-    let of_reader = Arc::clone(&multiplexer);
-    tokio::spawn(async move {
-        let mut stdout = BufReader::with_capacity(1 << 16, stdout);
-        let mut line = Vec::new();
-        while stdout.read_until(b'\n', &mut line).await? > 0 {
-            of_reader.pass_on(&line);
-            line.clear();
+    tokio::spawn({
+        let multiplexer = Arc::clone(&multiplexer);
+        async move {
+            let mut stdout = BufReader::with_capacity(1 << 16, stdout);
+            let mut line = Vec::new();
+            while stdout.read_until(b'\n', &mut line).await? > 0 {
+                multiplexer.pass_on(&line);
+                line.clear();
+            }
+            io::Result::Ok(())
         }
-        io::Result::Ok(())
     });
     let listener = listen().await?;
     loop {
@@ -158,8 +161,8 @@ impl Multiplexer {
             .next_id
             .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let (sender, receiver) = oneshot::channel();
-        let of_client = body.slice(range.clone());
-        self.lock().insert(id, (of_client, sender));
+        let client_id = body.slice(range.clone());
+        self.lock().insert(id, (client_id, sender));
         let line = splice(&body, range, id.to_string().as_bytes(), b"\n");
         let _ = self.lines.send(line);
         match receiver.await {
@@ -168,14 +171,14 @@ impl Multiplexer {
         }
     }
 
-    /// Passes a line of the child to the client whose request it answers.
+    /// Passes a line of the child to the client whose request the line answers.
     fn pass_on(&self, line: &[u8]) {
         let Some(range) = find_id(line) else { return };
         let id = std::str::from_utf8(&line[range.clone()])
             .ok()
             .and_then(|id| id.parse().ok());
-        if let Some((of_client, sender)) = id.and_then(|id: u64| self.lock().remove(&id)) {
-            let _ = sender.send(splice(line.trim_ascii_end(), range, &of_client, b""));
+        if let Some((client_id, sender)) = id.and_then(|id: u64| self.lock().remove(&id)) {
+            let _ = sender.send(splice(line.trim_ascii_end(), range, &client_id, b""));
         }
     }
 
@@ -207,7 +210,7 @@ fn splice(message: &[u8], range: Range<usize>, id: &[u8], end: &[u8]) -> Bytes {
         .into()
 }
 
-/// Copies bytes between this process's pipes and a child's.
+/// Copies bytes between the pipes of this process and the pipes of a child.
 ///
 /// # Errors
 /// Returns an error if the child cannot be started, or if a pipe breaks.

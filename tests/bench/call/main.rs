@@ -1,16 +1,16 @@
-//! The cost of a call: `cargo xtask bench call`. Loads the hub and the floors, which are the simplest
-//! possible proxies, in turn. Prints ratios; asserts nothing.
+//! The cost of a call: `cargo xtask bench call`. Loads the hub and the floors, which are the
+//! simplest possible proxies, in turn. Prints ratios; asserts nothing.
 //!
-//! `--short` measures each row once, with a few sessions. `--out FILE` writes the rows
-//! as JSON. `--write` writes the table to `docs/performance.md`.
+//! `--short` measures each row once, with a few sessions. `--out FILE` writes the rows as JSON.
+//! `--write` writes the table to `docs/performance.md`.
 //!
-//! The same program is the server behind the proxies (`upstream`) and each of the floors.
+//! With another first argument, the same program is the server behind the proxies (`upstream-…`) or
+//! a floor (`floor-…`).
 
 #![expect(clippy::print_stdout, reason = "the bench prints a table")]
 
 mod client;
 mod floor;
-
 mod report;
 mod rows;
 mod stats;
@@ -25,7 +25,8 @@ use tokio::runtime::Builder;
 fn main() -> io::Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let role = arguments.first().map_or("", String::as_str);
-    // The floors run like the hub, on all processors. Client and server leave them to the proxies.
+    // The floors run like the hub, on all processors. The clients and the server use one processor
+    // each, and leave the others to the proxies.
     let runtime = match role {
         "floor-http" | "floor-stdio" => Builder::new_multi_thread().enable_all().build()?,
         _ => Builder::new_current_thread().enable_all().build()?,
@@ -45,13 +46,16 @@ fn main() -> io::Result<()> {
         "floor-stdio" => runtime.block_on(floor::serve_stdio(&arguments[1..])),
         "floor-pipe" => runtime.block_on(floor::pump(&arguments[1..])),
         _ => {
-            let rows = rows::measure_all(&runtime, arguments.iter().any(|one| one == "--short"))?;
+            let rows = rows::measure_all(
+                &runtime,
+                arguments.iter().any(|argument| argument == "--short"),
+            )?;
             print!("{}", report::render_table(&rows));
-            if let Some(at) = arguments.iter().position(|one| one == "--out") {
+            if let Some(at) = arguments.iter().position(|argument| argument == "--out") {
                 let file = arguments.get(at + 1).ok_or(io::ErrorKind::InvalidInput)?;
                 fs::write(file, report::render_json(&rows))?;
             }
-            if arguments.iter().any(|one| one == "--write") {
+            if arguments.iter().any(|argument| argument == "--write") {
                 let page = paths::repository_root().join("docs/performance.md");
                 fs::write(
                     &page,

@@ -16,6 +16,7 @@ pub(crate) struct Row {
     pub(crate) hub: f64,
     /// The median of the ratios of single rounds, or the value itself if there is no floor.
     pub(crate) ratio: f64,
+    /// The required bound of the ratio, or an empty text.
     pub(crate) gate: &'static str,
 }
 
@@ -49,7 +50,7 @@ pub(crate) fn render_json(rows: &[Row]) -> String {
     rows.to_string()
 }
 
-/// Replaces the table of the page, or appends it if the page has none.
+/// Replaces the table of the page, or appends the table if the page has none.
 pub(crate) fn replace_table(page: &str, rows: &[Row]) -> String {
     let table = format!("{BEGIN}{}{END}", render_table(rows));
     let parts = page

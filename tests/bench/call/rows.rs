@@ -15,16 +15,17 @@ use crate::{
     stats::{median, percentile, read_processor_time, read_status},
 };
 
-/// How much is measured.
+/// The size of all measurements.
 struct Scale {
     rounds: usize,
+    /// The length of a slice of load.
     slice: Duration,
     /// The calls of one latency measurement.
     calls: usize,
     sessions: [usize; 3],
     progress: usize,
     tools: usize,
-    /// The larger counts of the rows of growth: servers, tools, sessions, rules and records.
+    /// The counts in the large hubs: servers, tools, sessions, rules and records.
     growth: [usize; 5],
 }
 
@@ -48,8 +49,8 @@ const SHORT: Scale = Scale {
     growth: [2, 20, 5, 3, 20],
 };
 
-/// A started program, which runs until it is dropped.
-struct Started {
+/// A program that runs until this value is dropped.
+struct RunningProgram {
     target: Target,
     _process: Process,
 }
@@ -61,7 +62,7 @@ fn own_command(arguments: &[&str]) -> Vec<String> {
     command
 }
 
-fn start(home: &Home, arguments: &[&str]) -> Started {
+fn start(home: &Home, arguments: &[&str]) -> RunningProgram {
     let line = own_command(arguments);
     let mut command = home.command(&line[0]);
     command.args(&line[1..]);
@@ -73,7 +74,7 @@ fn start(home: &Home, arguments: &[&str]) -> Started {
         prefix: String::new(),
         pid: process.pid(),
     };
-    Started {
+    RunningProgram {
         target,
         _process: process,
     }
@@ -137,7 +138,7 @@ pub(crate) fn measure_all(runtime: &Runtime, is_short: bool) -> io::Result<Vec<R
     Ok(rows)
 }
 
-/// Measures hubs that nobody calls.
+/// Measures hubs that no client calls.
 fn measure_idle(scale: &Scale) -> io::Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (name, tools, gate) in [
@@ -169,7 +170,7 @@ fn single_row(name: &'static str, value: f64, gate: &'static str) -> Row {
     }
 }
 
-/// The hub beside its floor.
+/// A comparison of the hub with its floor.
 struct Comparison<'a> {
     scale: &'a Scale,
     /// The floor and the hub.
@@ -180,7 +181,7 @@ struct Comparison<'a> {
     variant: String,
 }
 
-/// A slice of load with what it cost.
+/// The measured values of a slice of load.
 struct Measured {
     calls_per_second: f64,
     cpu_ms_per_1000: f64,
@@ -215,31 +216,36 @@ impl Comparison<'_> {
         rows.push(self.row(
             "CPU per 1,000 calls at 64 sessions, ms",
             &at_few,
-            |one| one.cpu_ms_per_1000,
+            |measured| measured.cpu_ms_per_1000,
             "≤ 1.7",
         ));
         rows.push(self.row(
             "calls per second at 64 sessions",
             &at_few,
-            |one| one.calls_per_second,
+            |measured| measured.calls_per_second,
             "≥ 0.7",
         ));
         let at_more = self.measure_sessions(more).await?;
         rows.push(self.row(
             "calls per second at 256 sessions",
             &at_more,
-            |one| one.calls_per_second,
+            |measured| measured.calls_per_second,
             "≥ 0.7",
         ));
         rows.push(self.row(
             "p99 at 256 sessions, ms",
             &at_more,
-            |one| one.p99_ms,
+            |measured| measured.p99_ms,
             "≤ 1.5",
         ));
         rows.push(self.count_errors("errors at 256 sessions", &at_more));
         let at_most = self.measure_sessions(most).await?;
-        rows.push(self.row("p99 at 1,000 sessions, ms", &at_most, |one| one.p99_ms, ""));
+        rows.push(self.row(
+            "p99 at 1,000 sessions, ms",
+            &at_most,
+            |measured| measured.p99_ms,
+            "",
+        ));
         rows.push(self.count_errors("errors at 1,000 sessions", &at_most));
         rows.push(self.measure_latency().await?);
         let long = format!(r#"{{"message":"{}"}}"#, "x".repeat(1 << 20));
@@ -267,8 +273,8 @@ impl Comparison<'_> {
             let mut round = Vec::new();
             for (target, sessions) in self.targets.iter().zip(&mut sessions) {
                 let taken = std::mem::take(sessions);
-                let (kept, measured) = measure_load(taken, target, self.scale.slice).await?;
-                *sessions = kept;
+                let (returned, measured) = measure_load(taken, target, self.scale.slice).await?;
+                *sessions = returned;
                 round.push(measured);
             }
             rounds.extend(<[Measured; 2]>::try_from(round).ok());
@@ -276,7 +282,8 @@ impl Comparison<'_> {
         Ok(rounds)
     }
 
-    /// Returns the median times of calls of one session in ms, for each round.
+    /// Returns the median times of the calls of one session, in ms: for each round, the time of the
+    /// floor and the time of the hub.
     async fn time_calls(
         &self,
         tool: &str,
@@ -325,7 +332,7 @@ impl Comparison<'_> {
     }
 
     /// Measures the rate of the notifications of one call. The floor of a stdio server is a byte
-    /// pump, because HTTP in front of a child does not pass notifications on.
+    /// pump, because the floor with HTTP in front of a child does not pass notifications on.
     #[expect(clippy::cast_precision_loss, reason = "counts of messages are small")]
     async fn measure_progress(&self) -> io::Result<Row> {
         let arguments = format!(r#"{{"count":{}}}"#, self.scale.progress);
@@ -381,13 +388,13 @@ impl Comparison<'_> {
         value: impl Fn(&T) -> f64,
         gate: &'static str,
     ) -> Row {
-        let of = |at: usize| median(rounds.iter().map(|round| value(&round[at])).collect());
+        let median_of = |at: usize| median(rounds.iter().map(|round| value(&round[at])).collect());
         let ratios = rounds.iter().map(|[floor, hub]| value(hub) / value(floor));
         Row {
             name,
             variant: self.variant.clone(),
-            floor: Some(of(0)),
-            hub: of(1),
+            floor: Some(median_of(0)),
+            hub: median_of(1),
             ratio: median(ratios.collect()),
             gate,
         }
@@ -422,7 +429,7 @@ async fn time_median(
     Ok(percentile(&durations, 50))
 }
 
-/// Measures what a call costs in a large hub, beside a small one.
+/// Compares the cost of a call in large hubs with the cost in a small hub.
 fn measure_growth(runtime: &Runtime, scale: &Scale) -> io::Result<Vec<Row>> {
     let [servers, tools, sessions, rules, records] = scale.growth;
     Ok(vec![
@@ -471,11 +478,12 @@ fn measure_growth(runtime: &Runtime, scale: &Scale) -> io::Result<Vec<Row>> {
             "CPU per 1,000 calls with 1,000,000 records, ms",
             10,
             |_, target| {
-                let mut calls = runtime.block_on(open_sessions(target, false, 64.min(records)))?;
+                let mut callers =
+                    runtime.block_on(open_sessions(target, false, 64.min(records)))?;
                 let mut count = 0;
                 while count < records {
-                    let (kept, slice) = runtime.block_on(load(calls, scale.slice));
-                    calls = kept;
+                    let (returned, slice) = runtime.block_on(load(callers, scale.slice));
+                    callers = returned;
                     count += slice.durations.len();
                 }
                 Ok(Vec::new())
@@ -484,7 +492,7 @@ fn measure_growth(runtime: &Runtime, scale: &Scale) -> io::Result<Vec<Row>> {
     ])
 }
 
-/// Compares a hub that `grow` has made large with a small one. The sessions that `grow` returns
+/// Compares a hub that `grow` has made large with a small hub. The sessions that `grow` returns
 /// stay open.
 fn measure_large_hub(
     runtime: &Runtime,
@@ -499,7 +507,7 @@ fn measure_large_hub(
         add_stdio_server(hub, "pipe", tools);
     }
     let targets = hubs.each_ref().map(|hub| hub_target(hub, "pipe", "load"));
-    let idle = grow(&hubs[1], &targets[1])?;
+    let idle_sessions = grow(&hubs[1], &targets[1])?;
     let comparison = Comparison {
         scale,
         targets,
@@ -508,6 +516,6 @@ fn measure_large_hub(
         variant: "beside a small hub".to_owned(),
     };
     let rounds = runtime.block_on(comparison.measure_sessions(scale.sessions[0].min(16)))?;
-    drop(idle);
-    Ok(comparison.row(name, &rounds, |one| one.cpu_ms_per_1000, "≤ 1.2"))
+    drop(idle_sessions);
+    Ok(comparison.row(name, &rounds, |measured| measured.cpu_ms_per_1000, "≤ 1.2"))
 }

@@ -1,11 +1,11 @@
-//! Reads of `/proc`, and statistics.
+//! Values from `/proc`, and statistics.
 
 use std::{fs, io, time::Duration};
 
 /// Returns the processor time that a process has used so far.
 ///
 /// # Errors
-/// Returns an error if the process is gone.
+/// Returns an error if the process has ended.
 pub(crate) fn read_processor_time(pid: u32) -> io::Result<Duration> {
     const MS_PER_TICK: u64 = 10;
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
@@ -24,7 +24,7 @@ pub(crate) fn read_processor_time(pid: u32) -> io::Result<Duration> {
 /// Returns a number of `/proc/PID/status`, such as `Threads` or, in KiB, `VmRSS`.
 ///
 /// # Errors
-/// Returns an error if the process is gone.
+/// Returns an error if the process has ended.
 pub(crate) fn read_status(pid: u32, field: &str) -> io::Result<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let number = status.lines().find_map(|line| {
@@ -34,14 +34,14 @@ pub(crate) fn read_status(pid: u32, field: &str) -> io::Result<f64> {
     number.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// Returns the median. Values that are no numbers, such as the ratio of nothing to nothing, come
-/// last.
+/// Returns the median. Values that are not numbers, such as the ratio of 0 to 0, count as the
+/// smallest or the largest.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
-/// Returns the time in ms below which this many of 100 durations are.
+/// Returns a percentile of the durations, in ms.
 pub(crate) fn percentile(durations: &[Duration], percent: usize) -> f64 {
     let mut durations = durations.to_vec();
     durations.sort();

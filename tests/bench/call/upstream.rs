@@ -1,6 +1,6 @@
-//! A nearly free MCP server: it finds the id and the arguments of a request, and splices them into
-//! prepared bytes. Its tools are `echo`, `blob` (1 MiB of text), `notify` (progress notifications)
-//! and as many fillers as wanted.
+//! An MCP server that uses little processor time: it finds the id and the arguments of a request,
+//! and copies them into prepared bytes. Its tools are `echo`, `blob` (1 MiB of text), `notify`
+//! (progress notifications), and fillers up to the given number of tools.
 
 use std::{borrow::Cow, io, sync::Arc};
 
@@ -14,7 +14,7 @@ use tokio::{
 use crate::wire::{HttpMessage, read_message};
 
 const MIB: usize = 1 << 20;
-/// The revision of the stateless era, in which a request names it.
+/// The revision of the modern era, in which each request names its revision.
 pub(crate) const MODERN: &str = "2026-07-28";
 pub(crate) const LEGACY: &str = "2025-11-25";
 
@@ -74,8 +74,8 @@ impl Server {
         }
     }
 
-    /// Returns the messages with which the server answers: none to a notification, or
-    /// notifications and the response.
+    /// Returns the messages with which the server answers: none for a notification; notifications
+    /// and the response for a request.
     fn answer(&self, body: &[u8]) -> Vec<String> {
         let Ok(request) = serde_json::from_slice::<Request<'_>>(body) else {
             return Vec::new();
@@ -86,12 +86,13 @@ impl Server {
         let mut messages = Vec::new();
         let params = &request.params;
         let is_modern = params.meta.revision.is_some();
-        let kind = if is_modern {
+        let result_type = if is_modern {
             r#""resultType":"complete","#
         } else {
             ""
         };
-        let text = |text: &str| format!(r#"{{{kind}"content":[{{"type":"text","text":{text}}}]}}"#);
+        let text =
+            |text: &str| format!(r#"{{{result_type}"content":[{{"type":"text","text":{text}}}]}}"#);
         let tools = &self.tools;
         let result = match (&*request.method, &*params.name) {
             ("initialize", _) => format!(
@@ -101,7 +102,7 @@ impl Server {
                 r#"{{"resultType":"complete","supportedVersions":["{MODERN}","{LEGACY}"],"capabilities":{{"tools":{{}}}},"_meta":{{"io.modelcontextprotocol/serverInfo":{{"name":"bench","version":"1"}}}},"ttlMs":60000,"cacheScope":"public"}}"#
             ),
             ("tools/list", _) if is_modern => {
-                format!(r#"{{{kind}"tools":[{tools}],"ttlMs":60000,"cacheScope":"public"}}"#)
+                format!(r#"{{{result_type}"tools":[{tools}],"ttlMs":60000,"cacheScope":"public"}}"#)
             }
             ("tools/list", _) => format!(r#"{{"tools":[{tools}]}}"#),
             ("tools/call", "blob") => text(&format!("\"{}\"", self.blob)),
