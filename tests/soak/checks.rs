@@ -1,5 +1,4 @@
-//! The checks at the end: the records of the servers, of the store and of the clients have to
-//! agree.
+//! The checks at the end: the records of the servers, the store and the clients must agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +58,9 @@ pub(crate) fn find_violations(
             violations.push(format!("{arguments} reached a server {count} times"));
         }
         if decided.get(digest.as_str()) != Some(&1) {
-            violations.push(format!("{arguments} was received, but not decided once"));
+            violations.push(format!(
+                "{arguments} was received, but not allowed exactly once"
+            ));
         }
     }
     for arguments in outcomes.answered() {
@@ -81,7 +82,8 @@ pub(crate) fn find_violations(
     violations
 }
 
-/// Returns the faults of the data folder of a stopped hub. Fails if a child of the hub still runs.
+/// Returns the violations in the data folder of a stopped hub. Fails if a child of the hub still
+/// runs.
 pub(crate) fn find_violations_after_stop(home: &Home) -> Vec<String> {
     let mut violations = Vec::new();
     home.assert_no_survivors();

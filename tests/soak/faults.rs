@@ -15,19 +15,20 @@ use serde_json::json;
 
 /// The longest pause between two faults.
 const MAX_PAUSE_MS: u64 = 4_000;
-/// How long the disk is full, or the keyring is locked.
+/// The time for which servers are stopped, the disk is full, the clock is wrong, or the keyring is
+/// locked.
 const FAULT_LENGTH: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fault {
     /// A server is killed.
     Kill,
-    /// A server does nothing for a while, as if it hung.
+    /// Two servers are stopped for a time, as if they hung.
     Stop,
     DiskFull,
     /// The time of day jumps by up to ten days.
     Clock,
-    /// The keyring is locked, and a server that needs it is started.
+    /// The keyring is locked, and a server that needs a secret is restarted.
     LockedKeyring,
     /// A person restarts a server.
     Restart,
@@ -122,11 +123,11 @@ impl<'a> Faults<'a> {
     }
 
     fn run_verb(&self, name: &str, params: &serde_json::Value) {
-        // A verb may be refused while another fault lasts.
+        // The verb may fail because of this fault or an earlier fault.
         let _ = send_verb(&self.url, name, params);
     }
 
-    /// Returns the pids of `count` running servers, or of all if fewer run.
+    /// Returns the pids of `count` running servers, or of all running servers if there are fewer.
     fn choose_servers(&self, count: usize, random: &mut impl Rng) -> Vec<u32> {
         let program = paths::path_text(paths::built_binary("upstream-faulty"));
         let processes = self.desktop.server_processes();

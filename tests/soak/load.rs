@@ -27,14 +27,14 @@ pub(crate) struct Load {
     servers: usize,
 }
 
-/// How a call ended for its client.
+/// The outcome of a call for its client.
 #[derive(Clone, PartialEq)]
 enum Outcome {
     /// The answer was a result. If the tool was `echo`, the result had the arguments of the call.
     Answered,
     /// The answer was an error, with this text.
     Failed(String),
-    /// The answer was wrong or late, or there was none.
+    /// The answer was wrong or late, or there was no answer.
     Wrong(String),
 }
 
@@ -147,7 +147,7 @@ impl Outcomes {
         wrong.collect()
     }
 
-    /// Returns the number of calls by outcome. Errors are grouped by their words.
+    /// Returns the number of calls by outcome. Errors with similar texts are counted together.
     pub(crate) fn describe(&self) -> String {
         let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
         for outcome in self.lock().values() {
@@ -168,7 +168,8 @@ impl Outcomes {
     }
 }
 
-/// Returns the text of an error without numbers and names, so that equal errors have equal texts.
+/// Returns the first words of an error, without the words that contain digits, so that similar
+/// errors have equal texts.
 fn without_details(raw: &str) -> String {
     let text = raw.split("\"text\":\"").nth(1).unwrap_or(raw);
     let text = text.split(['"', '\n']).next().unwrap_or(text);

@@ -5,16 +5,13 @@
 //! the end:
 //!
 //! - each call has had exactly one answer,
-//! - each call that reached a server has a record of its decision, and reached it once,
+//! - each call that reached a server has a record of its decision, and reached the server once,
 //! - each record has an outcome, and the audit log and the database are intact,
 //! - memory and descriptors of the hub have hardly grown from the second quarter to the last.
 //!
-//! Prints 60 lines over the run, and exits with 1 if one of these statements does not hold.
+//! Prints 60 lines over the run, and exits with 1 if one of these statements is not true.
 
-#![allow(
-    clippy::print_stdout,
-    reason = "the program prints what it has measured"
-)]
+#![allow(clippy::print_stdout, reason = "the program prints its measurements")]
 
 mod checks;
 mod faults;
@@ -103,7 +100,7 @@ fn main() -> ExitCode {
     report(&outcomes, &violations)
 }
 
-/// Lets all processes of this session read the time of day from a file.
+/// Makes all processes of this session read the time of day from a file.
 fn fake_clock(desktop: &mut DesktopSession, file: &str) {
     let library = paths::find_library("faketime/libfaketime.so.1");
     desktop.set_variable("LD_PRELOAD", paths::path_text(&library));
@@ -137,7 +134,9 @@ fn add_servers<'a>(hub: &'a Hub<'a>) -> Vec<FaultyServer<'a>> {
 fn report(outcomes: &Outcomes, violations: &[String]) -> ExitCode {
     println!("{}", outcomes.describe());
     if violations.is_empty() {
-        println!("No call was lost, duplicated or undecided, and nothing grew.");
+        println!(
+            "No call was lost, duplicated or undecided, and neither memory nor descriptors grew."
+        );
         return ExitCode::SUCCESS;
     }
     println!("\n{} violations:", violations.len());

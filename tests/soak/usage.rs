@@ -1,10 +1,11 @@
-//! Memory, descriptors and threads of the hub, and whether they grow.
+//! The memory, descriptors and threads of the hub, and checks of the growth of memory and
+//! descriptors.
 
 use std::{fmt, fs};
 
 use drawbridge_tests::Hub;
 
-/// The largest growth of the hub's memory from the second quarter to the last one.
+/// The largest growth of the hub's memory from the second quarter to the last quarter.
 const MAX_GROWTH_MIB: f64 = 24.0;
 /// The largest rise in open descriptors over the same time.
 const MAX_MORE_DESCRIPTORS: f64 = 24.0;
@@ -60,17 +61,18 @@ impl Curve {
 
     pub(crate) fn find_violations(&self) -> Vec<String> {
         let quarter = self.0.len() / 4;
-        let rise = |of: fn(&Usage) -> f64| {
-            let second = median(self.0[quarter..2 * quarter].iter().map(of).collect());
-            let last = median(self.0[3 * quarter..].iter().map(of).collect());
+        let rise = |value: fn(&Usage) -> f64| {
+            let second = median(self.0[quarter..2 * quarter].iter().map(value).collect());
+            let last = median(self.0[3 * quarter..].iter().map(value).collect());
             last - second
         };
         let memory = rise(|usage| usage.resident_mib);
-        // A running server takes about four descriptors, and the number of running servers varies.
+        // A running server uses about four descriptors, which are not counted, because the number
+        // of running servers varies.
         let descriptors = rise(|usage| {
             let servers = u32::try_from(usage.processes).unwrap_or(u32::MAX);
-            let all = u32::try_from(usage.descriptors).unwrap_or(u32::MAX);
-            f64::from(all) - 4.0 * f64::from(servers)
+            let open = u32::try_from(usage.descriptors).unwrap_or(u32::MAX);
+            f64::from(open) - 4.0 * f64::from(servers)
         });
         println!(
             "From the second to the last quarter: memory {memory:+.1} MiB, descriptors {descriptors:+.0}.\n"
