@@ -1,5 +1,5 @@
-//! The software bill of materials: everything that is part of the installed product, in the format
-//! CycloneDX 1.5.
+//! The software bill of materials: all components of the installed product, in the format CycloneDX
+//! 1.5.
 
 use std::{collections::BTreeMap, process::Command};
 
@@ -12,7 +12,8 @@ use super::crates::{Package, run_cargo};
 const PRODUCT: [&str; 2] = ["drawbridge-desktop", "drawbridge-cli"];
 
 /// Returns the document. Its components are the crates of the two programs on Linux, macOS and
-/// Windows, without those that are only used to build or test them, and the packages of the UI.
+/// Windows, and the packages of the UI. Crates that are only used to build or test the programs are
+/// left out.
 pub(crate) fn build(packages: &[Package]) -> anyhow::Result<Value> {
     let checksums = read_checksums()?;
     let mut crates: BTreeMap<String, Value> = BTreeMap::new();
@@ -46,8 +47,8 @@ pub(crate) fn build(packages: &[Package]) -> anyhow::Result<Value> {
     }))
 }
 
-/// Returns the names and versions of the crates that the programs are linked with, one in each
-/// line.
+/// Returns the names and versions of the crates that the programs are linked with, one crate in
+/// each line.
 fn list_used_crates() -> anyhow::Result<String> {
     let mut arguments = vec![
         "tree",
@@ -146,7 +147,7 @@ fn read_npm_components() -> anyhow::Result<Vec<Value>> {
     let components = bill["components"]
         .as_array_mut()
         .context("a list of components")?;
-    // The addresses name the registry that was used, not where a package comes from.
+    // The addresses name the registry that was used, not the origin of a package.
     for component in components.iter_mut() {
         if let Some(component) = component.as_object_mut() {
             component.remove("externalReferences");

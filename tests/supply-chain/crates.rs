@@ -27,7 +27,7 @@ struct Dependency {
     path: Option<String>,
 }
 
-/// The parts of `deny.toml` that are checked here.
+/// The parts of `deny.toml` that this program checks.
 #[derive(Deserialize)]
 struct Rules {
     licenses: Licenses,
@@ -129,7 +129,7 @@ pub(crate) fn find_violations(packages: &[Package]) -> anyhow::Result<Vec<String
     Ok(violations)
 }
 
-/// Returns whether the licence can be satisfied with those that are allowed for this crate.
+/// Returns whether the licence can be satisfied with the licences that are allowed for this crate.
 fn is_allowed(license: &str, name: &str, rules: &Licenses) -> anyhow::Result<bool> {
     let expression = Expression::parse_mode(license, ParseMode::LAX)
         .map_err(|e| anyhow::anyhow!("{name}: {e}"))?;

@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, fs};
 
 use serde::Deserialize;
 
-/// The folders with lock files, and the packages there that have a script for their installation.
-/// A new script fails the check, so that somebody reads it first. `tests/clients` is not here: its
-/// client programs are installed on demand, and many of them have scripts.
+/// The folders with lock files, and the packages in each that have a script for their installation.
+/// A new script fails the check, so that a person reads the script first. `tests/clients` is not in
+/// the list: its client programs are installed on demand, and many of them have scripts.
 pub(crate) const LOCKS: &[(&str, &[&str])] = &[
     ("ui", &[]),
     (
@@ -53,7 +53,7 @@ pub(crate) fn find_violations(
         if !has_checksum {
             violations.push(format!("{file}: {path} has no SHA-512 checksum"));
         }
-        // Without an address, npm takes the package from the registry that is configured.
+        // Without an address, npm takes the package from the configured registry.
         if let Some(address) = &package.resolved {
             violations.push(format!("{file}: {path} comes from {address}"));
         }
