@@ -10,7 +10,7 @@ use crate::{assert_none, read_rust_files};
 const ALLOWED: &[(&str, &str)] = &[
     ("tests/upstreams/", "the fixtures are slow on request"),
     ("tests/bench/", "benchmarks measure durations"),
-    ("tests/soak/", "the load goes on for a given time"),
+    ("tests/soak/", "the load lasts for a given time"),
     ("src-tauri/hub/benches/", "benchmarks measure durations"),
     (
         "tests/rig/wait.rs",
@@ -22,7 +22,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ),
     (
         "src-tauri/src/throttle/tests.rs",
-        "the code under test gets its times from the caller, and none is measured",
+        "the code under test gets its times from the caller, and measures none",
     ),
 ];
 
@@ -55,7 +55,7 @@ fn split_tests(code: &str) -> Vec<&str> {
 }
 
 /// Returns the uses of the clock in tests whose clock is not paused. Functions before the first
-/// test may use it if it is paused in every test of the file.
+/// test may use the clock if every test of the file pauses the clock.
 fn find_clock_uses(code: &str) -> Vec<&str> {
     let parts = split_tests(code);
     let is_paused = |part: &&str| part.starts_with(PAUSED);

@@ -1,5 +1,6 @@
-//! Import cycles: no module may import a module that imports it in turn, directly or through
-//! others. A folder counts as one module. Only a module and its own children may import each other.
+//! Import cycles: if a module imports a second module, the second module must not import the first,
+//! directly or through other modules. A folder counts as one module. Only a module and its own
+//! children may import each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,8 +22,8 @@ struct Paths<'a> {
 }
 
 impl Paths<'_> {
-    /// Adds a path that begins with `crate`, `self` or `super`. Other paths leave the crate or name
-    /// something that is imported already.
+    /// Adds a path that begins with `crate`, `self` or `super`. Other paths leave the crate or
+    /// begin with a name that is already imported.
     fn add(&mut self, segments: &[String]) {
         let mut base = match segments.first().map(String::as_str) {
             Some("crate") => Vec::new(),
@@ -178,14 +179,14 @@ fn between_siblings(imports: &Imports) -> Imports {
     siblings
 }
 
-/// Returns the modules that a module imports, also through others.
+/// Returns the modules that a module imports, directly or through other modules.
 fn reachable<'a>(imports: &'a Imports, from: &'a Module) -> BTreeSet<&'a Module> {
     let mut reached = BTreeSet::new();
-    let mut open = vec![from];
-    while let Some(module) = open.pop() {
+    let mut pending = vec![from];
+    while let Some(module) = pending.pop() {
         for next in &imports[module] {
             if reached.insert(next) {
-                open.push(next);
+                pending.push(next);
             }
         }
     }
@@ -223,7 +224,7 @@ fn no_modules_import_each_other() {
                 .map(move |cycle| format!("{folder}: {}", cycle.join(", ")))
         })
         .collect();
-    assert_none("modules import each other in a cycle", &cycles);
+    assert_none("no modules import each other in a cycle", &cycles);
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn read_file(path: &str) -> String {
         .unwrap_or_else(|error| panic!("read {path}: {error}"))
 }
 
-/// Returns the path patterns that the endpoint's router is built from.
+/// Returns the path patterns of the endpoint's router.
 fn read_routes() -> BTreeSet<String> {
     let text = read_file(ROUTES);
     let routes: BTreeSet<String> = text
@@ -26,7 +26,8 @@ fn read_routes() -> BTreeSet<String> {
     routes
 }
 
-/// Removes what a pattern and a document write differently: `{*file}`, and a slash at the end.
+/// Removes the differences between a pattern and a document: the `*` in `{*file}`, and a slash at
+/// the end.
 fn normalize_path(path: &str) -> String {
     let path = path.replace("{*", "{");
     match path.strip_suffix('/') {
@@ -35,7 +36,7 @@ fn normalize_path(path: &str) -> String {
     }
 }
 
-/// Returns the paths in backticks. `…/sync` stands for the path before it with another last part.
+/// Returns the paths in backticks. `…/sync` stands for the preceding path with another last part.
 fn list_documented_paths(text: &str) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
     for span in text.split('`').skip(1).step_by(2) {
@@ -56,7 +57,7 @@ fn list_documented_paths(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_table_of_routes_is_that_of_the_router() {
+fn the_table_of_routes_lists_the_routes_of_the_router() {
     let table: String = read_file(ROUTES)
         .lines()
         .filter(|line| line.starts_with("//! | `"))
@@ -88,14 +89,14 @@ fn every_route_in_the_documents_exists() {
         let rows = read_file(document);
         let rows = rows.lines().filter(|line| line.starts_with("| `"));
         for row in rows {
-            let first = row.split(" | ").next().unwrap_or_default();
+            let first_cell = row.split(" | ").next().unwrap_or_default();
             if !["GET", "POST", "PUT", "DELETE"]
                 .iter()
-                .any(|method| first.contains(method))
+                .any(|method| first_cell.contains(method))
             {
                 continue;
             }
-            let missing = list_documented_paths(first)
+            let missing = list_documented_paths(first_cell)
                 .into_iter()
                 .filter(|path| !routes.contains(path));
             violations.extend(missing.map(|path| format!("{document} names {path}")));
@@ -105,7 +106,7 @@ fn every_route_in_the_documents_exists() {
 }
 
 #[test]
-fn the_performance_page_has_the_rows_of_the_benchmarks() {
+fn a_benchmark_prints_every_row_of_the_performance_page() {
     let sources: String = list_sources("src-tauri/hub/benches", &["rs"])
         .into_iter()
         .chain(list_sources("tests/bench", &["rs"]))
@@ -123,7 +124,7 @@ fn the_performance_page_has_the_rows_of_the_benchmarks() {
         .map(|name| format!("no benchmark prints \"{name}\""))
         .collect();
     assert_none(
-        "docs/performance.md shows what `cargo xtask bench` prints",
+        "`cargo xtask bench` prints every row of docs/performance.md",
         &violations,
     );
 }
@@ -171,7 +172,7 @@ fn architecture_gives_the_reason_for_each_lock_queue_and_task() {
         .map(|source| documented_path(&source.path))
         .filter(|path| !section.contains(&format!("`{path}`")));
     assert_none(
-        "each such file is listed",
+        "the section lists each file with a lock, a queue or a task",
         &undocumented.collect::<Vec<_>>(),
     );
     let files: BTreeSet<String> = code
@@ -184,7 +185,7 @@ fn architecture_gives_the_reason_for_each_lock_queue_and_task() {
         .step_by(2)
         .filter(|name| name.ends_with(".rs") && !files.contains(*name));
     assert_none(
-        "each listed file exists",
+        "each file in the section exists",
         &missing.map(str::to_owned).collect::<Vec<_>>(),
     );
 }
@@ -239,7 +240,8 @@ fn test_names(source: &str) -> Vec<String> {
 }
 
 /// The headings of the third level in `docs/troubleshooting.md` are messages that people see, with
-/// `…` for what differs. Headings that describe something else have no message.
+/// `…` for the parts that differ. The headings in `DESCRIPTIONS` describe problems without a
+/// message.
 #[test]
 fn the_messages_on_the_troubleshooting_page_exist() {
     const DESCRIPTIONS: [&str; 2] = [
@@ -250,7 +252,7 @@ fn the_messages_on_the_troubleshooting_page_exist() {
         .into_iter()
         .chain(list_sources("ui/src", &["ts"]))
         .filter(|source| !source.is_test())
-        .map(|source| join_lines_of_texts(&source.text))
+        .map(|source| join_string_lines(&source.text))
         .collect::<Vec<_>>()
         .join("\n");
     let page = read_file("docs/troubleshooting.md");
@@ -270,8 +272,8 @@ fn the_messages_on_the_troubleshooting_page_exist() {
     assert_none("a message on the troubleshooting page exists", &missing);
 }
 
-/// Joins the lines of texts that are broken with a backslash.
-fn join_lines_of_texts(code: &str) -> String {
+/// Joins the lines of string literals that are broken with a backslash.
+fn join_string_lines(code: &str) -> String {
     let mut parts = code.split("\\\n");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |joined, part| joined + part.trim_start())

@@ -1,5 +1,5 @@
-//! Rules of the code's structure: which module may import which, and how long a file may be.
-//! ARCHITECTURE.md gives the reasons.
+//! Rules for the structure of the code: the modules that each module may import, and the length of
+//! files. ARCHITECTURE.md gives the reasons.
 
 mod clock;
 mod cycles;
@@ -29,8 +29,8 @@ const PRODUCT: &[&str] = &[
 ];
 const UI: &str = "ui/src";
 
-/// The modules of the crates whose inner order is fixed, bottom first. A module may name those
-/// below it and those on its own level. The compiler enforces the order of the crates.
+/// The modules of the crates whose inner order is fixed, bottom first. A module may name the
+/// modules below it and on its own level. The compiler enforces the order of the crates.
 const MODULE_ORDERS: &[(&str, &[&[&str]])] = &[
     (
         UPSTREAM,
@@ -155,7 +155,7 @@ fn assert_only_in(allowed_places: &[&str], folders: &[&str], words: &[&str]) {
         })
         .collect();
     assert_none(
-        &format!("only {} may", allowed_places.join(", ")),
+        &format!("only {} may name these words", allowed_places.join(", ")),
         &violations,
     );
 }
@@ -176,7 +176,7 @@ fn only_the_store_names_sqlx_and_rusqlite() {
 }
 
 #[test]
-fn only_secrets_name_the_keyring() {
+fn only_the_secret_store_names_the_keyring() {
     assert_only_in(
         &["src-tauri/store/src/secrets"],
         PRODUCT,
@@ -194,17 +194,17 @@ fn only_oauth_names_the_oauth_crates() {
 }
 
 #[test]
-fn few_modules_start_processes() {
+fn only_listed_modules_start_processes() {
     assert_only_in(
         &[
             "src-tauri/upstream/src/transport/process",
-            // A hub for the bridge.
+            // Starts a hub for the bridge.
             "src-tauri/cli/src/cmd/stdio.rs",
-            // The app.
+            // Starts the app.
             "src-tauri/cli/src/cmd/desktop.rs",
-            // No process, but clap's type.
+            // Uses a type of clap with the same name, and starts no process.
             "src-tauri/cli/src/cmd/completions.rs",
-            // The updated app.
+            // Starts the updated app.
             "src-tauri/src/updates.rs",
         ],
         PRODUCT,
@@ -213,12 +213,12 @@ fn few_modules_start_processes() {
 }
 
 #[test]
-fn only_the_protocol_knows_its_revisions() {
+fn only_the_protocol_module_names_revisions() {
     assert_only_in(&["src-tauri/model/src/protocol"], PRODUCT, REVISIONS);
 }
 
 #[test]
-fn only_the_clock_asks_for_the_time_of_day() {
+fn only_the_clock_module_reads_the_time_of_day() {
     let words = ["SystemTime::now", "OffsetDateTime::now_utc", "Utc::now"];
     assert_only_in(&["src-tauri/model/src/clock"], PRODUCT, &words);
 }
@@ -318,7 +318,7 @@ fn each_crate_depends_only_on_crates_below_it() {
     );
 }
 
-/// Returns the names in the dependency sections, except those of the whole workspace.
+/// Returns the names in the dependency sections of a manifest, except the section of the workspace.
 fn list_dependencies(manifest: &str) -> Vec<String> {
     let mut is_dependency_section = false;
     let mut names = Vec::new();
@@ -334,7 +334,7 @@ fn list_dependencies(manifest: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_order_of_modules_has_each_module_once() {
+fn each_module_order_lists_each_module_once() {
     for (folder, order) in MODULE_ORDERS {
         let mut ordered: Vec<&str> = order.concat();
         ordered.sort_unstable();
@@ -491,7 +491,7 @@ fn every_rust_file_begins_with_a_module_comment() {
         .filter(|source| !source.path.ends_with("/tests.rs"));
     let undocumented = files.filter(|source| !source.text.starts_with("//! "));
     assert_none(
-        "a file opens with `//!`",
+        "a file begins with `//!`",
         &undocumented.map(|source| source.path).collect::<Vec<_>>(),
     );
 }
@@ -511,8 +511,7 @@ fn list_comment_words(source: &SourceFile) -> Vec<String> {
 
 #[test]
 fn comments_state_conditions_with_if() {
-    let product = PRODUCT;
-    let files = product
+    let files = PRODUCT
         .iter()
         .flat_map(|folder| list_sources(folder, &["rs"]));
     let words: Vec<String> = files
@@ -536,18 +535,18 @@ fn no_module_is_a_mod_rs_file() {
         .into_iter()
         .filter(|source| Path::new(&source.path).ends_with("mod.rs"));
     assert_none(
-        "`x/` has a sibling `x.rs`",
+        "the module `x` is in `x.rs`, not in `x/mod.rs`",
         &mod_files.map(|source| source.path).collect::<Vec<_>>(),
     );
 }
 
 #[test]
 fn files_are_short() {
-    let generated = |source: &SourceFile| source.path.ends_with("bindings.ts");
+    let is_generated = |source: &SourceFile| source.path.ends_with("bindings.ts");
     let files = read_rust_files()
         .into_iter()
         .chain(read_ui_files())
-        .filter(|source| !generated(source));
+        .filter(|source| !is_generated(source));
     let mut lengths: Vec<(usize, String)> = files
         .map(|source| (source.text.lines().count(), source.path))
         .collect();

@@ -1,4 +1,5 @@
-//! Names: one public type name per crate, and no file named with a word that the glossary replaced.
+//! Rules for names: a public type name occurs once in a crate, and the name of a file is not a word
+//! that the glossary replaced.
 
 use std::{collections::BTreeMap, fs};
 

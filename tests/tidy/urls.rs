@@ -13,10 +13,10 @@ const MAY_SHOW: &[&str] = &[
     "src-tauri/hub/src/registry/manifest/",
 ];
 
-/// How many lines after its message an error can declare its fields.
+/// The number of lines after the message of an error in which its fields are checked.
 const MAX_FIELD_LINES: u32 = 12;
 
-/// Returns whether a line of an error declares a field with a URL of another type.
+/// Returns whether a line of an error declares a field with a URL that is not a `DisplayUrl`.
 fn declares_raw_url(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches("pub ");
     ["url: String", "url: Url", "url: &"]
