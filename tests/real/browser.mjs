@@ -1,6 +1,6 @@
-// Opens the web UI in a browser and takes steps. Records errors on the console, violations of the
-// content security policy, accessibility problems that axe or the Tab key finds, layout problems
-// and foreign content. Prints the report as one line of JSON.
+// Opens the web UI in a browser and runs the given steps. Records errors on the console, violations
+// of the content security policy, accessibility problems that axe or the Tab key finds, layout
+// problems and foreign content. Prints the report as one line of JSON.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
@@ -59,9 +59,9 @@ async function takeScreenshot(name) {
   report.screenshots.push(path);
 }
 
-// Runs every rule of axe, including those that it runs only on request: target sizes, level AAA of
-// WCAG and experimental rules. Reports violations of any impact. The screens have the contrast of
-// level AAA only for a person who asks for more contrast.
+// Runs every rule of axe, including the rules that axe runs only on request: target sizes, level
+// AAA of WCAG and experimental rules. Reports violations of any impact. The screens have the
+// contrast of level AAA only for a person who asks for more contrast.
 async function checkAccessibility(where) {
   await page.evaluate(axe);
   const violations = await page.evaluate(async () => {
@@ -93,7 +93,8 @@ async function checkFocus(where) {
 }
 
 const MAX_TAB_PRESSES = 80;
-// Longer than the half second in which a card that has just changed disables its buttons.
+// This time is longer than the half second in which a card that has just changed disables its
+// buttons.
 const TAB_TIMEOUT_MS = 10_000;
 
 async function tabTo(step) {
@@ -118,11 +119,12 @@ async function recordFocusOrder(step) {
   report.focus_orders.push(parts);
 }
 
-// Waits until transitions have ended and the text of the page stops changing, for a second at most.
+// Waits until transitions have ended, and then, for a second at most, until the text of the page
+// stops changing.
 async function waitUntilSettled() {
   await document.fonts.ready;
-  // An animation without an end, such as that of a spinner, would never finish. A transition that
-  // is cancelled is over, too.
+  // An animation without an end, such as the animation of a spinner, would never finish. A
+  // cancelled transition has ended, too.
   const transitions = document.getAnimations().filter((animation) => Number.isFinite(animation.effect?.getComputedTiming().endTime));
   await Promise.allSettled(transitions.map(({ finished }) => finished));
   let [before, now] = ["", document.body.innerText];
@@ -149,7 +151,7 @@ const actions = {
   type: (step) => page.keyboard.type(step.text),
   press_key: (step) => page.keyboard.press(step.key),
   tab_to: (step) => tabTo(step),
-  // Loads the page anew, as in a window of its own.
+  // Loads the page again, as in a new window.
   open_route: async (step) => {
     await page.goto("about:blank");
     await page.goto(new URL(`/${step.hash}`, job.link).href);
@@ -163,7 +165,8 @@ const actions = {
   wait_until_focused: (step) => page.locator(`${selector(step.part)}:focus`).first().waitFor(),
   wait_until_settled: () => page.evaluate(waitUntilSettled),
   wait_for_text: (step) => locate(step.part).filter({ hasText: step.text }).waitFor({ state: "visible" }),
-  // Waits until one of several matching parts has the text; `wait_for_text` looks at the first one.
+  // Waits until one of several matching parts has the text; `wait_for_text` checks only the first
+  // matching part.
   wait_for_any_text: (step) => page.locator(selector(step.part)).filter({ hasText: step.text }).first().waitFor(),
   wait_for_value: (step) => page.waitForFunction(
     ([query, text]) => document.querySelector(query)?.value.includes(text), [selector(step.part), step.text]),
@@ -172,7 +175,7 @@ const actions = {
     report.values.push(readFileSync(await file.path(), "utf8"));
   },
   evaluate: async (step) => report.values.push(await page.evaluate(step.script)),
-  // Clicks a part that copies a text, which is then in the report.
+  // Clicks a part that copies a text, and adds the text to the report.
   copy: async (step) => {
     await locate(step.part).click();
     report.values.push(await page.evaluate(() => navigator.clipboard.readText()));
@@ -181,7 +184,8 @@ const actions = {
   take_screenshot: (step) => takeScreenshot(step.name),
   check_accessibility: (step) => checkAccessibility(step.where),
   check_layout: async (step) => report.layout_problems.push(...(await runCheck(findLayoutProblems, step.where))),
-  // Waits for the error that the browser reports if the hub refuses a verb, and takes it off the list.
+  // Waits for the error that the browser reports if the hub refuses a verb, and removes the error
+  // from the report.
   expect_failed_verb: async (step) => {
     const isExpected = (error) => error.includes(`/api/verbs/${step.verb})`);
     while (!report.errors.some(isExpected)) await page.waitForEvent("console");

@@ -1,5 +1,5 @@
 // A client on the official TypeScript SDK. Connects to MCP_URL with MCP_TOKEN, over HTTP+SSE if the
-// path of the URL begins with /sse. Lists the tools or calls one, and prints the result as JSON.
+// path of the URL begins with /sse. Lists the tools or calls a tool, and prints the result as JSON.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";

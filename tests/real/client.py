@@ -1,6 +1,6 @@
 """A client on the official Python SDK.
 
-Connects to MCP_URL with MCP_TOKEN, lists the tools or calls one, and prints the result as JSON.
+Connects to MCP_URL with MCP_TOKEN, lists the tools or calls a tool, and prints the result as JSON.
 """
 
 import asyncio

@@ -21,7 +21,7 @@ export function findLayoutProblems() {
   // A list may shorten a long name with an ellipsis. The details of an approval must be complete.
   const mayBeShortened = (element) => styleOf(element).textOverflow === "ellipsis" && !element.closest("[data-testid=approval-card]");
 
-  // Returns the part of the window that the scrolling and clipping ancestors leave to the element.
+  // Returns the part of the window in which the scrolling and clipping ancestors show the element.
   function visibleArea(element) {
     const area = { left: 0, top: 0, right: innerWidth, bottom: innerHeight, scrollsX: false, scrollsY: false, isShortened: mayBeShortened(element) };
     for (let ancestor = element; ancestor && ancestor !== document.documentElement; ancestor = ancestor.parentElement) {
@@ -52,7 +52,7 @@ export function findLayoutProblems() {
     if (isTooHigh && !area.scrollsY) problems.push(`text is cut off at the top or bottom: ${describe(element)}`);
     const control = element.closest("button, .chip, [role=tab]");
     const frame = control?.getBoundingClientRect();
-    // Of a shortened text, the part before the ellipsis counts.
+    // Only the part of a shortened text before the ellipsis counts.
     const rightEnd = (box) => (area.isShortened ? Math.min(box.right, area.right) : box.right);
     if (frame && boxes.some((box) => box.left < frame.left - TOLERANCE || rightEnd(box) > frame.right + TOLERANCE || box.bottom > frame.bottom + TOLERANCE)) {
       problems.push(`text overflows its control: ${describe(control)}`);
@@ -86,7 +86,7 @@ export function findLayoutProblems() {
 }
 
 /**
- * Returns a sentence for each element, event handler and URL that foreign text brought into the
+ * Returns a sentence for each element, event handler and URL that foreign text added to the
  * page, and for each invisible or direction-changing character that a text or a label shows without
  * an escape.
  */

@@ -2,8 +2,8 @@
 
 Usage: decorated.py LIBRARY TRANSPORT [PORT]
 
-LIBRARY is `sdk1` or `sdk2` for the official SDK 1.x or 2.x, or `fastmcp` for the package of that
-name. TRANSPORT is `stdio`, `sse`, `http` or `stateless` (streamable HTTP without sessions, with
+LIBRARY is `sdk1` or `sdk2` for the official SDK 1.x or 2.x, or `fastmcp` for the package with
+this name. TRANSPORT is `stdio`, `sse`, `http` or `stateless` (streamable HTTP without sessions, with
 JSON responses).
 """
 

@@ -15,7 +15,7 @@ import mcp_types as types
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-# The limit for one feature in seconds, long enough for a loaded machine.
+# The longest time for one feature, in seconds. It is long enough for a loaded machine.
 TIMEOUT = 15
 
 TIMED_OUT = f"timed out after {TIMEOUT} s"

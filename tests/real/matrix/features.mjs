@@ -3,7 +3,7 @@
 // operations that differ between the SDKs.
 import { createInterface } from "node:readline";
 
-/** The limit for one feature in milliseconds, long enough for a loaded machine. */
+/** The longest time for one feature, in milliseconds. It is long enough for a loaded machine. */
 const TIMEOUT = 15_000;
 const TIMED_OUT = `timed out after ${TIMEOUT / 1000} s`;
 const SKIPPED = "skipped, because an earlier feature timed out";

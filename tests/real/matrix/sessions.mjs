@@ -42,7 +42,7 @@ client.setNotificationHandler(ToolListChangedNotificationSchema, () => peer.onLi
 
 const transport = createTransport();
 const send = transport.send.bind(transport);
-// The SDK always requests the newest revision that it supports.
+// The SDK always requests the newest revision that it supports, so its request is changed.
 transport.send = (message, ...rest) => {
   const isInitialize = message.method === "initialize";
   return send(isInitialize ? { ...message, params: { ...message.params, protocolVersion: job.revision } } : message, ...rest);
