@@ -130,7 +130,7 @@ impl DesktopSession {
         }
     }
 
-    /// Returns how many visible windows have a title that contains `title`.
+    /// Returns the number of visible windows whose titles contain `title`.
     #[track_caller]
     pub fn count_visible_windows(&self, title: &str) -> usize {
         // `xdotool search` exits with a failure if it finds no window.

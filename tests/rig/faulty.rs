@@ -70,7 +70,7 @@ impl<'a> FaultyServer<'a> {
         self.hub.show_server(&self.name)
     }
 
-    /// Returns how many processes of the server, including its children, still run.
+    /// Returns the number of running processes of the server, including its children.
     pub fn count_processes(&self) -> usize {
         let file = paths::path_text(&self.record);
         let belongs_to_server = |process: &&RunningProcess| {
@@ -110,7 +110,7 @@ impl<'a> FaultyServer<'a> {
             .collect()
     }
 
-    /// Returns how often the server was started.
+    /// Returns the number of starts of the server.
     pub fn count_starts(&self) -> usize {
         self.received()
             .iter()

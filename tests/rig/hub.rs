@@ -262,7 +262,7 @@ impl<'a> Hub<'a> {
         response
     }
 
-    /// Sets how long a person has to decide a call.
+    /// Sets the time in which a person can decide a call.
     #[track_caller]
     pub fn set_approval_timeout(&self, seconds: u32) {
         self.run_verb("settings.change", &json!({"approval_timeout_s": seconds}));

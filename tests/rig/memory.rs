@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// Measures how much the memory usage of a process grows.
+/// Measures the growth of the memory usage of a process.
 pub struct MemoryGrowth {
     pid: u32,
     before: u64,

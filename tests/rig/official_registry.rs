@@ -33,7 +33,7 @@ struct State {
     /// The entries of the list, as the API returns them.
     entries: Vec<Value>,
     page_size: usize,
-    /// Files by their path, and how often each was fetched.
+    /// The path and the content of each file.
     files: Vec<(String, Vec<u8>)>,
     /// The path and the query of each request.
     requests: Vec<String>,

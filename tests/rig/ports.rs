@@ -4,8 +4,8 @@ use std::{net::TcpListener, time::Duration};
 
 use crate::wait::wait_until_within;
 
-/// The ports that the system never assigns by itself. Linux takes the ports of outgoing
-/// connections, and those of listeners on port 0, from 32768 up.
+/// The ports that the system never assigns by itself. Linux assigns ports from 32768 up to outgoing
+/// connections and to listeners on port 0.
 const UNASSIGNED: std::ops::Range<u16> = 20_000..32_768;
 
 /// Returns a free port, chosen at random, so that neither another test nor an outgoing connection

@@ -138,7 +138,7 @@ impl RunningProcess {
     }
 }
 
-/// Returns the ids of the running processes, other than this one, whose command line contains
+/// Returns the ids of the running processes, other than this process, whose command line contains
 /// `text`. A zombie has no command line.
 pub fn find_by_command(text: &str) -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else {
@@ -162,7 +162,7 @@ pub fn find_parent(pid: u32) -> Option<u32> {
     line.trim().parse().ok()
 }
 
-/// Returns the processes, other than this one, whose environment contains the path of the folder.
+/// Returns the processes, other than this process, whose environment contains the path of `folder`.
 pub fn find_processes(folder: &Path) -> Vec<RunningProcess> {
     let folder = folder.to_string_lossy().into_owned();
     let Ok(entries) = fs::read_dir("/proc") else {

@@ -1,4 +1,5 @@
-//! How soon the screens of the web UI can be used, and how smoothly they scroll and take text.
+//! The time until the screens of the web UI can be used, and how smoothly they scroll and accept
+//! text.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -59,7 +60,7 @@ pub fn measure_in_browser(home: &Home, link: &str) -> Vec<ScreenTimes> {
     combine(report.values().iter().cloned())
 }
 
-/// Measures all screens in the app's main window, which must be the current one.
+/// Measures all screens in the app's main window, which must be the current window.
 #[track_caller]
 pub fn measure_in_app(driver: &WebDriver) -> Vec<ScreenTimes> {
     let script = format!(

@@ -28,17 +28,17 @@ impl SlowConnections {
         }
     }
 
-    /// Sends another byte on each connection, and reopens those that the hub has closed.
+    /// Sends another byte on each connection, and replaces the connections that the hub has closed.
     pub fn send_another_byte(&mut self) {
         for connection in &mut self.connections {
             let is_closed = has_ended(connection) || connection.write_all(b" ").is_err();
-            if is_closed && let Ok(again) = begin_sign_in(&self.authority) {
-                *connection = again;
+            if is_closed && let Ok(replacement) = begin_sign_in(&self.authority) {
+                *connection = replacement;
             }
         }
     }
 
-    /// Returns how many connections the hub has not closed.
+    /// Returns the number of connections that the hub has not closed.
     pub fn count_open(&mut self) -> usize {
         let ended = self.connections.iter_mut().map(has_ended);
         ended.filter(|has_ended| !has_ended).count()

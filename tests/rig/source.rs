@@ -38,8 +38,8 @@ impl SourceFile {
     }
 }
 
-/// Returns the files below a folder that have one of the extensions, except those in folders of
-/// dependencies and build output. Returns nothing if the folder does not exist.
+/// Returns the files below a folder that have one of the extensions, except files in folders of
+/// dependencies and build output. Returns an empty list if the folder does not exist.
 pub fn list_sources(folder: &str, extensions: &[&str]) -> Vec<SourceFile> {
     let root = paths::repository_root();
     let mut sources: Vec<SourceFile> = list_files(&root.join(folder))

@@ -187,7 +187,7 @@ fn parse_item(value: Value<'static>) -> Option<MenuItem> {
 }
 
 /// Removes mnemonics: a single underscore marks the access key, and a double underscore stands for
-/// a literal one.
+/// a literal underscore.
 fn without_mnemonics(label: &str) -> String {
     label
         .split("__")

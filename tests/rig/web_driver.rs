@@ -18,7 +18,7 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// The Enter key in WebDriver's encoding of keys.
 const ENTER: &str = "\u{e007}";
 
-/// Discards the events of the next click if they hit an element other than the given one.
+/// Discards the events of the next click if they hit an element other than the given element.
 const GUARD_CLICK: &str = "\
     const target = arguments[0]; \
     const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click']; \
@@ -105,7 +105,7 @@ impl WebDriver {
         })
     }
 
-    /// Returns the handles of the open web views, including hidden ones.
+    /// Returns the handles of the open web views, including hidden web views.
     #[track_caller]
     pub fn windows(&self) -> Vec<String> {
         let handles = self
@@ -286,7 +286,7 @@ impl WebDriver {
         });
     }
 
-    /// Waits until a part, or the top of a large one, can be seen without scrolling.
+    /// Waits until a part, or the top of a large part, can be seen without scrolling.
     #[track_caller]
     pub fn wait_until_visible(&self, part: &str) {
         let script = format!(
@@ -314,7 +314,7 @@ impl WebDriver {
         });
     }
 
-    /// Returns how many parts match.
+    /// Returns the number of matching parts.
     #[track_caller]
     pub fn count_parts(&self, part: &str) -> usize {
         let count = self.run_script(&format!(

@@ -75,7 +75,7 @@ pub(crate) async fn notify_session(
     watched_uri: String,
 ) {
     while let Ok(change) = changes.recv().await {
-        let sent = match change {
+        let result = match change {
             Change::Tools => peer.notify_tool_list_changed().await,
             Change::Prompts => peer.notify_prompt_list_changed().await,
             Change::WatchedResource if is_subscribed.load(Ordering::SeqCst) => {
@@ -84,7 +84,7 @@ pub(crate) async fn notify_session(
             }
             Change::WatchedResource => Ok(()),
         };
-        if sent.is_err() {
+        if result.is_err() {
             return;
         }
     }
@@ -101,7 +101,7 @@ pub(crate) async fn notify_subscription(
             () = subscription.cancelled() => return Ok(()),
             change = changes.recv() => change,
         };
-        let sent = match change {
+        let result = match change {
             Ok(Change::Tools) => subscription.sink().notify_tool_list_changed().await,
             Ok(Change::Prompts) => subscription.sink().notify_prompt_list_changed().await,
             Ok(Change::WatchedResource) => {
@@ -112,7 +112,7 @@ pub(crate) async fn notify_subscription(
             }
             Err(_) => return Ok(()),
         };
-        match sent {
+        match result {
             Ok(()) | Err(SubscriptionSendError::NotificationNotAccepted(_)) => {}
             Err(error) => return Err(ErrorData::internal_error(error.to_string(), None)),
         }

@@ -75,11 +75,13 @@ pub(crate) async fn call(
                 Duration::try_from_secs_f64(call.arguments["seconds"].as_f64().unwrap_or_default());
             let time =
                 time.map_err(|error| ErrorData::invalid_params(format!("seconds: {error}"), None))?;
-            let done = format!("{} is computed.", argument("label"));
+            let result_text = format!("{} is computed.", argument("label"));
             if in_task {
-                Ok(start_task(tasks, move |task| compute(task, time, done)))
+                Ok(start_task(tasks, move |task| {
+                    compute(task, time, result_text)
+                }))
             } else {
-                wait_without_task(time, &done).await
+                wait_without_task(time, &result_text).await
             }
         }
         "failing_job" if !in_task => {
