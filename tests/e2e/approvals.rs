@@ -94,7 +94,7 @@ fn a_missed_call_may_be_retried_once_in_a_browser() {
         click("nav-approvals"),
         wait_for_text("nav-missed", "2"),
         click("approvals-tab-missed"),
-        // The newest call is the first one.
+        // The newest call is listed first.
         wait_for_text("missed-row", "now"),
         wait_for_text("missed-row:last-child", "echo"),
     ];

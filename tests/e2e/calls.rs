@@ -17,13 +17,13 @@ fn calls_are_filtered_grouped_by_session_and_exported_as_filtered() {
     hub.add_everything();
     hub.set_policy("probe", "allow");
     hub.set_policy("probe/now", "deny");
-    let first = hub.connect_client("claude-code");
-    let second = hub.connect_client("cursor");
+    let first_client = hub.connect_client("claude-code");
+    let second_client = hub.connect_client("cursor");
     for number in 0..3 {
-        first.call("probe__echo", &json!({"n": number}).to_string());
+        first_client.call("probe__echo", &json!({"n": number}).to_string());
     }
-    second.call("everything__echo", r#"{"message": "hi"}"#);
-    second.call("probe__now", "{}");
+    second_client.call("everything__echo", r#"{"message": "hi"}"#);
+    second_client.call("probe__now", "{}");
     let mut steps = vec![
         click("nav-calls"),
         wait_for_text("calls-count", "5"),

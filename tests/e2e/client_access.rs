@@ -140,7 +140,7 @@ fn the_token_of_a_client_is_rotated_and_revoked_in_a_browser() {
     assert_eq!(
         ping(&client),
         200,
-        "the old token works until the new one is used"
+        "the old token is valid until the new token is used"
     );
     let new_client = McpClient::connect(&hub.url, token);
     assert_eq!(ping(&client), 401, "the old token no longer works");

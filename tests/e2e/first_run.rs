@@ -41,38 +41,38 @@ impl<'a> Newcomer<'a> {
         self.started += before.elapsed();
     }
 
-    /// Writes how many clicks and how much time the newcomer needed until the first approved call.
-    /// `way` is `import` or `preset`.
-    fn write_report(&self, way: &str, time: Duration) {
+    /// Writes the number of clicks and the time that the newcomer needed until the first approved
+    /// call. `origin` is `import` or `preset`: the origin of the newcomer's servers.
+    fn write_report(&self, origin: &str, time: Duration) {
         let report = format!(
-            "{way}: {} clicks, no paste, no file edited by hand, {:.1} s\n",
+            "{origin}: {} clicks, no paste, no file edited by hand, {:.1} s\n",
             self.clicks.get(),
             time.as_secs_f64()
         );
         fs::write(
-            paths::output_file(format!("window/first-run-{way}.txt")),
+            paths::output_file(format!("window/first-run-{origin}.txt")),
             report,
         )
         .expect("write the report");
     }
 
     /// Presses "Try it", approves the call in the popup, and waits for the tool's answer.
-    fn try_and_approve(&mut self, way: &str) {
+    fn try_and_approve(&mut self, origin: &str) {
         let driver = &self.app.driver;
         driver.wait_until_enabled("try-call");
-        self.save_screenshot(&format!("first-run-{way}-4-try"));
+        self.save_screenshot(&format!("first-run-{origin}-4-try"));
         self.click("try-call");
         self.app.switch_to_popup();
         driver.wait_for("approval-card");
         driver.wait_until_enabled("approve-once");
-        self.save_screenshot(&format!("first-run-{way}-5-prompt"));
+        self.save_screenshot(&format!("first-run-{origin}-5-prompt"));
         self.click("approve-once");
         self.app.switch_to_main();
         driver.wait_for("try-result");
         driver.wait_for("guide-step[data-step=call][data-done=true]");
         let time = self.started.elapsed();
-        self.save_screenshot(&format!("first-run-{way}-6-done"));
-        self.write_report(way, time);
+        self.save_screenshot(&format!("first-run-{origin}-6-done"));
+        self.write_report(origin, time);
     }
 }
 

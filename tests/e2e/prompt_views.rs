@@ -90,7 +90,7 @@ fn take_screenshots(
 }
 
 #[test]
-fn a_destructive_call_looks_different_from_a_plain_one() {
+fn a_destructive_call_looks_different_from_a_read_only_call() {
     let desktop = DesktopSession::without_screen();
     let hub = Hub::serve(&desktop);
     let client = set_up_hub(&desktop, &hub);
@@ -422,7 +422,7 @@ fn a_queue_of_ten_shows_the_number_of_pending_calls() {
     assert_eq!(
         report.0["counts"],
         json!([10, 1, 10, 1]),
-        "each pending call has a line, and the selected one has a card"
+        "each pending call has a line, and the selected call has a card"
     );
     assert_eq!(report.screenshots().len(), 6);
 }

@@ -9,7 +9,7 @@ use crate::steps::{
     wait_for_text, wait_until_gone,
 };
 
-/// Starts a hub with a server whose calls are allowed, except those of one tool.
+/// Starts a hub with a server whose calls are allowed, except the calls of one tool.
 fn start_hub(desktop: &DesktopSession) -> Hub<'_> {
     let hub = Hub::serve(desktop);
     hub.add_probe(&[]);

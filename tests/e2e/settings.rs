@@ -424,7 +424,7 @@ fn a_person_moves_secrets_to_an_encrypted_file_unlocks_it_and_moves_them_back_in
     assert!(is_in_keyring(&desktop, "first value"));
 }
 
-/// Returns the step that chooses where secrets are stored.
+/// Returns the step that chooses the store for secrets.
 fn choose_store(store: &str) -> Value {
     evaluate(&format!(
         "document.querySelector('input[name=secret-store][value={store}]').click()"

@@ -61,7 +61,7 @@ pub(crate) fn wait_until_gone(part: &str) -> Value {
     json!({"do": "wait_until_gone", "part": part})
 }
 
-/// Waits until a control is no longer disabled.
+/// Waits until a control is enabled.
 pub(crate) fn wait_until_enabled(part: &str) -> Value {
     json!({"do": "wait_until_enabled", "part": part})
 }

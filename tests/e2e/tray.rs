@@ -470,17 +470,17 @@ fn the_next_call_restarts_a_killed_server() {
             .into_iter()
             .find(|process| process.command.contains("server-everything"))
     };
-    let first = server().expect("the server runs").pid;
-    process::signal_process(first, Signal::SIGKILL);
+    let first_pid = server().expect("the server runs").pid;
+    process::signal_process(first_pid, Signal::SIGKILL);
     wait_until("the server is gone", || {
-        some_if(server().is_none_or(|process| process.pid != first))
+        some_if(server().is_none_or(|process| process.pid != first_pid))
     });
     assert_eq!(
         app.call_and_wait(&endpoint, "everything__echo", &json!({"message": "two"}))
             .text,
         "Echo: two"
     );
-    assert_ne!(server().expect("the server runs again").pid, first);
+    assert_ne!(server().expect("the server runs again").pid, first_pid);
 }
 
 #[test]
@@ -520,12 +520,12 @@ fn a_second_start_shows_the_window_of_the_first() {
         .arg("--data-dir")
         .arg(desktop.data_dir())
         .args(["--port", "0"]);
-    let mut second = process::Process::start(&desktop, "second", &mut command);
-    let (status, _) = second.wait_until_exit(Duration::from_secs(15));
+    let mut second_app = process::Process::start(&desktop, "second", &mut command);
+    let (status, _) = second_app.wait_until_exit(Duration::from_secs(15));
     assert!(
         status.success(),
         "the second app exits without an error: {status}\n{}",
-        second.stderr()
+        second_app.stderr()
     );
     app.switch_to_main();
     wait_until("the window of the first app is on the screen", || {
@@ -545,9 +545,9 @@ fn a_link_fills_in_the_form_of_a_new_server_and_adds_nothing() {
     let mut command = desktop.command(paths::built_binary("drawbridge-desktop"));
     command.arg("--data-dir").arg(desktop.data_dir());
     command.arg("drawbridge://add?name=Docs&url=https://docs.example.com/mcp");
-    let mut second = process::Process::start(&desktop, "second", &mut command);
-    let (status, _) = second.wait_until_exit(Duration::from_secs(15));
-    assert!(status.success(), "{status}\n{}", second.stderr());
+    let mut second_app = process::Process::start(&desktop, "second", &mut command);
+    let (status, _) = second_app.wait_until_exit(Duration::from_secs(15));
+    assert!(status.success(), "{status}\n{}", second_app.stderr());
     app.driver
         .wait_for_text("server-link", "https://docs.example.com/mcp");
 
@@ -675,9 +675,9 @@ fn a_bundle_opens_its_form_in_the_running_app_and_adds_nothing() {
         command.current_dir(desktop.file("home"));
         command.arg("--data-dir").arg(desktop.data_dir());
         command.arg(argument);
-        let mut second = process::Process::start(&desktop, "second", &mut command);
-        let (status, _) = second.wait_until_exit(Duration::from_secs(15));
-        assert!(status.success(), "{status}\n{}", second.stderr());
+        let mut second_app = process::Process::start(&desktop, "second", &mut command);
+        let (status, _) = second_app.wait_until_exit(Duration::from_secs(15));
+        assert!(status.success(), "{status}\n{}", second_app.stderr());
         app.driver.wait_for_text("bundle-error", reason);
     }
     app.driver.save_screenshot("bundle-refused");
@@ -688,9 +688,9 @@ fn a_bundle_opens_its_form_in_the_running_app_and_adds_nothing() {
         .arg("--data-dir")
         .arg(desktop.data_dir())
         .arg(&bundle);
-    let mut second = process::Process::start(&desktop, "second", &mut command);
-    let (status, _) = second.wait_until_exit(Duration::from_secs(15));
-    assert!(status.success(), "{status}\n{}", second.stderr());
+    let mut second_app = process::Process::start(&desktop, "second", &mut command);
+    let (status, _) = second_app.wait_until_exit(Duration::from_secs(15));
+    assert!(status.success(), "{status}\n{}", second_app.stderr());
     app.driver.wait_for_text("bundle", "Finds notes");
 
     let servers = desktop.cli(&["servers", "list", "--json"]).expect_json();

@@ -76,8 +76,8 @@ fn everything_that_a_server_changes_waits_for_acceptance() {
     add_server(&hub, "one", "Be brief.");
     add_server(&hub, "two", "Be polite.");
     let token = hub.add_client("desk");
-    let before = McpClient::connect(&hub.url, &token);
-    let instructions = before.instructions().expect("instructions");
+    let early_client = McpClient::connect(&hub.url, &token);
+    let instructions = early_client.instructions().expect("instructions");
     assert!(
         instructions.contains("# Server one\n> Be brief.\n\n# Server two\n> Be polite."),
         "{instructions}"
@@ -103,7 +103,7 @@ fn everything_that_a_server_changes_waits_for_acceptance() {
     assert_eq!(
         list_resources(&client)[1]["name"],
         FORGED.len().to_string(),
-        "a new resource whose name is in its URI is listed as it is"
+        "a new resource whose name is in its URI is listed without changes"
     );
     let mut waiting: Vec<_> = hub.show_server("one")["unaccepted"]
         .as_array()
@@ -281,11 +281,11 @@ fn a_client_gets_only_the_instructions_of_the_servers_in_its_profile() {
     let modern =
         StatelessClient::new(&hub.url, &token, json!({})).request("server/discover", &json!({}));
     assert_eq!(modern.result()["instructions"], legacy);
-    let other = McpClient::connect(&format!("{}/one", hub.url), &token);
+    let client_of_one = McpClient::connect(&format!("{}/one", hub.url), &token);
     assert_eq!(
-        other.instructions(),
+        client_of_one.instructions(),
         None,
-        "its profile has no server 'one'"
+        "the profile of the client has no server 'one'"
     );
 }
 

@@ -267,8 +267,8 @@ fn a_client_is_muted_after_three_missed_calls_until_a_person_unmutes_it() {
             .contains(r#"{"client":"desk","muted":false}"#),
         "{entries}"
     );
-    let again = home.cli(&["clients", "unmute", "desk"]).expect_success();
-    assert_eq!(again.stdout().trim(), "Client 'desk' is not muted.");
+    let second_output = home.cli(&["clients", "unmute", "desk"]).expect_success();
+    assert_eq!(second_output.stdout().trim(), "Client 'desk' is not muted.");
     let unknown = home.cli(&["clients", "unmute", "nobody"]);
     assert!(
         unknown

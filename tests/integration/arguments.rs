@@ -1,5 +1,5 @@
-//! The arguments of a call: how strictly they are validated, how rules read them, and that they are
-//! sent unchanged.
+//! The arguments of a call: their validation, the rules that read them, and that they are sent
+//! unchanged.
 
 use std::fs;
 
@@ -104,7 +104,7 @@ fn arguments_that_a_server_coerces_are_forwarded_unchanged() {
 }
 
 #[test]
-fn edited_arguments_are_validated_like_those_of_the_client() {
+fn edited_arguments_are_validated_like_the_arguments_of_the_client() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let server = add_plan_server(&hub, "thinking", &thinking_schema());

@@ -25,7 +25,7 @@ fn calls_of_a_stdio_client_need_approval() {
     assert_eq!(
         ping["result"],
         json!({}),
-        "other requests are answered while one is pending"
+        "other requests are answered while a request is pending"
     );
     home.cli(&[
         "approvals",
@@ -133,10 +133,12 @@ fn a_terminated_bridge_ends_its_session() {
 #[track_caller]
 fn count_sessions(hub: &Hub, client: &str) -> u64 {
     let clients = hub.run_verb("clients.list", &json!({}));
-    let known = clients
-        .as_array()
-        .and_then(|clients| clients.iter().find(|known| known["name"] == client));
-    let sessions = &known.expect("the client is known")["sessions"];
+    let known_client = clients.as_array().and_then(|clients| {
+        clients
+            .iter()
+            .find(|known_client| known_client["name"] == client)
+    });
+    let sessions = &known_client.expect("the client is known")["sessions"];
     sessions.as_u64().expect("a number")
 }
 

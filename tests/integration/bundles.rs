@@ -317,14 +317,14 @@ fn a_bundle_in_a_sandbox_reads_its_own_files_and_changes_none() {
     hub.run_verb("servers.update", &json!({"id": "curious", "spec": spec}));
     hub.wait_until_synced("curious");
     let client = hub.connect_client("desk");
-    let other = home.data_dir().join("bundles/other");
-    fs::create_dir_all(&other).expect("create a folder");
+    let other_folder = home.data_dir().join("bundles/other");
+    fs::create_dir_all(&other_folder).expect("create a folder");
     for (kind, target, expected) in [
         ("read", folder.join("data/words"), "done"),
         ("list", folder.clone(), "done"),
         ("write", folder.join("data/words"), "EACCES"),
         ("write", folder.join("new"), "EACCES"),
-        ("list", other, "EACCES"),
+        ("list", other_folder, "EACCES"),
         ("list", home.data_dir().to_owned(), "EACCES"),
     ] {
         let target = paths::path_text(target);

@@ -45,9 +45,9 @@ fn a_person_gets_a_prompt_and_reads_a_resource_through_the_policy() {
     let get = json!({"name": "library__greet", "arguments": {"who": "Ada"}});
     let prompt = hub.run_verb("prompts.get", &get);
     assert_eq!(prompt["messages"][0]["content"]["text"], "Hello");
-    let sent = server.received_by_method("prompts/get").pop();
+    let request = server.received_by_method("prompts/get").pop();
     assert_eq!(
-        sent.expect("the server receives the request")["params"]["arguments"],
+        request.expect("the server receives the request")["params"]["arguments"],
         json!({"who": "Ada"})
     );
     let resource = hub.run_verb("resources.read", &json!({"uri": "book://1"}));
@@ -77,9 +77,9 @@ fn the_command_line_gets_a_prompt_and_reads_a_resource() {
         r#"{"who":"Ada"}"#,
     ]);
     assert_eq!(prompt.trim(), "user:\nHello");
-    let sent = server.received_by_method("prompts/get").pop();
+    let request = server.received_by_method("prompts/get").pop();
     assert_eq!(
-        sent.expect("the server receives the request")["params"]["arguments"],
+        request.expect("the server receives the request")["params"]["arguments"],
         json!({"who": "Ada"})
     );
     let resources = print(&["resources", "list", "library"]);

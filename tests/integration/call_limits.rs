@@ -28,7 +28,7 @@ fn calls_beyond_the_limit_of_a_client_are_recorded_and_denied_with_the_waiting_t
         let arguments = format!(r#"{{"n":{number}}}"#);
         assert!(!limited.call("probe__echo", &arguments).is_error());
     }
-    let sent = received_calls(&home).len();
+    let received_before = received_calls(&home).len();
     for number in 0..12 {
         let denied = limited.call("probe__echo", &format!(r#"{{"beyond":{number}}}"#));
         let text = denied.text();
@@ -51,7 +51,7 @@ fn calls_beyond_the_limit_of_a_client_are_recorded_and_denied_with_the_waiting_t
     assert!(prompt.raw.contains("denied this request"), "{}", prompt.raw);
     assert_eq!(
         received_calls(&home).len(),
-        sent,
+        received_before,
         "no further call reached the server"
     );
     assert!(
@@ -89,8 +89,8 @@ fn calls_beyond_the_limit_of_a_client_are_recorded_and_denied_with_the_waiting_t
         !limited.call("probe__echo", "{}").is_error(),
         "the limit ends at once"
     );
-    let wrong = home.cli(&["clients", "limit", "limited", "--calls-per-minute", "0"]);
-    assert_eq!(wrong.exit_code(), 2, "{}", wrong.stderr());
+    let output = home.cli(&["clients", "limit", "limited", "--calls-per-minute", "0"]);
+    assert_eq!(output.exit_code(), 2, "{}", output.stderr());
 }
 
 fn ping(url: &Url, token: &str) -> Response {

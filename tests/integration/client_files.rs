@@ -453,8 +453,8 @@ fn forty_servers_of_twelve_clients_move_in_and_back_out() {
     let before: BTreeMap<PathBuf, (u32, Vec<u8>)> = read_all();
     let hub = Hub::serve(home);
 
-    let found = home.cli(&["import", "--dry-run", "--json"]).expect_json();
-    let servers = found["found"]["servers"].as_array().expect("servers");
+    let preview = home.cli(&["import", "--dry-run", "--json"]).expect_json();
+    let servers = preview["found"]["servers"].as_array().expect("servers");
     assert_eq!(servers.len(), SERVERS, "duplicates are merged");
     assert!(
         servers
@@ -528,10 +528,10 @@ fn forty_servers_of_twelve_clients_move_in_and_back_out() {
     );
     let copies = fs::read_dir(home.data_dir().join("client-backups")).expect("the folder");
     assert_eq!(copies.count(), 0, "no copy is left");
-    let again = home.cli(&["import", "undo"]);
+    let second_output = home.cli(&["import", "undo"]);
     assert!(
-        again.stderr().contains("no import to undo"),
+        second_output.stderr().contains("no import to undo"),
         "{}",
-        again.stderr()
+        second_output.stderr()
     );
 }

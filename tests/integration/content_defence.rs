@@ -143,7 +143,7 @@ fn with_ask_a_flagged_result_waits_for_a_person() {
     let hub = Hub::serve(&home);
     add_server(&hub, "web", "ask", EVIL);
     let client = hub.connect_client("desk");
-    let held = client.spawn_call("web__say", "{}");
+    let held_call = client.spawn_call("web__say", "{}");
     let request = hub.wait_for_approval();
     let id = request["id"].as_str().expect("an id");
     assert_eq!(request["flags"][0]["place"], "/content/0/text", "{request}");
@@ -153,14 +153,14 @@ fn with_ask_a_flagged_result_waits_for_a_person() {
         "{shown}"
     );
     home.cli(&["approvals", "approve", id]).expect_success();
-    let answer = held.join().expect("the call ends");
+    let answer = held_call.join().expect("the call ends");
     assert_notice(&answer.result()["content"][0], "web");
 
-    let held = client.spawn_call("web__say", "{}");
+    let held_call = client.spawn_call("web__say", "{}");
     let request = hub.wait_for_approval();
     let id = request["id"].as_str().expect("an id");
     home.cli(&["approvals", "deny", id]).expect_success();
-    let answer = held.join().expect("the call ends");
+    let answer = held_call.join().expect("the call ends");
     assert!(
         answer.is_error() && !answer.raw.contains("repository"),
         "{}",
@@ -207,11 +207,11 @@ fn with_ask_a_flagged_definition_is_accepted_on_its_own() {
     );
     assert_eq!(client.list_tools(), ["web__say"]);
     let say = &server["tools"].as_array().expect("tools")[0];
-    let both = json!({"id": "web", "definitions": [
+    let both_definitions = json!({"id": "web", "definitions": [
         {"kind": "tool", "name": "lure", "digest": waiting["digest"]},
         {"kind": "tool", "name": "say", "digest": say["digest"]},
     ]});
-    let (status, error) = hub.try_verb("servers.accept_definitions", &both);
+    let (status, error) = hub.try_verb("servers.accept_definitions", &both_definitions);
     assert_eq!(status, 409, "{error}");
     assert!(error.contains("on its own"), "{error}");
     home.cli(&["servers", "accept-definitions", "web", "lure"])

@@ -603,9 +603,9 @@ fn of_many_denied_calls_in_a_minute_the_first_ten_keep_their_arguments() {
             .is_error()
     );
     home.cli(&["resume"]).expect_success();
-    let other = hub.connect_client("other");
+    let other_client = hub.connect_client("other");
     assert!(
-        other
+        other_client
             .call("probe__echo", r#"{"n":"of another client"}"#)
             .is_error()
     );

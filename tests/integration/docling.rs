@@ -513,8 +513,9 @@ fn a_client_that_asks_for_progress_is_notified_of_a_download() {
     let client = connect(&hub);
     fs::write(home.file("home/docling-models"), "until").expect("a file");
     let call = json!({"name": SYNC, "arguments": {}, "_meta": {"progressToken": "mine"}});
-    let other = client.second_handle();
-    let messages = thread::spawn(move || other.request_messages("tools/call", &call.to_string()));
+    let calling_client = client.second_handle();
+    let messages =
+        thread::spawn(move || calling_client.request_messages("tools/call", &call.to_string()));
     wait_until("a person sees the progress of the download", || {
         let running = home.cli(&["calls", "running", "--json"]).expect_json();
         some_if(running.to_string().contains("Downloading the models: "))

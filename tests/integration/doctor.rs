@@ -50,19 +50,23 @@ impl Report {
     /// a remedy exactly if its status is not `ok`.
     #[track_caller]
     fn expect(&self, topic: &str, status: &str, text: &str) {
-        let found = self.list_checks(topic).into_iter().find(|check| {
+        let matching_check = self.list_checks(topic).into_iter().find(|check| {
             check["status"] == status
                 && check["text"]
                     .as_str()
                     .is_some_and(|shown| shown.contains(text))
         });
-        let found = found.unwrap_or_else(|| {
+        let matching_check = matching_check.unwrap_or_else(|| {
             panic!(
                 "no {status} with '{text}' in {topic}: {:#?}",
                 self.list_checks(topic)
             )
         });
-        assert_eq!(found["remedy"] == "", status == "ok", "{found}");
+        assert_eq!(
+            matching_check["remedy"] == "",
+            status == "ok",
+            "{matching_check}"
+        );
     }
 }
 
@@ -365,12 +369,12 @@ fn the_bundle_lists_what_it_contains_and_has_no_secret_from_any_place() {
     );
     let client = Canary::from_secret(&token);
     let broken = new_canary("broken");
-    let all = [
+    let all_secrets = [
         &variable, &header, &option, &assigned, &query, &password, &bearer, &unknown, &keyring,
         &logged, &admin, &client, &broken,
     ];
     for (name, text) in &files {
-        for secret in all {
+        for secret in all_secrets {
             if let Some(encoding) = secret.find_in(text.as_bytes()) {
                 panic!(
                     "{name} contains {} (as {encoding}):\n{text}",

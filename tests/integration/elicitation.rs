@@ -243,8 +243,12 @@ fn a_call_that_needs_a_visit_to_a_url_is_sent_again_after_the_visit() {
     assert!(answer.raw.contains("-32042"), "{}", answer.raw);
     let records = home.cli(&["calls", "list", "--json"]).expect_json();
     let calls = records.as_array().expect("records").iter();
-    let sent = calls.filter(|record| record["method"] == "tools/call");
-    assert_eq!(sent.count(), 3, "a call that is sent again is one call");
+    let tool_calls = calls.filter(|record| record["method"] == "tools/call");
+    assert_eq!(
+        tool_calls.count(),
+        3,
+        "a call that is sent again is one call"
+    );
     drop(screen);
 }
 

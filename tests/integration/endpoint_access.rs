@@ -61,7 +61,7 @@ fn a_client_without_a_token_is_rejected() {
 }
 
 #[test]
-fn a_wrong_or_revoked_token_is_distinguished_from_a_missing_one() {
+fn a_wrong_or_revoked_token_is_distinguished_from_a_missing_token() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let revoked = hub.add_client("desk");

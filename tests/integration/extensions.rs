@@ -50,8 +50,8 @@ fn a_client_learns_of_the_extensions_of_the_servers_in_its_scope() {
         let client = McpClient::connect(url, &token);
         client.server_capabilities()["extensions"].clone()
     };
-    let both = json!({UI: ui_settings(), "com.example/x": {"level": 2}});
-    assert_eq!(read_extensions(&hub.url), both);
+    let both_extensions = json!({UI: ui_settings(), "com.example/x": {"level": 2}});
+    assert_eq!(read_extensions(&hub.url), both_extensions);
     assert_eq!(
         read_extensions(&format!("{}/apps", hub.url)),
         json!({UI: ui_settings()})
@@ -63,7 +63,7 @@ fn a_client_learns_of_the_extensions_of_the_servers_in_its_scope() {
         let answer = client.request("server/discover", &json!({}));
         answer.result()["capabilities"]["extensions"].clone()
     };
-    let mut modern = both.clone();
+    let mut modern = both_extensions.clone();
     modern[TASKS] = json!({});
     assert_eq!(discover(json!({})), modern);
 
@@ -125,17 +125,25 @@ fn a_session_that_a_client_uses_is_not_ended_for_another_clients_extensions() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let server = add_server(&hub, "apps", &[]);
-    let first = hub.connect_client("first");
-    assert!(!first.call("apps__echo", r#"{"text":"a"}"#).is_error());
+    let first_client = hub.connect_client("first");
+    assert!(
+        !first_client
+            .call("apps__echo", r#"{"text":"a"}"#)
+            .is_error()
+    );
     let starts = server.count_starts();
     let lists = server.received_by_method("tools/list").len();
 
     let capabilities = json!({"extensions": {UI: ui_settings()}});
-    let second = McpClient::connect_with(&hub.url, &hub.add_client("second"), &capabilities);
+    let second_client = McpClient::connect_with(&hub.url, &hub.add_client("second"), &capabilities);
     wait_until("the lists are read again", || {
         some_if(server.received_by_method("tools/list").len() > lists)
     });
-    assert!(!second.call("apps__echo", r#"{"text":"b"}"#).is_error());
+    assert!(
+        !second_client
+            .call("apps__echo", r#"{"text":"b"}"#)
+            .is_error()
+    );
     assert_eq!(server.count_starts(), starts, "the server may keep state");
 
     home.cli(&["servers", "restart", "apps"]).expect_success();
@@ -151,8 +159,8 @@ fn a_session_of_one_client_is_told_of_that_clients_extensions_alone() {
     spec["isolation"] = json!("per_client");
     hub.run_verb("servers.update", &json!({"id": "apps", "spec": spec}));
     let with_ui = json!({"extensions": {UI: ui_settings()}});
-    let other = json!({"extensions": {"com.example/x": {}}});
-    let _other = McpClient::connect_with(&hub.url, &hub.add_client("other"), &other);
+    let other_capabilities = json!({"extensions": {"com.example/x": {}}});
+    let _other = McpClient::connect_with(&hub.url, &hub.add_client("other"), &other_capabilities);
     let desk = McpClient::connect_with(&hub.url, &hub.add_client("desk"), &with_ui);
     assert!(!desk.call("apps__echo", r#"{"text":"a"}"#).is_error());
     wait_until("the client's own session is told of its extensions", || {

@@ -107,7 +107,7 @@ fn a_client_reads_the_files_of_a_shared_folder_and_each_read_is_recorded() {
 }
 
 #[test]
-fn subscribers_are_notified_of_changed_files_and_all_clients_of_new_ones() {
+fn subscribers_are_notified_of_changed_files_and_all_clients_of_new_files() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let folder = make_folder(&home, "shared");

@@ -61,7 +61,7 @@ fn start_task(client: &McpClient) {
     assert!(answer.raw.contains("task-1"), "{}", answer.raw);
 }
 
-/// Returns how often the server received each method.
+/// Returns the number of messages that the server received, by method.
 fn count_received_by_method(home: &Home) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for line in received_lines(home) {
@@ -205,13 +205,13 @@ fn a_person_decides_about_a_resource_and_the_rule_covers_this_resource_only() {
         .expect_success();
     let answer = pending.join().expect("the request ends");
     assert!(answer.raw.contains(TOKEN), "{}", answer.raw);
-    let again = client.request("resources/read", r#"{"uri":"probe://a"}"#);
-    assert!(again.raw.contains(TOKEN), "{}", again.raw);
-    let other = read("probe://t/1");
+    let second_answer = client.request("resources/read", r#"{"uri":"probe://a"}"#);
+    assert!(second_answer.raw.contains(TOKEN), "{}", second_answer.raw);
+    let other_read = read("probe://t/1");
     let id = hub.wait_for_approval()["id"].clone();
     home.cli(&["approvals", "deny", id.as_str().expect("an id")])
         .expect_success();
-    assert!(is_denied(&other.join().expect("the request ends")));
+    assert!(is_denied(&other_read.join().expect("the request ends")));
 }
 
 #[test]
@@ -235,15 +235,15 @@ fn an_allow_for_completions_of_one_template_covers_nothing_else() {
     decide(&["approve", "--always"]);
     let answer = pending.join().expect("the request ends");
     assert!(answer.error().is_none(), "{}", answer.raw);
-    let again = client.request(completion.1, completion.2);
-    assert!(again.error().is_none(), "{}", again.raw);
-    let other = send(REQUESTS[2]);
+    let second_answer = client.request(completion.1, completion.2);
+    assert!(second_answer.error().is_none(), "{}", second_answer.raw);
+    let other_request = send(REQUESTS[2]);
     decide(&["deny"]);
-    assert!(is_denied(&other.join().expect("the request ends")));
+    assert!(is_denied(&other_request.join().expect("the request ends")));
 }
 
 #[test]
-fn the_result_of_a_task_is_masked_like_that_of_its_call() {
+fn the_result_of_a_task_is_masked_like_the_result_of_its_call() {
     let home = Home::new();
     let (_hub, client) = serve(&home);
     let result = || client.request("tasks/result", r#"{"taskId":"task-1"}"#);
@@ -472,9 +472,9 @@ fn a_record_keeps_the_other_params_and_the_original_arguments() {
     let home = Home::new();
     let (hub, client) = serve(&home);
     home.cli(&["policy", "remove", "probe"]).expect_success();
-    let second = client.second_handle();
+    let calling_client = client.second_handle();
     let call = thread::spawn(move || {
-        second.request(
+        calling_client.request(
             "tools/call",
             r#"{"name":"probe__echo","arguments":{"n":1},"_meta":{"trace":"t-7"},"more":true}"#,
         )

@@ -128,14 +128,14 @@ fn a_program_and_a_webhook_get_each_event_with_the_documented_payload() {
     let home: &Home = &desktop;
     let hub = Hub::serve(home);
     let (url, received) = serve_webhook("");
-    let all = json!([
+    let all_events = json!([
         "server_connected",
         "server_disconnected",
         "tool_requested",
         "tool_executed"
     ]);
     let file = paths::path_text(home.file("events"));
-    let observes = json!({"events": all, "mode": "observe", "with_result": true});
+    let observes = json!({"events": all_events, "mode": "observe", "with_result": true});
     add_program(
         &hub,
         "file",
@@ -332,7 +332,7 @@ fn a_person_decides_on_the_arguments_that_a_hook_has_changed() {
     let id = request["id"].as_str().expect("an id");
     let shown = home.cli(&["approvals", "show", id]).stdout();
     assert!(shown.contains("changed by the hook redirect"), "{shown}");
-    // A decision about anything other than what was shown is refused.
+    // A decision with another digest than the digest of the shown call is refused.
     let (status, text) = hub.try_verb(
         "approvals.decide",
         &json!({"id": id, "digest": "0".repeat(64), "verdict": {"kind": "approve_once"}}),
@@ -343,8 +343,11 @@ fn a_person_decides_on_the_arguments_that_a_hook_has_changed() {
         call.join().expect("the call ends").text(),
         r#"{"path":"/safe"}"#
     );
-    let sent = received_calls(&home);
-    assert!(sent.len() == 1 && sent[0].contains("/safe"), "{sent:?}");
+    let received = received_calls(&home);
+    assert!(
+        received.len() == 1 && received[0].contains("/safe"),
+        "{received:?}"
+    );
     let record = last_call(&hub);
     assert_eq!(record["request_hooks"], json!(["redirect"]));
     assert_eq!(record["arguments"], r#"{"path":"/safe"}"#);
@@ -415,7 +418,7 @@ fn hooks_that_misbehave_disturb_no_call_and_leave_nothing_behind() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("bind a port");
         format!("http://{}/", listener.local_addr().expect("an address"))
     };
-    let both = json!(["tool_requested", "tool_executed"]);
+    let both_events = json!(["tool_requested", "tool_executed"]);
     let programs = [
         ("hangs", "sleep 1000 & sleep 1000"),
         ("fails", "echo broken >&2; exit 3"),
@@ -427,20 +430,20 @@ fn hooks_that_misbehave_disturb_no_call_and_leave_nothing_behind() {
         ("deaf", "exec 0<&-; exit 1"),
     ];
     for (name, line) in programs {
-        let extra_members = json!({"events": both, "timeout_ms": 400});
+        let extra_members = json!({"events": both_events, "timeout_ms": 400});
         add_program(&hub, name, line, extra_members);
     }
     add_hook(
         &hub,
         "missing",
         json!({"kind": "command", "program": "/does/not/exist"}),
-        json!({"events": both}),
+        json!({"events": both_events}),
     );
     add_hook(
         &hub,
         "unreachable",
         json!({"kind": "webhook", "url": unreachable}),
-        json!({"events": both}),
+        json!({"events": both_events}),
     );
     let client = hub.connect_client("desk");
     let calls: Vec<_> = (0..4)

@@ -1,7 +1,7 @@
 //! Processes that hide from Drawbridge: they leave their group, session and parent, clear their
 //! environment, and ignore SIGTERM. None outlives its server.
 //!
-//! `DRAWBRIDGE_HOSTILE_ROUNDS` sets how often the hub is killed; the default is 10.
+//! `DRAWBRIDGE_HOSTILE_ROUNDS` sets the number of times that the hub is killed; the default is 10.
 
 use std::{env, time::Duration};
 

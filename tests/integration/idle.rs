@@ -1,4 +1,4 @@
-//! An idle hub: how it ends if a bridge started it, and how few threads it keeps.
+//! An idle hub: its exit if a bridge started it, and the number of its threads.
 
 use std::{fs, process::Stdio, time::Duration};
 

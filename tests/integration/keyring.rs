@@ -38,7 +38,7 @@ fn thirty_hubs_use_one_keyring_concurrently() {
 }
 
 #[test]
-fn a_locked_keyring_is_distinguished_from_an_absent_one() {
+fn a_locked_keyring_is_distinguished_from_an_absent_keyring() {
     let desktop = DesktopSession::without_screen();
     let (failure, _) = store_and_list(&desktop, 0);
     assert_eq!(failure, "");

@@ -43,7 +43,7 @@ fn pseudorandom(round: usize) -> usize {
         .fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
-/// Whether the clients should stop, and how many of their calls were answered.
+/// Whether the clients should stop, and the number of their answered calls.
 #[derive(Default)]
 struct Load {
     is_over: AtomicBool,
@@ -141,7 +141,7 @@ fn run_round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> 
     answered
 }
 
-/// Returns how often the server received each call, by arguments.
+/// Returns the number of times that the server received each call, by arguments.
 fn count_received(home: &Home) -> BTreeMap<String, usize> {
     let text =
         fs::read_to_string(home.file("faulty.record")).expect("read the record of the server");

@@ -101,7 +101,7 @@ fn lines_from_before_a_restart_are_shown_with_and_without_a_hub() {
 }
 
 #[test]
-fn a_flood_of_one_server_is_counted_and_leaves_the_lines_of_another() {
+fn a_flood_of_one_server_is_counted_and_leaves_the_lines_of_another_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     add_server(&hub, "quiet");

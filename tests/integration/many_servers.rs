@@ -80,7 +80,7 @@ fn count_active(hub: &Hub<'_>) -> usize {
 }
 
 #[test]
-fn of_fifty_real_servers_only_the_called_one_runs() {
+fn of_fifty_real_servers_only_the_called_server_runs() {
     let (home, port) = (Home::new(), find_free_port());
     let _remote = start_remote_server(&home, port);
     let hub = Hub::serve(&home);

@@ -196,19 +196,22 @@ fn a_model_searches_filters_and_pages_through_the_memory() {
             &json!({"content": content, "tags": ["note"]}),
         );
     }
-    let again = call(
+    let second_answer = call(
         &client,
         "store_memory",
         &json!({"content": "Note number 5", "tags": ["note"]}),
     );
-    assert_eq!(again["is_new"], false, "the same content is stored once");
+    assert_eq!(
+        second_answer["is_new"], false,
+        "the same content is stored once"
+    );
 
-    let first = call(
+    let first_page = call(
         &client,
         "retrieve_memory",
         &json!({"tags": ["note"], "limit": 3}),
     );
-    let cursor = first["next_cursor"].as_str().expect("there are more");
+    let cursor = first_page["next_cursor"].as_str().expect("there are more");
     call(
         &client,
         "store_memory",
@@ -236,11 +239,11 @@ fn a_model_searches_filters_and_pages_through_the_memory() {
         retrieve_contents(&client, &json!({"since": "2100-01-01"})),
         Vec::<String>::new()
     );
-    let all = retrieve_contents(
+    let contents = retrieve_contents(
         &client,
         &json!({"until": "2100-01-01T00:00:00Z", "limit": 50}),
     );
-    assert_eq!(all.len(), 6);
+    assert_eq!(contents.len(), 6);
 }
 
 #[test]
@@ -434,9 +437,9 @@ fn a_client_of_the_modern_era_uses_the_memory() {
         "{}",
         stored.raw
     );
-    let found = client.call("retrieve_memory", &json!({"query": "modern"}));
+    let answer = client.call("retrieve_memory", &json!({"query": "modern"}));
     assert_eq!(
-        found.result()["structuredContent"]["entries"][0]["content"],
+        answer.result()["structuredContent"]["entries"][0]["content"],
         "from the modern era"
     );
 }
@@ -472,8 +475,8 @@ fn a_person_manages_the_memory_without_a_running_hub() {
         (&shown["category"], &shown["tags"]),
         (&json!("drinks"), &json!(["drink"]))
     );
-    let found = memory(&["list", "--query", "green", "--json"]).expect_json();
-    assert_eq!(found["entries"].as_array().map(Vec::len), Some(1));
+    let page = memory(&["list", "--query", "green", "--json"]).expect_json();
+    assert_eq!(page["entries"].as_array().map(Vec::len), Some(1));
     let categories = memory(&["categories", "--json"]).expect_json();
     assert_eq!(categories.as_array().map(Vec::len), Some(2));
 

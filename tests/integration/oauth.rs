@@ -333,7 +333,7 @@ fn a_preregistered_client_signs_in_and_its_secret_is_only_in_the_keyring() {
 }
 
 #[test]
-fn tokens_of_one_client_are_not_used_by_another() {
+fn tokens_of_one_oauth_client_are_not_used_by_another_oauth_client() {
     let desktop = DesktopSession::without_screen();
     let remote = ProtectedServer::start(&desktop);
     let hub = Hub::serve(&desktop);

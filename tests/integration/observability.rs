@@ -190,7 +190,7 @@ fn each_metric_counts_its_events() {
             get(&hub, "/metrics", &[("Authorization", "Bearer wrong")]);
         },
     );
-    // The server crashes during a call, and is started again by the next one.
+    // The server crashes during a call, and the next call starts it again.
     assert_metrics_grow(
         &hub,
         &[
@@ -440,8 +440,8 @@ fn progress_of_a_long_call_is_seen_and_a_person_cancels_it() {
         (&json!(id), &json!(120.0)),
         "{progress}"
     );
-    let mut second = watch_progress(&hub);
-    let running = next_of_type(&mut second, "running");
+    let mut second_socket = watch_progress(&hub);
+    let running = next_of_type(&mut second_socket, "running");
     assert_eq!(running["calls"][0]["call"]["id"], json!(id));
     let shown = home.cli(&["calls", "running"]).expect_success().stdout();
     assert!(shown.contains(&id) && shown.contains("of 120"), "{shown}");
@@ -454,19 +454,19 @@ fn progress_of_a_long_call_is_seen_and_a_person_cancels_it() {
         "{}",
         answer.raw
     );
-    let ended = next_of_type(&mut socket, "ended");
+    let end_event = next_of_type(&mut socket, "ended");
     assert_eq!(
-        (&ended["id"], &ended["outcome"]),
+        (&end_event["id"], &end_event["outcome"]),
         (&json!(id), &json!("cancelled"))
     );
     let record = home.cli(&["calls", "show", &id, "--json"]).expect_json();
     assert_eq!(record["error"], "the user cancelled the call");
-    let again = home.cli(&["calls", "cancel", &id]);
-    assert_eq!(again.exit_code(), 1);
+    let second_output = home.cli(&["calls", "cancel", &id]);
+    assert_eq!(second_output.exit_code(), 1);
     assert!(
-        again.stderr().contains("is not running"),
+        second_output.stderr().contains("is not running"),
         "{}",
-        again.stderr()
+        second_output.stderr()
     );
 }
 
@@ -477,7 +477,7 @@ fn a_cancelled_call_is_cancelled_at_its_server() {
     let server = FaultyServer::add(&hub, "s", &json!({}), &[]).wait_until_synced();
     let client = hub.connect_client("desk");
     let call = client.spawn_call("s__hang", "{}");
-    let sent = wait_until("the server has the call", || {
+    let received_call = wait_until("the server has the call", || {
         server.received_calls("hang").first().cloned()
     });
     let running = hub.run_verb("calls.running", &json!({}));
@@ -487,7 +487,7 @@ fn a_cancelled_call_is_cancelled_at_its_server() {
     let cancelled = wait_until("the server is told", || {
         server.received_by_method("notifications/cancelled").pop()
     });
-    assert_eq!(cancelled["params"]["requestId"], sent["id"]);
+    assert_eq!(cancelled["params"]["requestId"], received_call["id"]);
     assert_eq!(hub.run_verb("calls.running", &json!({})), json!([]));
 }
 
@@ -543,8 +543,8 @@ fn traces_show_the_call_the_person_and_the_server() {
     let collector = Collector::start();
     start_traces(&hub, &collector, json!({}));
     hub.set_policy("s", "ask");
-    let second = client.second_handle();
-    let call = std::thread::spawn(move || call_traced(&second, "s__echo"));
+    let calling_client = client.second_handle();
+    let call = std::thread::spawn(move || call_traced(&calling_client, "s__echo"));
     let waiting = hub.wait_for_approval();
     let id = waiting["id"].as_str().expect("an id");
     home.cli(&["approvals", "approve", id]).expect_success();

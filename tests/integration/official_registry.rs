@@ -73,10 +73,10 @@ fn a_person_finds_a_server_of_the_official_registry_and_adds_it() {
     ]);
     use_registry(&home, &registry);
 
-    let before = search_registry(&home, &["git"]);
-    assert_eq!(found_names(&before), Vec::<&str>::new());
-    assert_eq!(before["presets"][0]["id"], "git", "presets need no network");
-    assert_eq!(before["registry"]["refreshed_at"], Value::Null);
+    let view = search_registry(&home, &["git"]);
+    assert_eq!(found_names(&view), Vec::<&str>::new());
+    assert_eq!(view["presets"][0]["id"], "git", "presets need no network");
+    assert_eq!(view["registry"]["refreshed_at"], Value::Null);
     assert_eq!(
         registry.requests(),
         Vec::<String>::new(),
@@ -92,8 +92,8 @@ fn a_person_finds_a_server_of_the_official_registry_and_adds_it() {
             "/v0.1/servers?limit=100&version=latest&cursor=after-2",
         ]
     );
-    let all = search_registry(&home, &[]);
-    assert_eq!(all["total"], 4, "{all}");
+    let all_servers = search_registry(&home, &[]);
+    assert_eq!(all_servers["total"], 4, "{all_servers}");
     assert_eq!(
         found_names(&search_registry(&home, &["keeps", "/notes"])),
         ["io.github.example/notes"]
@@ -143,25 +143,25 @@ fn a_person_finds_a_server_of_the_official_registry_and_adds_it() {
         server["spec"]["env"]["JIRA_TOKEN"],
         "${keyring:jira.JIRA_TOKEN}"
     );
-    let found = search_registry(&home, &["jira"]);
-    assert_eq!(found["servers"][0]["added"], json!(["jira"]));
+    let view = search_registry(&home, &["jira"]);
+    assert_eq!(view["servers"][0]["added"], json!(["jira"]));
 }
 
 #[test]
 fn a_refresh_fetches_only_changes_and_removes_deleted_servers() {
     let home = Home::new();
     let registry = OfficialRegistryServer::start();
-    let kept = entry(
+    let kept_entry = entry(
         "a.example/kept",
         remote_server("https://kept.example/mcp"),
         OLD,
     );
-    let gone = entry(
+    let deleted_entry = entry(
         "a.example/gone",
         remote_server("https://gone.example/mcp"),
         OLD,
     );
-    registry.set_entries(vec![kept.clone(), gone]);
+    registry.set_entries(vec![kept_entry.clone(), deleted_entry]);
     use_registry(&home, &registry);
     let _hub = Hub::serve(&home);
     home.cli(&["registry", "refresh"]).expect_success();
@@ -172,7 +172,7 @@ fn a_refresh_fetches_only_changes_and_removes_deleted_servers() {
     let later = "2100-01-01T00:00:00Z";
     let url = remote_server("https://gone.example/mcp");
     registry.set_entries(vec![
-        kept,
+        kept_entry,
         entry_with_status("a.example/gone", url, later, "deleted"),
         entry(
             "a.example/new",
@@ -223,15 +223,15 @@ fn the_copy_is_used_without_the_network_and_says_how_old_it_is() {
         "{}",
         failed.stderr()
     );
-    let found = hub.run_verb("registry.search", &json!({}));
-    assert_eq!(found_names(&found), ["a.example/notes"]);
-    assert!(found["registry"]["refreshed_at"].is_number(), "{found}");
+    let view = hub.run_verb("registry.search", &json!({}));
+    assert_eq!(found_names(&view), ["a.example/notes"]);
+    assert!(view["registry"]["refreshed_at"].is_number(), "{view}");
     assert!(
-        found["registry"]["error"]
+        view["registry"]["error"]
             .as_str()
             .expect("a text")
             .contains("503"),
-        "{found}"
+        "{view}"
     );
 
     home.cli(&["settings", "set", "official-registry", "off"])
@@ -302,11 +302,11 @@ fn hostile_answers_are_rejected_or_lose_only_their_bad_entries() {
     registry.answer_with(RegistryAnswer::Raw(200, page.to_string()));
     let text = home.cli(&["registry", "refresh"]).expect_success().stdout();
     assert!(text.contains("cannot use 9 entries"), "{text}");
-    let found = hub.run_verb("registry.search", &json!({}));
-    let mut names = found_names(&found);
+    let view = hub.run_verb("registry.search", &json!({}));
+    let mut names = found_names(&view);
     names.sort_unstable();
     assert_eq!(names, ["a.example/odd", "a.example/thief"]);
-    for server in found["servers"].as_array().expect("a list") {
+    for server in view["servers"].as_array().expect("a list") {
         assert_eq!(server["website_url"], "", "{server}");
         assert_eq!(server["repository_url"], "", "{server}");
     }
@@ -340,9 +340,9 @@ fn the_address_of_the_registry_has_to_be_https_or_on_this_computer() {
         );
     }
     set("https://registry.example/api/").expect_success();
-    let got = home.cli(&["settings", "get", "official-registry"]);
+    let output = home.cli(&["settings", "get", "official-registry"]);
     assert_eq!(
-        got.expect_success().stdout().trim(),
+        output.expect_success().stdout().trim(),
         "https://registry.example/api"
     );
 }

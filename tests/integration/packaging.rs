@@ -55,11 +55,11 @@ fn read_last_stage() -> Vec<Instruction> {
 /// Returns the list of an instruction in the exec form, such as `CMD ["serve"]`.
 #[track_caller]
 fn read_list(instructions: &[Instruction], name: &str) -> Vec<String> {
-    let found = instructions
+    let matching = instructions
         .iter()
         .find(|instruction| instruction.name == name);
-    let found = found.unwrap_or_else(|| panic!("no {name}"));
-    let list = &found.arguments[found.arguments.find('[').expect("the exec form")..];
+    let matching = matching.unwrap_or_else(|| panic!("no {name}"));
+    let list = &matching.arguments[matching.arguments.find('[').expect("the exec form")..];
     serde_json::from_str(list).unwrap_or_else(|e| panic!("{name} {list}: {e}"))
 }
 
@@ -124,8 +124,8 @@ fn the_options_in_the_files_for_containers_and_systemd_exist() {
     for service in ["mcp-hub", "client"] {
         assert_accepted(&home, &read_command(&compose, service));
     }
-    let wrong = ["serve".to_owned(), "--no-such-option".to_owned()];
-    let refused = std::panic::catch_unwind(|| assert_accepted(&home, &wrong));
+    let unknown_option = ["serve".to_owned(), "--no-such-option".to_owned()];
+    let refused = std::panic::catch_unwind(|| assert_accepted(&home, &unknown_option));
     assert!(refused.is_err(), "an option that does not exist is noticed");
 
     let unit = read_package_file("drawbridge.service");
@@ -183,7 +183,7 @@ fn systemd_accepts_the_unit() {
     assert!(output.status.success() && own.is_empty(), "{complaints}");
 }
 
-/// A root folder with only those files of the image that the program needs.
+/// A root folder with only the files of the image that the program needs.
 struct CleanRoot {
     folder: PathBuf,
     environment: Vec<(String, String)>,

@@ -64,8 +64,8 @@ fn list_pairings(home: &Home) -> Vec<Value> {
 /// Waits until this number of clients ask to be paired, and returns their requests.
 fn wait_for_pairings(home: &Home, count: usize) -> Vec<Value> {
     wait_until(format!("{count} clients ask to be paired"), || {
-        let found = list_pairings(home);
-        some_if(found.len() == count).map(|()| found)
+        let pairings = list_pairings(home);
+        some_if(pairings.len() == count).map(|()| pairings)
     })
 }
 
@@ -100,8 +100,8 @@ fn an_approved_client_gets_a_token_that_lists_tools() {
     let tools = client.list_tools();
     assert!(tools.contains(&"probe__echo".to_owned()), "{tools:?}");
     assert!(list_pairings(&home).is_empty());
-    let again = home.cli(&["clients", "pairing", "approve", pairing_id(&requests[0])]);
-    assert_ne!(again.exit_code(), 0, "an id can be answered once");
+    let second_output = home.cli(&["clients", "pairing", "approve", pairing_id(&requests[0])]);
+    assert_ne!(second_output.exit_code(), 0, "an id can be answered once");
 }
 
 #[test]
@@ -209,14 +209,14 @@ fn a_client_can_bring_its_token_to_pair() {
 }
 
 #[test]
-fn a_new_client_does_not_get_the_name_of_another_one() {
+fn a_new_client_does_not_get_the_name_of_another_client() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_client("notes");
     let connection = begin_pairing(&hub, "notes", None);
     let requests = wait_for_pairings(&home, 1);
     assert_eq!(requests[0]["suggested_name"], "notes 2");
-    let taken = home.cli(&[
+    let output = home.cli(&[
         "clients",
         "pairing",
         "approve",
@@ -224,7 +224,7 @@ fn a_new_client_does_not_get_the_name_of_another_one() {
         "--name",
         "notes",
     ]);
-    assert_ne!(taken.exit_code(), 0);
+    assert_ne!(output.exit_code(), 0);
     home.cli(&["clients", "pairing", "approve", pairing_id(&requests[0])])
         .expect_success();
     assert_eq!(read_answer(connection).1["name"], "notes 2");
@@ -271,13 +271,21 @@ fn websites_and_bad_requests_are_refused_without_a_question() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let url = Url::parse(&hub.url).with_path("/pair");
-    let good = r#"{"name":"notes"}"#.to_owned();
-    let long = json!({ "name": "notes", "more": "x".repeat(5000) }).to_string();
+    let valid_body = r#"{"name":"notes"}"#.to_owned();
+    let long_body = json!({ "name": "notes", "more": "x".repeat(5000) }).to_string();
     for (headers, body, expected) in [
-        (vec![JSON, ("Host", "evil.example")], &good, 403),
-        (vec![JSON, ("Origin", "http://evil.example")], &good, 403),
-        (vec![JSON, ("Sec-Fetch-Site", "cross-site")], &good, 403),
-        (vec![("Content-Type", "text/plain")], &good, 415),
+        (vec![JSON, ("Host", "evil.example")], &valid_body, 403),
+        (
+            vec![JSON, ("Origin", "http://evil.example")],
+            &valid_body,
+            403,
+        ),
+        (
+            vec![JSON, ("Sec-Fetch-Site", "cross-site")],
+            &valid_body,
+            403,
+        ),
+        (vec![("Content-Type", "text/plain")], &valid_body, 415),
         (vec![JSON], &r#"{"name":""}"#.to_owned(), 400),
         (vec![JSON], &r#"{"name":"a\u202eb"}"#.to_owned(), 400),
         (
@@ -286,7 +294,7 @@ fn websites_and_bad_requests_are_refused_without_a_question() {
             400,
         ),
         (vec![JSON], &"{}".to_owned(), 400),
-        (vec![JSON], &long, 413),
+        (vec![JSON], &long_body, 413),
     ] {
         let request = Request {
             method: "POST",

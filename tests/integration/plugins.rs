@@ -144,10 +144,10 @@ fn a_posted_registration_becomes_a_plugin_with_its_secret_in_the_keyring() {
 #[track_caller]
 fn find_tool(client: &McpClient, name: &str) -> String {
     let tools = client.list_tools();
-    let found = tools
+    let matching = tools
         .iter()
         .find(|tool| tool.ends_with(&format!("__{name}")));
-    found
+    matching
         .unwrap_or_else(|| panic!("no tool {name} in {tools:?}"))
         .clone()
 }

@@ -176,18 +176,18 @@ fn a_rule_is_bound_to_the_definition_that_its_client_is_given() {
     let server = FaultyServer::add(&hub, "s", &json!({}), &["--script", &script]);
     server.wait_until_synced();
     hub.set_policy("s", "ask");
-    let one = connect(&hub, &hub.add_client("one"), "one");
-    assert_eq!(one.list_tools(), ["s__t"]);
-    let call = one.spawn_call("s__t", "{}");
+    let first_client = connect(&hub, &hub.add_client("one"), "one");
+    assert_eq!(first_client.list_tools(), ["s__t"]);
+    let call = first_client.spawn_call("s__t", "{}");
     let approval = hub.wait_for_approval();
     let id = approval["id"].as_str().expect("an id");
     home.cli(&["approvals", "approve", id, "--always"])
         .expect_success();
     assert_eq!(call.join().expect("the call ends").text(), "done");
 
-    let other = connect(&hub, &hub.add_client("other"), "other");
+    let other_client = connect(&hub, &hub.add_client("other"), "other");
     assert_eq!(
-        other.list_tools(),
+        other_client.list_tools(),
         Vec::<String>::new(),
         "the changed tool waits for acceptance"
     );
@@ -203,7 +203,7 @@ fn a_rule_is_bound_to_the_definition_that_its_client_is_given() {
         .map(|rule| &rule["suspended"])
         .collect();
     assert!(suspended.iter().all(|flag| **flag == false), "{rules}");
-    for client in [&one, &other] {
+    for client in [&first_client, &other_client] {
         assert_eq!(
             client.call("s__t", "{}").text(),
             "done",
@@ -219,16 +219,16 @@ fn a_sync_reads_the_private_lists_of_connected_clients_again() {
     let script = write_script(&home, "private", &[("one", json!([tool("old", "")]))]);
     let server = FaultyServer::add(&hub, "s", &json!({}), &["--script", &script]);
     let server = server.wait_until_synced();
-    let one = connect(&hub, &hub.add_client("one"), "one");
-    assert_eq!(one.list_tools(), ["s__old"]);
+    let client = connect(&hub, &hub.add_client("one"), "one");
+    assert_eq!(client.list_tools(), ["s__old"]);
     write_script(&home, "private", &[("one", json!([tool("new", "")]))]);
     home.cli(&["servers", "sync", "s"]).expect_success();
-    assert_eq!(one.list_tools(), ["s__new"]);
+    assert_eq!(client.list_tools(), ["s__new"]);
     assert_eq!(count_lists(&server), 4);
 
     write_script(&home, "public", &[("one", json!([tool("new", "")]))]);
     home.cli(&["servers", "sync", "s"]).expect_success();
-    assert_eq!(one.list_tools(), ["s__own"], "public lists are shared");
+    assert_eq!(client.list_tools(), ["s__own"], "public lists are shared");
     assert_eq!(count_lists(&server), 5);
 }
 

@@ -119,11 +119,11 @@ fn a_killed_hub_restarts_and_replays_no_call() {
 fn a_second_hub_on_the_same_folder_reports_the_first() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let mut second = Hub::spawn(&home);
-    let (status, stdout) = second.wait_until_exit(Duration::from_secs(10));
+    let mut second_hub = Hub::spawn(&home);
+    let (status, stdout) = second_hub.wait_until_exit(Duration::from_secs(10));
     assert_eq!(status.code(), Some(1), "the second hub exits with an error");
     assert_eq!(stdout, "", "the second hub does not listen");
-    let stderr = second.stderr();
+    let stderr = second_hub.stderr();
     assert!(
         stderr.contains(&hub.pid().to_string()),
         "the error names the pid {}: {stderr}",
@@ -206,7 +206,7 @@ fn a_call_after_a_crash_restarts_the_server() {
 }
 
 #[test]
-fn a_mute_server_times_out_and_disturbs_no_other() {
+fn a_mute_server_times_out_and_disturbs_no_other_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);

@@ -60,7 +60,7 @@ fn tools_disappear_and_return_as_the_spec_file_is_edited() {
 }
 
 #[test]
-fn a_broken_spec_file_is_reported_with_its_position_and_affects_no_other() {
+fn a_broken_spec_file_is_reported_with_its_position_and_affects_no_other_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
@@ -404,8 +404,12 @@ fn a_floating_package_is_pinned_to_the_version_in_use_and_keeps_running() {
             .any(|pair| pair == ["server_changed", "server_accepted"]),
         "{kinds:?}"
     );
-    let again = home.cli(&["servers", "pin", "everything"]);
-    assert_ne!(again.exit_code(), 0, "every package has an exact version");
+    let second_output = home.cli(&["servers", "pin", "everything"]);
+    assert_ne!(
+        second_output.exit_code(),
+        0,
+        "every package has an exact version"
+    );
 }
 
 #[test]

@@ -97,13 +97,13 @@ fn a_hub_that_refuses_or_does_not_answer_leads_to_an_error_with_the_remedy() {
 
     // This hub has the same name, but nobody has allowed the name.
     drop(hub);
-    let other = find_other_name();
-    let address = other.address.to_string();
+    let other_name = find_other_name();
+    let address = other_name.address.to_string();
     let hub = Hub::serve_with_arguments(&hub_home, &["--host", &address]);
-    let url = format!("http://{}:{}/mcp", other.name, hub.port());
+    let url = format!("http://{}:{}/mcp", other_name.name, hub.port());
     let refused = client_home.remote_cli(&url, Some(ADMIN_TOKEN), &["servers", "list"]);
     assert_eq!(refused.exit_code(), 1);
-    let remedy = format!("--allow-host {}:{}", other.name, hub.port());
+    let remedy = format!("--allow-host {}:{}", other_name.name, hub.port());
     assert!(refused.stderr().contains(&remedy), "{}", refused.stderr());
 }
 

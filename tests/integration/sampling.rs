@@ -168,10 +168,10 @@ fn a_provider_answers_the_reference_server_after_a_person_has_seen_who_answers()
     assert!(!check.stderr().contains(KEY), "{}", check.stderr());
 
     // Another host does not get the key.
-    let other = Provider::start();
-    set_up(home, &other);
+    let other_provider = Provider::start();
+    set_up(home, &other_provider);
     sample(&client);
-    let head = &other.requests()[0].head;
+    let head = &other_provider.requests()[0].head;
     assert!(!head.to_lowercase().contains("authorization"), "{head}");
     drop(hub);
     for file in files_below(home.data_dir()) {

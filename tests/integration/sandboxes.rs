@@ -127,7 +127,7 @@ fn a_server_reads_the_project_and_writes_nothing_in_it() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let file = write_file(&home, "project/src/main.rs");
-    let other = write_file(&home, "other/file");
+    let other_file = write_file(&home, "other/file");
     let output = write_file(&home, "output/file");
     let sandbox = json!({"read": ["~/project"], "write": [paths::path_text(&output)]});
     let curious = Curious::add(&hub, &sandbox);
@@ -138,7 +138,7 @@ fn a_server_reads_the_project_and_writes_nothing_in_it() {
     curious.assert("write", path(&file.with_extension("new")), REFUSED);
     curious.assert("write", path(&output), "done");
     curious.assert("write", path(&output.with_extension("new")), REFUSED);
-    curious.assert("read", path(&other), REFUSED);
+    curious.assert("read", path(&other_file), REFUSED);
 }
 
 #[test]
@@ -360,9 +360,9 @@ fn each_attempt_to_leave_a_sandbox_is_refused_and_reported() {
     curious.assert("uring", "", REFUSED);
     wait_until_reported(&|summary| refuses_call(summary, "io_uring"));
     // A process that leaves the session is recorded, too.
-    let second = paths::path_text(write_file(&home, ".ssh/second"));
-    curious.assert("run", format!("cat {second}"), "failed");
-    wait_until_reported(&|summary| lists_file(summary, &second, "read", true));
+    let second_file = paths::path_text(write_file(&home, ".ssh/second"));
+    curious.assert("run", format!("cat {second_file}"), "failed");
+    wait_until_reported(&|summary| lists_file(summary, &second_file, "read", true));
     wait_until_reported(&|summary| {
         let programs = summary["programs"].as_array().cloned().unwrap_or_default();
         programs.iter().any(|program| {
@@ -376,7 +376,7 @@ fn each_attempt_to_leave_a_sandbox_is_refused_and_reported() {
     for text in ["Refused by the sandbox", "id_ed25519", "use local sockets"] {
         assert!(shown.stdout().contains(text), "{text}: {}", shown.stdout());
     }
-    // Nothing that was refused is proposed, and the report is still there after a restart.
+    // No refused path is proposed, and the report remains after a restart.
     let view = hub.run_verb("servers.access_report", &json!({"id": "curious"}));
     let proposed = view["proposal"]["sandbox"].to_string();
     assert!(!proposed.contains(".ssh"), "{proposed}");
@@ -387,7 +387,7 @@ fn each_attempt_to_leave_a_sandbox_is_refused_and_reported() {
     let view = hub.run_verb("servers.access_report", &json!({"id": "curious"}));
     assert!(lists_file(
         &view["report"]["access"]["summary"],
-        &second,
+        &second_file,
         "read",
         true
     ));

@@ -16,19 +16,19 @@ fn the_command_line_shows_and_changes_settings() {
         ("oauth-client-metadata-url", "https://example.com/d.json"),
     ] {
         set(setting, value).expect_success();
-        let got = home.cli(&["settings", "get", setting]).expect_success();
-        assert_eq!(got.stdout().trim(), value, "{setting}");
+        let output = home.cli(&["settings", "get", setting]).expect_success();
+        assert_eq!(output.stdout().trim(), value, "{setting}");
     }
     set("approval-timeout", "2m").expect_success();
     set("audit-retention", "forever").expect_success();
-    let all = home.cli(&["settings", "list", "--json"]).expect_json();
+    let settings = home.cli(&["settings", "list", "--json"]).expect_json();
     assert_eq!(
-        (&all[0], &all[3]["value"]),
+        (&settings[0], &settings[3]["value"]),
         (
             &json!({"setting": "approval-timeout", "value": "120s"}),
             &json!("forever")
         ),
-        "{all}"
+        "{settings}"
     );
     for (setting, value, reason) in [
         ("approval-timeout", "1s", "5 to 600 seconds"),

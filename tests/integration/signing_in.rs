@@ -33,9 +33,14 @@ fn send(url: &Url, path: &str, headers: &[(&str, &str)], body: &Value) -> Respon
 /// Signs a browser in, and returns its id and its token.
 fn sign_in(home: &Home, url: &Url, headers: &[(&str, &str)]) -> (String, String) {
     let link = home.cli(&["open", "--print", "--json"]).expect_json();
-    let mut all = vec![JSON, ("User-Agent", "Test Browser/1")];
-    all.extend(headers);
-    let response = send(url, "/api/login", &all, &json!({"code": link["code"]}));
+    let mut all_headers = vec![JSON, ("User-Agent", "Test Browser/1")];
+    all_headers.extend(headers);
+    let response = send(
+        url,
+        "/api/login",
+        &all_headers,
+        &json!({"code": link["code"]}),
+    );
     assert_eq!(response.status, 200);
     assert_eq!(response.header("set-cookie"), None);
     let body: Value =
@@ -100,12 +105,12 @@ fn a_browser_s_token_is_no_cookie_and_counts_only_at_its_address_until_signed_ou
     let url = Url::parse(&hub.url);
     let origin = format!("http://127.0.0.1:{}", hub.port());
     let (id, token) = sign_in(&home, &url, &[("Origin", &origin)]);
-    let (other, other_token) = sign_in(&home, &url, &[("Origin", &origin)]);
+    let (other_id, other_token) = sign_in(&home, &url, &[("Origin", &origin)]);
     let bearer = format!("Bearer {token}");
     let status = |headers: &[(&str, &str)]| {
-        let mut all = vec![JSON];
-        all.extend(headers);
-        send(&url, "/api/verbs/clients.list", &all, &json!({})).status
+        let mut all_headers = vec![JSON];
+        all_headers.extend(headers);
+        send(&url, "/api/verbs/clients.list", &all_headers, &json!({})).status
     };
     assert_eq!(status(&[("Authorization", &bearer)]), 200);
     assert_eq!(
@@ -140,7 +145,7 @@ fn a_browser_s_token_is_no_cookie_and_counts_only_at_its_address_until_signed_ou
     assert_eq!(listed[0]["address"], json!(origin));
     home.cli(&["browsers", "sign-out", &id]).expect_success();
     assert_eq!(status(&[("Authorization", &bearer)]), 401);
-    assert_eq!(list()[0]["id"], json!(other));
+    assert_eq!(list()[0]["id"], json!(other_id));
     let bearer = format!("Bearer {other_token}");
     assert_eq!(status(&[("Authorization", &bearer)]), 200);
     home.cli(&["browsers", "sign-out", "--all"])
@@ -191,22 +196,22 @@ fn a_rotated_token_is_in_the_client_s_file_and_its_first_use_ends_the_old_token(
             .take_while(|c| *c != '"')
             .collect::<String>()
     };
-    let old = token();
-    assert_eq!(initialize(&url, &old).0, 200);
+    let old_token = token();
+    assert_eq!(initialize(&url, &old_token).0, 200);
     let rotated = home
         .cli(&["clients", "rotate", "cursor", "--expires", "90d", "--json"])
         .expect_json();
     assert_eq!(rotated["updated_files"], json!([file]));
-    let new = token();
-    assert_eq!(rotated["token"], json!(new));
-    assert_ne!(old, new);
+    let new_token = token();
+    assert_eq!(rotated["token"], json!(new_token));
+    assert_ne!(old_token, new_token);
     assert_eq!(
-        initialize(&url, &old).0,
+        initialize(&url, &old_token).0,
         200,
-        "the old token is valid until the new one is used"
+        "the old token is valid until the new token is used"
     );
-    assert_eq!(initialize(&url, &new).0, 200);
-    assert_eq!(initialize(&url, &old).0, 401);
+    assert_eq!(initialize(&url, &new_token).0, 200);
+    assert_eq!(initialize(&url, &old_token).0, 401);
     let clients = home.cli(&["clients", "list", "--json"]).expect_json();
     assert!(clients[0]["token_expires_at"].is_i64());
 }
@@ -308,7 +313,7 @@ fn another_user_gets_no_answer_at_the_local_socket() {
     };
     let answer = ask(&[]);
     assert!(answer.contains("status"), "this user: {answer}");
-    let other = [
+    let as_other_user = [
         "sudo",
         "--non-interactive",
         "setpriv",
@@ -317,8 +322,12 @@ fn another_user_gets_no_answer_at_the_local_socket() {
         "--clear-groups",
     ];
     // Only root may start a program as another user.
-    let other = &other[if Uid::effective().is_root() { 2 } else { 0 }..];
-    assert_eq!(ask(other), "connected\n", "another user gets no answer");
+    let as_other_user = &as_other_user[if Uid::effective().is_root() { 2 } else { 0 }..];
+    assert_eq!(
+        ask(as_other_user),
+        "connected\n",
+        "another user gets no answer"
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The start of servers: how the revision is negotiated, and which clients wait for a slow server.
+//! The start of servers: the negotiation of the revision, and the clients that wait for a slow
+//! server.
 
 use std::{thread, time::Duration};
 
@@ -94,7 +95,7 @@ fn a_spec_can_pin_a_known_revision() {
 const MIN_LISTS: usize = 40;
 
 #[test]
-fn slow_starts_among_fifty_servers_block_no_other() {
+fn slow_starts_among_fifty_servers_block_no_other_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let fast_servers: Vec<_> = (0..47).map(|number| format!("fast-{number}")).collect();

@@ -4,8 +4,8 @@
 //! instructions come in between. No call reaches the server without a matching decision that was
 //! recorded before, and no client sees a text of a server that no person has accepted.
 //!
-//! `DRAWBRIDGE_MODEL_CASES` sets how many random sequences are tried. Without the variable, the
-//! test tries the same [`CASES`] sequences each time.
+//! `DRAWBRIDGE_MODEL_CASES` sets the number of random sequences. Without the variable, the test
+//! tries the same [`CASES`] sequences each time.
 
 mod model;
 
@@ -279,9 +279,9 @@ impl<'a> Harness<'a> {
 
     /// Fetches the result of a task, and decides about it if it is held.
     fn fetch_task(&self, client: usize, is_released: bool, reply: Reply) {
-        let second = self.clients[client].second_handle();
+        let calling_client = self.clients[client].second_handle();
         let request =
-            thread::spawn(move || second.request("tasks/result", r#"{"taskId":"task-1"}"#));
+            thread::spawn(move || calling_client.request("tasks/result", r#"{"taskId":"task-1"}"#));
         if reply != Reply::Held {
             let answer = request.join().expect("the request ends");
             return assert_reply(&answer, reply, "the token is");
@@ -342,7 +342,7 @@ impl<'a> Harness<'a> {
         decide(&self.hub().url, &self.approvals[&call], verdict)
     }
 
-    /// Sends two opposite decisions at once: one wins, and the other gets an error.
+    /// Sends two opposite decisions at once: one decision wins, and the other gets an error.
     fn decide_oppositely(&self, call: usize, is_forbidden: bool) {
         let (url, approval) = (&self.hub().url, &self.approvals[&call]);
         let statuses = thread::scope(|scope| {
@@ -399,7 +399,7 @@ impl<'a> Harness<'a> {
         ran.sort();
         assert_eq!(
             received, ran,
-            "the calls that reached the server are those whose clients got a result"
+            "exactly the calls whose clients got a result reached the server"
         );
     }
 
@@ -606,7 +606,7 @@ fn received_arguments(home: &Home) -> Vec<String> {
 /// response does not match the expected outcome.
 fn check_answer(call: &ModelCall, outcome: Outcome, answer: Option<&Answer>) -> Option<String> {
     let text = answer.map(Answer::text);
-    let sent = call_arguments(call.client, call.arguments);
+    let sent_arguments = call_arguments(call.client, call.arguments);
     let echoes = |text: &Option<String>, arguments: &str| {
         let echoed = serde_json::from_str::<Value>(arguments)
             .expect("JSON")
@@ -614,7 +614,7 @@ fn check_answer(call: &ModelCall, outcome: Outcome, answer: Option<&Answer>) -> 
         text.as_ref() == Some(&echoed)
     };
     let is_expected = match outcome {
-        Outcome::Ran => echoes(&text, &sent),
+        Outcome::Ran => echoes(&text, &sent_arguments),
         Outcome::RanEdited => echoes(&text, &edited_arguments(&client_name(call.client))),
         Outcome::Refused(expected_text) => {
             text.as_deref()
@@ -622,7 +622,7 @@ fn check_answer(call: &ModelCall, outcome: Outcome, answer: Option<&Answer>) -> 
                 && answer.is_some_and(Answer::is_error)
         }
         Outcome::RanOrDenied => {
-            echoes(&text, &sent)
+            echoes(&text, &sent_arguments)
                 || text
                     .as_deref()
                     .is_some_and(|text| text.contains("The user denied this call"))
@@ -634,15 +634,15 @@ fn check_answer(call: &ModelCall, outcome: Outcome, answer: Option<&Answer>) -> 
         "{call:?} should have ended as {outcome:?}: {answer:?}"
     );
     match outcome {
-        Outcome::Ran => Some(sent),
+        Outcome::Ran => Some(sent_arguments),
         Outcome::RanEdited => Some(edited_arguments(&client_name(call.client))),
-        Outcome::RanOrDenied if echoes(&text, &sent) => Some(sent),
+        Outcome::RanOrDenied if echoes(&text, &sent_arguments) => Some(sent_arguments),
         Outcome::RanOrDenied | Outcome::Refused(_) | Outcome::Gone => None,
     }
 }
 
-/// Prints the steps up to the failed one if a step panics. The test framework does not print them:
-/// it prints the input before its last attempt to shorten it.
+/// Prints the steps up to the failed step if a step panics. The test framework does not print these
+/// steps: it prints the input before its last attempt to shorten the input.
 struct FailureReport<'a> {
     done: &'a [Step],
 }

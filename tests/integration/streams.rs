@@ -21,10 +21,10 @@ fn a_session_has_one_stream_that_ends_with_it() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let client = hub.connect_client("desk");
-    let mut first = client.listen(None);
-    let second = client.listen(Some("7"));
-    assert!(first.next().is_none(), "a second stream takes over");
-    let listener = thread::spawn(move || second.map(|event| event.data).collect::<Vec<_>>());
+    let mut first_stream = client.listen(None);
+    let second_stream = client.listen(Some("7"));
+    assert!(first_stream.next().is_none(), "a second stream takes over");
+    let listener = thread::spawn(move || second_stream.map(|event| event.data).collect::<Vec<_>>());
     client.end_session();
     assert_eq!(
         listener.join().expect("the stream ends"),
@@ -349,8 +349,8 @@ fn a_client_whose_connection_broke_resumes_its_call() {
         let calls = home.cli(&["calls", "list", "--json"]).expect_json();
         some_if(calls[0]["outcome"] == "ok")
     });
-    let again = client.resume_status(&first.id);
-    assert_eq!(again, 400, "an ended answer cannot be resumed");
+    let status = client.resume_status(&first.id);
+    assert_eq!(status, 400, "an ended answer cannot be resumed");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn many_slow_connections_disturb_no_client_and_not_the_local_socket() {
 }
 
 #[test]
-fn the_connection_of_a_known_client_is_not_closed_for_an_unknown_one() {
+fn the_connection_of_a_known_client_is_not_closed_for_an_unknown_program() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let client = hub.connect_client("desk");
@@ -68,16 +68,17 @@ fn the_connection_of_a_known_client_is_not_closed_for_an_unknown_one() {
 #[test]
 fn the_hub_raises_its_soft_limit_of_open_files() {
     let home = Home::new();
-    let low = ["sh", "-c", r#"ulimit -S -n 256; exec "$@""#, "sh"];
-    let hub = Hub::serve_with_starter(&home, &low);
+    let starter = ["sh", "-c", r#"ulimit -S -n 256; exec "$@""#, "sh"];
+    let hub = Hub::serve_with_starter(&home, &starter);
     let limits = fs::read_to_string(format!("/proc/{}/limits", hub.pid())).expect("limits");
     let line = limits
         .lines()
         .find(|line| line.starts_with("Max open files"))
         .expect("the limit of open files");
     let mut numbers = line.split_whitespace().skip(3);
-    let mut next = || -> u64 { numbers.next().expect("a number").parse().expect("a number") };
-    let (soft, hard) = (next(), next());
+    let mut next_number =
+        || -> u64 { numbers.next().expect("a number").parse().expect("a number") };
+    let (soft, hard) = (next_number(), next_number());
     assert_eq!(soft, hard.min(8 * 1024), "{line}");
 }
 

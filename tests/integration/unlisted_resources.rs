@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// A URI that both servers of a test serve and neither lists.
 const DOC: &str = "shared://doc";
 
-/// The code of "Resource not found" in the legacy era, and in the modern one.
+/// The codes of "Resource not found" in the legacy era and in the modern era.
 const NOT_FOUND: [Option<i64>; 2] = [Some(-32002), Some(-32602)];
 
 fn uri_params(uri: &str) -> String {

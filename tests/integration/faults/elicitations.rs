@@ -54,7 +54,7 @@ fn assert_another_client_is_served(client: &McpClient, id: u64) {
 }
 
 #[test]
-fn a_stateless_client_that_does_not_answer_blocks_no_other_and_gets_its_result_later() {
+fn a_stateless_client_that_does_not_answer_blocks_no_other_client_and_gets_its_result_later() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let _faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
@@ -145,7 +145,7 @@ fn revoking_a_client_with_a_pending_elicitation_cleans_up() {
 }
 
 #[test]
-fn a_client_that_disconnects_during_an_elicitation_blocks_no_other() {
+fn a_client_that_disconnects_during_an_elicitation_blocks_no_other_client() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();

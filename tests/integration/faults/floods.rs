@@ -1,7 +1,7 @@
 //! Servers that write without end to stderr or stdout: calls complete, and memory and logs stay
 //! small.
 //!
-//! `DRAWBRIDGE_FLOOD_MIB` sets how much is written to stderr; the default is 200.
+//! `DRAWBRIDGE_FLOOD_MIB` sets the number of MiB that are written to stderr; the default is 200.
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 

@@ -31,7 +31,7 @@ fn a_server_that_hangs_at_its_start_fails_and_its_process_tree_is_killed() {
         assert_eq!(
             mute_server.show()["state"],
             "initializing",
-            "the other server did not wait for the mute one"
+            "the other server did not wait for the mute server"
         );
         let failed = wait_until("the server is shown as failed", || {
             Some(mute_server.show()).filter(|server| server["state"] == "error")
@@ -107,7 +107,7 @@ fn a_hanging_call_times_out_is_cancelled_once_and_its_late_answer_is_dropped() {
     );
     assert!(
         !other_call.has_ended(),
-        "the timeout of one server does not end the call of another"
+        "the timeout of one server does not end the call of another server"
     );
     wait_until("the server's log reports the dropped late answer", || {
         let log = home.cli(&["logs", "--server", "faulty", "--json"]).stdout();

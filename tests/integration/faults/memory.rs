@@ -67,10 +67,10 @@ fn the_requests_in_flight_of_a_client_have_at_most_32_mib() {
     client.call("faulty__stop_reading", "{}");
     let arguments = json!({"text": "x".repeat(BODY_MIB * MIB - 1024)});
     let memory = MemoryGrowth::new(hub.pid());
-    let mut held = Vec::new();
+    let mut unfinished_requests = Vec::new();
     for number in 1..=CLIENT_MIB / BODY_MIB {
         let message = call(number, "measure", &arguments);
-        held.push(client.begin_post(&message).expect("a connection"));
+        unfinished_requests.push(client.begin_post(&message).expect("a connection"));
         wait_until("the call is recorded", || {
             some_if(read_outcomes(&home, "measure").len() == number)
         });
@@ -88,7 +88,7 @@ fn the_requests_in_flight_of_a_client_have_at_most_32_mib() {
         "44 calls of 8 MiB to a server that does not read",
         320,
     );
-    drop(held);
+    drop(unfinished_requests);
     wait_until("there is room again", || {
         let ping = json!({"jsonrpc": "2.0", "id": 200, "method": "ping", "params": arguments});
         some_if(client.post(&ping).expect("an answer").status == 200)
@@ -103,10 +103,10 @@ fn a_client_has_at_most_512_requests_in_flight() {
     let faulty = FaultyServer::add(&hub, "faulty", &json!({"call_ms": 600_000}), &[]);
     let faulty = faulty.wait_until_synced();
     let client = hub.connect_client("desk");
-    let mut held = Vec::new();
+    let mut unfinished_requests = Vec::new();
     for number in 1..=CLIENT_REQUESTS {
         let message = call(number, "hang", &json!({}));
-        held.push(client.begin_post(&message).expect("a connection"));
+        unfinished_requests.push(client.begin_post(&message).expect("a connection"));
     }
     wait_until("all calls are at the server", || {
         some_if(faulty.received_calls("hang").len() == CLIENT_REQUESTS)
@@ -116,7 +116,7 @@ fn a_client_has_at_most_512_requests_in_flight() {
     assert_eq!(status, 503, "{message}");
     assert!(message.contains("512 requests in flight"), "{message}");
     check_neighbour(&neighbour_client);
-    drop(held);
+    drop(unfinished_requests);
     wait_until("there is room again", || {
         some_if(
             client
@@ -240,7 +240,7 @@ fn long_log_messages_arrive_at_a_client_that_reads() {
     assert!(long > 0, "log messages arrive");
     assert!(
         messages.last().is_some_and(|length| *length < 1024),
-        "the answer is the last one"
+        "the last message is the answer"
     );
 }
 

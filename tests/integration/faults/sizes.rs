@@ -93,7 +93,7 @@ fn a_body_with_too_large_a_content_length_is_rejected_before_it_is_read() {
 }
 
 #[test]
-fn a_chunked_body_that_grows_too_long_is_rejected_and_affects_no_other() {
+fn a_chunked_body_that_grows_too_long_is_rejected_and_affects_no_other_client() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (_neighbour, neighbour_client) = add_neighbour(&hub);
@@ -254,7 +254,7 @@ fn a_message_that_is_too_long_needs_little_memory_in_each_direction() {
 }
 
 #[test]
-fn the_longest_answer_arrives_and_a_longer_one_is_an_error_for_its_caller_only() {
+fn the_longest_answer_arrives_and_a_longer_answer_is_an_error_for_its_caller_only() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (_neighbour, neighbour_client) = add_neighbour(&hub);
@@ -289,7 +289,7 @@ fn the_longest_answer_arrives_and_a_longer_one_is_an_error_for_its_caller_only()
 }
 
 #[test]
-fn an_endless_line_is_dropped_in_bounded_memory_and_the_next_one_is_read() {
+fn an_endless_line_is_dropped_in_bounded_memory_and_the_next_line_is_read() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (_neighbour, neighbour_client) = add_neighbour(&hub);

@@ -22,7 +22,7 @@ fn add_unread_server<'a>(hub: &'a Hub<'a>, call_ms: u32) -> (FaultyServer<'a>, M
 }
 
 #[test]
-fn a_call_to_a_server_that_does_not_read_times_out_and_disturbs_no_other() {
+fn a_call_to_a_server_that_does_not_read_times_out_and_disturbs_no_other_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (_neighbour, neighbour_client) = add_neighbour(&hub);

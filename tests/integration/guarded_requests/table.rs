@@ -166,10 +166,10 @@ fn assert_policy_holds(home: &Home, hub: &Hub<'_>, client: &McpClient, policy: &
     let import = json!({"text": policy.to_file(), "replace": true});
     hub.run_verb("policy.import", &import);
     for index in &policy.requests {
-        let second = client.second_handle();
+        let calling_client = client.second_handle();
         if let Some((kind, method, params)) = REQUESTS.get(*index) {
             let (before, recorded) = (count_received(home, method), records(hub, method).len());
-            let request = thread::spawn(move || second.request(method, params));
+            let request = thread::spawn(move || calling_client.request(method, params));
             decide_until_finished(hub, policy.approves, &request);
             let answer = request.join().expect("the request ends");
             let permitted = policy.permits(kind, method);
@@ -186,7 +186,7 @@ fn assert_policy_holds(home: &Home, hub: &Hub<'_>, client: &McpClient, policy: &
             let (kind, method, answer) = TO_CLIENT[*index - REQUESTS.len()];
             let recorded = records(hub, method).len();
             let answer: Value = serde_json::from_str(answer).expect("JSON");
-            let request = thread::spawn(move || ask_client(&second, method, &answer));
+            let request = thread::spawn(move || ask_client(&calling_client, method, &answer));
             decide_until_finished(hub, policy.approves, &request);
             let messages = request.join().expect("the request ends");
             let is_asked = policy.permits("tools", "tools/call");

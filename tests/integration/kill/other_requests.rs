@@ -59,7 +59,7 @@ fn add_guide(hub: &Hub<'_>) {
     hub.run_verb("policy.save", &json!({ "rule": rule }));
 }
 
-/// Whether everything should stop, and how many requests were answered.
+/// Whether the clients should stop, and the number of answered requests.
 #[derive(Default)]
 struct Load {
     is_over: AtomicBool,
@@ -168,7 +168,7 @@ fn run_round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> 
     };
     let read = thread::scope(|scope| {
         let reads = scope.spawn(|| load.read_pages(reader, round));
-        let others = [
+        let other_threads = [
             scope.spawn(|| load.run_tasks(worker, round)),
             scope.spawn(|| load.call_held(asker, round)),
             scope.spawn(|| load.decide(&url)),
@@ -182,7 +182,7 @@ fn run_round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> 
         ));
         load.is_over.store(true, Ordering::Relaxed);
         signal_process(hub.pid(), Signal::SIGKILL);
-        for other in others {
+        for other in other_threads {
             other.join().expect("the thread ends");
         }
         reads.join().expect("the reader's thread ends")
@@ -191,8 +191,8 @@ fn run_round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> 
     read
 }
 
-/// Returns how many requests the server received, by method and by the digest of the arguments
-/// (`tools/call`) or by the URI (`resources/read`).
+/// Returns the number of requests that the server received, by method and by the digest of the
+/// arguments (`tools/call`) or by the URI (`resources/read`).
 fn read_received(home: &Home) -> BTreeMap<(String, String), usize> {
     let text = fs::read_to_string(home.file("guide.record")).expect("read the record");
     assert!(

@@ -60,7 +60,7 @@ pub(crate) enum Step {
     ChangeDefinition,
     /// The server's spec starts something else, or the original again.
     ChangeServer,
-    /// The hub is killed with `kill -9`, and another one is started.
+    /// The hub is killed with `kill -9`, and another hub is started.
     Kill,
     /// A client sends a request that is no call of a tool.
     Request {

@@ -28,8 +28,12 @@ fn a_backup_brings_back_rules_clients_and_specs() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o600, "only this user can read a backup");
-    let again = home.cli(&["backup", "create", &archive_text]);
-    assert_eq!(again.exit_code(), 1, "the archive is not overwritten");
+    let second_output = home.cli(&["backup", "create", &archive_text]);
+    assert_eq!(
+        second_output.exit_code(),
+        1,
+        "the archive is not overwritten"
+    );
 
     let running = home.cli(&["backup", "restore", &archive_text, "--yes"]);
     let error = running.stderr();
