@@ -109,7 +109,7 @@ fn print_state(desktop: &DesktopSession, state: &str) {
     println!("| {state} | {} | {percent:.2} |", memory_mib(desktop));
 }
 
-/// Returns the ids of the processes of the app, including those of its web views.
+/// Returns the ids of the processes of the app and of its web views.
 fn app_processes(desktop: &DesktopSession) -> Vec<u32> {
     let processes = desktop.processes();
     let matching = processes.iter().filter(|process| {

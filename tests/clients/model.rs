@@ -38,7 +38,7 @@ pub(crate) struct ModelRecord {
 /// The tool that the model calls, and the text with which the tool answers.
 pub(crate) struct Task {
     /// The tool's exposed name. Programs put a prefix of their own before it, and some replace
-    /// several underscores with one.
+    /// several underscores with one underscore.
     pub(crate) tool: &'static str,
     pub(crate) arguments: &'static str,
     pub(crate) result: &'static str,

@@ -17,10 +17,11 @@ pub(crate) struct Program {
     /// A command that has to run before the client is connected.
     pub(crate) setup: Option<&'static [&'static str]>,
     pub(crate) listing: Option<Listing>,
-    /// Why there is no listing, or why the listing does not show that the client is connected.
+    /// The reason why there is no listing, or why the listing does not show that the client is
+    /// connected.
     pub(crate) listing_note: &'static str,
     pub(crate) conversation: Option<Conversation>,
-    /// Why there is no conversation.
+    /// The reason why there is no conversation.
     pub(crate) conversation_note: &'static str,
 }
 

@@ -186,8 +186,8 @@ impl<'a> TrialRunner<'a> {
     fn find_software(&self, client: &str) -> Option<String> {
         let clients = self.home.cli(&["clients", "list", "--json"]).expect_json();
         let clients = clients.as_array().expect("a list");
-        let found = clients.iter().find(|found| found["name"] == client)?;
-        found["software"].as_str().map(str::to_owned)
+        let entry = clients.iter().find(|entry| entry["name"] == client)?;
+        entry["software"].as_str().map(str::to_owned)
     }
 
     fn list_files_to_change(&self, client: &str) -> Vec<PathBuf> {

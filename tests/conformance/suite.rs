@@ -1,4 +1,4 @@
-//! The suites, and how to run them.
+//! The suites, and the functions that run them.
 
 use std::{fs, time::Duration};
 

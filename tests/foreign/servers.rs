@@ -1,4 +1,5 @@
-//! The servers: how each one is started and reached, and the requests whose answers are compared.
+//! The servers: the start and the address of each server, and the requests whose answers are
+//! compared.
 
 use std::{fs, net::TcpStream, process::Command};
 

@@ -70,11 +70,11 @@ fn run_all_clients(hub: &Hub<'_>) -> Vec<Cell> {
 /// Takes a free server. If no remaining server is free, waits for the first one. Returns `None` if
 /// no server remains.
 fn take_free_server<'a>(remaining: &mut Vec<&'a Mutex<Server>>) -> Option<MutexGuard<'a, Server>> {
-    let free = remaining
+    let free_server = remaining
         .iter()
         .enumerate()
         .find_map(|(index, server)| Some((index, server.try_lock().ok()?)));
-    match free {
+    match free_server {
         Some((index, server)) => {
             remaining.remove(index);
             Some(server)

@@ -131,19 +131,21 @@ impl Outcomes {
 
     /// Returns the arguments of the calls that were answered.
     pub(crate) fn answered(&self) -> Vec<String> {
-        let all = self.lock();
-        let answered = all
+        let outcomes = self.lock();
+        let answered = outcomes
             .iter()
             .filter(|(_, outcome)| **outcome == Outcome::Answered);
         answered.map(|(arguments, _)| arguments.clone()).collect()
     }
 
     pub(crate) fn find_violations(&self) -> Vec<String> {
-        let all = self.lock();
-        let wrong = all.iter().filter_map(|(arguments, outcome)| match outcome {
-            Outcome::Wrong(reason) => Some(format!("the call {arguments}: {reason}")),
-            Outcome::Answered | Outcome::Failed(_) => None,
-        });
+        let outcomes = self.lock();
+        let wrong = outcomes
+            .iter()
+            .filter_map(|(arguments, outcome)| match outcome {
+                Outcome::Wrong(reason) => Some(format!("the call {arguments}: {reason}")),
+                Outcome::Answered | Outcome::Failed(_) => None,
+            });
         wrong.collect()
     }
 
