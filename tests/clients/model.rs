@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::protocols::{Protocol, Turn};
 
-/// Programs send long instructions and many definitions.
+/// The largest body of a request. Programs send long instructions and many definitions.
 const MAX_BODY_BYTES: usize = 64 << 20;
 
 /// The names of the tools that load the definitions of other tools. Both take the same arguments.

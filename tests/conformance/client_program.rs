@@ -30,10 +30,10 @@ use serde_json::{Map, Value, json};
 const REVISION: &str = "2025-11-25";
 
 /// The variable with the scenarios that Drawbridge does not support. This program skips them,
-/// because each would take long to fail.
+/// because each scenario would take long to fail.
 const UNSUPPORTED: &str = "CONFORMANCE_UNSUPPORTED";
 
-/// How long a server may take until Drawbridge has read its tools.
+/// The longest time until Drawbridge has read the tools of a server.
 const READY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The server may require more scopes after the first sign-in, so a second sign-in may follow.

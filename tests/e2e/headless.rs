@@ -189,7 +189,7 @@ fn a_login_link_works_once() {
         &json!([{"do": "log_in"}, {"do": "wait_for", "part": "nav-servers"}]),
     )
     .assert_no_problems();
-    // The second browser does not have the storage of the first.
+    // The second browser does not have the storage of the first browser.
     std::fs::remove_dir_all(desktop.file("chromium")).expect("remove the first browser's profile");
     let steps = json!([{"do": "log_in"}, {"do": "wait_for", "part": "sign-in-code"}, {"do": "count", "part": "nav-servers"}]);
     let report = browser::take_steps(&desktop, &link, &steps);

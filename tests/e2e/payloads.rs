@@ -133,7 +133,7 @@ impl<'a> PayloadFixture<'a> {
         fixture
     }
 
-    /// Opens sessions of two clients, and returns the session of the second. The members of
+    /// Opens sessions of two clients, and returns the second session. The members of
     /// `clientInfo` with payloads are divided between the clients, because a `clientInfo` may have
     /// only 64 KiB.
     fn connect_client(hub: &Hub<'_>) -> McpClient {

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// How long the recorder of a server's accesses, which reports once a second, may take to report.
+/// The longest time until the recorder of a server's accesses reports, which it does once a second.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Returns the steps that open the page of a server.

@@ -279,7 +279,7 @@ fn a_person_signs_other_browsers_and_then_this_browser_out() {
     let desktop = DesktopSession::without_screen();
     let _hub = Hub::serve(&desktop);
     take_steps(&desktop, vec![]);
-    // The second browser does not have the storage of the first.
+    // The second browser does not have the storage of the first browser.
     fs::remove_dir_all(desktop.file("chromium")).expect("remove the first browser's profile");
     let mut steps = vec![
         click("nav-settings"),

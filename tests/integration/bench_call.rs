@@ -5,7 +5,7 @@ use std::{fs, time::Duration};
 use drawbridge_tests::{Home, paths, process::Process};
 use serde_json::Value;
 
-/// How long the short form may take on a slow machine.
+/// The longest time for the short form on a slow machine.
 const TIMEOUT: Duration = Duration::from_secs(180);
 
 #[test]

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 /// The number of calls of the neighbour that have to be answered while another server misbehaves.
 const NEIGHBOUR_CALLS: usize = 20;
 
-/// Returns timeouts of calls that are longer than any test. If a call is answered all the same, the
+/// Returns a timeout of calls that is longer than any test. If a call is answered nevertheless, the
 /// hub has noticed the fault itself.
 fn long_timeouts() -> Value {
     json!({"call_ms": 600_000})

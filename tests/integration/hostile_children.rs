@@ -15,7 +15,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 const HOSTILE: [&str; 2] = ["--hidden-child", "--hopping-child"];
-/// How long the guard may take to end the processes that a killed hub has left.
+/// The longest time until the guard has ended the processes that a killed hub has left.
 const KILL_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Adds a server whose children hide. Also returns a text that is in the command lines of the

@@ -133,7 +133,7 @@ fn bridges_that_start_at_any_moment_of_a_hub_exit_are_served() {
 fn an_idle_hub_keeps_few_threads() {
     /// An idle hub needs six threads: one for the event loop, three for the store (journal, head of
     /// the audit log, log files), one that watches the spec files, and one for the database. The
-    /// test tolerates two more.
+    /// test tolerates two more threads.
     const MAX_THREADS: usize = 8;
     let home = Home::new();
     let hub = Hub::serve(&home);

@@ -9,7 +9,7 @@ use drawbridge_tests::{
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-/// Short for a test, but long enough to observe the running server.
+/// The idle time after which a server ends: long enough to observe the running server.
 const IDLE_MS: u32 = 700;
 const CYCLES: usize = 500;
 

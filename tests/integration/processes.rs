@@ -1,4 +1,4 @@
-//! Processes: servers are started when they are needed, and none outlives the hub.
+//! Processes: servers are started when they are needed, and no process outlives the hub.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -62,7 +62,7 @@ fn no_child_outlives_a_hub_that_was_asked_to_stop() {
 
 #[test]
 fn no_escaped_process_outlives_the_hub_however_the_hub_ends() {
-    // `SIGABRT` is how a program ends if it panics in code that must not unwind.
+    // A program ends with `SIGABRT` if it panics in code that must not unwind.
     for signal in [Signal::SIGKILL, Signal::SIGTERM, Signal::SIGABRT] {
         let home = Home::new();
         let hub = Hub::serve(&home);
@@ -202,7 +202,10 @@ fn a_call_after_a_crash_restarts_the_server() {
         .iter()
         .find(|row| row.tool == "crash")
         .expect("the call is recorded");
-    assert_eq!(crash_row.outcome, "unknown", "whether it ran is unknown");
+    assert_eq!(
+        crash_row.outcome, "unknown",
+        "it is unknown whether the call ran"
+    );
 }
 
 #[test]

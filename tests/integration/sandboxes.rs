@@ -14,7 +14,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 const REFUSED: &str = "EACCES";
-/// How long the recorder of a server's accesses, which reports once a second, may take to report.
+/// The longest time until the recorder of a server's accesses reports, which it does once a second.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn fixture(name: &str) -> String {

@@ -13,7 +13,7 @@ use drawbridge_tests::{
 
 /// Starts the hub with the usual limit of open files, which the hub cannot raise here.
 const WITH_FEW_DESCRIPTORS: [&str; 4] = ["sh", "-c", r#"ulimit -n 1024; exec "$@""#, "sh"];
-/// More connections than descriptors.
+/// The number of slow connections, which is larger than the limit of open files.
 const SLOW_CONNECTIONS: usize = 1_500;
 /// The most connections without a known token that the hub keeps open.
 const MAX_UNAUTHENTICATED: usize = 128;

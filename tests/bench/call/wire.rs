@@ -1,4 +1,4 @@
-//! HTTP/1.1 messages, as far as the benchmark needs them.
+//! The part of HTTP/1.1 that the benchmark needs.
 
 use std::io;
 

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 
 use super::{add_neighbour, call_neighbour_during};
 
-/// The largest growth of the hub in MiB, however much is written.
+/// The largest growth of the hub in MiB, for any number of written bytes.
 const MAX_GROWTH_MIB: u64 = 32;
-/// Lines a second that a server may add to the log.
+/// The number of lines per second that a server may add to the log.
 const LINES_A_SECOND: u64 = 200;
 
-/// MiB per call, so that no call takes longer than the client waits.
+/// The number of MiB per call, small enough that no call takes longer than the client waits.
 const CALL_MIB: u64 = 100;
 
 /// Makes a server flood until a neighbour has been answered. Checks the hub's growth meanwhile and

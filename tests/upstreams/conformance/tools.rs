@@ -20,7 +20,7 @@ use crate::{
     samples::{PNG, WAV},
 };
 
-/// Long enough that messages sent before and after it arrive separately.
+/// A pause that is long enough that messages before and after it arrive separately.
 const MOMENT: Duration = Duration::from_millis(50);
 
 /// Returns all tools, and the extra tool if `with_extra` is true.

@@ -7,14 +7,14 @@
 //! | `--store DIR` | records each call for which the data folder holds no decision |
 //! | `--mute` | answers nothing |
 //! | `--child` | starts a child process that ignores `SIGTERM` |
-//! | `--escaped-child` | the same, outside of the process group, with the server's output pipes |
-//! | `--hidden-child` | the same, in a session of its own, without a parent or an environment |
-//! | `--hopping-child` | the same as `--hidden-child`, but a new process replaces it repeatedly |
+//! | `--escaped-child` | as `--child`, outside of the process group, with the server's pipes |
+//! | `--hidden-child` | as `--child`, in a session of its own, without parent or environment |
+//! | `--hopping-child` | as `--hidden-child`, but a new process replaces the child repeatedly |
 //! | `--crash` | exits at once |
 //! | `--late-start MS` | reads nothing for MS milliseconds |
 //! | `--stay` | keeps running after its stdin is closed |
 //! | `--grow` | has one more tool each time the tools are listed |
-//! | `--tools FILE` | also lists the file's tools, read anew each time; each tool echoes its call |
+//! | `--tools FILE` | also lists the tools of the file, read each time; each tool echoes its call |
 //! | `--more-pages N` | lists N more pages of tools, of 4 MiB each |
 //! | `--script FILE` | answers as the file defines, and writes its lines (see `script.rs`) |
 //! | `--claims-modern` | claims the modern revision, but refuses calls before `initialize` |

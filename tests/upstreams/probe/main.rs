@@ -7,7 +7,7 @@
 //! | `--store DIR` | the data folder of the hub, which `decision` reads; the record notes each call whose decision is not stored there |
 //! | `--result FILE` | the `result` with which `verbatim` answers, byte for byte |
 //! | `--describe TEXT` | the description of `echo` |
-//! | `--describe-from FILE` | the same, read from a file each time |
+//! | `--describe-from FILE` | the file with the description of `echo`, which is read each time |
 //! | `--noisy` | prints non-JSON-RPC lines to stdout, before and between its answers |
 //! | `--grandchild` | starts a child process that ignores `SIGTERM` |
 //! | `--mute` | never answers `initialize` |
