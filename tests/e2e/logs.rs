@@ -24,12 +24,12 @@ fn start_hub(desktop: &DesktopSession) -> Hub<'_> {
     hub
 }
 
-/// Returns the step that tells whether the log follows its newest line.
+/// Returns the step that reads whether the log follows its newest line.
 fn evaluate_following() -> Value {
     evaluate("document.querySelector('[data-testid=log-follow]').checked")
 }
 
-/// Returns the step that tells whether a line in the page has the noise of the server.
+/// Returns the step that reads whether a line in the page has the noise of the server.
 fn evaluate_noise() -> Value {
     evaluate(&format!(
         "[...document.querySelectorAll('[data-testid=log-line]')].some((line) => line.innerText.includes('{NOISE}'))"

@@ -43,7 +43,7 @@ const SERVERS_WITH_SECRETS: usize = 3;
 const SAMPLES: u32 = 60;
 /// The timeout of a call. A call that hangs for longer fails.
 const CALL_TIMEOUT_MS: u32 = 4_000;
-/// Starts the hub without `SIGXFSZ`, so that a full disk is an error, not the end of the hub.
+/// Starts the hub with `SIGXFSZ` ignored, so that a full disk is an error and does not end the hub.
 const STARTER: [&str; 3] = ["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""];
 
 fn main() -> ExitCode {

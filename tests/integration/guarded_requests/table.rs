@@ -43,7 +43,7 @@ struct AnyPolicy {
     /// The default of each kind, in the order of [`KINDS`].
     defaults: Vec<&'static str>,
     rules: Vec<AnyRule>,
-    /// Whether the person approves each pending approval. If not, the person denies each.
+    /// Whether the person approves each pending approval. If not, the person denies each approval.
     approves: bool,
     /// Indices into [`REQUESTS`], followed by [`TO_CLIENT`].
     requests: Vec<usize>,

@@ -242,7 +242,8 @@ pub(crate) struct World {
     /// The binding of the call that started the task of each client.
     tasks: [Option<Binding>; CLIENTS],
     pub(crate) guide: Guide,
-    /// Whether the run has waited for the timeout already; waiting is slow, so once is enough.
+    /// Whether the run has already waited for the timeout. The run waits only once, because waiting
+    /// is slow.
     has_waited: bool,
 }
 
@@ -292,7 +293,7 @@ impl World {
     }
 
     /// Returns whether the call is the retry of a missed call that was approved. A missed call with
-    /// the same digest is used up, whether it was approved or not.
+    /// the same digest is used up even if it was not approved.
     fn is_retry(&mut self, model_call: &ModelCall) -> bool {
         let is_same = |missed: &MissedCall| {
             (

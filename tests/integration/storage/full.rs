@@ -12,7 +12,8 @@ use serde_json::json;
 
 use super::{assert_denied, assert_refused, assert_runs, assert_screens_work};
 
-/// Starts the hub without `SIGXFSZ`, so that a write beyond the limit is an error, not the hub's end.
+/// Starts the hub with `SIGXFSZ` ignored, so that exceeding the limit is an error and does not end
+/// the hub.
 const STARTER: [&str; 3] = ["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""];
 
 /// Limits the size of all files that the hub writes from now on.
