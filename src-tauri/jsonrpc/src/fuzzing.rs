@@ -1,5 +1,5 @@
-//! Properties of the parsers that hold for any input, for the targets in `fuzz/`. Only the feature
-//! `fuzzing` contains this module.
+//! Properties of the parsers that hold for any input, for the targets in `fuzz/`. The feature
+//! `fuzzing` enables this module.
 
 use serde_json::value::RawValue;
 

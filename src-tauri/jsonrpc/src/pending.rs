@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-/// The requests that wait, each with the sender of its outcome.
+/// The requests that wait for a response, each with the sender of its outcome.
 #[derive(Debug)]
 pub struct PendingRequests<T>(Mutex<HashMap<u64, oneshot::Sender<T>>>);
 
@@ -21,31 +21,31 @@ impl<T> PendingRequests<T> {
     /// Registers a request, and returns the receiver of its outcome. Returns `None` if `max`
     /// requests wait already.
     pub fn register(&self, id: u64, max: usize) -> Option<oneshot::Receiver<T>> {
-        let mut waiting = self.lock();
-        if waiting.len() >= max {
+        let mut senders = self.lock();
+        if senders.len() >= max {
             return None;
         }
-        let (outcome, received) = oneshot::channel();
-        waiting.insert(id, outcome);
-        Some(received)
+        let (sender, receiver) = oneshot::channel();
+        senders.insert(id, sender);
+        Some(receiver)
     }
 
     /// Delivers the outcome of a request. Returns whether a receiver waited for the outcome.
     pub fn settle(&self, id: u64, outcome: T) -> bool {
-        let waiting = self.lock().remove(&id);
-        waiting.is_some_and(|waiting| waiting.send(outcome).is_ok())
+        let sender = self.lock().remove(&id);
+        sender.is_some_and(|sender| sender.send(outcome).is_ok())
     }
 
-    /// Removes a request for whose outcome nobody waits. Returns `false` if the request was settled
-    /// or removed before.
+    /// Removes a request whose outcome nobody needs. Returns `false` if the request was settled or
+    /// removed before.
     pub fn remove(&self, id: u64) -> bool {
         self.lock().remove(&id).is_some()
     }
 
     /// Settles all requests with the outcome that `outcome` returns.
     pub fn settle_all(&self, outcome: impl Fn() -> T) {
-        for (_, waiting) in self.lock().drain() {
-            let _ = waiting.send(outcome());
+        for (_, sender) in self.lock().drain() {
+            let _ = sender.send(outcome());
         }
     }
 

@@ -16,7 +16,7 @@ pub struct RpcError {
     pub other_members: Vec<(String, Box<RawValue>)>,
 }
 
-/// The outcome of a request: its result, or the error that answers it.
+/// The outcome of a request: a result or an error.
 pub type RpcResult = Result<Json, RpcError>;
 
 /// A peer's answer to a request, as the peer sent it. A request without an answer fails with an
@@ -63,7 +63,7 @@ impl RpcError {
     ///
     /// # Errors
     /// Returns an error if `error` is not an object or repeats a key, if its `code` is not a number
-    /// with an integral value, or if its `message` is not a string.
+    /// with an integral value or is too large, or if its `message` is not a string.
     pub fn parse(error: &RawValue) -> Result<Self, serde_json::Error> {
         let mut read = Self::new(0, "");
         for (key, value) in RawObject::parse(error)?.iter() {
@@ -96,7 +96,7 @@ impl RpcError {
 /// Reads an integer in any notation of JSON: some languages write every number as `-32000.0` or
 /// `-3.2e4`.
 fn parse_code(code: &RawValue) -> Option<i64> {
-    /// 2^53. Up to here a floating-point number represents each integer exactly.
+    /// 2^53. A floating-point number represents each integer up to this limit exactly.
     const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
     let text = code.get();
     text.parse().ok().or_else(|| {

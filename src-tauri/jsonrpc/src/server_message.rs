@@ -30,7 +30,7 @@ pub enum ServerMessage {
         id: Option<u64>,
         reply: Reply,
     },
-    /// An answer that breaks the rules of JSON-RPC, and the rule. `ids` are the requests that it
+    /// An answer that breaks a rule of JSON-RPC. `ids` are the ids of the requests that the message
     /// seems to answer, if any.
     Malformed {
         ids: Vec<u64>,
@@ -145,7 +145,7 @@ impl<'a> Members<'a> {
 
 /// Reads one message. A result is not copied: it shares the memory of `message`. Returns `None` if
 /// the text is not a JSON-RPC message, or if the message is dropped: a request or notification that
-/// is nested too deeply, or an array without answers.
+/// is nested too deeply, or an array without an answer that has an id.
 pub fn parse(message: &Json) -> Option<ServerMessage> {
     // Serde would also read an array as an envelope, with its elements in the order of the fields.
     if message.get().trim_start().starts_with('[') {

@@ -61,25 +61,28 @@ pub(crate) fn written_is_read(id: u64, text: &str, value: Option<&RawValue>) {
     let get = |raw: &Option<Box<RawValue>>| raw.as_deref().map(|raw| raw.get().to_owned());
     match read(encode_request(id, text, value.map(RawValue::get))) {
         Some(ServerMessage::Incoming(Incoming::Request {
-            id: read,
+            id: raw_id,
             method,
-            params: sent,
+            params: read_params,
         })) => {
             assert_eq!(
-                (read.get(), method.as_str()),
+                (raw_id.get(), method.as_str()),
                 (id.to_string().as_str(), text)
             );
-            assert_eq!(get(&sent).as_deref(), params);
-            answer_is_read(&read, id, text, value);
+            assert_eq!(get(&read_params).as_deref(), params);
+            answer_is_read(&raw_id, id, text, value);
         }
         other => panic!("a request is read as {other:?}"),
     }
     match read(encode_notification(text, value.map(RawValue::get))) {
         Some(ServerMessage::Incoming(Incoming::Notification {
             method,
-            params: sent,
+            params: read_params,
         })) => {
-            assert_eq!((method.as_str(), get(&sent).as_deref()), (text, params));
+            assert_eq!(
+                (method.as_str(), get(&read_params).as_deref()),
+                (text, params)
+            );
         }
         other => panic!("a notification is read as {other:?}"),
     }
@@ -90,15 +93,15 @@ fn answer_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValu
     if let Some(value) = value {
         match read(encode_reply(raw_id.get(), &Ok(value.to_owned().into())).to_vec()) {
             Some(ServerMessage::Answer {
-                id: read,
+                id: read_id,
                 reply: Reply::Result(result),
             }) => {
-                assert_eq!((read, result.get()), (Some(id), value.get()));
+                assert_eq!((read_id, result.get()), (Some(id), value.get()));
             }
             other => panic!("an answer is read as {other:?}"),
         }
     }
-    let more = value
+    let other_members = value
         .map(|value| ("x-more".to_owned(), value.to_owned()))
         .into_iter()
         .collect();
@@ -106,15 +109,15 @@ fn answer_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValu
         code: -32_000,
         message: text.to_owned(),
         data: value.map(ToOwned::to_owned),
-        other_members: more,
+        other_members,
     };
     match read(encode_reply(raw_id.get(), &Err(error)).to_vec()) {
         Some(ServerMessage::Answer {
-            id: read,
+            id: read_id,
             reply: Reply::Error(error),
         }) => {
             assert_eq!(
-                (read, error.code, error.message.as_str()),
+                (read_id, error.code, error.message.as_str()),
                 (Some(id), -32_000, text)
             );
             assert_eq!(
@@ -122,7 +125,7 @@ fn answer_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValu
                 value.map(RawValue::get)
             );
             assert_eq!(
-                error.other_members.first().map(|(_, more)| more.get()),
+                error.other_members.first().map(|(_, member)| member.get()),
                 value.map(RawValue::get)
             );
         }

@@ -51,11 +51,11 @@ pub(crate) fn written_is_read(data: &str) {
 
 /// Returns the events, and whether an event was too long.
 fn read(pieces: &[&[u8]], max: usize) -> (Vec<SseEvent>, bool) {
-    let mut reader = SseParser::new(max);
+    let mut parser = SseParser::new(max);
     let mut found = Vec::new();
     // The last piece is empty, and fetches an error that follows complete events.
     for piece in pieces.iter().copied().chain([&[][..]]) {
-        match reader.push(piece) {
+        match parser.push(piece) {
             Ok(events) => found.extend(events),
             Err(_) => return (found, true),
         }

@@ -2,13 +2,13 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn events(parts: &[&str]) -> Vec<String> {
-    let mut reader = SseParser::new(1_000);
-    parts
+fn events(pieces: &[&str]) -> Vec<String> {
+    let mut parser = SseParser::new(1_000);
+    pieces
         .iter()
-        .flat_map(|part| {
-            reader
-                .push(part.as_bytes())
+        .flat_map(|piece| {
+            parser
+                .push(piece.as_bytes())
                 .expect("the event is short enough")
         })
         .map(|event| event.data)
@@ -42,9 +42,9 @@ fn a_name_applies_to_one_event_only() {
 #[test]
 fn the_kind_of_line_end_and_a_cut_at_any_byte_make_no_difference() {
     let text = "data: a\r\n\r\ndata: b\r\rdata: c\n\n";
-    let bytes: Vec<String> = text.chars().map(String::from).collect();
-    let parts: Vec<&str> = bytes.iter().map(String::as_str).collect();
-    assert_eq!(events(&parts), ["a", "b", "c"]);
+    let letters: Vec<String> = text.chars().map(String::from).collect();
+    let pieces: Vec<&str> = letters.iter().map(String::as_str).collect();
+    assert_eq!(events(&pieces), ["a", "b", "c"]);
     assert_eq!(events(&[text]), ["a", "b", "c"]);
 }
 
@@ -68,10 +68,10 @@ fn a_bom_before_the_first_event_is_skipped() {
 
 #[test]
 fn complete_events_before_an_endless_event_are_not_lost() {
-    let mut reader = SseParser::new(10);
-    let found = reader.push(b"data: one\n\ndata: 0123456789");
+    let mut parser = SseParser::new(10);
+    let found = parser.push(b"data: one\n\ndata: 0123456789");
     assert_eq!(found.map(|events| events.len()), Ok(1));
-    assert_eq!(reader.push(b""), Err(TooLong));
+    assert_eq!(parser.push(b""), Err(TooLong));
 }
 
 /// Generates text in which meaningful parts are frequent.
