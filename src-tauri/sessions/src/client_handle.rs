@@ -94,8 +94,8 @@ pub struct ClientHandle {
 #[derive(Debug)]
 struct RequestContext {
     answers: Mutex<AnswerStream>,
-    /// The sender of questions, which wait for the retry of a modern client because it cannot
-    /// receive requests. `None` for a legacy client.
+    /// The sender of questions, which wait for the retry of a modern client because the client
+    /// cannot receive requests. `None` for a legacy client.
     questions: Option<mpsc::Sender<PendingQuestion>>,
     /// The level of log messages that the request names, if any.
     log_level: Option<LogLevel>,
@@ -200,8 +200,9 @@ impl ClientHandle {
             .and_then(|request| lock(&request.answers).progress_token.clone())
     }
 
-    /// Sends a notification without waiting. A client that reads too slowly misses it. So does a
-    /// modern client if this handle belongs neither to a request nor to a subscription.
+    /// Sends a notification without waiting. A client that reads too slowly misses the
+    /// notification. A modern client also misses it if this handle belongs neither to a request nor
+    /// to a subscription.
     pub fn notify(&self, method: &str, params: Option<&RawValue>) {
         let params_with_id = match (&self.request, self.era()) {
             (None, Era::Modern) => match &self.session.subscription {
@@ -255,7 +256,7 @@ impl ClientHandle {
         request: &InputRequest,
         max_wait: Duration,
     ) -> RpcResult {
-        let (answer, answered) = oneshot::channel();
+        let (answer, answer_receiver) = oneshot::channel();
         let question = PendingQuestion {
             request: translate::request_for_modern_client(request),
             answer,
@@ -268,7 +269,7 @@ impl ClientHandle {
                 }
             });
         }
-        match timeout(max_wait, answered).await {
+        match timeout(max_wait, answer_receiver).await {
             Ok(Ok(reply)) => reply,
             Ok(Err(_)) => Err(no_answer_error(
                 &request.method,
@@ -281,7 +282,7 @@ impl ClientHandle {
     async fn request_directly(&self, request: &InputRequest, max_wait: Duration) -> RpcResult {
         let requests = &self.session.hub_requests;
         let id = requests.next_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let Some(answered) = requests.pending.register(id, MAX_PENDING) else {
+        let Some(answer_receiver) = requests.pending.register(id, MAX_PENDING) else {
             return Err(too_many_waiting());
         };
         let _guard = PendingGuard { client: self, id };
@@ -297,7 +298,7 @@ impl ClientHandle {
             ));
         }
         tokio::select! {
-            answer = timeout(max_wait, answered) => match answer {
+            answer = timeout(max_wait, answer_receiver) => match answer {
                 Ok(Ok(reply)) => reply,
                 Ok(Err(_)) => Err(no_answer_error(method, "its session has ended")),
                 Err(_) => Err(no_answer_error(method, "it timed out")),

@@ -48,8 +48,8 @@ impl ClientSession {
     /// Registers a request.
     ///
     /// # Errors
-    /// Returns an error if a request with that id is in flight already, or if too many requests
-    /// are.
+    /// Returns an error if a request with that id is in flight already, or if too many requests are
+    /// in flight.
     pub fn begin_request(self: &Arc<Self>, id: &str) -> Result<InFlightRequest, NotBegun> {
         let (handle, registration) = AbortHandle::new_pair();
         let id: Box<str> = id.into();
@@ -117,16 +117,13 @@ impl InFlightRequest {
         let Some(registration) = self.registration.take() else {
             return Err(Aborted::Cancelled);
         };
-        let abort_reason = |_| {
+        Abortable::new(answer, registration).await.map_err(|_| {
             if self.session.ended.is_cancelled() {
                 Aborted::SessionEnded
             } else {
                 Aborted::Cancelled
             }
-        };
-        Abortable::new(answer, registration)
-            .await
-            .map_err(abort_reason)
+        })
     }
 }
 

@@ -114,7 +114,8 @@ impl ParkedRequests {
     ///
     /// # Errors
     /// Returns an error if the request itself fails, if too many requests of the client are parked,
-    /// or (`-32602`) if the state is unknown or belongs to another request.
+    /// or (`-32602`) if the params are malformed, or the state is unknown or belongs to another
+    /// request.
     pub async fn start_or_resume<F>(
         &self,
         request: StatelessRequest,
@@ -137,12 +138,12 @@ impl ParkedRequests {
                 let (client, digest) = (session.client.clone(), request_digest(&method, &params)?);
                 let (handle, questions) =
                     ClientHandle::for_stateless_request(session, stream, log_level);
-                let running: ReplyFuture = Box::pin(start(handle.clone(), method, params));
+                let reply: ReplyFuture = Box::pin(start(handle.clone(), method, params));
                 ActiveRequest {
                     client,
                     digest,
                     handle,
-                    reply: running,
+                    reply,
                     has_reply: false,
                     questions,
                     unanswered: Vec::new(),
@@ -206,20 +207,20 @@ impl ParkedRequests {
         };
         let unknown =
             || invalid_state("no request is waiting for it; send the request again without it");
-        let (hand_over, handed_over) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let parked = {
-            let mut all = self.lock();
-            let parked = all
+            let mut parked_requests = self.lock();
+            let parked = parked_requests
                 .get(state)
                 .filter(|parked| parked.client == *client)
                 .ok_or_else(unknown)?;
             if parked.digest != digest {
                 return Err(invalid_state("it belongs to another request"));
             }
-            all.remove(state).ok_or_else(unknown)?
+            parked_requests.remove(state).ok_or_else(unknown)?
         };
-        parked.hand_over.send(hand_over).map_err(|_| unknown())?;
-        handed_over.await.map_err(|_| unknown())
+        parked.hand_over.send(sender).map_err(|_| unknown())?;
+        receiver.await.map_err(|_| unknown())
     }
 
     /// Runs a request until it is answered, or until the client has to answer a question.
@@ -228,7 +229,7 @@ impl ParkedRequests {
             while let Ok(question) = active.questions.try_recv() {
                 active.add_question(question);
             }
-            active.drop_withdrawn();
+            active.drop_withdrawn_questions();
             if !active.unanswered.is_empty() && !active.has_reply {
                 break;
             }
@@ -239,7 +240,7 @@ impl ParkedRequests {
             }
         }
         let state = format!("{STATE_PREFIX}{}", random::token());
-        let required = input::input_required_result(
+        let result = input::input_required_result(
             active
                 .unanswered
                 .iter()
@@ -247,20 +248,23 @@ impl ParkedRequests {
             Some(&state),
         );
         self.park(state, active)?;
-        Ok(required.into())
+        Ok(result.into())
     }
 
     fn park(&self, state: String, active: ActiveRequest) -> Result<(), RpcError> {
         let (hand_over, hand_over_request) = oneshot::channel();
         let (client, digest) = (active.client.clone(), active.digest.clone());
-        let mut all = self.lock();
-        if all.values().filter(|other| other.client == client).count() >= MAX_PER_CLIENT {
+        let mut parked_requests = self.lock();
+        let client_requests = parked_requests
+            .values()
+            .filter(|parked| parked.client == client);
+        if client_requests.count() >= MAX_PER_CLIENT {
             return Err(RpcError::new(
                 code::INTERNAL_ERROR,
                 "too many requests are waiting for this client's answers",
             ));
         }
-        all.insert(
+        parked_requests.insert(
             state.clone(),
             ParkedRequest {
                 client,
@@ -270,7 +274,7 @@ impl ParkedRequests {
                 reply_number: 0,
             },
         );
-        drop(all);
+        drop(parked_requests);
         tokio::spawn(run_parked(
             active,
             hand_over_request,
@@ -285,33 +289,38 @@ impl ParkedRequests {
     /// Records the size of a parked request's reply. If the client's replies take too many bytes,
     /// drops its oldest requests with a reply.
     fn record_reply(&self, state: &str, length: usize) {
-        let mut all = self.lock();
-        let reply_number = all
+        let mut parked_requests = self.lock();
+        let reply_number = parked_requests
             .values()
             .map(|parked| parked.reply_number)
             .max()
             .unwrap_or(0)
             + 1;
-        let Some(parked) = all.get_mut(state) else {
+        let Some(parked) = parked_requests.get_mut(state) else {
             return;
         };
         (parked.reply_bytes, parked.reply_number) = (length, reply_number);
         let client = parked.client.clone();
-        let mut of_client: Vec<_> = all
+        let mut client_replies: Vec<_> = parked_requests
             .iter()
             .filter(|(_, parked)| parked.client == client && parked.reply_bytes > 0)
             .collect();
-        of_client.sort_by_key(|(_, parked)| parked.reply_number);
-        let mut total_bytes: usize = of_client.iter().map(|(_, parked)| parked.reply_bytes).sum();
+        client_replies.sort_by_key(|(_, parked)| parked.reply_number);
+        let mut total_bytes: usize = client_replies
+            .iter()
+            .map(|(_, parked)| parked.reply_bytes)
+            .sum();
         let mut oldest = Vec::new();
-        for (state, parked) in of_client {
+        for (state, parked) in client_replies {
             if total_bytes <= MAX_REPLY_BYTES {
                 break;
             }
             total_bytes -= parked.reply_bytes;
             oldest.push(state.clone());
         }
-        oldest.iter().for_each(|state| drop(all.remove(state)));
+        for state in &oldest {
+            parked_requests.remove(state);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, ParkedRequest>> {
@@ -327,7 +336,7 @@ impl ActiveRequest {
     }
 
     /// Drops the questions that their server has withdrawn: nobody waits for the answers.
-    fn drop_withdrawn(&mut self) {
+    fn drop_withdrawn_questions(&mut self) {
         self.unanswered
             .retain(|(_, question)| !question.answer.is_closed());
     }
@@ -346,8 +355,8 @@ async fn run_parked(
         tokio::select! {
             biased;
             retry = &mut hand_over_request => {
-                if let Ok(retry) = retry {
-                    let _ = retry.send(active);
+                if let Ok(sender) = retry {
+                    let _ = sender.send(active);
                 }
                 return;
             }
@@ -367,18 +376,19 @@ fn reply_size(reply: &RpcResult) -> usize {
     match reply {
         Ok(result) => result.get().len(),
         Err(error) => {
-            let more = error
+            let other_members = error
                 .other_members
                 .iter()
                 .map(|(key, value)| key.len() + value.get().len());
             error.message.len()
                 + error.data.as_ref().map_or(0, |data| data.get().len())
-                + more.sum::<usize>()
+                + other_members.sum::<usize>()
         }
     }
 }
 
-/// Returns a digest that is the same for a request and its retries.
+/// Returns a digest that is the same for a request and its retries. Fails if the params are not an
+/// object.
 fn request_digest(method: &str, params: &RawValue) -> Result<String, RpcError> {
     let mut params = RawObject::parse(params)
         .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("params: {e}")))?;

@@ -28,9 +28,9 @@ pub(super) struct IssuedUris(Mutex<Uris>);
 
 #[derive(Debug, Default)]
 struct Uris {
-    /// The server that named each URI last, and the number of that record.
+    /// The server that last named each URI, and the URI's number in `by_age`.
     by_uri: HashMap<Arc<str>, (ServerId, u64)>,
-    /// The URIs by the numbers of their records, so the oldest URI is first.
+    /// The URIs by a number that grows whenever a server names a URI, so the oldest URI is first.
     by_age: BTreeMap<u64, Arc<str>>,
     last_number: u64,
     bytes: usize,
@@ -55,7 +55,7 @@ impl ClientSession {
 
 impl IssuedUris {
     fn record(&self, server: &ServerId, result: &str) {
-        let uris = uris_in(result);
+        let uris = find_uris(result);
         if uris.is_empty() {
             return;
         }
@@ -74,7 +74,7 @@ impl Uris {
         self.last_number += 1;
         let number = self.last_number;
         match self.by_uri.insert(uri.clone(), (server.clone(), number)) {
-            Some((_, before)) => drop(self.by_age.remove(&before)),
+            Some((_, old_number)) => drop(self.by_age.remove(&old_number)),
             None => self.bytes += uri.len(),
         }
         self.by_age.insert(number, uri);
@@ -90,7 +90,7 @@ impl Uris {
 
 /// Returns the values of the last [`MAX_URIS`] members named `uri`, at any depth. The JSON is
 /// searched and not parsed, because it may be long and most results have no such member.
-fn uris_in(json: &str) -> Vec<String> {
+fn find_uris(json: &str) -> Vec<String> {
     let mut values = VecDeque::new();
     for position in memmem::find_iter(json.as_bytes(), URI_KEY) {
         // A quote after a backslash is part of a string. Any other quote here begins a string.
@@ -107,8 +107,10 @@ fn uris_in(json: &str) -> Vec<String> {
         }
         values.push_back(value.trim_start());
     }
-    let text = |value: &str| serde_json::from_str(&value[..string_length(value)?]).ok();
-    values.into_iter().filter_map(text).collect()
+    values
+        .into_iter()
+        .filter_map(|value: &str| serde_json::from_str(&value[..string_length(value)?]).ok())
+        .collect()
 }
 
 /// Returns the length of the JSON string at the beginning of a text, with its quotes. Returns

@@ -1,5 +1,5 @@
-//! Client sessions: the clients that are connected now, and the handles that reach them. This crate
-//! performs no I/O.
+//! Client sessions: the connected clients, and the handles that reach them. This crate performs no
+//! I/O.
 
 mod client_handle;
 mod client_request;
@@ -47,12 +47,12 @@ const MAX_PER_CLIENT: usize = 1_000;
 /// A modern client without a request for this long counts as disconnected.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
-/// A client that has not read its changed tools for this long does not react to `list_changed`.
+/// A client that has not read its changed tools for this long counts as ignoring `list_changed`.
 const LIST_CHANGE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A live connection of a client. The protocol gives a modern client no session. Drawbridge gives
-/// it a session as long as it introduces itself in the same way and does not stay idle, so that a
-/// decision "for this session" can apply to the client.
+/// A live connection of a client. The protocol gives a modern client no session. Drawbridge opens a
+/// session for the client, so that a decision "for this session" can apply. The session lasts as
+/// long as the client introduces itself in the same way and is not idle for too long.
 #[derive(Debug)]
 pub struct ClientSession {
     pub id: SessionId,
@@ -69,7 +69,7 @@ pub struct ClientSession {
     in_flight: in_flight::AbortHandles,
     outbox: client_handle::Outbox,
     hub_requests: client_handle::HubRequests,
-    /// Shared with the sessions in which the same modern client listens.
+    /// Shared with the subscriptions of the same modern client.
     issued_uris: Arc<issued_uris::IssuedUris>,
     /// The position of the session in the order in which sessions were opened.
     number: u64,
@@ -94,7 +94,7 @@ impl ClientSession {
             .unwrap_or_else(PoisonError::into_inner) = Some(level);
     }
 
-    /// Notes that the client uses the session now.
+    /// Records that the client uses the session.
     fn touch(&self) {
         *self
             .last_used
@@ -211,10 +211,10 @@ impl ClientSessions {
             .stateless
             .get(&key)
             .and_then(|id| table.sessions.get(id));
-        let issued = request_session
+        let issued_uris = request_session
             .map(|session| session.issued_uris.clone())
             .unwrap_or_default();
-        Ok(table.open(client, hello, scope, Some(subscription), issued))
+        Ok(table.open(client, hello, scope, Some(subscription), issued_uris))
     }
 
     /// Returns the session of a modern client, and whether the session is new.
@@ -233,7 +233,8 @@ impl ClientSessions {
             .stateless
             .get(&key)
             .and_then(|id| table.sessions.get(id))
-            // An approval for the session ends with its idle time, even if the client returns.
+            // If the session was idle for too long, its approvals have ended, even if the client
+            // returns.
             && (!session.is_idle() || session.has_in_flight())
         {
             session.touch();
@@ -258,7 +259,7 @@ impl ClientSessions {
         self.lock().sessions.get(id).cloned()
     }
 
-    /// Ends a session. Returns whether it existed.
+    /// Ends a session. Returns whether the session existed.
     pub fn close(&self, id: &SessionId) -> bool {
         let closed = self.lock().sessions.remove(id);
         if let Some(session) = &closed {

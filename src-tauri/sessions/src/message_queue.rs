@@ -42,7 +42,7 @@ pub struct MessageReader {
 pub enum Undelivered {
     /// The client does not read, or reads too slowly.
     TooSlow,
-    /// The stream has ended. Returns the message.
+    /// The stream has ended. Holds the message.
     Ended(Bytes),
 }
 
@@ -115,8 +115,8 @@ impl MessageSender {
 }
 
 impl MessageReader {
-    /// Returns the next message, or `None` if the stream has ended because it was read too slowly
-    /// or because another reader has taken over.
+    /// Returns the next message, or `None` if the stream has ended because this reader was too
+    /// slow, or if another reader has taken over.
     pub async fn next(&mut self) -> Option<Bytes> {
         loop {
             let changed = self.queue.changed.notified();
@@ -190,9 +190,9 @@ impl MessageQueue {
         if state.has_ended {
             return Err(Undelivered::Ended(message));
         }
-        let is_read = state.reader.is_some();
+        let has_reader = state.reader.is_some();
         let fits = |state: &State| state.message_bytes + message.len() <= MAX_WAITING_BYTES;
-        if is_read && !fits(&state) && !state.waiting.is_empty() {
+        if has_reader && !fits(&state) && !state.waiting.is_empty() {
             state.missed += 1;
             state.missed_bytes += message.len();
             if state.missed > MAX_MISSED && state.missed_bytes > MAX_MISSED_BYTES {
@@ -203,7 +203,7 @@ impl MessageQueue {
             }
             return Err(Undelivered::TooSlow);
         }
-        if !is_read {
+        if !has_reader {
             if self.lifetime == Lifetime::Reader || message.len() > MAX_WAITING_BYTES {
                 return Err(Undelivered::TooSlow);
             }
@@ -212,7 +212,7 @@ impl MessageQueue {
             }
         }
         state.message_bytes += message.len();
-        self.add(state, message, false);
+        self.enqueue(state, message, false);
         Ok(())
     }
 
@@ -232,11 +232,11 @@ impl MessageQueue {
             return Err(Undelivered::TooSlow);
         }
         state.answer_bytes = answer_bytes;
-        self.add(state, answer, true);
+        self.enqueue(state, answer, true);
         Ok(())
     }
 
-    fn add(&self, mut state: MutexGuard<'_, State>, text: Bytes, is_answer: bool) {
+    fn enqueue(&self, mut state: MutexGuard<'_, State>, text: Bytes, is_answer: bool) {
         state.waiting.push_back(WaitingMessage { text, is_answer });
         drop(state);
         self.changed.notify_waiters();

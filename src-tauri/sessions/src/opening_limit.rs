@@ -43,8 +43,9 @@ impl OpeningLimit {
             // Remove the clients that have opened no session for a while.
             clients.retain(|_, bucket| !bucket.is_full());
         }
-        let new = || TokenBucket::new(SESSIONS_PER_MINUTE, MINUTE);
-        let bucket = clients.entry(client.clone()).or_insert_with(new);
+        let bucket = clients
+            .entry(client.clone())
+            .or_insert_with(|| TokenBucket::new(SESSIONS_PER_MINUTE, MINUTE));
         bucket.try_take().map_err(|wait| TooManyOpened {
             wait_s: wait_seconds(wait),
         })

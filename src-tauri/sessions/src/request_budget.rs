@@ -67,11 +67,11 @@ impl RequestBudget {
     /// Returns an error if the client has too many requests in flight.
     pub fn begin(&self, client: &ClientName) -> Result<RequestPermit, BudgetExceeded> {
         let mut usage = self.lock();
-        let of_client = usage.clients.entry(client.clone()).or_default();
-        if of_client.requests >= MAX_CLIENT_REQUESTS {
+        let client_usage = usage.clients.entry(client.clone()).or_default();
+        if client_usage.requests >= MAX_CLIENT_REQUESTS {
             return Err(BudgetExceeded::ClientRequests);
         }
-        of_client.requests += 1;
+        client_usage.requests += 1;
         drop(usage);
         Ok(RequestPermit {
             budget: self.clone(),
@@ -95,11 +95,11 @@ impl RequestPermit {
         if usage.bytes + bytes > MAX_TOTAL_BYTES {
             return Err(BudgetExceeded::TotalBytes);
         }
-        let of_client = usage.clients.entry(self.client.clone()).or_default();
-        if of_client.bytes + bytes > MAX_CLIENT_BYTES {
+        let client_usage = usage.clients.entry(self.client.clone()).or_default();
+        if client_usage.bytes + bytes > MAX_CLIENT_BYTES {
             return Err(BudgetExceeded::ClientBytes);
         }
-        of_client.bytes += bytes;
+        client_usage.bytes += bytes;
         usage.bytes += bytes;
         drop(usage);
         self.bytes += bytes;
@@ -111,11 +111,11 @@ impl Drop for RequestPermit {
     fn drop(&mut self) {
         let mut usage = self.budget.lock();
         usage.bytes -= self.bytes;
-        if let Entry::Occupied(mut of_client) = usage.clients.entry(self.client.clone()) {
-            of_client.get_mut().bytes -= self.bytes;
-            of_client.get_mut().requests -= 1;
-            if of_client.get().requests == 0 {
-                of_client.remove();
+        if let Entry::Occupied(mut client_usage) = usage.clients.entry(self.client.clone()) {
+            client_usage.get_mut().bytes -= self.bytes;
+            client_usage.get_mut().requests -= 1;
+            if client_usage.get().requests == 0 {
+                client_usage.remove();
             }
         }
     }
@@ -129,30 +129,33 @@ mod tests {
     fn one_client_cannot_take_the_share_of_another() {
         let budget = RequestBudget::default();
         let (greedy, other) = (ClientName::new("greedy"), ClientName::new("other"));
-        let mut held = budget.begin(&greedy).expect("the first request");
-        held.add_bytes(MAX_CLIENT_BYTES)
-            .expect("all that is allowed");
-        let mut more = budget.begin(&greedy).expect("a second request");
-        assert_eq!(more.add_bytes(1), Err(BudgetExceeded::ClientBytes));
-        let mut of_other = budget.begin(&other).expect("a request");
-        of_other.add_bytes(MAX_CLIENT_BYTES).expect("its own share");
-        drop(held);
-        more.add_bytes(MAX_CLIENT_BYTES).expect("there is room");
+        let mut first = budget.begin(&greedy).expect("the first request");
+        first
+            .add_bytes(MAX_CLIENT_BYTES)
+            .expect("the whole share of the client");
+        let mut second = budget.begin(&greedy).expect("a second request");
+        assert_eq!(second.add_bytes(1), Err(BudgetExceeded::ClientBytes));
+        let mut other_permit = budget.begin(&other).expect("a request");
+        other_permit
+            .add_bytes(MAX_CLIENT_BYTES)
+            .expect("the whole share of the other client");
+        drop(first);
+        second.add_bytes(MAX_CLIENT_BYTES).expect("there is room");
     }
 
     #[test]
     fn all_clients_together_are_limited_too() {
         let budget = RequestBudget::default();
-        let mut held = Vec::new();
+        let mut permits = Vec::new();
         for number in 0..MAX_TOTAL_BYTES / MAX_CLIENT_BYTES {
             let client = ClientName::new(format!("client {number}"));
             let mut permit = budget.begin(&client).expect("a request");
             permit.add_bytes(MAX_CLIENT_BYTES).expect("its share");
-            held.push(permit);
+            permits.push(permit);
         }
         let mut last = budget.begin(&ClientName::new("last")).expect("a request");
         assert_eq!(last.add_bytes(1), Err(BudgetExceeded::TotalBytes));
-        held.pop();
+        permits.pop();
         last.add_bytes(1).expect("there is room again");
     }
 
@@ -160,14 +163,14 @@ mod tests {
     fn the_requests_of_a_client_are_counted_until_they_end() {
         let budget = RequestBudget::default();
         let client = ClientName::new("c");
-        let mut held: Vec<_> = (0..MAX_CLIENT_REQUESTS)
+        let mut permits: Vec<_> = (0..MAX_CLIENT_REQUESTS)
             .map(|_| budget.begin(&client).expect("within the limit"))
             .collect();
         let refused = budget.begin(&client).err();
         assert_eq!(refused, Some(BudgetExceeded::ClientRequests));
-        held.pop();
+        permits.pop();
         assert!(budget.begin(&client).is_ok());
-        drop(held);
+        drop(permits);
         assert!(budget.lock().clients.is_empty());
     }
 }

@@ -3,7 +3,7 @@ use tokio::time::advance;
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_stateless_session_stays_while_a_call_is_in_flight_and_for_its_idle_time_after_it() {
+async fn a_stateless_session_stays_during_a_call_and_for_the_idle_timeout_after_it() {
     let sessions = ClientSessions::new(Events::new());
     let hello = ClientHello {
         era: Era::Modern,
@@ -36,7 +36,7 @@ async fn a_stateless_session_stays_while_a_call_is_in_flight_and_for_its_idle_ti
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stateless_session_ends_with_its_idle_time_even_if_no_other_client_connects() {
+async fn a_stateless_session_ends_after_the_idle_timeout_even_if_no_other_client_connects() {
     let sessions = ClientSessions::new(Events::new());
     let hello = ClientHello {
         era: Era::Modern,

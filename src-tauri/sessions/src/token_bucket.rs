@@ -9,9 +9,9 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub struct TokenBucket {
     period: Duration,
-    /// The time in which a token flows in.
+    /// The time between two tokens.
     interval: Duration,
-    /// When the bucket is full again. The bucket is empty if this is a whole period away.
+    /// When the bucket is full again. The bucket is empty if that moment is a whole period away.
     full_at: Instant,
 }
 

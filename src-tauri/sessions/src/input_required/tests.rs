@@ -1,4 +1,4 @@
-//! Tests of requests whose client is asked a question.
+//! Tests of requests that ask their client a question.
 
 use drawbridge_model::{
     event::Events,

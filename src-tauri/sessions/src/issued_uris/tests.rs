@@ -27,7 +27,7 @@ fn only_members_named_uri_with_a_string_are_found() {
         "x://contents",
     ]
     .map(str::to_owned);
-    assert_eq!(uris_in(result), expected);
+    assert_eq!(find_uris(result), expected);
 }
 
 #[test]
