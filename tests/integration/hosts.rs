@@ -176,7 +176,7 @@ fn a_hub_that_others_can_reach_needs_a_long_admin_token() {
     let missing_file = paths::path_text(home.file("no-such-file"));
     for (token, file, expected) in [
         (None, None, "there is none"),
-        (Some("short"), None, "this one has 5"),
+        (Some("short"), None, "the admin token has 5 characters"),
         (
             None,
             Some(missing_file.as_str()),

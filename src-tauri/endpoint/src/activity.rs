@@ -11,7 +11,7 @@ pub(crate) struct Activity(watch::Sender<State>);
 
 #[derive(Default)]
 struct State {
-    open: usize,
+    open_connections: usize,
     /// Whether the hub is ending and accepts no more connections.
     is_closed: bool,
 }
@@ -23,7 +23,7 @@ impl Activity {
     /// Counts a connection. Returns `None` if the hub is ending and must not serve the connection.
     pub(crate) fn count_connection(&self) -> Option<ConnectionGuard> {
         let is_open = self.0.send_if_modified(|state| {
-            state.open += usize::from(!state.is_closed);
+            state.open_connections += usize::from(!state.is_closed);
             !state.is_closed
         });
         is_open.then(|| ConnectionGuard(self.0.clone()))
@@ -35,7 +35,7 @@ impl Activity {
     pub(crate) async fn close_when_unused(&self, idle: Duration, has_work: impl Fn() -> bool) {
         let mut states = self.0.subscribe();
         loop {
-            let is_unused = states.borrow_and_update().open == 0;
+            let is_unused = states.borrow_and_update().open_connections == 0;
             tokio::select! {
                 _ = states.changed() => {}
                 () = sleep(idle), if is_unused => {
@@ -49,7 +49,7 @@ impl Activity {
 
     fn close(&self) -> bool {
         self.0.send_if_modified(|state| {
-            state.is_closed = state.open == 0;
+            state.is_closed = state.open_connections == 0;
             state.is_closed
         })
     }
@@ -57,7 +57,7 @@ impl Activity {
 
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        self.0.send_modify(|state| state.open -= 1);
+        self.0.send_modify(|state| state.open_connections -= 1);
     }
 }
 

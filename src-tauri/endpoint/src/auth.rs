@@ -102,14 +102,14 @@ pub(crate) async fn require_administrator(
     }
 }
 
-/// Notes that a known token was sent on the connection of a request.
+/// Records that a known token was sent on the connection of a request.
 fn mark_authenticated(extensions: &Extensions) {
     if let Some(connection) = extensions.get::<Arc<UnauthenticatedConnection>>() {
         connection.mark_authenticated();
     }
 }
 
-/// Returns whether an administrator sent the request. Serves public paths, to which
+/// Returns whether an administrator sent the request. For public paths, to which
 /// [`require_administrator`] does not apply.
 pub(crate) fn is_administrator(state: &ListenerState, headers: &HeaderMap) -> bool {
     match state.kind {
@@ -220,7 +220,7 @@ fn check_administrator(
 /// Returns 429 if the address has sent too many unknown tokens.
 fn count_unknown_token(state: &ListenerState, extensions: &Extensions) -> Result<(), Refusal> {
     let address = extensions.get::<Peer>().map(Peer::ip);
-    state.refused_tokens.count(address).map_err(|seconds| {
+    state.unknown_tokens.count(address).map_err(|seconds| {
         Refusal::too_many(
             format!(
                 "too many wrong tokens from this address; wait {seconds} s, and send a valid one"

@@ -137,7 +137,7 @@ pub(crate) async fn read_body(
     mut body: Body,
     permit: &mut RequestPermit,
 ) -> Result<Bytes, Refusal> {
-    match read_counted(&mut body, permit).await {
+    match read_and_count(&mut body, permit).await {
         Err(BodyError::Refused(refusal)) => Err(refusal),
         Err(BodyError::NoMemory(exceeded)) => {
             let mut dropped = 0;
@@ -164,7 +164,7 @@ impl From<BudgetExceeded> for BodyError {
     }
 }
 
-async fn read_counted(body: &mut Body, permit: &mut RequestPermit) -> Result<Bytes, BodyError> {
+async fn read_and_count(body: &mut Body, permit: &mut RequestPermit) -> Result<Bytes, BodyError> {
     let refused = |status, message| BodyError::Refused(Refusal::new(status, message));
     let too_long = || refused(StatusCode::PAYLOAD_TOO_LARGE, too_long_message());
     let announced_length = body

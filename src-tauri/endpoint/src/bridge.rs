@@ -33,7 +33,7 @@ const MAX_QUEUED_MESSAGES: usize = 64;
 /// How long to wait for the answers in flight after stdin has ended.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The pause between the end of one hub and the search for the next.
+/// The pause between the end of a hub and the search for the next hub.
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 
 /// A connection to a hub, which keeps a local hub from ending for lack of use.

@@ -39,10 +39,10 @@ impl CheckedRouter {
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin + Send + 'static,
     {
         let result = match self.check_request(request.uri(), request.headers()) {
-            Ok(named) => {
+            Ok(host_kind) => {
                 // The request may have come through a proxy on this computer, and then the program
                 // at the other end is not the client.
-                if named == Some(NamedHost::Allowed) {
+                if host_kind == Some(NamedHost::Allowed) {
                     request.extensions_mut().remove::<Peer>();
                 }
                 AssertUnwindSafe(self.route(request)).catch_unwind().await
@@ -57,12 +57,12 @@ impl CheckedRouter {
     /// Checks the host, the origin and the announced body length of a request. Returns the kind of
     /// host that the request names, or `None` for the local socket.
     fn check_request(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<NamedHost>, Refusal> {
-        let named = match &self.hosts {
+        let host_kind = match &self.hosts {
             Some(hosts) => Some(origin::check_host_and_origin(hosts, uri, headers)?),
             None => None,
         };
         headers::check_content_length(headers)?;
-        Ok(named)
+        Ok(host_kind)
     }
 
     async fn route<B>(&self, request: Request<B>) -> Response

@@ -214,7 +214,7 @@ impl ApiClient {
         if error.is_timeout() && !error.is_connect() {
             return ApiError::new(
                 drawbridge_hub::api::ErrorCode::Timeout,
-                "Drawbridge did not answer in time, and may still do what you asked for. Check that before you try again",
+                "Drawbridge did not answer in time, and may still carry out the request. Check whether it did before you try again",
             );
         }
         let cause = root_cause_message(error);

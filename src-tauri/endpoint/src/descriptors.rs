@@ -8,7 +8,7 @@ const TARGET_LIMIT: u64 = 8 * 1024;
 const DEFAULT_LIMIT: u64 = 1024;
 
 /// Raises the soft limit of descriptors, and returns the number of descriptors for connections over
-/// TCP. The others are for servers, the database, the local socket and the log.
+/// TCP. The other descriptors are for servers, the database, the local socket and the log.
 pub(crate) fn raise_limit() -> usize {
     let limit = rlimit::increase_nofile_limit(TARGET_LIMIT).unwrap_or_else(|error| {
         tracing::warn!(%error, "cannot raise the limit of open files");

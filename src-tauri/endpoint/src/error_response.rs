@@ -233,7 +233,7 @@ pub(crate) fn internal_error() -> Refusal {
         .into()
 }
 
-pub(crate) async fn handle_unknown_route(uri: Uri) -> Response {
+pub(crate) async fn answer_unknown_route(uri: Uri) -> Response {
     if is_oauth_path(uri.path()) {
         return (
             StatusCode::NOT_FOUND,
@@ -269,7 +269,7 @@ const NO_OAUTH: &str = "Drawbridge's clients do not sign in with OAuth. Add the 
 /// with or without a path before or after, or for an endpoint that clients try if there is no
 /// metadata.
 fn is_oauth_path(path: &str) -> bool {
-    let metadata = [
+    let documents = [
         "oauth-protected-resource",
         "oauth-authorization-server",
         "openid-configuration",
@@ -277,14 +277,14 @@ fn is_oauth_path(path: &str) -> bool {
     let well_known = path
         .split_once("/.well-known/")
         .and_then(|(_, rest)| rest.split('/').next());
-    well_known.is_some_and(|name| metadata.contains(&name))
+    well_known.is_some_and(|name| documents.contains(&name))
         || ["/register", "/authorize", "/token"].contains(&path)
 }
 
-pub(crate) async fn method_not_allowed() -> Refusal {
+pub(crate) async fn refuse_method() -> Refusal {
     Refusal::new(
         StatusCode::METHOD_NOT_ALLOWED,
-        "this path does not support this method; the header `Allow` lists the supported ones",
+        "this path does not support this method; the header `Allow` lists the supported methods",
     )
 }
 

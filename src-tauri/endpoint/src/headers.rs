@@ -20,7 +20,7 @@ const CSP: HeaderValue = HeaderValue::from_static(
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 
-/// Adds the security headers, which limit a browser to what the web UI needs.
+/// Adds the security headers, which deny a browser everything that the web UI does not need.
 pub(crate) fn add_security_headers(headers: &mut HeaderMap) {
     headers.insert(header::CONTENT_SECURITY_POLICY, CSP);
     headers.insert(

@@ -112,8 +112,8 @@ async fn accept<L: Listener>(
 }
 
 /// Serves until `stopping` is cancelled, then gives requests in flight [`DRAIN_TIMEOUT`] to end.
-/// `peer` returns the program behind a connection, for the handlers of its requests. The local
-/// socket has no `limits`.
+/// `peer` returns the other end of a connection from its address, for the handlers of requests. The
+/// local socket has no `limits`.
 pub(crate) async fn serve_connections<L: Listener>(
     mut listener: L,
     peer: impl Fn(L::Addr) -> Option<Peer>,

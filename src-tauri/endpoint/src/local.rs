@@ -1,5 +1,6 @@
-//! The local socket: serves the same endpoint to programs of this user, which find it through the
-//! data folder. `unix` implements it; on other platforms, each function fails (`unsupported`).
+//! The local socket: serves the same endpoint to programs of this user, which find the socket
+//! through the data folder. `unix` implements it; on other platforms, each function fails
+//! (`unsupported`).
 
 use crate::listener::BindError;
 

@@ -14,7 +14,8 @@ use drawbridge_model::allowed_host::AllowedHost;
 
 use crate::error_response::Refusal;
 
-/// The values of `Host` and `Origin` that name a listener. All are compared exactly, with the port.
+/// The values of `Host` and `Origin` that name a listener. Requests must have exactly these values,
+/// with the port.
 #[derive(Debug)]
 pub(crate) struct ListenerHosts {
     address: SocketAddr,
@@ -54,11 +55,12 @@ impl ListenerHosts {
         }
         if port == 80 {
             // Browsers omit the default port.
-            let bare = authorities
+            let without_port: Vec<_> = authorities
                 .iter()
-                .filter_map(|host| host.strip_suffix(":80"));
-            let bare: Vec<_> = bare.map(str::to_owned).collect();
-            authorities.extend(bare);
+                .filter_map(|host| host.strip_suffix(":80"))
+                .map(str::to_owned)
+                .collect();
+            authorities.extend(without_port);
         }
         let hosts = Self {
             address,
@@ -105,8 +107,8 @@ impl ListenerHosts {
 ///
 /// # Errors
 /// Returns 400 if `Host` is missing, empty or repeated. Returns 403 if `Host`, the request's target
-/// or `Origin` names another host, or if `Sec-Fetch-Site` is neither `same-origin` nor `none`,
-/// unless the request opens the web UI as a document.
+/// or `Origin` names another host, if `Origin` is repeated, or if `Sec-Fetch-Site` is neither
+/// `same-origin` nor `none`, unless the request opens the web UI as a document.
 pub(crate) fn check_host_and_origin(
     hosts: &ListenerHosts,
     uri: &Uri,
@@ -125,11 +127,11 @@ fn check_host(hosts: &ListenerHosts, uri: &Uri, headers: &HeaderMap) -> Result<N
             "a request must have exactly one `Host` header",
         ));
     };
-    let target_is_own = uri
+    let is_target_known = uri
         .authority()
         .is_none_or(|authority| hosts.find_host(authority.as_str().as_bytes()).is_some());
     match hosts.find_host(host.as_bytes()) {
-        Some(named) if target_is_own => Ok(named),
+        Some(named) if is_target_known => Ok(named),
         Some(_) | None => Err(unknown_host(hosts, host.as_bytes())),
     }
 }
@@ -155,12 +157,12 @@ fn unknown_host(hosts: &ListenerHosts, host: &[u8]) -> Refusal {
 
 fn check_origin(hosts: &ListenerHosts, headers: &HeaderMap) -> Result<(), Refusal> {
     let mut values = headers.get_all(header::ORIGIN).iter();
-    let is_own_origin = match (values.next(), values.next()) {
+    let is_known_origin = match (values.next(), values.next()) {
         (None, _) => true,
         (Some(origin), None) => hosts.has_origin(origin.as_bytes()),
         (Some(_), Some(_)) => false,
     };
-    is_own_origin.then_some(()).ok_or_else(|| {
+    is_known_origin.then_some(()).ok_or_else(|| {
         Refusal::forbidden("requests from other websites are not allowed (header `Origin`)")
     })
 }
@@ -180,7 +182,7 @@ fn check_site(uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
 /// `drawbridge open` writes. The web UI's page is the same for everyone and cannot be framed, so
 /// another website learns nothing and changes nothing by opening the page.
 fn opens_web_ui(uri: &Uri, headers: &HeaderMap) -> bool {
-    let is = |name: &str, expected: &[u8]| {
+    let has_value = |name: &str, expected: &[u8]| {
         let mut values = headers.get_all(name).iter();
         values
             .next()
@@ -189,6 +191,6 @@ fn opens_web_ui(uri: &Uri, headers: &HeaderMap) -> bool {
     };
     uri.path() == "/"
         && uri.query().is_none()
-        && is("sec-fetch-mode", b"navigate")
-        && is("sec-fetch-dest", b"document")
+        && has_value("sec-fetch-mode", b"navigate")
+        && has_value("sec-fetch-dest", b"document")
 }

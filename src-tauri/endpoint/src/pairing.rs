@@ -46,7 +46,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(1);
 const UNKNOWN_CLIENT: &str = "Unknown client";
 
 /// Returns whether a token has a length that a client's token may have.
-pub(crate) fn fits_token(token: &str) -> bool {
+pub(crate) fn has_token_length(token: &str) -> bool {
     token.len() <= MAX_TOKEN_BYTES && token.chars().count() >= MIN_TOKEN_CHARS
 }
 
@@ -62,13 +62,13 @@ pub(crate) async fn ask_about_token(
     let Some(peer) = peer.filter(Peer::is_local) else {
         return false;
     };
-    if !fits_token(token) || state.hub.access().is_token_in_use(token) {
+    if !has_token_length(token) || state.hub.access().is_token_in_use(token) {
         return false;
     }
     let pairing_request = async {
         let place = state.hub.reserve_pairing(Some(token))?;
         let name = find_name(parts, body).await;
-        ask(state, place, name, Some(token), peer).await
+        ask_person(state, place, name, Some(token), peer).await
     };
     match pairing_request.await {
         Ok(ticket) => {
@@ -90,7 +90,7 @@ pub(crate) async fn ask_about_token(
 /// # Errors
 /// Returns an error if the client sent no token, and a client of the same program waits already or
 /// was denied recently.
-pub(crate) async fn ask(
+pub(crate) async fn ask_person(
     state: &ListenerState,
     place: PairingPlace,
     name: String,

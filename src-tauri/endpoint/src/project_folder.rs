@@ -40,7 +40,7 @@ pub(crate) fn read_project_folder(
         Some(value) => {
             let text = value.to_str().ok();
             let text = text.and_then(|text| percent_decode_str(text.trim()).decode_utf8().ok());
-            let text = text.ok_or_else(|| invalid("the header `Drawbridge-Project`"))?;
+            let text = text.ok_or_else(|| invalid_folder("the header `Drawbridge-Project`"))?;
             Some((text.into_owned(), "the header `Drawbridge-Project`"))
         }
         None => form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes())
@@ -54,11 +54,11 @@ pub(crate) fn read_project_folder(
     if path.is_absolute() {
         Ok(Some(path))
     } else {
-        Err(invalid(place))
+        Err(invalid_folder(place))
     }
 }
 
-fn invalid(place: &str) -> Refusal {
+fn invalid_folder(place: &str) -> Refusal {
     Refusal::bad_request(format!(
         "{place} must be the absolute path of a folder, percent-encoded"
     ))

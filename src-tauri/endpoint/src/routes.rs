@@ -27,10 +27,10 @@
 //! 404 and an OAuth error.
 //!
 //! [`CheckedRouter`] checks the host and origin of a request (TCP only) and its announced body
-//! length, catches panics, and limits the body. The request then passes the router, [`auth`] and
-//! the handler of its route. Security headers are added to the response. [`error_response`] turns
-//! every failure into a response. The handlers for clients call [`auth`] themselves, because each
-//! layer of middleware would box and copy each request.
+//! length, limits the body, catches panics, and adds security headers to the response. The request
+//! passes the router, [`auth`] and the handler of its route. [`error_response`] turns every failure
+//! into a response. The handlers for clients call [`auth`] themselves, because each layer of
+//! middleware would box and copy each request.
 
 use std::sync::Arc;
 
@@ -167,7 +167,7 @@ pub(crate) fn router(state: &Arc<ListenerState>) -> Router {
         router = router.route(path, methods);
     }
     let router = router
-        .fallback(error_response::handle_unknown_route)
-        .method_not_allowed_fallback(error_response::method_not_allowed);
+        .fallback(error_response::answer_unknown_route)
+        .method_not_allowed_fallback(error_response::refuse_method);
     router.with_state(Arc::clone(state))
 }

@@ -71,15 +71,15 @@ impl ServeOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum WeakAdminToken {
     #[error(
-        "the admin token needs at least {MIN_ADMIN_TOKEN_CHARS} characters, and this one has {chars}. Set \
-         DRAWBRIDGE_ADMIN_TOKEN, or DRAWBRIDGE_ADMIN_TOKEN_FILE to a file that holds it, to a longer one \
-         (`openssl rand -hex 32` prints one)"
+        "the admin token has {chars} characters, and needs at least {MIN_ADMIN_TOKEN_CHARS}. Set \
+         DRAWBRIDGE_ADMIN_TOKEN to a longer token (`openssl rand -hex 32` prints one), or \
+         DRAWBRIDGE_ADMIN_TOKEN_FILE to a file that holds a longer token"
     )]
     Short { chars: usize },
     #[error(
         "other computers can reach {host}, so the hub needs an admin token of at least {MIN_ADMIN_TOKEN_CHARS} characters, \
-         and there is none. Set DRAWBRIDGE_ADMIN_TOKEN, or DRAWBRIDGE_ADMIN_TOKEN_FILE to a file that holds it \
-         (`openssl rand -hex 32` prints one), or leave --host out"
+         and there is none. Set DRAWBRIDGE_ADMIN_TOKEN to a token (`openssl rand -hex 32` prints one), or \
+         DRAWBRIDGE_ADMIN_TOKEN_FILE to a file that holds a token, or leave --host out"
     )]
     Missing { host: IpAddr },
 }
@@ -109,8 +109,8 @@ pub async fn serve(hub: Arc<Hub>, options: ServeOptions) -> Result<RunningEndpoi
         stopping: running.stopping.clone(),
     };
     let port = options.port.unwrap_or_else(|| running.hub.port());
-    let (bound, socket) = tokio::join!(http.bind(port), local::bind(running.hub.data_dir()));
-    let BindOutcome { address, listener } = socket;
+    let (bound, BindOutcome { address, listener }) =
+        tokio::join!(http.bind(port), local::bind(running.hub.data_dir()));
     let local_error = match listener {
         Ok(listener) => {
             running.spawn_local_listener(address, listener);
@@ -171,7 +171,7 @@ impl RunningEndpoint {
             .await;
     }
 
-    /// Stops the endpoint: accepts no more requests, and gives those in flight five seconds.
+    /// Stops the endpoint: accepts no more requests, and gives the requests in flight five seconds.
     pub async fn stop(mut self) {
         self.stopping.cancel();
         while self.listeners.join_next().await.is_some() {}

@@ -1,10 +1,11 @@
-//! The state that the handlers of a listener share.
+//! The state of a listener: the hub, the streams and suspended answers of clients, and the counters
+//! that limit attempts.
 
 mod login_attempts;
-mod refused_tokens;
 mod session_streams;
 mod sse_streams;
 mod suspended_answers;
+mod unknown_tokens;
 
 use std::sync::Arc;
 
@@ -15,10 +16,10 @@ pub(crate) use sse_streams::Outlet;
 pub(crate) use suspended_answers::ResumeRequest;
 
 use login_attempts::LoginAttempts;
-use refused_tokens::RefusedTokens;
 use session_streams::SessionStreams;
 use sse_streams::SseStreams;
 use suspended_answers::SuspendedAnswers;
+use unknown_tokens::UnknownTokens;
 
 /// The state that the handlers of a listener share.
 pub(crate) struct ListenerState {
@@ -28,8 +29,8 @@ pub(crate) struct ListenerState {
     pub(crate) sse_streams: SseStreams,
     pub(crate) suspended_answers: SuspendedAnswers,
     pub(crate) login_attempts: LoginAttempts,
-    pub(crate) refused_tokens: RefusedTokens,
-    /// Cancelled when the endpoint stops.
+    pub(crate) unknown_tokens: UnknownTokens,
+    /// Cancelled when the listener stops.
     pub(crate) stopping: CancellationToken,
 }
 
@@ -49,7 +50,7 @@ impl ListenerState {
             sse_streams: SseStreams::default(),
             suspended_answers: SuspendedAnswers::default(),
             login_attempts: LoginAttempts::default(),
-            refused_tokens: RefusedTokens::default(),
+            unknown_tokens: UnknownTokens::default(),
             stopping,
         }
     }

@@ -57,7 +57,7 @@ struct ServedPort {
 }
 
 impl HttpListener {
-    /// Binds a port, and reports to the hub whether that worked.
+    /// Binds a port, and reports the outcome to the hub.
     ///
     /// # Errors
     /// Returns an error if another program uses the port, or if it cannot be bound.
@@ -86,8 +86,8 @@ impl HttpListener {
                 changed = settings_changes.changed() => if changed.is_err() { break },
                 _ = retry.tick(), if serving.is_none() => {}
             }
-            let is_moved = port_setting != self.hub.port();
-            if is_moved {
+            let has_port_changed = port_setting != self.hub.port();
+            if has_port_changed {
                 port_setting = self.hub.port();
                 port = port_setting;
             } else if let Some(serving) = &serving {

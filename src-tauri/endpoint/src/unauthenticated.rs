@@ -8,9 +8,9 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-/// The most connections on which no known token has been sent yet. If there are more, the oldest is
-/// closed. No client loses its connection so, because a client sends its token with its first
-/// request.
+/// The most connections on which no known token has been sent yet. If there are more, the oldest
+/// connection is closed. No client loses its connection for this reason, because a client sends its
+/// token with its first request.
 const MAX_UNAUTHENTICATED: usize = 128;
 
 /// The unauthenticated connections, by their numbers. Cheap to clone.
@@ -26,7 +26,7 @@ struct Table {
 /// A connection that counts as unauthenticated until a known token is sent on it. An extension of
 /// each request over TCP.
 pub(crate) struct UnauthenticatedConnection {
-    all: UnauthenticatedConnections,
+    connections: UnauthenticatedConnections,
     number: u64,
     closed: CancellationToken,
 }
@@ -46,7 +46,7 @@ impl UnauthenticatedConnections {
         }
         drop(table);
         let connection = UnauthenticatedConnection {
-            all: self.clone(),
+            connections: self.clone(),
             number,
             closed,
         };
@@ -59,9 +59,9 @@ impl UnauthenticatedConnections {
 }
 
 impl UnauthenticatedConnection {
-    /// Notes that a known token was sent on this connection.
+    /// Records that a known token was sent on this connection.
     pub(crate) fn mark_authenticated(&self) {
-        self.all.lock().connections.remove(&self.number);
+        self.connections.lock().connections.remove(&self.number);
     }
 
     /// Resolves when the connection has to make room for another connection.

@@ -112,19 +112,19 @@ async fn small_pieces_are_joined_and_large_pieces_are_passed_on() {
 async fn a_body_beyond_the_memory_for_requests_is_refused_before_it_is_read() {
     let (budget, client) = (RequestBudget::default(), ClientName::new("desk"));
     let large = Bytes::from(vec![b'x'; MAX_BODY_BYTES]);
-    let mut held = Vec::new();
+    let mut permits = Vec::new();
     let refusal = loop {
         let mut permit = budget.begin(&client).expect("a request");
         match read_body(Body::from(large.clone()), &mut permit).await {
-            Ok(_) => held.push(permit),
+            Ok(_) => permits.push(permit),
             Err(refusal) => break refusal,
         }
-        assert!(held.len() <= 16, "no limit");
+        assert!(permits.len() <= 16, "no limit");
     };
     assert_eq!(refusal.status, StatusCode::SERVICE_UNAVAILABLE);
     let message = refusal.error.message;
     assert!(message.contains("in flight take more than"), "{message}");
-    held.pop();
+    permits.pop();
     let mut permit = budget.begin(&client).expect("a request");
     let again = read_body(Body::from(large), &mut permit).await;
     assert!(again.is_ok(), "there is room again");

@@ -101,7 +101,7 @@ impl HubSession {
         answer_or_error(id, self.post(id, message, None).await)
     }
 
-    /// Returns the answer to a request. If the hub gives none, returns an error for the client.
+    /// Returns the answer to a request, or an error for the client if the hub does not answer.
     pub(super) async fn request(&self, id: &str, message: Bytes) -> Bytes {
         answer_or_error(id, self.post_in_session(id, message).await)
     }
@@ -121,7 +121,7 @@ impl HubSession {
         answer_or_error(id, outcome)
     }
 
-    /// Forwards a message that has no answer. A failure is ignored.
+    /// Forwards a message that has no answer. Ignores failures.
     pub(super) async fn notify(&self, message: Bytes) {
         let _ = timeout(SHORT_TIMEOUT, self.post_in_session("", message)).await;
     }
@@ -241,7 +241,7 @@ impl HubSession {
         read_body(response).await
     }
 
-    /// Forwards the messages that precede the answer to this id, and returns the answer.
+    /// Forwards the messages that precede the answer with this id, and returns the answer.
     async fn read_answer(&self, response: Response, id: &str) -> PostOutcome {
         let mut events = events::read_events(response.bytes_stream());
         while let Some(event) = events.next().await {

@@ -1,5 +1,5 @@
-//! Access to a hub: the hub in this process, or one in another process. The desktop app and the
-//! command line use it. The verbs and events are the same; only this file knows the difference.
+//! Access to a hub, in this process or in another process, for the desktop app and the command
+//! line. Both hubs have the same verbs and events, and only this file knows the difference.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -40,7 +40,8 @@ impl HubHandle {
     /// Runs a verb on the hub and returns its answer.
     ///
     /// # Errors
-    /// Returns an error if the verb fails, or if a remote hub cannot be reached (`unavailable`).
+    /// Returns an error if the verb fails, or if the hub is in another process and cannot be
+    /// reached (`unavailable`).
     pub async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
         match self {
             Self::Embedded(hub) => verb.run(hub).await,
@@ -51,8 +52,8 @@ impl HubHandle {
     /// Runs the verb called `name`, with its parameters as JSON, and returns its answer as JSON.
     ///
     /// # Errors
-    /// Returns an error if there is no such verb (`not_found`), if the parameters do not fit it
-    /// (`invalid`), and in the cases of [`HubHandle::run`].
+    /// Returns an error if there is no such verb (`not_found`), if the verb does not accept the
+    /// parameters (`invalid`), and in the cases of [`HubHandle::run`].
     pub async fn run_by_name(&self, name: &str, params: String) -> Result<Box<RawValue>, ApiError> {
         match self {
             Self::Embedded(hub) => api::dispatch(hub, name, params.as_bytes()).await,
@@ -68,8 +69,8 @@ impl HubHandle {
         }
     }
 
-    /// Returns the hub's events from now on. Reconnects if a remote hub disconnects, and sends
-    /// [`Event::Lagged`] at each connection and disconnection.
+    /// Returns the hub's events from now on. If the hub is in another process, reconnects after
+    /// each disconnection, and sends [`Event::Lagged`] at each connection and disconnection.
     pub fn events(&self) -> mpsc::Receiver<Event> {
         let (sender, receiver) = mpsc::channel(QUEUE_LEN);
         match self {
@@ -96,7 +97,7 @@ async fn forward_events(
     }
 }
 
-/// Follows the events of a remote hub and reconnects until the receiver is dropped.
+/// Follows the events of a hub in another process, and reconnects until the receiver is dropped.
 async fn forward_remote_events(client: ApiClient, sender: mpsc::Sender<Event>) {
     let mut pause = FIRST_RECONNECT_PAUSE;
     while !sender.is_closed() {

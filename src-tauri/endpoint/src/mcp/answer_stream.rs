@@ -63,8 +63,8 @@ impl AnswerStream {
         events::sse_response(stream::iter([first]).chain(answer.into_events()))
     }
 
-    /// Returns the response that goes on after the event with this index, or `None` if events after
-    /// it are lost.
+    /// Returns the response that goes on after the event with this index. Returns `None` if there
+    /// is no such event, or if later events are lost.
     fn resume(self, last_index: u64) -> Option<Response> {
         let oldest = self
             .kept
@@ -126,7 +126,7 @@ impl AnswerStream {
     /// Keeps the call going until the client resumes. Cancels the call after [`RESUME_TIMEOUT`], if
     /// more than [`MAX_UNSENT_BYTES`] wait for the client, if the session ends, or if the endpoint
     /// stops.
-    async fn wait_for_client(mut self, mut resumed: oneshot::Receiver<ResumeRequest>) {
+    async fn wait_for_client(mut self, mut resume_receiver: oneshot::Receiver<ResumeRequest>) {
         let deadline = Instant::now() + RESUME_TIMEOUT;
         let (ended, stopping) = (self.session.ended.clone(), self.state.stopping.clone());
         let mut unsent_bytes = 0;
@@ -134,7 +134,7 @@ impl AnswerStream {
             let has_more = self.messages.is_some();
             tokio::select! {
                 biased;
-                request = &mut resumed => {
+                request = &mut resume_receiver => {
                     if let Ok(ResumeRequest { last_index, response }) = request {
                         let _ = response.send(self.resume(last_index));
                     }
@@ -157,11 +157,11 @@ impl Drop for Sending {
         let Some(answer) = self.0.take() else { return };
         let suspended_answers = &answer.state.suspended_answers;
         let runtime = tokio::runtime::Handle::try_current();
-        if let (Ok(runtime), Some(resumed)) = (
+        if let (Ok(runtime), Some(resume_receiver)) = (
             runtime,
             suspended_answers.suspend(answer.number, &answer.session.id),
         ) {
-            runtime.spawn(answer.wait_for_client(resumed));
+            runtime.spawn(answer.wait_for_client(resume_receiver));
         }
     }
 }

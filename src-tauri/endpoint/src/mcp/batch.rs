@@ -42,8 +42,8 @@ pub(super) fn is_batch(body: &[u8]) -> bool {
 /// among the other answers.
 ///
 /// # Errors
-/// Returns an error if the headers name no session or an unknown revision, if the revision has no
-/// batches, or if the body is not a batch of 1 to [`MAX_MESSAGES`] messages.
+/// Returns an error if the headers name no open session of the caller, or an unknown revision, if
+/// the revision has no batches, or if the body is not a batch of 1 to [`MAX_MESSAGES`] messages.
 pub(super) async fn answer(
     state: &Arc<ListenerState>,
     caller: &Caller,

@@ -93,7 +93,7 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
                 let exchange = Exchange::begin(&state, session, id, &method, params, permit)?;
                 tokio::spawn(send_answer(outlet, exchange));
             }
-            None => outlet.refuse(id, "send `initialize` first"),
+            None => outlet.send_error(id, "send `initialize` first"),
         },
         ClientMessage::Notification { method, params } => {
             if let Some(session) = outlet.session.get() {
@@ -129,11 +129,11 @@ async fn initialize(
         .open_session(outlet.client.clone(), hello, ClientScope::ALL);
     let session = match session {
         Ok(session) => session,
-        Err(error) => return outlet.refuse(id, &error.to_string()),
+        Err(error) => return outlet.send_error(id, &error.to_string()),
     };
     if outlet.session.set(Arc::clone(&session)).is_err() || outlet.closed.is_cancelled() {
         state.hub.sessions().close(&session.id);
-        return outlet.refuse(id, "this stream has a session already; open another stream");
+        return outlet.send_error(id, "this stream has a session already; open another stream");
     }
     outlet.send_answer(encode::encode_result(id, &result));
     tokio::spawn(forward_messages(

@@ -144,7 +144,7 @@ async fn run_exchange(
 ) -> Response {
     let (sender, messages) = message_stream();
     let mut messages = ResponseMessages::new(messages, exchange.answer(Some(sender)));
-    // A connection over the local socket breaks only when its program ends.
+    // A connection over the local socket breaks only when its program ends, so no client resumes.
     if state.kind == ListenerKind::Local {
         return respond(messages).await;
     }

@@ -29,11 +29,11 @@ impl Peer {
         self.address.ip().to_canonical()
     }
 
-    /// Returns whether `own` and `remote` are the ends of this connection, seen by the program.
+    /// Returns whether a socket with these addresses is the program's end of the connection.
     #[cfg(target_os = "linux")]
-    pub(super) fn is_connected(&self, own: SocketAddr, remote: SocketAddr) -> bool {
-        own.port() == self.address.port()
-            && own.ip().to_canonical() == self.ip()
+    pub(super) fn matches_socket(&self, local: SocketAddr, remote: SocketAddr) -> bool {
+        local.port() == self.address.port()
+            && local.ip().to_canonical() == self.ip()
             && remote.port() == self.listener_port
     }
 }

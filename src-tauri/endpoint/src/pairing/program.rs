@@ -15,8 +15,8 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 pub(super) async fn find_program(peer: Peer) -> Option<PairingProgram> {
     let deadline = Instant::now() + TIMEOUT;
     // The search reads the tables of the system, which takes a few milliseconds.
-    let found = spawn_blocking(move || system::find_program(peer, deadline));
-    timeout(TIMEOUT, found).await.ok()?.ok()?
+    let search = spawn_blocking(move || system::find_program(peer, deadline));
+    timeout(TIMEOUT, search).await.ok()?.ok()?
 }
 
 #[cfg(target_os = "linux")]
@@ -45,12 +45,12 @@ mod system {
     /// sockets fit.
     fn find_socket(peer: Peer) -> Option<u64> {
         let tables = [tcp().ok(), tcp6().ok()];
-        let mut found = tables.into_iter().flatten().flatten().filter(|entry| {
+        let mut sockets = tables.into_iter().flatten().flatten().filter(|entry| {
             entry.state == TcpState::Established
                 && entry.inode != 0
-                && peer.is_connected(entry.local_address, entry.remote_address)
+                && peer.matches_socket(entry.local_address, entry.remote_address)
         });
-        match (found.next(), found.next()) {
+        match (sockets.next(), sockets.next()) {
             (Some(entry), None) => Some(entry.inode),
             _ => None,
         }

@@ -1,5 +1,5 @@
 //! `GET /api/logs`: lines of the log, for scripts. The query has the fields of the verb
-//! `logs.list`. The answer has the lines of as many pages as are needed.
+//! `logs.list`. The answer has up to `limit` lines, from as many pages as necessary.
 
 use axum::{Json, extract::State};
 use drawbridge_hub::api::logs::ListLogs;

@@ -24,7 +24,8 @@ use crate::{
     state::ListenerState,
 };
 
-/// The largest body that is accepted without authentication, in bytes.
+/// The largest body of a request to be paired, in bytes. The limit is low, because the route needs
+/// no authentication.
 pub(crate) const MAX_BODY_BYTES: usize = 4096;
 
 #[derive(Deserialize)]
@@ -63,7 +64,7 @@ pub(crate) async fn pair(
     let token = bearer_token(&headers);
     check_token(&state, token)?;
     let place = state.hub.reserve_pairing(token).map_err(to_refusal)?;
-    let ticket = pairing::ask(&state, place, name, token, peer)
+    let ticket = pairing::ask_person(&state, place, name, token, peer)
         .await
         .map_err(to_refusal)?;
     let answer = tokio::select! {
@@ -92,10 +93,10 @@ pub(crate) async fn pair(
 }
 
 fn check_name(name: &str) -> Result<(), Refusal> {
-    let is_printable = !name.trim().is_empty()
+    let is_valid = !name.trim().is_empty()
         && name.chars().count() <= MAX_NAME_CHARS
         && !name.chars().any(is_hidden);
-    if is_printable {
+    if is_valid {
         return Ok(());
     }
     Err(Refusal::bad_request(format!(
@@ -113,7 +114,7 @@ fn check_token(state: &ListenerState, token: Option<&str>) -> Result<(), Refusal
             "this token gives access already; there is nothing to pair",
         ));
     }
-    if pairing::fits_token(token) {
+    if pairing::has_token_length(token) {
         return Ok(());
     }
     Err(Refusal::bad_request(format!(

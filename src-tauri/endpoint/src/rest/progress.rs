@@ -75,24 +75,25 @@ pub(crate) async fn show(
     Ok(upgrade
         .max_message_size(MAX_INCOMING)
         .max_frame_size(MAX_INCOMING)
-        .on_upgrade(move |socket| report(state, access, socket)))
+        .on_upgrade(move |socket| serve_reader(state, access, socket)))
 }
 
-/// Reports until the reader disconnects, reads too slowly or is signed out, or the endpoint stops.
-async fn report(state: Arc<ListenerState>, access: AdminAccess, mut socket: WebSocket) {
+/// Reports calls until the reader disconnects, reads too slowly or is signed out, or the listener
+/// stops.
+async fn serve_reader(state: Arc<ListenerState>, access: AdminAccess, mut socket: WebSocket) {
     let ended = tokio::select! {
         ended = report_calls(&state, &mut socket) => ended,
         () = access.ended() => Ended::SignedOut,
     };
-    let closing = match ended {
+    let (code, reason) = match ended {
         Ended::Disconnected => return,
         Ended::ReaderTooSlow => (close_code::AGAIN, "events were missed; connect again"),
         Ended::SignedOut => (close_code::POLICY, "the browser was signed out"),
         Ended::Stopping => (close_code::AWAY, "Drawbridge stops"),
     };
     let frame = CloseFrame {
-        code: closing.0,
-        reason: closing.1.into(),
+        code,
+        reason: reason.into(),
     };
     let _ = timeout(WRITE_TIMEOUT, socket.send(Message::Close(Some(frame)))).await;
 }

@@ -14,7 +14,7 @@ const ATTEMPTS_PER_MINUTE: usize = 10;
 pub(crate) struct LoginAttempts(Mutex<Vec<Instant>>);
 
 impl LoginAttempts {
-    /// Returns whether another attempt is allowed, and counts it if it is.
+    /// Counts an attempt if the limit allows the attempt, and returns whether it does.
     pub(crate) fn try_acquire(&self) -> bool {
         let now = Instant::now();
         let mut attempts = self.0.lock().unwrap_or_else(PoisonError::into_inner);

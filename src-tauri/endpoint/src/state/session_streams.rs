@@ -35,8 +35,8 @@ struct ReplayBuffer {
 
 impl SessionStreams {
     /// Returns the messages of a session with their ids, beginning with the stored messages after
-    /// `last_event_id`. Ends the session's previous stream. The new stream ends if it is read too
-    /// slowly.
+    /// `last_event_id`. Ends the session's previous stream. The new stream ends if its client reads
+    /// too slowly.
     pub(crate) fn open(
         &self,
         session: &Arc<ClientSession>,

@@ -17,7 +17,7 @@ use drawbridge_sessions::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// The open streams, by session id. Cheap to clone.
+/// The open streams, by the `session_id` in the URL for their clients' messages. Cheap to clone.
 #[derive(Clone, Default)]
 pub(crate) struct SseStreams(Arc<Mutex<HashMap<String, Arc<Outlet>>>>);
 
@@ -101,7 +101,7 @@ impl Outlet {
     }
 
     /// Queues an error as the answer to a request.
-    pub(crate) fn refuse(&self, id: Id<'_>, reason: &str) {
+    pub(crate) fn send_error(&self, id: Id<'_>, reason: &str) {
         self.send_answer(encode::encode_error(
             Some(id),
             &RpcError::new(code::INVALID_REQUEST, reason),

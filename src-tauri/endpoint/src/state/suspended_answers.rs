@@ -56,10 +56,10 @@ impl SuspendedAnswers {
         if in_session.count() >= MAX_PER_SESSION {
             return None;
         }
-        let (resume, resumed) = oneshot::channel();
+        let (resume, receiver) = oneshot::channel();
         let session = session.clone();
         answers.insert(number, SuspendedAnswer { session, resume });
-        Some(resumed)
+        Some(receiver)
     }
 
     /// Removes an answer that ended without being resumed.
@@ -83,13 +83,13 @@ impl SuspendedAnswers {
             }
             answers.remove(&number)?
         };
-        let (response, resumed) = oneshot::channel();
+        let (response, receiver) = oneshot::channel();
         let request = ResumeRequest {
             last_index,
             response,
         };
         suspended.resume.send(request).ok()?;
-        resumed.await.ok()?
+        receiver.await.ok()?
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, SuspendedAnswer>> {

@@ -16,14 +16,14 @@ use drawbridge_sessions::{TokenBucket, wait_seconds};
 /// this computer share one address, so there is room for several such clients. The limit is no
 /// defence against guessing, because a correct token is always accepted. Tokens cannot be guessed
 /// because they have at least 32 characters.
-const REFUSED_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("not zero");
+const TOKENS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("not zero");
 const MINUTE: Duration = Duration::from_secs(60);
 /// The number of addresses that have a count of their own. Further addresses share a count.
 const MAX_ADDRESSES: usize = 1_000;
 
-/// Counts the refused tokens of each address.
+/// Counts the unknown tokens of each address.
 #[derive(Default)]
-pub(crate) struct RefusedTokens(Mutex<HashMap<Source, TokenBucket>>);
+pub(crate) struct UnknownTokens(Mutex<HashMap<Source, TokenBucket>>);
 
 /// The senders of requests that share a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,8 +48,8 @@ impl Source {
     }
 }
 
-impl RefusedTokens {
-    /// Counts a refused token. Without an `address`, the request came through a proxy.
+impl UnknownTokens {
+    /// Counts an unknown token. Without an `address`, the request came through a proxy.
     ///
     /// # Errors
     /// Returns an error if the address has sent too many tokens: the seconds until it may send
@@ -63,8 +63,9 @@ impl RefusedTokens {
                 source = Source::Other;
             }
         }
-        let new = || TokenBucket::new(REFUSED_PER_MINUTE, MINUTE);
-        let bucket = sources.entry(source).or_insert_with(new);
+        let bucket = sources
+            .entry(source)
+            .or_insert_with(|| TokenBucket::new(TOKENS_PER_MINUTE, MINUTE));
         bucket.try_take().map_err(wait_seconds)
     }
 }
@@ -79,14 +80,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn each_address_has_a_limit_of_its_own() {
-        let refused = RefusedTokens::default();
-        let count = |address| {
-            (0..1_000)
-                .filter(|_| refused.count(address).is_ok())
-                .count()
-        };
+        let tokens = UnknownTokens::default();
+        let count = |address| (0..1_000).filter(|_| tokens.count(address).is_ok()).count();
         assert_eq!(count(address("127.0.0.1")), 600);
-        assert_eq!(refused.count(address("127.0.0.1")), Err(1));
+        assert_eq!(tokens.count(address("127.0.0.1")), Err(1));
         assert_eq!(count(address("192.0.2.1")), 600);
         assert_eq!(count(None), 600);
         tokio::time::advance(Duration::from_secs(1)).await;
@@ -95,19 +92,19 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_addresses_of_one_network_and_too_many_addresses_share_a_limit() {
-        let refused = RefusedTokens::default();
-        let tokens: usize = (0..5_000)
-            .filter(|n| refused.count(address(&format!("2001:db8::{n:x}"))).is_ok())
+        let tokens = UnknownTokens::default();
+        let counted: usize = (0..5_000)
+            .filter(|n| tokens.count(address(&format!("2001:db8::{n:x}"))).is_ok())
             .count();
-        assert_eq!(tokens, 600);
-        let tokens = (0..5_000_u32)
+        assert_eq!(counted, 600);
+        let counted = (0..5_000_u32)
             .filter(|n| {
-                refused
+                tokens
                     .count(Some(IpAddr::V4((0x0a00_0000 + n).into())))
                     .is_ok()
             })
             .count();
-        assert_eq!(tokens, 999 + 600);
-        assert!(refused.0.lock().expect("the table").len() <= MAX_ADDRESSES + 1);
+        assert_eq!(counted, 999 + 600);
+        assert!(tokens.0.lock().expect("the table").len() <= MAX_ADDRESSES + 1);
     }
 }
