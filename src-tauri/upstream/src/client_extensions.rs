@@ -12,8 +12,8 @@ use drawbridge_model::{ids::ClientName, protocol::Extensions};
 pub(super) struct ClientExtensions(Arc<Mutex<BTreeMap<ClientName, Extensions>>>);
 
 impl ClientExtensions {
-    /// Adds the extensions of a client. Returns whether the client declares one of them for the first
-    /// time.
+    /// Adds the extensions of a client. Returns whether the client declares one of them for the
+    /// first time.
     pub(super) fn add(&self, client: &ClientName, declared: &Extensions) -> bool {
         if declared.is_empty() {
             return false;

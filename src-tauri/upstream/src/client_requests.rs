@@ -1,4 +1,4 @@
-//! The gate between a server's request and the client that it is for.
+//! The gate between the requests of servers and the clients that answer them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ pub enum Respondent {
     Drawbridge,
 }
 
-/// Carries requests of servers to clients, if they are allowed, and answers those that the client
+/// Carries the allowed requests of servers to clients, and answers the requests that a client
 /// cannot answer.
 pub trait ClientRequestGate: Send + Sync {
     /// Returns who answers a request, or `None` if nobody can.
@@ -49,8 +49,8 @@ pub trait ClientRequestGate: Send + Sync {
     /// error or does not arrive within `max_wait`.
     fn ask<'a>(&'a self, question: ServerQuestion<'a>) -> BoxFuture<'a, RpcResult>;
 
-    /// Returns Drawbridge's answer to a request that the server does not send for one client, or
-    /// `None` if Drawbridge cannot answer it.
+    /// Returns Drawbridge's answer to a request that is for no particular client, or `None` if
+    /// Drawbridge cannot answer it.
     fn ask_without_client<'a>(
         &'a self,
         server: &'a Arc<RegisteredServer>,

@@ -44,9 +44,9 @@ impl RequestIds {
 /// The extensions that a server is told of, because clients declare them.
 pub(super) struct DeclaredExtensions {
     clients: ClientExtensions,
-    /// The client that the connection belongs to, if it is not shared.
+    /// The client to which the connection belongs, if the connection is not shared.
     client: Option<ClientName>,
-    /// The extensions when the connection was made. A legacy server knows no others.
+    /// The extensions when the connection was made. A legacy server knows no other extensions.
     declared: Extensions,
 }
 
@@ -139,7 +139,7 @@ impl Connection {
     }
 
     /// Returns whether the server has to be asked to log from this level on. If so, stores the
-    /// level as the one that the server was asked for.
+    /// level as the requested level.
     pub(super) fn update_log_level(&self, level: LogLevel) -> bool {
         let mut requested = self
             .log_level

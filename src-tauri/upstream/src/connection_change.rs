@@ -1,5 +1,5 @@
-//! The events that hooks are told of: a server connected, its connection ended, or it could not be
-//! connected.
+//! The connection events that hooks receive: a server connected, its connection ended, or it could
+//! not be connected.
 
 use drawbridge_model::{
     clock,

@@ -77,7 +77,7 @@ pub trait AccessRecorder: Send + Sync {
     /// not recorded.
     fn begin(&self, server: &RegisteredServer) -> Option<RecordingSink>;
 
-    /// Notes that the latest start of a server has led to a connection.
+    /// Records that the latest start of a server has led to a connection.
     fn confirm(&self, server: &RegisteredServer);
 }
 
@@ -230,13 +230,13 @@ impl Connector {
         }
         // A program that prints a secret may ask a person to unlock it. It therefore runs once for
         // each start, however many negotiations the start takes.
-        let with_cache = Self {
+        let connector = Self {
             secrets: self.secrets.with_command_cache(),
             ..self.clone()
         };
         loop {
             tried.push(negotiation);
-            let (connected, next) = with_cache
+            let (connected, next) = connector
                 .try_negotiation(
                     server,
                     client,
@@ -263,8 +263,8 @@ impl Connector {
         }
     }
 
-    /// Connects with one negotiation. If that fails, also returns the next one that is worth
-    /// trying.
+    /// Connects with one negotiation. If that fails, also returns the next negotiation that may
+    /// work.
     async fn try_negotiation(
         &self,
         server: &RegisteredServer,
@@ -307,7 +307,7 @@ impl Connector {
             Err(failure) => {
                 let next = failure.next_negotiation(negotiation, &transport, server.spec.transport);
                 // A server that timed out may also be slow to end. Wait for its end only if the
-                // next negotiation starts it again.
+                // next negotiation starts the server again.
                 if next.is_some() || !matches!(failure, handshake::HandshakeError::TimedOut(_)) {
                     transport.close().await;
                 } else {
@@ -393,16 +393,16 @@ impl Connector {
             (Some(command), Some(url)) => {
                 let launch = self.prepare_recorded_launch(server, command).await?;
                 let time_limit = Duration::from_millis(spec.timeouts.initialize_ms.into());
-                let served =
+                let local_server =
                     LocalHttpServer::start(id, &launch, url, time_limit, &self.guard, &self.logs)
                         .await?;
                 match self
                     .open_url_transport(id, spec, url, events.clone(), negotiation)
                     .await
                 {
-                    Ok(transport) => Ok(served.into_transport(transport, events)),
+                    Ok(transport) => Ok(local_server.into_transport(transport, events)),
                     Err(error) => {
-                        served.stop().await;
+                        local_server.stop().await;
                         Err(error)
                     }
                 }

@@ -1,6 +1,6 @@
-//! Downloads without credentials: from the host that a person chose and from the hosts that it
-//! names, only at addresses that the dial policy of the chosen host allows, and within limits of
-//! time and size.
+//! Downloads without credentials: from the host that a person chose and from the hosts that this
+//! host names, only at addresses that the dial policy of the chosen host allows, and within limits
+//! of time and size.
 
 use std::{io, time::Duration};
 
@@ -44,7 +44,8 @@ pub enum DownloadError {
 }
 
 impl Downloader {
-    /// Returns a downloader for the host of `url`, which has to use https, or http on this computer.
+    /// Returns a downloader for the host of `url`, which has to use https, or http on this
+    /// computer.
     ///
     /// # Errors
     /// Returns an error if `url` is not such a URL or contains a user name, or if TLS is not
@@ -53,7 +54,7 @@ impl Downloader {
         let url = parse_url(url)?;
         let dial_policy = DialPolicy::for_server(&url).map_err(|_| DownloadError::PlainHttp)?;
         dial_policy.check_url(&url)?;
-        let client = build_filtered_client(&dial_policy).map_err(failed)?;
+        let client = build_filtered_client(&dial_policy).map_err(request_error)?;
         Ok(Self {
             client,
             dial_policy,
@@ -77,7 +78,7 @@ impl Downloader {
             copy_body(response, max, &mut body).await?;
             Ok(body)
         };
-        within(time_limit, exchange).await
+        with_timeout(time_limit, exchange).await
     }
 
     /// Writes the body of a URL to `sink`, and returns its length. Follows redirects to allowed
@@ -104,7 +105,7 @@ impl Downloader {
             }
             Err(DownloadError::TooManyRedirects)
         };
-        within(time_limit, exchange).await
+        with_timeout(time_limit, exchange).await
     }
 
     async fn send(&self, url: &Url) -> Result<reqwest::Response, DownloadError> {
@@ -115,11 +116,11 @@ impl Downloader {
             .get(url.clone())
             .header(header::USER_AGENT, "drawbridge")
             .header(header::ACCEPT, "*/*");
-        request.send().await.map_err(failed)
+        request.send().await.map_err(request_error)
     }
 }
 
-async fn within<T>(
+async fn with_timeout<T>(
     time_limit: Duration,
     exchange: impl Future<Output = Result<T, DownloadError>>,
 ) -> Result<T, DownloadError> {
@@ -147,14 +148,14 @@ async fn copy_body(
         return Err(DownloadError::Status(response.status()));
     }
     let mut length = 0;
-    while let Some(chunk) = response.chunk().await.map_err(failed)? {
+    while let Some(chunk) = response.chunk().await.map_err(request_error)? {
         length += chunk.len() as u64;
         if length > max {
             return Err(DownloadError::TooLong(max));
         }
-        sink.write_all(&chunk).await.map_err(unwritten)?;
+        sink.write_all(&chunk).await.map_err(write_error)?;
     }
-    sink.flush().await.map_err(unwritten)?;
+    sink.flush().await.map_err(write_error)?;
     Ok(length)
 }
 
@@ -162,10 +163,10 @@ fn parse_url(url: &str) -> Result<Url, DownloadError> {
     Url::parse(url).map_err(|_| DownloadError::NotUrl)
 }
 
-fn failed(error: reqwest::Error) -> DownloadError {
+fn request_error(error: reqwest::Error) -> DownloadError {
     DownloadError::Failed(Cause::innermost(error.without_url()))
 }
 
-fn unwritten(error: io::Error) -> DownloadError {
+fn write_error(error: io::Error) -> DownloadError {
     DownloadError::Write(Cause::innermost(error))
 }

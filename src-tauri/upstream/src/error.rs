@@ -55,7 +55,7 @@ pub enum UpstreamError {
 pub enum UnreachableReason {
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// The program is not the one that a person accepted.
+    /// The program is not the program that a person accepted.
     #[error(transparent)]
     Program(#[from] ProgramChange),
     /// Variables that the spec requires have no value.
@@ -204,7 +204,7 @@ impl UpstreamError {
         }
     }
 
-    /// Returns the remedy, with which a person can solve the error.
+    /// Returns the remedy: how a person can solve the error.
     pub fn remedy(&self) -> String {
         match self {
             Self::Secret(error) => error.remedy(),

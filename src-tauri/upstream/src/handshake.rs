@@ -92,7 +92,7 @@ impl NegotiationCache {
         let negotiations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let package = package_name(&server.spec);
         let of_package = || negotiations.get(package.as_ref()?).copied();
-        let built_in = || {
+        let of_known_package = || {
             PACKAGES_NEEDING_INITIALIZE
                 .contains(&package.as_deref()?)
                 .then_some(Negotiation::Initialize)
@@ -101,10 +101,11 @@ impl NegotiationCache {
             .get(&server.identity)
             .copied()
             .or_else(of_package)
-            .or_else(built_in)
+            .or_else(of_known_package)
             .unwrap_or(Negotiation::Discover)
     }
 
+    /// Records how the next connection to a server begins, after a successful handshake.
     pub(super) fn record(
         &self,
         server: &RegisteredServer,
@@ -129,8 +130,9 @@ impl NegotiationCache {
 }
 
 /// Returns the package or program that a spec starts, without its version, folder and arguments,
-/// for instance `uvx chroma-mcp`. Returns `None` for a URL, and for a command with arguments that
-/// is not one of the known runtimes, because the arguments may decide what it starts.
+/// for instance `uvx chroma-mcp`. Returns `None` for a URL, for a runtime without a package, and
+/// for a command with arguments that is not a known runtime, because the arguments may decide which
+/// program it starts.
 pub fn package_name(spec: &ServerSpec) -> Option<String> {
     let command = spec.command.as_deref().filter(|_| spec.url.is_none())?;
     let program = command.rsplit(['/', '\\']).next().unwrap_or(command);

@@ -11,7 +11,7 @@ use drawbridge_model::{
 };
 
 /// The most transitions that are kept for each server. After that, each new transition replaces the
-/// oldest one.
+/// oldest transition.
 const MAX_TRANSITIONS: usize = 50;
 
 /// The transitions by server, the latest last. Cheap to clone.

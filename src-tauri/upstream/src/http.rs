@@ -101,9 +101,9 @@ impl HttpClient {
         let is_plain = request.uri().scheme_str() == Some("http")
             && self.proxies.intercept(request.uri()).is_none();
         if is_plain {
-            let sent = self.direct.request(request.map(Full::new));
+            let response = self.direct.request(request.map(Full::new));
             let failed = |e: hyper_util::client::legacy::Error| HttpError::new(e.is_connect(), e);
-            return sent
+            return response
                 .map_ok(|response| HttpResponse(ResponseKind::Direct(response)))
                 .map_err(failed)
                 .await;
@@ -113,8 +113,9 @@ impl HttpClient {
         let reqwest = reqwest.map_err(|e| HttpError::new(true, e.clone()))?;
         let request = reqwest::Request::try_from(request).map_err(failed)?;
         // The future is boxed because it is large and seldom needed for a server on this computer.
-        let sent = Box::pin(reqwest.execute(request));
-        sent.map_ok(|response| HttpResponse(ResponseKind::Reqwest(response)))
+        let response = Box::pin(reqwest.execute(request));
+        response
+            .map_ok(|response| HttpResponse(ResponseKind::Reqwest(response)))
             .map_err(failed)
             .await
     }

@@ -106,7 +106,7 @@ impl RequestTracker {
 
     /// Returns the call to which a message of the server belongs: the call of the request during
     /// which the message was sent, or else the only call in flight.
-    pub(super) fn call(&self, during: Option<u64>) -> Option<CallId> {
+    pub(super) fn find_call(&self, during: Option<u64>) -> Option<CallId> {
         let requests = self.lock();
         if let Some(id) = during {
             return requests.get(&id)?.call.clone();
@@ -123,7 +123,7 @@ impl RequestTracker {
     /// is the only client with a request in flight. A read of a private list counts only if no
     /// client has another request in flight. Returns `None` if there is no such client, or more
     /// than one.
-    pub(super) fn recipient(&self, during: Option<u64>) -> Option<Recipient> {
+    pub(super) fn find_recipient(&self, during: Option<u64>) -> Option<Recipient> {
         let requests = self.lock();
         let recipient_of = |request: &RequestState| {
             Some(Recipient {
@@ -159,7 +159,7 @@ impl RequestTracker {
 /// The client that receives the server's messages.
 pub(super) struct Recipient {
     pub(super) client_handle: ClientHandle,
-    /// The token for progress of the client's request, if it sent one.
+    /// The progress token of the client's request, if it has one.
     pub(super) progress_token: Option<ProgressToken>,
     clock: Arc<ProgressClock>,
 }

@@ -1,5 +1,5 @@
-//! Server sessions: each makes a live connection to its server when somebody needs it, and closes
-//! it when it is idle.
+//! Server sessions. A session connects to its server when somebody needs the server, and closes the
+//! connection when nobody has used it for a while.
 //!
 //! [`state`] is the pure state machine, [`session`] drives it, and [`Pool`] holds all sessions.
 //! [`transport`] is one live connection, and [`oauth`] signs in to remote servers.
@@ -147,7 +147,7 @@ pub struct Pool {
 /// Identifies a session by its server, by its client if the server is not shared, and by its call
 /// if the server is started for each call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct SessionKey {
     server: ServerId,
     client: Option<ClientName>,
     call: Option<u64>,
@@ -155,11 +155,11 @@ struct Key {
 
 #[derive(Default)]
 struct Sessions {
-    by_key: BTreeMap<Key, Arc<ServerSession>>,
+    by_key: BTreeMap<SessionKey, Arc<ServerSession>>,
     /// For servers that are started for each call: the final status of the last call's session.
     ended: BTreeMap<ServerId, Status>,
-    /// The number of sessions made for a single call, from which the next one gets its key.
-    calls: u64,
+    /// The number of the latest session for a single call.
+    last_call: u64,
     /// Whether the hub is shutting down. If so, a new session never starts its server.
     closed: bool,
 }
@@ -167,7 +167,7 @@ struct Sessions {
 /// A handle to a session. If the session belongs to one call, dropping the handle ends the session.
 pub struct Lease {
     session: Arc<ServerSession>,
-    per_call: Option<(Pool, Key)>,
+    per_call: Option<(Pool, SessionKey)>,
 }
 
 impl std::ops::Deref for Lease {
@@ -209,20 +209,20 @@ impl Pool {
         }
     }
 
-    /// Returns the session of a server, and creates one if there is none. The session is a client's
-    /// own if the server is not shared, and always a new one if the server is started for each
-    /// call. Ends and replaces a session that was made from another spec.
+    /// Returns the session of a server, and creates a session if there is none. If the server is
+    /// not shared, each client has a session of its own. If the server is started for each call,
+    /// the session is always new. Ends and replaces a session that was made from another spec.
     pub fn session(&self, server: &Arc<RegisteredServer>, client: Option<&ClientName>) -> Lease {
         let client = client
             .filter(|_| server.spec.isolation == Isolation::PerClient)
             .cloned();
         let mut sessions = self.lock();
         let is_per_call = server.spec.lifecycle == Lifecycle::Transient;
-        sessions.calls += u64::from(is_per_call);
-        let key = Key {
+        sessions.last_call += u64::from(is_per_call);
+        let key = SessionKey {
             server: server.id.clone(),
             client,
-            call: is_per_call.then_some(sessions.calls),
+            call: is_per_call.then_some(sessions.last_call),
         };
         if let Some(session) = sessions.by_key.get(&key) {
             if session.matches_spec(server) {
@@ -251,20 +251,20 @@ impl Pool {
     }
 
     /// Returns the status of a server's session, or `None` if the server has had no session. If the
-    /// server has several sessions, an active one takes precedence. If the only sessions were those
-    /// of single calls, returns the final status of the last one.
+    /// server has several sessions, an active session takes precedence. If it has none, but had
+    /// sessions for single calls, returns the final status of the last of these sessions.
     pub fn status(&self, id: &ServerId) -> Option<Status> {
         let sessions = self.lock();
-        let mut of_server = sessions
+        let mut server_sessions = sessions
             .by_key
             .iter()
             .filter(|(key, _)| key.server == *id)
             .map(|(_, session)| session);
-        let Some(first) = of_server.next() else {
+        let Some(first) = server_sessions.next() else {
             return sessions.ended.get(id).cloned();
         };
         let active = std::iter::once(first)
-            .chain(of_server)
+            .chain(server_sessions)
             .find(|session| session.is_active());
         Some(active.unwrap_or(first).status())
     }
@@ -296,8 +296,8 @@ impl Pool {
             .await;
     }
 
-    async fn remove_where(&self, is_removed: impl Fn(&Key) -> bool, reason: &str) {
-        let removed: BTreeMap<Key, _> = {
+    async fn remove_where(&self, is_removed: impl Fn(&SessionKey) -> bool, reason: &str) {
+        let removed: BTreeMap<SessionKey, _> = {
             let mut sessions = self.lock();
             let (removed, remaining) = std::mem::take(&mut sessions.by_key)
                 .into_iter()
@@ -328,11 +328,11 @@ impl Pool {
         self.connector.client_extensions().remove(client);
     }
 
-    /// Ends the sessions of a server that no request uses any more after a change of its spec: if
-    /// each call now has a session of its own, all sessions that outlive a call, and if all clients
-    /// now share a session, the sessions of single clients.
+    /// Ends the sessions that no request uses after a change of a server's spec. If each call has a
+    /// session of its own, these are the sessions that outlive a call. If all clients share a
+    /// session, these are the sessions of single clients.
     pub async fn end_unused_sessions(&self, server: &RegisteredServer, reason: &str) {
-        let is_unused = |key: &Key| {
+        let is_unused = |key: &SessionKey| {
             key.server == server.id
                 && key.call.is_none()
                 && (server.spec.lifecycle == Lifecycle::Transient
@@ -358,11 +358,11 @@ impl Pool {
 
     /// Returns the process ids of the local servers that run now.
     pub fn server_processes(&self) -> Vec<(ServerId, u32)> {
-        let sessions = self.lock();
-        let pid = |(key, session): (&Key, &Arc<ServerSession>)| {
-            Some((key.server.clone(), session.status().pid?))
-        };
-        sessions.by_key.iter().filter_map(pid).collect()
+        self.lock()
+            .by_key
+            .iter()
+            .filter_map(|(key, session)| Some((key.server.clone(), session.status().pid?)))
+            .collect()
     }
 
     /// Returns the connector, which can also verify a server in a separate session.

@@ -1,5 +1,5 @@
 //! Reads lines: of a server's stdout and stderr, and of the stdio bridge's stdin. Memory is bounded
-//! for any input, and a line that is too long does not affect the next one.
+//! for any input, and a line that is too long does not affect the next line.
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 

@@ -1,5 +1,5 @@
-//! Subscriptions to a server's notifications: changed lists, and the resources that clients
-//! subscribed to. Each new connection to the server renews them.
+//! Subscriptions to a server's notifications: about changed lists, and about the resources to which
+//! clients subscribed. Drawbridge renews the subscriptions on each new connection.
 
 use std::{
     collections::BTreeSet,
@@ -26,7 +26,7 @@ use super::{
 /// How long a server may take to confirm a subscription.
 const SUBSCRIBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause before a stream that ended is opened again. Each further pause is twice as long, up to
-/// [`MAX_PAUSE`], until a stream lasts longer than that.
+/// [`MAX_PAUSE`], until a stream lasts longer than [`MAX_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 

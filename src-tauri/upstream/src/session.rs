@@ -49,7 +49,7 @@ const SET_LEVEL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The session of one server. The session outlives its connections.
 pub struct ServerSession {
     server: Arc<RegisteredServer>,
-    /// The client that the session belongs to, if the session is not shared.
+    /// The client to which the session belongs, if the session is not shared.
     client: Option<ClientName>,
     connector: Connector,
     session_events: SessionEvents,
@@ -89,7 +89,7 @@ pub struct Status {
     pub state: State,
     pub reason: String,
     pub failure: Option<UpstreamError>,
-    /// How much longer the pause after a crash lasts, in which no request starts the server.
+    /// How much longer the pause after a crash lasts, during which no request starts the server.
     pub retry_after: Option<Duration>,
     pub pid: Option<u32>,
     /// The sandbox as it is enforced, if the server runs in one.
@@ -141,16 +141,16 @@ impl ServerSession {
         &self.server
     }
 
-    /// Returns whether this spec equals the spec that the session was made from, apart from fields
-    /// that do not matter to a session.
+    /// Returns whether a server's spec equals the spec of this session in all fields that matter to
+    /// a session.
     pub(super) fn matches_spec(&self, server: &RegisteredServer) -> bool {
-        let (now, made_from) = (&server.spec, &self.server.spec);
+        let (own, other) = (&self.server.spec, &server.spec);
         self.server.identity == server.identity
-            && now.timeouts == made_from.timeouts
-            && now.retries == made_from.retries
-            && now.isolation == made_from.isolation
-            && now.lifecycle == made_from.lifecycle
-            && now.protocol_version == made_from.protocol_version
+            && own.timeouts == other.timeouts
+            && own.retries == other.retries
+            && own.isolation == other.isolation
+            && own.lifecycle == other.lifecycle
+            && own.protocol_version == other.protocol_version
     }
 
     /// Sends a request, and starts the server if it does not run. This session sends the request
@@ -167,7 +167,7 @@ impl ServerSession {
         outgoing: ServerRequest<'_>,
     ) -> Result<Reply, UpstreamError> {
         self.end_outdated_connection().await;
-        let _used = self.mark_in_use();
+        let _in_use = self.mark_in_use();
         let connection = self
             .connect_for(&outgoing)
             .await
@@ -232,13 +232,13 @@ impl ServerSession {
         } = *outgoing;
         // Drawbridge's own requests need no translation.
         let client = client_handle.map_or(connection.era(), ClientHandle::era);
-        let mut current = match (client, connection.era()) {
+        let mut retry_params = match (client, connection.era()) {
             (Era::Modern, Era::Legacy) => input_required::without_retry_fields(params),
             _ => None,
         };
         for _ in 0..MAX_ROUND_TRIPS {
             let result = match self
-                .send_once(connection, outgoing, current.as_deref().or(params))
+                .send_once(connection, outgoing, retry_params.as_deref().or(params))
                 .await?
             {
                 Reply::Result(result) => result,
@@ -264,7 +264,7 @@ impl ServerSession {
                 Ok(answers) => answers,
                 Err(error) => return Ok(Reply::Error(error)),
             };
-            current = input_required::retry_params(params, &required, &answers);
+            retry_params = input_required::build_retry_params(params, &required, &answers);
         }
         Err(UpstreamError::Protocol(ProtocolFault::EndlessInput {
             times: MAX_ROUND_TRIPS,

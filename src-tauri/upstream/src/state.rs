@@ -23,7 +23,7 @@ pub enum State {
     Active,
     /// The server failed and waits out a pause. If `failures` is not 0, a start is tried again
     /// after the pause. If it is 0, the server crashed, and the next request after the pause starts
-    /// it.
+    /// the server.
     Error {
         failures: u32,
     },
@@ -44,10 +44,10 @@ pub enum StateEvent {
     /// A start failed. `is_permanent` is set if no retry can help.
     Failed {
         is_permanent: bool,
-        /// How many starts may follow the first one.
+        /// How many starts may follow the first start.
         retries: u32,
-        /// The crashes within the last [`CRASH_WINDOW`]. A start that failed without a crash is not
-        /// one of them.
+        /// The crashes within the last [`CRASH_WINDOW`]. A start that failed without a crash does
+        /// not count.
         crashes: u32,
     },
     /// The pause after a failure, or the pause of the open breaker, is over.

@@ -19,28 +19,28 @@ const MAX_ELICITATIONS: usize = 256;
 pub(super) struct UrlElicitations(Mutex<VecDeque<(String, Weak<ClientSession>)>>);
 
 impl UrlElicitations {
-    /// Records the client session that a server has asked to have a URL visited. Ignores requests
+    /// Records that a server has asked this client session to have a URL visited. Ignores requests
     /// without an elicitation id.
     pub(super) fn record(&self, request: &InputRequest, session: &Arc<ClientSession>) {
-        if let Some(id) = request.params.as_deref().and_then(elicitation_id) {
-            let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if visits.len() == MAX_ELICITATIONS {
-                visits.pop_front();
+        if let Some(id) = request.params.as_deref().and_then(read_elicitation_id) {
+            let mut elicitations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if elicitations.len() == MAX_ELICITATIONS {
+                elicitations.pop_front();
             }
-            visits.push_back((id, Arc::downgrade(session)));
+            elicitations.push_back((id, Arc::downgrade(session)));
         }
     }
 
     /// Removes an elicitation, and returns the client session to notify. Returns `None` if the
     /// elicitation is unknown or already complete, or if the session has ended.
     pub(super) fn complete(&self, params: &RawValue) -> Option<Arc<ClientSession>> {
-        let id = elicitation_id(params)?;
-        let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = visits.iter().position(|(visited, _)| *visited == id)?;
-        visits.remove(index)?.1.upgrade()
+        let id = read_elicitation_id(params)?;
+        let mut elicitations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = elicitations.iter().position(|(other, _)| *other == id)?;
+        elicitations.remove(index)?.1.upgrade()
     }
 }
 
-fn elicitation_id(params: &RawValue) -> Option<String> {
+fn read_elicitation_id(params: &RawValue) -> Option<String> {
     RawObject::parse(params).ok()?.get_string("elicitationId")
 }

@@ -10,7 +10,7 @@ use super::*;
 
 /// Starts a server that sends these bytes to each client and then closes the connection. Returns
 /// its URL.
-async fn server(response: String) -> String {
+async fn start_server(response: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));
     tokio::spawn(async move {
@@ -55,7 +55,7 @@ async fn an_answer_does_not_depend_on_how_it_is_chunked() {
         ),
     ] {
         assert_eq!(
-            get(&server(response).await, 1_000_000)
+            get(&start_server(response).await, 1_000_000)
                 .await
                 .expect("an answer"),
             body
@@ -67,13 +67,13 @@ async fn an_answer_does_not_depend_on_how_it_is_chunked() {
 async fn a_too_long_or_truncated_answer_is_an_error() {
     let chunked =
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n4\r\nefgh\r\n0\r\n\r\n";
-    let long = get(&server(chunked.to_owned()).await, 7).await;
+    let long = get(&start_server(chunked.to_owned()).await, 7).await;
     assert!(
         matches!(long, Err(HttpError::TooLong { max: 7 })),
         "{long:?}"
     );
     let whole = get(
-        &server("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nabcdefgh".to_owned()).await,
+        &start_server("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nabcdefgh".to_owned()).await,
         7,
     )
     .await;
@@ -81,12 +81,15 @@ async fn a_too_long_or_truncated_answer_is_an_error() {
         matches!(whole, Err(HttpError::TooLong { max: 7 })),
         "{whole:?}"
     );
-    let cut = get(
-        &server("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nabc".to_owned()).await,
+    let truncated = get(
+        &start_server("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nabc".to_owned()).await,
         100,
     )
     .await;
-    assert!(matches!(cut, Err(HttpError::Interrupted { .. })), "{cut:?}");
+    assert!(
+        matches!(truncated, Err(HttpError::Interrupted { .. })),
+        "{truncated:?}"
+    );
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ async fn a_read_of_a_list_takes_no_message_from_the_call_of_another_client() {
     let (caller, reader) = (handle_of("caller"), handle_of("reader"));
     let tracker = RequestTracker::default();
     let recipient = || {
-        let recipient = tracker.recipient(None)?;
+        let recipient = tracker.find_recipient(None)?;
         Some(recipient.client_handle.session().client.clone())
     };
     let list = ServerRequest::without_timeout("tools/list", None).reading_list_of(&reader);
@@ -45,22 +45,22 @@ async fn a_message_belongs_to_the_call_that_the_server_names_or_to_the_only_call
     let named = |call: &str| Some(CallId::new(call.to_owned()));
     let _own = tracker.register(1, &request);
     assert_eq!(
-        tracker.call(None),
+        tracker.find_call(None),
         None,
         "Drawbridge's own request is no call"
     );
     let one = register(2, "one").await;
-    assert_eq!(tracker.call(None), named("one"));
+    assert_eq!(tracker.find_call(None), named("one"));
     let _two = register(3, "two").await;
     assert_eq!(
-        tracker.call(None),
+        tracker.find_call(None),
         None,
         "the message may belong to either call"
     );
-    assert_eq!(tracker.call(Some(2)), named("one"));
-    assert_eq!(tracker.call(Some(1)), None);
+    assert_eq!(tracker.find_call(Some(2)), named("one"));
+    assert_eq!(tracker.find_call(Some(1)), None);
     drop(one);
-    assert_eq!(tracker.call(None), named("two"));
+    assert_eq!(tracker.find_call(None), named("two"));
     let sent = drawbridge_jsonrpc::json::raw(r#"{"progress":1,"message":"half"}"#.into());
     let mut progress = RawObject::parse(&sent).expect("an object");
     ProgressToken::for_request(3).put_into(&mut progress);

@@ -56,7 +56,7 @@ impl AsyncBufRead for Pieces<'_> {
     }
 }
 
-/// Asserts that the lines do not depend on how the bytes are cut into pieces.
+/// Checks that the lines do not depend on how the bytes are cut into pieces.
 pub(crate) fn lines_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
     let mut reader = Pieces::new(pieces);
     let mut found = Vec::new();

@@ -45,8 +45,8 @@ impl ServerSession {
         // Start in a separate task, so that a caller that disconnects does not leave the start half
         // done.
         let me = self.clone();
-        let started = tokio::spawn(async move { me.start().await });
-        started
+        let start_task = tokio::spawn(async move { me.start().await });
+        start_task
             .await
             .unwrap_or_else(|error| Err(UpstreamError::start_aborted(error)))
     }
@@ -223,7 +223,7 @@ impl ServerSession {
     /// Applies a failed start to the state, and returns the action to perform.
     fn handle_failed_start(self: &Arc<Self>, failure: &UpstreamError) -> Option<StateEffect> {
         // A program that ends while it is being started has crashed. A URL that does not answer has
-        // not.
+        // not crashed.
         let is_crash =
             self.server.spec.command.is_some() && matches!(failure, UpstreamError::Lost(_));
         let crashes = self.inner().count_crash(is_crash);
@@ -297,18 +297,18 @@ impl ServerSession {
         reason: String,
         may_end: impl FnOnce(&Inner) -> bool,
     ) {
-        let is_ours = {
+        let ends = {
             let mut inner = self.inner();
-            let is_ours = inner.owns(connection) && may_end(&inner);
-            if is_ours {
+            let ends = inner.owns(connection) && may_end(&inner);
+            if ends {
                 let (next, _) = inner.state.on(StateEvent::IdleTimeout);
                 inner.state = next;
                 inner.reason.clone_from(&reason);
                 inner.take_connection();
             }
-            is_ours
+            ends
         };
-        if is_ours {
+        if ends {
             self.report_transition(State::Idle, reason, false);
             connection.close().await;
         }
@@ -341,12 +341,12 @@ impl ServerSession {
 
     /// Ends the pause that lasts until `until`. Only the first call for a pause has an effect.
     fn end_pause(&self, until: Instant) {
-        let is_ours = self
+        let is_current = self
             .inner()
             .no_start_before
             .take_if(|end| *end == until)
             .is_some();
-        if is_ours {
+        if is_current {
             let failure = self.inner().failure.clone();
             self.step(
                 StateEvent::PauseOver,

@@ -83,8 +83,8 @@ impl AnswerTasks {
 }
 
 /// A future that another task can drop at once, while an aborted task drops its future only when
-/// the runtime polls it next. Dropping the future notifies the client that the server no longer
-/// needs an answer. The client has to receive this notification before the answer to its own
+/// the runtime next polls the task. Dropping the future notifies the client that the server no
+/// longer needs an answer. The client has to receive this notification before the answer to its own
 /// request.
 #[derive(Clone)]
 struct DroppableFuture(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
@@ -117,7 +117,7 @@ impl ServerSession {
         connection: Arc<Connection>,
         mut inbox: mpsc::Receiver<TransportEvent>,
     ) {
-        let mut answering = AnswerTasks::default();
+        let mut answer_tasks = AnswerTasks::default();
         while let Some(event) = inbox.recv().await {
             match event {
                 TransportEvent::Message {
@@ -126,14 +126,14 @@ impl ServerSession {
                 } => {
                     // A server that sends requests faster than it accepts answers, for instance
                     // over HTTP, must not fill the memory with unanswered requests.
-                    if !answering.has_room() {
+                    if !answer_tasks.has_room() {
                         let reason = format!(
                             "{method} is refused: {MAX_ANSWERS} requests of this server are being answered"
                         );
                         let logs = self.connector.logs();
                         logs.add_server_line(&self.server.id, Level::Warn, "hub", &reason);
                         let connection = connection.clone();
-                        answering.refuse(async move {
+                        answer_tasks.refuse(async move {
                             let refusal = Err(RpcError::new(code::INTERNAL_ERROR, reason));
                             let _ = connection.transport().answer(&id, &refusal).await;
                         });
@@ -142,7 +142,7 @@ impl ServerSession {
                     // Answer in a separate task: a person may have to answer, and the messages that
                     // follow must not wait.
                     let (me, connection) = (self.clone(), connection.clone());
-                    answering.spawn(id.get().into(), async move {
+                    answer_tasks.spawn(id.get().into(), async move {
                         let reply = me
                             .answer_request(InputRequest { method, params }, during)
                             .await;
@@ -156,7 +156,7 @@ impl ServerSession {
                             params: Some(params),
                         },
                     ..
-                } if method == "notifications/cancelled" => answering.cancel(&params),
+                } if method == "notifications/cancelled" => answer_tasks.cancel(&params),
                 TransportEvent::Message {
                     message: Incoming::Notification { method, params },
                     during,
@@ -183,7 +183,7 @@ impl ServerSession {
                 format!("No client can answer '{method}': {reason}"),
             )
         };
-        let Some(recipient) = self.in_flight.recipient(during) else {
+        let Some(recipient) = self.in_flight.find_recipient(during) else {
             let answer = self
                 .client_requests
                 .ask_without_client(&self.server, &request)
@@ -200,7 +200,7 @@ impl ServerSession {
             Some(Respondent::Drawbridge) => {}
             None => return Err(unanswerable("the client does not support it")),
         }
-        let _asked = recipient.pause_timeout();
+        let _timeout_pause = recipient.pause_timeout();
         self.client_requests
             .ask(ServerQuestion {
                 server: &self.server,
@@ -255,10 +255,10 @@ impl ServerSession {
                     &self.server.id,
                     LogKind::Message,
                     Level::Info,
-                    self.in_flight.call(during),
+                    self.in_flight.find_call(during),
                     text,
                 );
-                if let Some(recipient) = self.in_flight.recipient(during) {
+                if let Some(recipient) = self.in_flight.find_recipient(during) {
                     recipient.client_handle.forward_log(params);
                 }
             }
@@ -282,14 +282,14 @@ mod tests {
 
     #[tokio::test]
     async fn the_requests_of_a_server_that_are_being_answered_are_limited() {
-        let mut answering = AnswerTasks::default();
+        let mut answer_tasks = AnswerTasks::default();
         for id in 0..MAX_ANSWERS {
-            assert!(answering.has_room());
-            answering.spawn(id.to_string().into(), pending());
+            assert!(answer_tasks.has_room());
+            answer_tasks.spawn(id.to_string().into(), pending());
         }
-        assert!(!answering.has_room());
-        answering.cancel(&json::raw(r#"{"requestId":7}"#.into()));
+        assert!(!answer_tasks.has_room());
+        answer_tasks.cancel(&json::raw(r#"{"requestId":7}"#.into()));
         tokio::task::yield_now().await;
-        assert!(answering.has_room(), "a cancelled request makes room");
+        assert!(answer_tasks.has_room(), "a cancelled request makes room");
     }
 }

@@ -38,8 +38,8 @@ pub(super) fn without_retry_fields(params: Option<&RawValue>) -> Option<Box<RawV
     Some(object.to_raw())
 }
 
-/// Returns the params of a retry: the original ones with the answers and the server's state.
-pub(super) fn retry_params(
+/// Returns the params of a retry: the original params with the answers and the server's state.
+pub(super) fn build_retry_params(
     params: Option<&RawValue>,
     required: &InputRequired,
     answers: &BTreeMap<String, Box<RawValue>>,
@@ -50,9 +50,9 @@ pub(super) fn retry_params(
 }
 
 impl ServerSession {
-    /// Returns the input that a result requires, if Drawbridge has to obtain it. If client and
-    /// server are modern, the client obtains the input itself, unless a part of it is
-    /// for Drawbridge to answer.
+    /// Returns the input that a result requires, if Drawbridge has to obtain the input. If client
+    /// and server are modern, the client obtains the input itself, unless Drawbridge has to answer
+    /// a part of it.
     pub(super) fn find_required_input(
         &self,
         client: Era,
