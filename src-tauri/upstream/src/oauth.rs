@@ -6,8 +6,8 @@
 //! to addresses that [`dial_policy`] allows. The secret store holds tokens and registrations
 //! ([`grant`]): tokens by issuer and server, registrations by issuer. The store records only which
 //! server has tokens of which issuer, and when they expire.
-//! Tokens leave this module only in the `Authorization` header of a request to the server that they
-//! were issued for ([`Bearer`]).
+//! Tokens leave this module only in the `Authorization` header of a request to the server for which
+//! they were issued ([`Bearer`]).
 
 mod account;
 mod attempt;
@@ -93,7 +93,7 @@ pub enum SignInImpossible {
 pub struct Authorizer(Arc<Inner>);
 
 /// The key of a set of tokens: a server, by its URL, and the client that a person registered for
-/// it. Tokens that were issued to one client are of no use to another.
+/// the server. Tokens that were issued to one client are of no use to another client.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct AccountKey {
     server: Url,
@@ -125,8 +125,8 @@ struct Inner {
 }
 
 impl Authorizer {
-    /// Reads which servers have tokens. `new_sign_ins` gets the URL of each server that a person
-    /// signs in to.
+    /// Reads which servers have tokens. `new_sign_ins` gets the URL of each server to which a
+    /// person signs in.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -217,8 +217,8 @@ impl Authorizer {
         attempt::begin(self, id, &account).await
     }
 
-    /// Returns the latest attempt of a server. An attempt that has ended stays until another one
-    /// begins or [`Self::cancel`] removes it.
+    /// Returns the latest attempt of a server. An attempt that has ended stays until another
+    /// attempt begins or [`Self::cancel`] removes it.
     pub fn attempt(&self, id: &ServerId) -> Option<SignIn> {
         self.attempts().get(id).map(Attempt::snapshot)
     }
@@ -230,14 +230,14 @@ impl Authorizer {
             .any(|attempt| !attempt.snapshot().state.has_ended())
     }
 
-    /// Waits until the attempt of a server has ended, and returns its final state. If the attempt
-    /// is cancelled, returns its last state before that. Returns `None` if there is no attempt.
+    /// Waits until the attempt of a server has ended, and returns its final state. An attempt that
+    /// is cancelled has failed. Returns `None` if there is no attempt.
     pub async fn wait_until_ended(&self, id: &ServerId) -> Option<SignIn> {
         let mut states = self.attempts().get(id)?.watch();
         let _ = states.wait_for(|attempt| attempt.state.has_ended()).await;
         let mut attempt = states.borrow().clone();
         if !attempt.state.has_ended() {
-            attempt.state = attempt::cancelled();
+            attempt.state = attempt::cancelled_state();
         }
         Some(attempt)
     }
@@ -266,7 +266,7 @@ impl Authorizer {
         let accounts = self.0.signed_in_servers.list();
         let mut names: Vec<_> = accounts
             .iter()
-            .flat_map(|(account, issuer)| grant::keyring_names(issuer, account))
+            .flat_map(|(account, issuer)| grant::secret_names(issuer, account))
             .map(|name| StoredName {
                 name,
                 is_long: true,

@@ -22,12 +22,17 @@ mod test_server;
 use std::sync::Arc;
 
 use drawbridge_jsonrpc::{encode, json::RawObject, rpc::RpcResult, server_message::Incoming};
+use drawbridge_model::{
+    protocol::{ProgressToken, ServerHello},
+    sandbox::EnforcedSandbox,
+};
 use serde_json::value::RawValue;
 use tokio::sync::{
     Mutex,
     mpsc::{self, error::TrySendError},
 };
 
+pub use drawbridge_jsonrpc::rpc::Reply;
 pub use error::{
     EndReason, HttpRefusal, InvalidAnswer, LostReason, NotSentReason, RefusedReason, RemoteError,
     TransportError,
@@ -43,13 +48,6 @@ use rate_limit::RateLimit;
 
 /// The longest message that a server may send, in bytes.
 pub const MAX_MESSAGE: usize = 16 * 1024 * 1024;
-
-use drawbridge_model::{
-    protocol::{ProgressToken, ServerHello},
-    sandbox::EnforcedSandbox,
-};
-
-pub use drawbridge_jsonrpc::rpc::Reply;
 
 /// A live connection to a server.
 pub enum Transport {
@@ -247,7 +245,8 @@ impl TransportEvent {
         }
     }
 
-    /// Returns the id of the request whose progress this is, if Drawbridge asked for it.
+    /// Returns the id of the request whose progress the event reports, if Drawbridge asked for
+    /// progress.
     fn request_in_progress(&self) -> Option<u64> {
         match self {
             Self::Message {

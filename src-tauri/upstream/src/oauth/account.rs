@@ -30,14 +30,13 @@ pub(super) struct Account {
     /// spec's server may use.
     spec_client: Mutex<Option<(OauthClient, SecretScope)>>,
     challenge: Mutex<Option<Challenge>>,
-    /// A copy of the field of the same name of the [`Grant`], which can be read while `state` is
-    /// locked.
+    /// A copy of [`Grant::signed_in_scopes`] that can be read while `state` is locked.
     signed_in_scopes: Mutex<BTreeSet<String>>,
     state: tokio::sync::Mutex<AccountState>,
 }
 
-/// The server's latest refusal. It is kept until a person signs in or out. If the server refused
-/// every request, it is kept only until a request succeeds.
+/// The server's latest refusal. The account keeps a challenge until a person signs in or out or, if
+/// the server refuses every request, until a request succeeds.
 #[derive(Debug, Clone)]
 pub(super) struct Challenge {
     /// The `WWW-Authenticate` header.
@@ -137,7 +136,7 @@ impl Account {
         ))
     }
 
-    /// Returns the scopes that a person has already signed in again for.
+    /// Returns the additional scopes for which a person has already signed in again.
     pub(super) fn signed_in_scopes(&self) -> BTreeSet<String> {
         lock(&self.signed_in_scopes).clone()
     }
@@ -164,7 +163,7 @@ impl Account {
     }
 
     /// Returns a token that has not expired, or `None` if nobody has signed in. The future must not
-    /// be dropped before it completes: a refreshed token would be lost, and the old one may be
+    /// be dropped before it completes: a refreshed token would be lost, and the old token may be
     /// void.
     pub(super) async fn token(
         &self,
@@ -227,14 +226,15 @@ impl Account {
         manager: AuthorizationManager,
     ) -> Result<(), SecretError> {
         let mut state = self.state.lock().await;
-        let before = authorizer.0.signed_in_servers.get(&self.key);
+        let previous = authorizer.0.signed_in_servers.get(&self.key);
         store_grant(self, authorizer, &grant).await?;
-        // The authorization server has changed, so the tokens of the previous one are of no use.
-        if let Some(before) = before.filter(|before| before.issuer != grant.issuer) {
+        // If the authorization server has changed, the tokens of the previous authorization server
+        // are of no use.
+        if let Some(previous) = previous.filter(|previous| previous.issuer != grant.issuer) {
             authorizer
                 .0
                 .tokens
-                .delete_grant(&before.issuer, &self.key)
+                .delete_grant(&previous.issuer, &self.key)
                 .await?;
         }
         self.set_signed_in_scopes(Some(&grant));
@@ -317,8 +317,8 @@ impl AccountState {
             Some(manager) => manager,
             None => match discover_manager(account, grant).await? {
                 Some(manager) => manager,
-                // The server has another authorization server now, which must not get the tokens of
-                // the old one.
+                // The new authorization server must not get the tokens of the old authorization
+                // server.
                 None => {
                     let server = &account.key.server;
                     tracing::warn!(

@@ -1,4 +1,4 @@
-//! An attempt to sign in: discovers the authorization server, obtains a client id there, makes the
+//! An attempt to sign in: discovers the authorization server, obtains a client id there, builds the
 //! URL at which a person signs in, receives the answer and redeems the code.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
@@ -57,7 +57,7 @@ impl Attempt {
         self.task.abort();
         let mut attempt = self.snapshot();
         if !attempt.state.has_ended() {
-            attempt.state = cancelled();
+            attempt.state = cancelled_state();
             delete_registration(authorizer, self.registration_issuer);
             emit_changed(authorizer, &self.server, &attempt);
         }
@@ -65,7 +65,7 @@ impl Attempt {
 }
 
 /// Returns the state of an attempt that was cancelled.
-pub(super) fn cancelled() -> SignInState {
+pub(super) fn cancelled_state() -> SignInState {
     SignInState::Failed {
         reason: "The sign-in was cancelled".into(),
     }
@@ -147,7 +147,7 @@ struct Running {
     manager: AuthorizationManager,
     issuer: String,
     client: Registration,
-    /// The field of the same name of the [`Grant`] that the attempt obtains.
+    /// The scopes for [`Grant::signed_in_scopes`].
     signed_in_scopes: BTreeSet<String>,
     callback: Callback,
     /// The `state` parameter of the authorization request.
@@ -172,19 +172,19 @@ pub(super) async fn begin(
             .flat_map(|challenge| challenge.scopes.clone()),
     );
     let challenge = challenge.and_then(|challenge| challenge.header);
-    let found = timeout(
+    let discovery = timeout(
         DISCOVERY_TIMEOUT,
         discovery::discover(&account.key.server, challenge.as_deref()),
     );
-    let mut found = match found.await {
-        Ok(found) => found.map_err(|e| failed(e.into()))?,
+    let mut discovered = match discovery.await {
+        Ok(discovered) => discovered.map_err(|e| failed(e.into()))?,
         Err(_) => {
             return Err(failed(SignInError::DiscoveryTimedOut {
                 timeout: DISCOVERY_TIMEOUT,
             }));
         }
     };
-    let mut scopes = found.manager.select_initial_scopes(&[]).await;
+    let mut scopes = discovered.manager.select_initial_scopes(&[]).await;
     // New scopes are requested in addition to those that were granted before, so that a sign-in
     // does not lose rights.
     let granted = if scopes.is_empty() {
@@ -199,18 +199,18 @@ pub(super) async fn begin(
             .collect::<Vec<_>>(),
     );
     let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
-    let (callback, client) = obtain_client(authorizer, account, &mut found, &scopes).await?;
-    found
+    let (callback, client) = obtain_client(authorizer, account, &mut discovered, &scopes).await?;
+    discovered
         .manager
         .configure_client(account::client_config(&client))
         .map_err(|e| failed(e.into()))?;
-    let url = found
+    let url = discovered
         .manager
         .get_authorization_url(&scopes)
         .await
         .map_err(|e| failed(e.into()))?;
     let url = check_browser_url(&url).map_err(|e| failed(e.into()))?;
-    found
+    discovered
         .dial_policy
         .check_url(&url)
         .map_err(|e| failed(e.into()))?;
@@ -224,13 +224,13 @@ pub(super) async fn begin(
     let registration_issuer = account
         .spec_client()
         .is_none()
-        .then(|| found.issuer.clone());
+        .then(|| discovered.issuer.clone());
     let running = Running {
         authorizer: authorizer.clone(),
         id: id.clone(),
         account: account.clone(),
-        manager: found.manager,
-        issuer: found.issuer,
+        manager: discovered.manager,
+        issuer: discovered.issuer,
         client,
         signed_in_scopes,
         callback,
@@ -258,7 +258,7 @@ pub(super) async fn begin(
 async fn obtain_client(
     authorizer: &Authorizer,
     account: &Account,
-    found: &mut Discovered,
+    discovered: &mut Discovered,
     scopes: &[&str],
 ) -> Result<(Callback, Registration), OauthError> {
     let failed = |error: SignInError| {
@@ -271,7 +271,11 @@ async fn obtain_client(
         })
     };
     // Read the secret store first, so that nobody has to sign in for tokens that cannot be stored.
-    let stored = authorizer.0.tokens.load_registration(&found.issuer).await?;
+    let stored = authorizer
+        .0
+        .tokens
+        .load_registration(&discovered.issuer)
+        .await?;
     if let Some(spec_client) = account.spec_client() {
         let callback = listen(spec_client.callback_port).await.map_err(no_port)?;
         let registered = Registration::new(spec_client.client_id, None, callback.redirect_uri());
@@ -281,7 +285,7 @@ async fn obtain_client(
         ));
     }
     let document = authorizer.0.settings.get().oauth_client_metadata_url;
-    if !document.is_empty() && found.supports("client_id_metadata_document_supported") {
+    if !document.is_empty() && discovered.supports("client_id_metadata_document_supported") {
         let callback = listen(None).await.map_err(no_port)?;
         let client = Registration::new(document, None, callback.redirect_uri());
         return Ok((callback, client));
@@ -293,12 +297,12 @@ async fn obtain_client(
         return Ok((callback, client));
     }
     let callback = listen(None).await.map_err(no_port)?;
-    if found.metadata.registration_endpoint.is_none() {
+    if discovered.metadata.registration_endpoint.is_none() {
         return Err(failed(SignInError::NoRegistration {
-            issuer: found.issuer.clone(),
+            issuer: discovered.issuer.clone(),
         }));
     }
-    let registered = found
+    let registered = discovered
         .manager
         .register_client(CLIENT_NAME, &callback.redirect_uri(), scopes)
         .await;
@@ -313,7 +317,7 @@ async fn obtain_client(
     authorizer
         .0
         .tokens
-        .store_registration(&found.issuer, &client)
+        .store_registration(&discovered.issuer, &client)
         .await?;
     Ok((callback, client))
 }
@@ -332,7 +336,7 @@ impl Running {
             state,
             sender,
         } = self;
-        let show = |state: SignInState| {
+        let publish_state = |state: SignInState| {
             sender.send_modify(|attempt| attempt.state = state);
             emit_changed(&authorizer, &id, &sender.borrow());
         };
@@ -341,7 +345,7 @@ impl Running {
             let answer = answer.map_err(|_| SignInError::TimedOut {
                 timeout: SIGN_IN_TIMEOUT,
             })?;
-            show(SignInState::Exchanging);
+            publish_state(SignInState::Exchanging);
             let (mut grant, manager) = redeem(manager, &issuer, client, &state, answer).await?;
             if account.spec_client().is_some() {
                 // The secret stays where the spec keeps it.
@@ -359,7 +363,7 @@ impl Running {
                 let note =
                     json!({ "server": id, "url": account.key.shown_url(), "issuer": issuer });
                 authorizer.0.store.append_audit(AuditKind::SignedIn, &note);
-                show(SignInState::Done);
+                publish_state(SignInState::Done);
                 authorizer.0.new_sign_ins.insert(account.key.server.clone());
             }
             Err(error) => {
@@ -371,7 +375,7 @@ impl Running {
                     &authorizer,
                     account.spec_client().is_none().then_some(issuer),
                 );
-                show(SignInState::Failed { reason });
+                publish_state(SignInState::Failed { reason });
             }
         }
     }

@@ -165,16 +165,16 @@ impl Bearer {
             Some(token) => token,
             None => Box::pin(self.token()).await?,
         };
-        // A token is sent only to the origin of the server that it was issued for.
+        // A token is sent only to the origin of the server for which it was issued.
         let Some(token) = token.filter(|_| self.has_server_origin(&request)) else {
             return self.check_response(http.send(request).await?);
         };
-        let retry = request.clone();
+        let copy = request.clone();
         let mut response = http.send(with_token(request, &token)).await?;
         if response.status() == StatusCode::UNAUTHORIZED
             && let Some(token) = Box::pin(self.replace_token(token)).await?
         {
-            response = http.send(with_token(retry, &token)).await?;
+            response = http.send(with_token(copy, &token)).await?;
         }
         self.check_response(response)
     }

@@ -76,15 +76,15 @@ impl Callback {
             listener,
             authority,
         } = self;
-        let (found, mut answers) = mpsc::channel(1);
+        let (answer_sender, mut answers) = mpsc::channel(1);
         let handler = Arc::new(RequestHandler {
             authority,
             state: state.to_owned(),
-            found,
+            answer_sender,
         });
         let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let mut connections = tokio::task::JoinSet::new();
-        let accepted = async {
+        let accepting = async {
             loop {
                 let permit = permits.clone().acquire_owned().await;
                 let Ok((stream, _)) = listener.accept().await else {
@@ -111,7 +111,7 @@ impl Callback {
         };
         let answer = tokio::select! {
             Some(answer) = answers.recv() => answer,
-            () = accepted => unreachable!("connections are accepted for ever"),
+            () = accepting => unreachable!("connections are accepted for ever"),
         };
         // The connections finish in a separate task, because the page is still being sent to the
         // browser.
@@ -124,7 +124,7 @@ impl Callback {
 struct RequestHandler {
     authority: String,
     state: String,
-    found: mpsc::Sender<AuthorizationResponse>,
+    answer_sender: mpsc::Sender<AuthorizationResponse>,
 }
 
 impl RequestHandler {
@@ -154,7 +154,7 @@ impl RequestHandler {
                 "You are not signed in. Drawbridge shows the reason. You can close this window."
             }
         };
-        match self.found.try_send(answer) {
+        match self.answer_sender.try_send(answer) {
             Ok(()) => render_page(StatusCode::OK, text),
             Err(_) => render_page(
                 StatusCode::CONFLICT,
@@ -167,17 +167,17 @@ impl RequestHandler {
 /// Returns the answer in a query, or `None` if the query is not an answer, is ambiguous, or has
 /// another state.
 fn parse_query(query: &str, state: &str) -> Option<AuthorizationResponse> {
-    let mut found: [Option<String>; 5] = Default::default();
+    let mut values: [Option<String>; 5] = Default::default();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         let index = ["state", "code", "iss", "error", "error_description"]
             .iter()
             .position(|parameter| *parameter == name);
         let Some(index) = index else { continue };
-        if found[index].replace(value.into_owned()).is_some() {
+        if values[index].replace(value.into_owned()).is_some() {
             return None;
         }
     }
-    let [answered_state, code, issuer, error, description] = found;
+    let [answered_state, code, issuer, error, description] = values;
     if answered_state.as_deref() != Some(state) {
         return None;
     }

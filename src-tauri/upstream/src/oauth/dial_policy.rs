@@ -1,6 +1,6 @@
-//! The dial policy of a sign-in: which URLs may be opened in a browser, and which addresses the
-//! HTTP client may connect to. A server and its metadata are not trusted. They must not send a
-//! browser to `file:`, or this program to a machine in the local network.
+//! The dial policy: to which addresses a sign-in, a webhook or a download may connect, and which
+//! URLs of a sign-in may be opened in a browser. A server and its metadata are not trusted. They
+//! must not send a browser to `file:`, or this program to a machine in the local network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,7 +9,8 @@ use url::{Host, Url};
 
 const MAX_URL_BYTES: usize = 8 * 1024;
 
-/// The addresses that the sign-in to one server, or the requests to one webhook, may connect to.
+/// The addresses to which the sign-in to one server, the requests to one webhook or the downloads
+/// from one host may connect.
 #[derive(Debug, Clone)]
 pub(crate) struct DialPolicy {
     host: String,
@@ -26,7 +27,7 @@ pub enum DialError {
     NotHttps { url: DisplayUrl },
     #[error("'{url}' contains a user name")]
     UserName { url: DisplayUrl },
-    #[error("'{url}' is an address of a private network that the server is not part of")]
+    #[error("'{url}' is an address of a private network to which the server does not belong")]
     PrivateAddress { url: DisplayUrl },
 }
 
@@ -101,9 +102,9 @@ impl DialPolicy {
         })
     }
 
-    /// Checks whether a URL from the metadata may be used. The URL has to use https, or http if
-    /// both the URL and the server are on loopback. It must not contain a user name, or name an
-    /// address that [`Self::allows`] rejects.
+    /// Checks whether a URL may be used. The URL has to use https, or http if both the URL and the
+    /// server are on loopback. It must not contain a user name, or name an address that
+    /// [`Self::allows`] rejects.
     ///
     /// # Errors
     /// Returns the reason if the URL may not be used.
@@ -157,11 +158,11 @@ pub fn check_browser_url(text: &str) -> Result<Url, BrowserUrlError> {
     if text.len() > MAX_URL_BYTES {
         return refused(BrowserUrlReason::TooLong);
     }
-    if let Some(odd) = text
+    if let Some(character) = text
         .chars()
         .find(|c| !(c.is_ascii_alphanumeric() || "-._~:/?@[]&=+,%*".contains(*c)))
     {
-        return refused(BrowserUrlReason::Character(odd));
+        return refused(BrowserUrlReason::Character(character));
     }
     let Ok(url) = Url::parse(text) else {
         return refused(BrowserUrlReason::NotUrl);
@@ -213,8 +214,8 @@ enum AddressClass {
     Loopback,
     /// An address of a private network (RFC 1918, RFC 6598, RFC 4193).
     Private,
-    /// A link-local address (cloud providers serve credentials at such an address), a multicast
-    /// address, or a reserved one.
+    /// A link-local address (cloud providers serve credentials at a link-local address), a
+    /// multicast address, or a reserved address.
     Reserved,
 }
 
@@ -255,7 +256,7 @@ impl AddressClass {
             || (a, b, c) == (0x64, 0xff9b, 1);
         match () {
             () if address.is_loopback() => Self::Loopback,
-            // Unique local addresses, and the deprecated site-local ones.
+            // Unique local addresses, and the deprecated site-local addresses.
             () if a & 0xfe00 == 0xfc00 || a & 0xffc0 == 0xfec0 => Self::Private,
             () if reserved => Self::Reserved,
             () => Self::Public,

@@ -120,10 +120,10 @@ pub(super) async fn discover(
         })?;
     let mut manager =
         AuthorizationManager::new_with_oauth_http_client(server.clone(), Arc::new(http)).await?;
-    let found = manager.resolve_metadata_from_challenge(challenge).await?;
+    let resolution = manager.resolve_metadata_from_challenge(challenge).await?;
     // Servers without metadata (before RFC 9728) have fixed endpoint paths. A server that names its
-    // metadata in the challenge must not fall back to them.
-    if !found.source.is_discovered()
+    // metadata in the challenge must not fall back to these paths.
+    if !resolution.source.is_discovered()
         && challenge.is_some_and(|challenge| challenge.contains("resource_metadata"))
     {
         let named = challenge.map(printable_excerpt).unwrap_or_default();
@@ -132,7 +132,7 @@ pub(super) async fn discover(
             named,
         });
     }
-    let metadata = found.metadata;
+    let metadata = resolution.metadata;
     let endpoints = [&metadata.authorization_endpoint, &metadata.token_endpoint];
     for endpoint in endpoints.into_iter().chain(&metadata.registration_endpoint) {
         let url =

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::AccountKey;
 
-/// Tokens are refreshed this many milliseconds before they expire, and short-lived ones after half
-/// of their lifetime.
+/// Tokens are refreshed this many milliseconds before they expire, and short-lived tokens after
+/// half of their lifetime.
 const REFRESH_MARGIN_MS: i64 = 30_000;
 
 /// The tokens that an authorization server issued for one server.
@@ -23,7 +23,7 @@ pub(super) struct Grant {
     pub(super) client: Registration,
     /// The tokens, when they were received, and their scopes.
     pub(super) credentials: StoredCredentials,
-    /// The scopes that the server demanded in addition and that a person has signed in again for,
+    /// The additional scopes that the server demanded and for which a person has signed in again,
     /// whether the authorization server granted them or not. Empty text stands for a demand without
     /// a scope.
     // Earlier versions stored this field under the name `answered`.
@@ -36,11 +36,11 @@ pub(super) struct Grant {
 pub(super) struct Registration {
     pub(super) client_id: String,
     /// `None` if the client has no secret, and if a person registered the client, because the spec
-    /// holds its secret.
+    /// then holds the secret.
     pub(super) client_secret: Option<String>,
     pub(super) redirect_uri: String,
-    /// The scopes that the client was registered with, which are all that it may request. `None` if
-    /// it may request any.
+    /// The scopes with which the client was registered, and the only scopes that it may request.
+    /// `None` if it may request any scope.
     #[serde(default)]
     pub(super) scopes: Option<BTreeSet<String>>,
 }
@@ -178,7 +178,7 @@ impl TokenStore {
 
 /// Returns the names under which the tokens of an account and the registration at their issuer are
 /// in the secret store.
-pub(super) fn keyring_names(issuer: &str, account: &AccountKey) -> [String; 2] {
+pub(super) fn secret_names(issuer: &str, account: &AccountKey) -> [String; 2] {
     [grant_name(issuer, account), registration_name(issuer)]
 }
 

@@ -168,10 +168,10 @@ impl Resolve for SystemResolver {
 }
 
 fn proxy_hosts() -> Vec<String> {
-    let set = PROXY_VARIABLES
+    let values = PROXY_VARIABLES
         .iter()
         .filter_map(|name| std::env::var(name).ok());
-    let urls = set.map(|text| {
+    let urls = values.map(|text| {
         if text.contains("://") {
             text
         } else {

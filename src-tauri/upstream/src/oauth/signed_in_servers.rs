@@ -14,6 +14,7 @@ use super::AccountKey;
 
 const SETTING: &str = "signed_in";
 
+/// The issuer of a server's tokens, and when the access token expires.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SignedIn {
     pub(super) issuer: String,
@@ -46,7 +47,7 @@ impl SignedInServers {
         self.servers().get(&record_key(account)).cloned()
     }
 
-    /// Returns the accounts with tokens, each with the issuer.
+    /// Returns the accounts with tokens, each with the issuer of its tokens.
     pub(super) fn list(&self) -> Vec<(AccountKey, String)> {
         let servers = self.servers();
         let accounts = servers.iter().filter_map(|(key, signed_in)| {

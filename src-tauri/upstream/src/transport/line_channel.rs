@@ -45,7 +45,7 @@ const MAX_MESSAGE_KIB: usize = MAX_MESSAGE / 1024 + 1;
 const ENVELOPE_BYTES: usize = 128;
 /// How long a message may wait for a server that does not read.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
-/// If a server writes more lines in a row than this that are not JSON-RPC, it is stopped.
+/// The most lines in a row that are not JSON-RPC. A server that writes more such lines is stopped.
 pub(super) const MAX_NON_JSONRPC_LINES: u32 = 100;
 /// How many opening braces are examined on a line that is not JSON as a whole.
 const MAX_BRACES: usize = 32;
@@ -155,8 +155,8 @@ impl LineChannel {
             .unwrap_or_else(|_| Err(not_reading_error()))
     }
 
-    /// Sends a message that has no answer, without waiting. A server that does not read must
-    /// not block the reading of its output.
+    /// Sends a message that has no answer, without waiting. A server that does not read must not
+    /// block the reading of its output.
     pub(super) fn try_send(&self, message: Vec<u8>) -> Result<(), TransportError> {
         let outbox = self.outbox().clone().ok_or_else(|| self.ended_error())?;
         let permit = self
@@ -326,7 +326,7 @@ pub(super) async fn read_messages(
     let mut reader = BufReader::with_capacity(64 * 1024, reader);
     let mut non_jsonrpc_in_a_row = 0;
     while let Ok(Some(line)) = next_line(&mut reader, MAX_MESSAGE).await {
-        let read = match line {
+        let parsed = match line {
             Line::Whole(line) if line.is_empty() => continue,
             Line::Whole(line) => parse_line(line),
             Line::TooLong(line) => {
@@ -340,7 +340,7 @@ pub(super) async fn read_messages(
                 Err(line)
             }
         };
-        match read {
+        match parsed {
             Ok(message) => inbound.handle_message(message, events).await,
             Err(line) => {
                 let (messages, other_text) = split_messages(&line);
@@ -384,7 +384,7 @@ fn split_messages(line: &[u8]) -> (Vec<ServerMessage>, Vec<u8>) {
         };
         let object = first_object(&rest[begin..]);
         let message = object.and_then(|object| server_message::parse(&Json::new(object)));
-        // If no message begins at this brace, it belongs to the text, and the next brace is
+        // If no message begins at this brace, the brace belongs to the text, and the next brace is
         // examined.
         let end = object
             .filter(|_| message.is_some())

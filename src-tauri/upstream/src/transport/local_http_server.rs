@@ -36,9 +36,9 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 /// How long another program at the same address may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The addresses of the programs that this hub runs, each with the number of programs that have it.
-/// The separate session that verifies a server, for instance, has a program of its own with the
-/// same address.
+/// The addresses of the programs that this hub runs, each with the number of programs that have
+/// this address. The separate session that verifies a server, for instance, has a program of its
+/// own with the same address.
 static OWN_ADDRESSES: Mutex<BTreeMap<(String, u16), usize>> = Mutex::new(BTreeMap::new());
 
 /// A running program whose URL can be reached.
@@ -172,8 +172,8 @@ fn exit_reason(exit: ProcessExit) -> EndReason {
     }
 }
 
-/// Keeps the address of a program in [`OWN_ADDRESSES`] until it is dropped; `None` if the URL has
-/// no address.
+/// Keeps the address of a program in [`OWN_ADDRESSES`] until this value is dropped; `None` if the
+/// URL has no address.
 struct OwnAddress(Option<(String, u16)>);
 
 impl OwnAddress {
@@ -187,10 +187,10 @@ impl OwnAddress {
         };
         let connecting = timeout(CONNECT_TIMEOUT, TcpStream::connect((host.as_str(), port)));
         let is_taken = connecting.await.is_ok_and(|connected| connected.is_ok());
-        let mut own = own_addresses();
-        let count = own.entry((host.clone(), port)).or_default();
+        let mut addresses = own_addresses();
+        let count = addresses.entry((host.clone(), port)).or_default();
         if is_taken && *count == 0 {
-            own.remove(&(host, port));
+            addresses.remove(&(host, port));
             let url = DisplayUrl::new(url);
             return Err(LocalHttpServerError::AddressInUse(AddressInUse { url }));
         }
@@ -202,11 +202,11 @@ impl OwnAddress {
 impl Drop for OwnAddress {
     fn drop(&mut self) {
         let Some(address) = self.0.take() else { return };
-        let mut own = own_addresses();
-        if let Some(count) = own.get_mut(&address) {
+        let mut addresses = own_addresses();
+        if let Some(count) = addresses.get_mut(&address) {
             *count -= 1;
             if *count == 0 {
-                own.remove(&address);
+                addresses.remove(&address);
             }
         }
     }
@@ -239,8 +239,8 @@ async fn wait_until_listening(url: &str, time_limit: Duration) -> bool {
     timeout(time_limit, connected).await.is_ok()
 }
 
-async fn log_output(from: impl AsyncRead + Unpin, kind: LogKind, server: ServerId, logs: Logs) {
-    let mut reader = BufReader::new(from);
+async fn log_output(output: impl AsyncRead + Unpin, kind: LogKind, server: ServerId, logs: Logs) {
+    let mut reader = BufReader::new(output);
     let mut rate_limit = RateLimit::for_log_lines();
     while let Ok(Some(Line::Whole(line) | Line::TooLong(line))) =
         next_line(&mut reader, MAX_LINE).await

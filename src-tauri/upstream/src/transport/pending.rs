@@ -1,4 +1,4 @@
-//! The requests in flight on a connection. When the connection ends, all of them fail.
+//! The requests in flight on a connection. When the connection ends, all these requests fail.
 
 use std::sync::OnceLock;
 
@@ -13,7 +13,7 @@ pub(super) type AnswerReceiver = oneshot::Receiver<Result<Reply, TransportError>
 /// The requests in flight on a connection, and the reason for its end.
 #[derive(Default)]
 pub(super) struct Pending {
-    waiting: PendingRequests<Result<Reply, TransportError>>,
+    requests: PendingRequests<Result<Reply, TransportError>>,
     ended: OnceLock<EndReason>,
 }
 
@@ -23,13 +23,13 @@ impl Pending {
     /// # Errors
     /// Returns an error if the connection has ended.
     pub(super) fn register(&self, id: u64) -> Result<AnswerReceiver, TransportError> {
-        let receiver = self.waiting.register(id, usize::MAX);
+        let receiver = self.requests.register(id, usize::MAX);
         let receiver = receiver.expect("the number of requests is not limited here");
         // Checked after the registration, because `end` sets the reason before it settles the
         // registered requests.
         match self.ended.get() {
             Some(reason) => {
-                self.waiting.remove(id);
+                self.requests.remove(id);
                 Err(TransportError::NotSent(NotSentReason::Ended(
                     reason.clone(),
                 )))
@@ -38,30 +38,31 @@ impl Pending {
         }
     }
 
-    /// Delivers an answer. Returns whether a request waited for it.
+    /// Delivers an answer. Returns whether a request waited for the answer.
     pub(super) fn complete(&self, id: Option<u64>, reply: Reply) -> bool {
-        id.is_some_and(|id| self.waiting.settle(id, Ok(reply)))
+        id.is_some_and(|id| self.requests.settle(id, Ok(reply)))
     }
 
-    /// Fails the requests whose answers are malformed. Returns whether any of them still waited.
+    /// Fails the requests whose answers are malformed. Returns whether any of the requests still
+    /// waited.
     pub(super) fn fail(&self, ids: &[u64], broken_rule: &MalformedAnswer) -> bool {
         let failed = ids.iter().filter(|id| {
             let error = TransportError::Protocol(InvalidAnswer::Malformed(broken_rule.clone()));
-            self.waiting.settle(**id, Err(error))
+            self.requests.settle(**id, Err(error))
         });
         failed.count() > 0
     }
 
     /// Removes a request whose answer is no longer awaited.
     pub(super) fn remove(&self, id: u64) {
-        self.waiting.remove(id);
+        self.requests.remove(id);
     }
 
     /// Ends the connection, and fails all requests in flight. Returns `false` if the connection had
     /// already ended.
     pub(super) fn end(&self, reason: &EndReason) -> bool {
         let is_new = self.ended.set(reason.clone()).is_ok();
-        self.waiting.settle_all(|| {
+        self.requests.settle_all(|| {
             let lost = LostReason::Ended(reason.clone());
             Err(TransportError::Lost(lost))
         });

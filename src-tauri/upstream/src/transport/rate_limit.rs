@@ -13,7 +13,7 @@ use tokio::{
 
 /// The cost of a line that is only logged, in addition to its bytes.
 const LOG_LINE_COST: usize = 128;
-/// The cost of a message that is acted on, in addition to its bytes.
+/// The cost of a message that Drawbridge processes, in addition to its bytes.
 const MESSAGE_COST: usize = 2 * 1024;
 /// The cost that may be spent within one [`WINDOW`]: some 40 short messages, or 80 KiB of a long
 /// message (40 MiB a second).
@@ -47,7 +47,7 @@ pub(super) struct RateLimit {
 #[derive(Debug, Default)]
 struct ProgressBudgets {
     spent: BTreeMap<u64, usize>,
-    /// The highest request whose budget was dropped. Requests up to this one have no budget.
+    /// The highest request whose budget was dropped. Requests up to this request have no budget.
     dropped: Option<u64>,
     /// The cost since other tasks last had a turn.
     spent_in_turn: usize,

@@ -118,7 +118,7 @@ impl Remote {
             source,
         })?;
         let mut headers = HeaderMap::new();
-        headers.extend(take_credentials(&mut url).map(|user| (AUTHORIZATION, user)));
+        headers.extend(take_credentials(&mut url).map(|value| (AUTHORIZATION, value)));
         for (name, value) in &target.headers {
             let name = HeaderName::try_from(name)
                 .map_err(|_| TargetError::HeaderName { name: name.clone() })?;
@@ -260,7 +260,7 @@ impl Remote {
         String::from_utf8_lossy(&body).into_owned()
     }
 
-    /// Adds the URL to an HTTP error.
+    /// Converts an HTTP error, and adds the URL.
     pub(super) fn error_from(&self, error: HttpError) -> RemoteError {
         RemoteError::new(&self.url, error)
     }
@@ -314,8 +314,9 @@ fn take_credentials(url: &mut Url) -> Option<HeaderValue> {
             .decode_utf8_lossy()
             .into_owned()
     };
-    let user = BASE64_STANDARD.encode(format!("{}:{}", decoded(url.username()), decoded(password)));
-    let mut value = HeaderValue::try_from(format!("Basic {user}")).ok()?;
+    let credentials =
+        BASE64_STANDARD.encode(format!("{}:{}", decoded(url.username()), decoded(password)));
+    let mut value = HeaderValue::try_from(format!("Basic {credentials}")).ok()?;
     value.set_sensitive(true);
     let _ = url.set_password(None);
     let _ = url.set_username("");

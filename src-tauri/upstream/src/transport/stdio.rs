@@ -83,13 +83,13 @@ impl StdioTransport {
         });
         let (channel, outgoing) = LineChannel::new(inbound);
         tokio::spawn(write_messages(stdin, outgoing, process.clone()));
-        let drained = process::spawn_on_log_thread(drain_stderr(stderr, shared.clone()));
+        let stderr_task = process::spawn_on_log_thread(drain_stderr(stderr, shared.clone()));
         tokio::spawn(read_until_end(
             stdout,
             shared.clone(),
             process.clone(),
             events,
-            drained,
+            stderr_task,
         ));
         Ok(Self {
             channel,
@@ -149,7 +149,7 @@ async fn read_until_end(
     shared: Arc<Shared>,
     process: Arc<Process>,
     events: EventSender,
-    drained: tokio::task::JoinHandle<()>,
+    stderr_task: tokio::task::JoinHandle<()>,
 ) {
     let mut messages = std::pin::pin!(line_channel::read_messages(
         stdout,
@@ -184,7 +184,7 @@ async fn read_until_end(
     }
     let _ = timeout_at(
         output_deadline.unwrap_or_else(|| Instant::now() + FINAL_OUTPUT_TIMEOUT),
-        drained,
+        stderr_task,
     )
     .await;
     let last_output = shared.inbound.logs.mask_text(&shared.last_stderr_line());

@@ -3,7 +3,7 @@
 //!
 //! In the legacy era, a stream that breaks can be resumed, and a separate stream
 //! ([`standalone_stream`]) carries the messages that belong to no request. The modern era has
-//! neither, and closing the connection of a request cancels it.
+//! neither, and closing the connection of a request cancels the request.
 
 mod standalone_stream;
 
@@ -40,11 +40,11 @@ use crate::http::{HttpClient, HttpError, HttpRequest, HttpResponse};
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause before a broken stream is resumed, if the server does not name one.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// The shortest and the longest pause that a server may ask for. Without a pause, a server that
+/// The shortest and the longest pause that a server may request. Without a pause, a server that
 /// ends each stream at once would keep this program and itself busy.
 const MIN_RETRY_PAUSE: Duration = Duration::from_millis(100);
 const MAX_RETRY_PAUSE: Duration = Duration::from_secs(30);
-/// After so many breaks in a row without a new event id, a stream is not resumed any more.
+/// After this many breaks in a row without a new event id, a stream is not resumed.
 const MAX_BREAKS: u32 = 5;
 
 /// A connection to a server at a URL.
@@ -315,13 +315,17 @@ impl HttpTransport {
         let mut parser = SseParser::new(MAX_MESSAGE);
         let mut breaks = 0;
         loop {
-            let before = parser.last_id().map(ToOwned::to_owned);
+            let previous_id = parser.last_id().map(ToOwned::to_owned);
             let broken = match self.read_until_answer(response, &mut parser, id).await? {
                 StreamOutcome::Answered(reply) => return Ok(reply),
                 StreamOutcome::Broken(error) => error,
             };
             let last_id = parser.last_id().map(ToOwned::to_owned);
-            breaks = if last_id == before { breaks + 1 } else { 0 };
+            breaks = if last_id == previous_id {
+                breaks + 1
+            } else {
+                0
+            };
             let (Some(last_id), false) = (last_id, self.is_modern() || breaks >= MAX_BREAKS) else {
                 return Err(broken);
             };
@@ -375,7 +379,8 @@ impl HttpTransport {
         Ok(StreamOutcome::Broken(TransportError::Lost(ended)))
     }
 
-    /// Resumes a stream after an event, once the pause that the server asks for is over.
+    /// Resumes a stream after an event, once the pause that the server requests is over. Returns
+    /// `None` if the stream cannot be resumed.
     async fn resume_stream(&self, last_id: &str, pause: Option<Duration>) -> Option<HttpResponse> {
         // An id that is not a valid header value would begin another stream, without the answer.
         HeaderValue::try_from(last_id).ok()?;
@@ -417,12 +422,12 @@ impl Drop for HttpTransport {
 }
 
 fn is_stream(response: &HttpResponse) -> bool {
-    let kind = response
+    let content_type = response
         .headers()
         .get(CONTENT_TYPE)
-        .and_then(|kind| kind.to_str().ok())
+        .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
-    kind.starts_with("text/event-stream")
+    content_type.starts_with("text/event-stream")
 }
 
 /// A request that waits for its answer. If the value is dropped before the answer arrives, the

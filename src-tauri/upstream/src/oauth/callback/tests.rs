@@ -55,7 +55,7 @@ fn a_refusal_has_its_reason() {
     );
 }
 
-async fn ask(url: &str) -> (u16, String) {
+async fn get_page(url: &str) -> (u16, String) {
     crate::install_tls();
     let client = reqwest::Client::builder()
         .no_proxy()
@@ -74,21 +74,21 @@ async fn the_browser_gets_a_page_and_the_listener_is_gone_after_one_answer() {
     let uri = callback.redirect_uri();
     let port = Callback::port_of(&uri).expect("a port");
     let waiting = tokio::spawn(async move { callback.wait("s").await });
-    assert_eq!(ask(&format!("{uri}?code=c&state=wrong")).await.0, 400);
+    assert_eq!(get_page(&format!("{uri}?code=c&state=wrong")).await.0, 400);
     assert_eq!(
-        ask(&format!("http://127.0.0.1:{port}/other?code=c&state=s"))
+        get_page(&format!("http://127.0.0.1:{port}/other?code=c&state=s"))
             .await
             .0,
         404
     );
     assert_eq!(
-        ask(&format!("http://localhost:{port}/callback?code=c&state=s"))
+        get_page(&format!("http://localhost:{port}/callback?code=c&state=s"))
             .await
             .0,
         404,
         "requests for another host name are rejected"
     );
-    let (status, page) = ask(&format!("{uri}?code=c&state=s")).await;
+    let (status, page) = get_page(&format!("{uri}?code=c&state=s")).await;
     assert!(
         status == 200 && page.contains("You can close this window") && !page.contains("<script"),
         "{page}"

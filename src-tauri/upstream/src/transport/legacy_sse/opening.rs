@@ -38,21 +38,23 @@ pub(super) struct OpenedStream {
 /// Returns an error if the stream cannot be opened, ends without an endpoint, or names an endpoint
 /// that cannot be used.
 pub(super) async fn open(remote: &Remote) -> Result<OpenedStream, SseError> {
-    let (mut response, url) = get(remote).await?;
-    let mut opening = EndpointReader::new();
+    let (mut response, url) = request_stream(remote).await?;
+    let mut reader = EndpointReader::new();
     while let Some(chunk) = response
         .chunk()
         .await
         .map_err(|e| SseError::Remote(remote.error_from(e)))?
     {
-        opening.push(&chunk).map_err(|error| error.at(&url))?;
-        if let Some(data) = opening.endpoint {
+        reader
+            .push(&chunk)
+            .map_err(|error| error.to_sse_error(&url))?;
+        if let Some(data) = reader.endpoint {
             let endpoint = resolve_endpoint(&url, &data)?;
             return Ok(OpenedStream {
                 endpoint,
                 response,
-                parser: opening.parser,
-                early_events: opening.early_events,
+                parser: reader.parser,
+                early_events: reader.early_events,
             });
         }
     }
@@ -64,7 +66,7 @@ pub(super) async fn open(remote: &Remote) -> Result<OpenedStream, SseError> {
 /// Requests the stream, and returns the response and the URL of the stream. Follows one redirect,
 /// as from `/sse` to `/sse/`, but not to another origin, because that server would receive the
 /// headers too.
-async fn get(remote: &Remote) -> Result<(HttpResponse, Url), SseError> {
+async fn request_stream(remote: &Remote) -> Result<(HttpResponse, Url), SseError> {
     let mut url = Url::parse(&remote.uri.to_string()).map_err(|source| TargetError::NotUrl {
         url: remote.url.clone(),
         source,
@@ -89,15 +91,15 @@ async fn get(remote: &Remote) -> Result<(HttpResponse, Url), SseError> {
             Err(error) => error.into(),
         });
     }
-    let kind = response
+    let content_type = response
         .headers()
         .get(CONTENT_TYPE)
-        .and_then(|kind| kind.to_str().ok())
+        .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
-    if !kind.starts_with("text/event-stream") {
+    if !content_type.starts_with("text/event-stream") {
         return Err(SseError::NotStream {
             url: DisplayUrl::from(&url),
-            content_type: excerpt(kind),
+            content_type: excerpt(content_type),
         });
     }
     Ok((response, url))
@@ -218,7 +220,7 @@ pub(super) enum TooMuchData {
 }
 
 impl TooMuchData {
-    fn at(&self, url: &Url) -> SseError {
+    fn to_sse_error(&self, url: &Url) -> SseError {
         let url = DisplayUrl::from(url);
         match self {
             Self::BeforeEndpoint => SseError::NoEndpoint {

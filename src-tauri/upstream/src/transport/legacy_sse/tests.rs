@@ -165,12 +165,12 @@ fn an_endpoint_at_another_origin_or_without_a_url_is_refused() {
 #[test]
 fn only_the_text_before_the_endpoint_is_bounded() {
     let endpoint = "event: endpoint\ndata:\n\nevent: endpoint\ndata: /m\n\n";
-    let mut opening = EndpointReader::new();
+    let mut reader = EndpointReader::new();
     let after = ": more\n".repeat(200);
-    opening
+    reader
         .push(format!("{}{endpoint}{after}", ": ping\n".repeat(94)).as_bytes())
         .expect("100 lines");
-    assert_eq!(opening.endpoint.as_deref(), Some("/m"));
+    assert_eq!(reader.endpoint.as_deref(), Some("/m"));
     assert!(
         EndpointReader::new()
             .push(format!("{}{endpoint}", ": ping\n".repeat(95)).as_bytes())

@@ -74,8 +74,8 @@ pub(super) async fn listen(transport: Weak<HttpTransport>) {
     }
 }
 
-/// Logs that an event was too long. Returns whether the stream is opened again after so many such
-/// events in a row.
+/// Logs that an event was too long, as the last `in_a_row` events were. Returns whether the stream
+/// is opened again.
 fn report_long_event(transport: &Weak<HttpTransport>, in_a_row: u32) -> bool {
     let Some(transport) = transport.upgrade() else {
         return false;
@@ -84,7 +84,7 @@ fn report_long_event(transport: &Weak<HttpTransport>, in_a_row: u32) -> bool {
     let outcome = if opens_again {
         "The stream is opened again"
     } else {
-        "The stream is not opened any more"
+        "The stream is not opened again"
     };
     tracing::warn!(
         "{} sent a message of more than {MAX_MESSAGE} bytes that belongs to no request, and the \

@@ -15,11 +15,11 @@ pub(crate) fn the_endpoint_does_not_depend_on_cuts(pieces: &[&[u8]]) {
 
 /// Returns the endpoint, the events after it, and whether a limit was exceeded.
 fn read(pieces: &[&[u8]]) -> (Option<String>, Vec<(String, String)>, bool) {
-    let mut opening = EndpointReader::new();
-    let exceeds_limit = pieces.iter().any(|piece| opening.push(piece).is_err());
+    let mut reader = EndpointReader::new();
+    let exceeds_limit = pieces.iter().any(|piece| reader.push(piece).is_err());
     (
-        opening.endpoint,
-        opening
+        reader.endpoint,
+        reader
             .early_events
             .into_iter()
             .map(|event| (event.name, event.data))

@@ -9,16 +9,14 @@ fn url() -> Url {
 #[test]
 fn an_endpoint_is_found_with_any_line_ends_and_any_text_after_it() {
     for end in ["\n", "\r\n", "\r"] {
-        let mut opening = EndpointReader::new();
+        let mut reader = EndpointReader::new();
         let text = format!(
             "event: endpoint{end}data: /m{end}{end}data: x{end}{end}: {}{end}",
             "x".repeat(MAX_BYTES)
         );
-        opening
-            .push(text.as_bytes())
-            .expect("the endpoint is there");
+        reader.push(text.as_bytes()).expect("the endpoint is there");
         assert_eq!(
-            (opening.endpoint.as_deref(), opening.early_events.len()),
+            (reader.endpoint.as_deref(), reader.early_events.len()),
             (Some("/m"), 1),
             "{end:?}"
         );
@@ -37,7 +35,7 @@ fn an_endpoint_at_another_origin_is_refused() {
     }
 }
 
-/// Generates beginnings of streams, as real servers send them and as faulty ones might.
+/// Generates beginnings of streams, as real servers send them and as faulty servers might.
 fn stream_beginnings() -> impl Strategy<Value = Vec<u8>> {
     const PARTS: &[&str] = &[
         "\n",
