@@ -1,10 +1,10 @@
 //! Starts server processes, and ends their whole trees. No other module of the hub starts any
 //! process.
 //!
-//! On Linux, each server runs below a supervisor, a process that keeps hold of all that the server
-//! starts. Elsewhere each server has its own process group (a Job Object on Windows). If the hub
-//! itself is killed, a guard process ends the server processes that are left. On Windows, the Job
-//! Objects end them.
+//! On Linux, each server runs below a supervisor, a process that keeps hold of all processes that
+//! the server starts. Elsewhere each server has its own process group (a Job Object on Windows). If
+//! the hub itself is killed, a guard process ends the server processes that are left. On Windows,
+//! the Job Objects end them.
 
 #[cfg(target_os = "linux")]
 mod appimage;
@@ -239,9 +239,16 @@ impl Process {
 
     fn new(started: Started, tree: Tree, grace: Duration, guard: &Guard) -> Self {
         let Started { pid, sandbox } = started;
-        let (exited, exit) = watch::channel(None);
-        let (stop, stopped) = mpsc::channel(1);
-        tokio::spawn(supervise(tree, pid, grace, stopped, exited, guard.clone()));
+        let (exit_sender, exit) = watch::channel(None);
+        let (stop, stop_receiver) = mpsc::channel(1);
+        tokio::spawn(supervise(
+            tree,
+            pid,
+            grace,
+            stop_receiver,
+            exit_sender,
+            guard.clone(),
+        ));
         Self {
             pid,
             sandbox,
@@ -275,9 +282,9 @@ impl Process {
         self.exit.borrow().clone()
     }
 
-    /// Ends the process and its tree, and returns once nothing of it is left, or a second after it
-    /// was killed. The caller should close its stdin first, because a server may end by itself
-    /// then.
+    /// Ends the process and its tree. Returns once no process of the tree is left, or a second
+    /// after the tree was killed. The caller should close the stdin of the process first, because a
+    /// server may then end by itself.
     pub async fn stop(&self) {
         let _ = self.stop.send(()).await;
         self.wait_for_exit().await;
@@ -420,7 +427,7 @@ async fn supervise(
     pid: u32,
     grace: Duration,
     mut stop: mpsc::Receiver<()>,
-    exited: watch::Sender<Option<ProcessExit>>,
+    exit_sender: watch::Sender<Option<ProcessExit>>,
     guard: Guard,
 ) {
     let exit = tokio::select! {
@@ -435,7 +442,7 @@ async fn supervise(
         tree.abandon();
     }
     guard.unwatch(pid);
-    let _ = exited.send(Some(exit));
+    let _ = exit_sender.send(Some(exit));
 }
 
 /// Waits for the server to end by itself after its stdin was closed. If it does not, sends SIGTERM

@@ -53,9 +53,9 @@ fn restore(mut variables: BTreeMap<String, String>) -> BTreeMap<String, String> 
             return true;
         }
         let others: Vec<&str> = value.split(':').filter(|entry| !is_own(entry)).collect();
-        let is_used = others.iter().any(|entry| !entry.is_empty());
+        let has_other_entries = others.iter().any(|entry| !entry.is_empty());
         *value = others.join(":");
-        is_used
+        has_other_entries
     });
     variables
 }

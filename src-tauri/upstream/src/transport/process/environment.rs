@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use super::{appimage, login_path::login_path};
 
-/// Marks the processes of a hub's run, so that the guard finds those that are no longer below it.
+/// Marks the processes of a hub's run, so that the guard also finds processes that are no longer
+/// below the guard.
 pub(super) const RUN_ID_VARIABLE: &str = "DRAWBRIDGE_RUN";
 
 const PASSED_VARIABLES: &[&str] = &[

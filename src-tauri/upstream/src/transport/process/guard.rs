@@ -48,8 +48,8 @@ pub fn run_if_started_as_guard() {
     CAN_GUARD.store(true, Ordering::Relaxed);
     let mut args = std::env::args().skip(1);
     if args.next().as_deref() == Some(ARGUMENT) {
-        let run = args.next().expect("the hub passes the id of its run");
-        platform::run_guard(&run);
+        let run_id = args.next().expect("the hub passes the id of its run");
+        platform::run_guard(&run_id);
         std::process::exit(0);
     }
 }
@@ -66,8 +66,8 @@ enum GuardProcess {
     /// No guard runs. The next server that needs one starts it.
     NotStarted,
     Running(Child, GuardLink),
-    /// No guard runs, and none is started again. It was dismissed, could not be started, or has
-    /// ended.
+    /// No guard runs, and no guard is started again: the guard was dismissed, could not be started,
+    /// or has ended.
     Gone,
 }
 
@@ -87,8 +87,8 @@ impl Guard {
         &self.run_id
     }
 
-    /// Makes the supervisor of a new server; `None` if there is no guard that could make it. If the
-    /// guard has ended, starts another one.
+    /// Makes the supervisor of a new server; `None` if no guard can make a supervisor. If the guard
+    /// has ended, starts another guard.
     #[cfg(target_os = "linux")]
     pub(super) fn make_supervisor(&self) -> Option<NewSupervisor> {
         let mut process = self.lock();
@@ -110,7 +110,7 @@ impl Guard {
         None
     }
 
-    /// Reports a new process group to the guard.
+    /// Reports a new process group to the guard. Does nothing on Linux and on Windows.
     pub(super) fn watch(&self, pid: u32) {
         let mut process = self.lock();
         if cfg!(all(unix, not(target_os = "linux"))) {
@@ -146,9 +146,9 @@ impl Default for Guard {
 }
 
 impl GuardProcess {
-    fn start_if_needed(&mut self, run: &str) {
+    fn start_if_needed(&mut self, run_id: &str) {
         if matches!(self, Self::NotStarted) && CAN_GUARD.load(Ordering::Relaxed) {
-            *self = match try_spawn(run) {
+            *self = match try_spawn(run_id) {
                 Ok((child, link)) => Self::Running(child, link),
                 Err(error) => {
                     tracing::error!(
@@ -173,10 +173,10 @@ impl GuardProcess {
     }
 }
 
-fn try_spawn(run: &str) -> io::Result<(Child, GuardLink)> {
+fn try_spawn(run_id: &str) -> io::Result<(Child, GuardLink)> {
     let mut command = Command::new(std::env::current_exe()?);
     command
-        .args([ARGUMENT, run])
+        .args([ARGUMENT, run_id])
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     #[cfg(unix)]

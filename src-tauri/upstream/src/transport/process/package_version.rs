@@ -116,8 +116,8 @@ impl Runner {
         Ok(output.trim().to_owned())
     }
 
-    /// Looks where npx looks: in the packages of the server's folder, in the global ones, and in
-    /// the cache of npx. For a package with a range or tag, looks only in the cache.
+    /// Looks where npx looks: in the packages of the server's folder, in the global packages, and
+    /// in the cache of npx. For a package with a range or tag, looks only in the cache.
     async fn find_npm_version(&self, package: &Package<'_>) -> Result<String, PackageVersionError> {
         if package.text == package.name {
             for place in [&["root"][..], &["root", "--global"]] {
@@ -189,7 +189,7 @@ fn not_downloaded(package: &Package<'_>) -> PackageVersionError {
 }
 
 /// Returns the version of the package in the cache of npx, which has a folder for each set of
-/// packages. If several folders have the package, the one that was changed last counts.
+/// packages. If several folders have the package, the latest installation counts.
 async fn find_in_npx_cache(cache: &Path, package: &Package<'_>) -> Option<String> {
     let mut newest: Option<(SystemTime, String)> = None;
     let mut entries = fs::read_dir(cache).await.ok()?;

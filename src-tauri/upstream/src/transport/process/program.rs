@@ -117,7 +117,7 @@ pub async fn identify(spec: &ServerSpec) -> Option<Program> {
             files: files
                 .into_iter()
                 .map(|file| ProgramFile {
-                    sha256: digest_of(&file),
+                    sha256: read_digest(&file),
                     path: file.display().to_string(),
                 })
                 .collect(),
@@ -179,14 +179,14 @@ fn is_runtime(program: &Path) -> bool {
         .iter()
         .find_map(|ending| name.strip_suffix(ending))
         .unwrap_or(&name);
-    // As in `python3.11`.
+    // Remove a version, as in `python3.11`.
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     RUNTIMES.contains(&name)
 }
 
 /// Returns the digest of a file, or an empty text if the file cannot be read. A file that has not
-/// changed since the last time is not read again.
-fn digest_of(file: &Path) -> String {
+/// changed since the last call is not read again.
+fn read_digest(file: &Path) -> String {
     let Ok(metadata) = fs::metadata(file) else {
         return String::new();
     };

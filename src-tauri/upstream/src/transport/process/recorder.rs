@@ -98,7 +98,7 @@ impl Recorder {
     ) -> io::Result<Self> {
         let (wake_up, far_end) = UnixStream::pair()?;
         wake_up.set_nonblocking(true)?;
-        let (listener_sender, received) = mpsc::sync_channel(1);
+        let (listener_sender, listener_receiver) = mpsc::sync_channel(1);
         let (sender, summaries) = mpsc::channel();
         let (observed, observations) = mpsc::sync_channel(MAX_WAITING);
         let missed = Arc::new(AtomicU32::new(0));
@@ -112,7 +112,7 @@ impl Recorder {
             sum_up_until_end(&observations, observer, &supervisor, &sender, &counter);
         })?;
         let answering = thread::Builder::new().spawn(move || {
-            if let Ok(listener) = received.recv() {
+            if let Ok(listener) = listener_receiver.recv() {
                 answer_until_end(&listener, &reader, &far_end, &observed, &missed);
             }
         })?;
@@ -205,8 +205,8 @@ fn answer_until_end(
         if notice.contains(PollFlags::POLLIN) {
             // An error means that no process is left, which the next poll reports.
             if let Ok(Some(notification)) = listener.receive(&mut buffers) {
-                let read = reader.answer(listener, &notification, &mut buffers);
-                if observed.try_send(read).is_err() {
+                let call = reader.answer(listener, &notification, &mut buffers);
+                if observed.try_send(call).is_err() {
                     missed.fetch_add(1, Ordering::Relaxed);
                 }
             }
@@ -418,10 +418,10 @@ impl Observer {
             Observed::Program(path) => self.add_program(&path),
             Observed::Address(address) => self.add_address(address),
             Observed::RefusedCall(call) => self.summary.add_refused_call(call),
-            Observed::IoUring => self.summary.note_io_uring(),
+            Observed::IoUring => self.summary.record_io_uring(),
             Observed::Nothing => {}
-            Observed::Elsewhere => count(&mut self.summary.elsewhere),
-            Observed::Unreadable => count(&mut self.summary.unreadable),
+            Observed::Elsewhere => increment(&mut self.summary.elsewhere),
+            Observed::Unreadable => increment(&mut self.summary.unreadable),
         }
     }
 
@@ -451,7 +451,7 @@ impl Observer {
             return;
         }
         if self.is_ordinary(&resolved, need) {
-            count(&mut self.summary.ordinary);
+            increment(&mut self.summary.ordinary);
             return;
         }
         let refused = !self.allows_file(&resolved, need);
@@ -529,7 +529,7 @@ impl Observer {
     }
 }
 
-fn count(counter: &mut u32) {
+fn increment(counter: &mut u32) {
     *counter = counter.saturating_add(1);
 }
 
@@ -539,8 +539,8 @@ fn to_int(argument: u64) -> i32 {
     i32::from_le_bytes([a, b, c, d])
 }
 
-/// Returns how a call that opens a file with these flags uses it; `None` if the file is opened
-/// neither for reading nor for writing.
+/// Returns how a call that opens a file with these flags uses the file; `None` if the file is
+/// opened neither for reading nor for writing.
 fn open_need(flags: i32) -> Option<FileNeed> {
     if flags & libc::O_PATH != 0 {
         return None;
@@ -582,8 +582,8 @@ fn read_path(notification: &Notification, named: PathArgument) -> Option<PathBuf
     folder.is_absolute().then(|| folder.join(path))
 }
 
-/// Resolves the links in a path. Returns `None` if the file does not exist, or, for a file that is
-/// written or changed, if its folder does not.
+/// Resolves the links in a path. Returns `None` if the file does not exist or, for a file that is
+/// written or changed, if its folder does not exist.
 fn resolve(path: &Path, need: FileNeed) -> Option<PathBuf> {
     let lexical = normalize(path);
     if KERNEL_FOLDERS

@@ -12,10 +12,11 @@ pub type RecordingSink = Arc<dyn Fn(RecordedAccess) + Send + Sync>;
 /// Asks a supervisor to record the server's accesses.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct RecordingRequest {
-    /// The files that every sandbox lets this server read. Reads of them are counted, and not
-    /// listed.
+    /// The files that every sandbox lets this server read. The recorder counts reads of these
+    /// files, and does not list them.
     pub(super) system: Vec<PathBuf>,
-    /// The server's own folder in its sandbox. Uses of the files in it are counted, and not listed.
+    /// The server's own folder in its sandbox. The recorder counts uses of the files in this
+    /// folder, and does not list them.
     pub(super) own_folder: Option<PathBuf>,
     /// The user's home folder, whose caches are listed as one entry each.
     pub(super) home: Option<PathBuf>,

@@ -44,8 +44,8 @@ pub enum RunError {
     Unreadable(Arc<io::Error>),
 }
 
-/// Runs a program with `input` on its stdin, and returns its output on stdout. If the future
-/// is dropped, the program and its tree are ended.
+/// Runs a program with `input` on its stdin, and returns its output on stdout. If the future is
+/// dropped, the program and its tree are ended.
 ///
 /// # Errors
 /// Returns an error if the program cannot be started, exceeds a limit, or does not end with exit
@@ -107,12 +107,13 @@ async fn exchange(
 }
 
 async fn read_output(
-    from: impl AsyncRead + Unpin,
+    stdout: impl AsyncRead + Unpin,
     max: usize,
     output: &mut Vec<u8>,
 ) -> Result<(), RunError> {
     let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
-    from.take(limit)
+    stdout
+        .take(limit)
         .read_to_end(output)
         .await
         .map_err(|e| RunError::Unreadable(Arc::new(e)))?;
@@ -123,11 +124,14 @@ async fn read_output(
 }
 
 /// Reads stderr to its end, and keeps only the tail.
-async fn read_errors(mut from: impl AsyncRead + Unpin, tail: &mut Vec<u8>) -> Result<(), RunError> {
+async fn read_errors(
+    mut stderr: impl AsyncRead + Unpin,
+    tail: &mut Vec<u8>,
+) -> Result<(), RunError> {
     let mut chunk = [0; STDERR_TAIL];
     let mut read = 0;
     loop {
-        let length = from
+        let length = stderr
             .read(&mut chunk)
             .await
             .map_err(|e| RunError::Unreadable(Arc::new(e)))?;

@@ -19,7 +19,7 @@ pub async fn check(runtimes: &[Runtime]) -> Vec<RuntimeStatus> {
     join_all(runtimes.iter().map(|runtime| check_in(*runtime, &env))).await
 }
 
-/// Returns the PATH in which the programs of servers are searched for.
+/// Returns the PATH on which Drawbridge searches for the programs of servers.
 pub async fn search_path() -> String {
     let mut env = environment::build_environment(&BTreeMap::new(), "").await;
     env.remove("PATH").unwrap_or_default()
@@ -29,7 +29,7 @@ pub async fn search_path() -> String {
 async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeStatus {
     let command = runtime.command();
     let path = env.get("PATH").cloned().unwrap_or_default();
-    let mut found = RuntimeStatus {
+    let mut status = RuntimeStatus {
         runtime,
         path: None,
         version: None,
@@ -37,26 +37,26 @@ async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeSt
         remedy: String::new(),
     };
     let Ok(program) = which::which_in(command, Some(path), ".") else {
-        found.problem = format!("Drawbridge cannot find '{command}'");
-        found.remedy = install_hint(runtime).to_owned();
-        return found;
+        status.problem = format!("Drawbridge cannot find '{command}'");
+        status.remedy = install_hint(runtime).to_owned();
+        return status;
     };
-    found.path = Some(program.display().to_string());
+    status.path = Some(program.display().to_string());
     match run_program(&program, version_args(runtime), env, None).await {
-        Ok(output) => found.version = parse_version(&output),
+        Ok(output) => status.version = parse_version(&output),
         Err(error) => {
-            found.problem = format!("'{command}' was found, but does not work. {error}");
-            found.remedy = install_hint(runtime).to_owned();
+            status.problem = format!("'{command}' was found, but does not work. {error}");
+            status.remedy = install_hint(runtime).to_owned();
         }
     }
     if runtime == Runtime::Docker
-        && found.problem.is_empty()
+        && status.problem.is_empty()
         && !daemon_answers(&program, env).await
     {
-        found.problem = "Docker is installed, but its daemon does not answer".to_owned();
-        found.remedy = START_DOCKER_HINT.to_owned();
+        status.problem = "Docker is installed, but its daemon does not answer".to_owned();
+        status.remedy = START_DOCKER_HINT.to_owned();
     }
-    found
+    status
 }
 
 async fn daemon_answers(docker: &Path, env: &BTreeMap<String, String>) -> bool {
@@ -70,7 +70,7 @@ async fn daemon_answers(docker: &Path, env: &BTreeMap<String, String>) -> bool {
     .is_ok_and(|output| parse_version(&output).is_some())
 }
 
-/// Why a program that was found cannot be used.
+/// Why a program that exists cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     #[error("It cannot be started: {0}")]
@@ -133,8 +133,9 @@ fn version_args(runtime: Runtime) -> &'static [&'static str] {
     }
 }
 
-/// Returns the first word of the first line that begins with a digit, or with a `v`, which is left
-/// out: as in `Docker version 28.2.2, build e6534b4`, `v22.3.0` and `uvx 0.5.1 (abc)`.
+/// Returns the first word of the first line that begins with a digit, or with `v` and a digit.
+/// Removes the `v`. Examples of lines are `Docker version 28.2.2, build e6534b4`, `v22.3.0` and
+/// `uvx 0.5.1 (abc)`.
 fn parse_version(output: &str) -> Option<String> {
     let words = output.lines().next()?.split([' ', ',']);
     let mut numbers = words.map(|word| word.strip_prefix('v').unwrap_or(word));

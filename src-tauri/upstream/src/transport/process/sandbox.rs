@@ -37,7 +37,8 @@ pub struct LaunchSandbox {
     pub sandbox: Sandbox,
     /// The server's own folder. If the server may use only listed files, the start creates it.
     pub own_folder: PathBuf,
-    /// The unpacked files of the server's bundle, which it may read; need not exist.
+    /// The folder with the unpacked files of the server's bundle, which the server may read. The
+    /// folder need not exist.
     pub bundle_folder: PathBuf,
 }
 
@@ -75,8 +76,8 @@ pub enum SandboxFailure {
 }
 
 impl SandboxFailure {
-    /// Returns whether the same sandbox may be enforced if the start is tried again at once. A guard
-    /// that has ended is started again with the next server.
+    /// Returns whether the same sandbox may be enforced if the start is tried again at once. A
+    /// guard that has ended is started again with the next server.
     pub(super) fn is_transient(&self) -> bool {
         match self {
             Self::NoGuard | Self::Refused(_) => true,
@@ -141,15 +142,15 @@ pub(super) fn resolve(
     let files = match sandbox.files {
         SandboxFiles::All => None,
         SandboxFiles::Listed => {
-            let own = &launch.own_folder;
-            create_own_folder(own).map_err(|error| SandboxFailure::OwnFolder {
-                folder: own.display().to_string(),
+            let own_folder = &launch.own_folder;
+            create_own_folder(own_folder).map_err(|error| SandboxFailure::OwnFolder {
+                folder: own_folder.display().to_string(),
                 error: error.to_string(),
             })?;
             let expand = |paths: &[String]| paths.iter().map(|path| expand_home(path)).collect();
             let mut write: Vec<PathBuf> = expand(&sandbox.write);
-            write.push(own.clone());
-            let scripts = program::list_files(program, args, own);
+            write.push(own_folder.clone());
+            let scripts = program::list_files(program, args, own_folder);
             let mut system = list_folders(program, &scripts, env);
             system.push(launch.bundle_folder.clone());
             let rules = FileRules {
@@ -157,7 +158,7 @@ pub(super) fn resolve(
                 read: expand(&sandbox.read),
                 write,
             };
-            for (name, value) in own_environment(own) {
+            for (name, value) in own_environment(own_folder) {
                 if spec_env.contains_key(name) {
                     continue;
                 }

@@ -22,7 +22,7 @@ use super::{
     supervisor::{ASK_TO_END, KILL, Report},
 };
 
-/// The processes of a server below its supervisor. If this value is dropped, they are ended.
+/// The processes of a server below its supervisor. Dropping this value ends the processes.
 pub(super) struct SupervisedTree {
     reports: Lines<BufReader<OwnedReadHalf>>,
     /// Receives the server's accesses.
@@ -123,7 +123,7 @@ impl SupervisedTree {
         self.exit.clone().expect("it was set above")
     }
 
-    /// Waits for the supervisor's end: it ends once nothing is left below it.
+    /// Waits for the end of the supervisor, which ends once no process is left below it.
     pub(super) async fn wait_until_gone(&mut self) {
         while let Ok(Some(_)) = self.next_report().await {}
     }

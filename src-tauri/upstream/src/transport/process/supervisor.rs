@@ -57,7 +57,7 @@ pub(super) const KILL: u8 = b'k';
 /// How long the processes of a server may take to end after the hub has ended.
 const ORPHAN_GRACE: Duration = Duration::from_millis(300);
 /// The pause before the supervisor looks again for processes to kill. A process may have started
-/// another one just before it was killed.
+/// another process just before it was killed.
 const KILL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A message of the supervisor to the hub.
@@ -192,8 +192,8 @@ fn start(
     listener_sender: Option<mpsc::SyncSender<Listener>>,
 ) -> Result<StartedServer, StartError> {
     // The server inherits the sandbox and the signal mask of the thread that starts it. The
-    // supervisor's main thread cannot start it, because that thread must stay unconfined, so that
-    // it can end the server, and blocks SIGCHLD.
+    // supervisor's main thread cannot start the server, because that thread must stay unconfined,
+    // so that it can end the server, and because it blocks SIGCHLD.
     let thread = thread::spawn(move || {
         SigSet::empty()
             .thread_set_mask()
@@ -258,8 +258,8 @@ impl Supervisor {
             }
             self.wait(&signals)?;
         }
-        let last = self.recorder.take().and_then(Recorder::finish);
-        self.report_summary(last);
+        let last_summary = self.recorder.take().and_then(Recorder::finish);
+        self.report_summary(last_summary);
         Ok(())
     }
 

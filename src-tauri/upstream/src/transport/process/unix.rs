@@ -11,6 +11,7 @@ use tokio::process::Command;
 
 use super::ProcessExit;
 
+/// Runs the command in a process group of its own.
 pub(super) fn in_own_tree(command: Command) -> CommandWrap {
     let mut wrap = CommandWrap::from(command);
     wrap.wrap(ProcessGroup::leader());
@@ -48,7 +49,8 @@ pub(super) fn exit_from(status: io::Result<ExitStatus>) -> ProcessExit {
     }
 }
 
-/// Sends a signal to the leader's group. Group 0 would be Drawbridge's own.
+/// Sends a signal to the leader's group. Group 0 would be Drawbridge's own, and group 1 the
+/// system's.
 fn signal(pid: u32, signal: Signal) {
     if let Some(group) = i32::try_from(pid).ok().filter(|pid| *pid > 1) {
         let _ = killpg(Pid::from_raw(group), signal);

@@ -70,9 +70,9 @@ impl UsageMeter {
                     .fold(Usage::default(), add_process),
             ))
         };
-        let used = pids.iter().filter_map(measure).collect();
+        let usages = pids.iter().filter_map(measure).collect();
         *last = Some(system);
-        used
+        usages
     }
 }
 

@@ -8,6 +8,7 @@ use tokio::process::Command;
 
 use super::ProcessExit;
 
+/// Runs the command in a Job Object of its own.
 pub(super) fn in_own_tree(command: Command) -> CommandWrap {
     let mut wrap = CommandWrap::from(command);
     // Without `KillOnDrop`, the job would not end its processes.

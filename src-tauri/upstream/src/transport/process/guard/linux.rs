@@ -80,11 +80,11 @@ pub(super) fn spawn_linked(mut command: Command) -> io::Result<(Child, GuardLink
 }
 
 /// Makes supervisors until the hub ends, then ends the server processes that are left.
-pub(super) fn run_guard(run: &str) {
+pub(super) fn run_guard(run_id: &str) {
     let mut supervisors = Vec::new();
     // If this fails, the guard still ends the servers that run.
     let _ = make_supervisors(&mut supervisors);
-    end_processes(supervisors, run);
+    end_processes(supervisors, run_id);
 }
 
 fn make_supervisors(supervisors: &mut Vec<Pid>) -> io::Result<()> {
@@ -190,7 +190,7 @@ fn fork_supervisor(descriptors: Descriptors, link: &OwnedFd) -> io::Result<Pid> 
 }
 
 /// Reaps the children that have ended, and returns whether processes may be left. A supervisor that
-/// succeeded has left none.
+/// succeeded has left no process.
 fn reap(supervisors: &mut Vec<Pid>) -> bool {
     let mut may_be_left = false;
     loop {
@@ -216,7 +216,7 @@ fn reap(supervisors: &mut Vec<Pid>) -> bool {
 /// Ends all server processes that are left. Each supervisor ends its own processes. The guard ends
 /// the processes that a supervisor does not end, and the marked processes that are no longer below
 /// the guard.
-fn end_processes(mut supervisors: Vec<Pid>, run: &str) {
+fn end_processes(mut supervisors: Vec<Pid>, run_id: &str) {
     let begin = Instant::now();
     loop {
         reap(&mut supervisors);
@@ -234,7 +234,7 @@ fn end_processes(mut supervisors: Vec<Pid>, run: &str) {
         }
         std::thread::sleep(KILL_INTERVAL);
     }
-    for pid in descent::find_by_variable(environment::RUN_ID_VARIABLE, run) {
+    for pid in descent::find_by_variable(environment::RUN_ID_VARIABLE, run_id) {
         let _ = kill(pid, Signal::SIGKILL);
     }
 }

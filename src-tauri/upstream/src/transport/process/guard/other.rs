@@ -15,7 +15,7 @@ pub(super) fn spawn_linked(mut command: Command) -> io::Result<(Child, GuardLink
 }
 
 /// Waits for the hub's end, then ends the server processes that are left.
-pub(super) fn run_guard(_run: &str) {
+pub(super) fn run_guard(_run_id: &str) {
     let mut groups: Vec<i32> = Vec::new();
     for line in io::stdin().lock().lines().map_while(Result::ok) {
         match line

@@ -114,7 +114,7 @@ impl Summary {
         self.has_news |= self.refused_calls.insert(call);
     }
 
-    pub(super) fn note_io_uring(&mut self) {
+    pub(super) fn record_io_uring(&mut self) {
         self.has_news |= !self.uses_io_uring;
         self.uses_io_uring = true;
     }
@@ -171,9 +171,10 @@ impl Summary {
         while self.files.len() > MAX_FILES - MAX_FILES / 4 && self.fold_once() {}
     }
 
-    /// Replaces the entries of one folder by that folder: the folder with the most entries, and the
-    /// deepest if several have as many. If no folder has more than one entry, the deepest is
-    /// chosen. The root folder is the last resort. Returns `false` if there is no entry to replace.
+    /// Replaces the entries of one folder by that folder: the folder with the most entries or, if
+    /// several folders have as many entries, the deepest of these. If no folder has more than one
+    /// entry, chooses the deepest folder. The root folder is the last resort. Returns `false` if
+    /// there is no entry to replace.
     fn fold_once(&mut self) -> bool {
         let mut holders: BTreeMap<FileKey, usize> = BTreeMap::new();
         for (path, access, refused) in self.files.keys() {

@@ -78,7 +78,7 @@ fn a_path_without_a_file_is_resolved_only_if_it_is_written() {
     }
 }
 
-/// Returns the uses of a call of this process that has this path as its first argument.
+/// Returns the accesses of a call of this process that has this path as its first argument.
 fn read_call(action: fn(PathArgument) -> Action, path: &Path) -> Observed {
     let reader = Reader {
         is_confined: false,

@@ -1,4 +1,4 @@
-//! Tells a recorder which accesses a sandbox allows, by the rules that are enforced elsewhere.
+//! Tells a recorder which accesses a sandbox allows, by the rules that `enforce` applies.
 
 use std::{
     fs,
@@ -65,10 +65,13 @@ impl AllowedAccess {
         }
     }
 
+    /// Returns whether a connection to a port is allowed. A sandbox without a network refuses the
+    /// sockets, and has no limits on ports.
     pub(in super::super) fn allows_connect(&self, port: u16) -> bool {
         self.network != SandboxNetwork::Listed || self.connect.contains(&port)
     }
 
+    /// Returns whether a port may be bound, as [`Self::allows_connect`] does for connections.
     pub(in super::super) fn allows_bind(&self, port: u16) -> bool {
         self.network != SandboxNetwork::Listed || self.bind.contains(&port)
     }

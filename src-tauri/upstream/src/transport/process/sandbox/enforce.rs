@@ -149,7 +149,7 @@ fn without_landlock(error: &io::Error) -> SandboxFailure {
     }
 }
 
-/// Fails if the kernel cannot enforce a restriction that the sandbox asks for.
+/// Fails if the kernel cannot enforce a restriction that the sandbox requires.
 fn check_version(version: u32, rules: &Confinement) -> Result<(), SandboxFailure> {
     if version < FILES.0 {
         return Err(SandboxFailure::OldLandlock { version });
@@ -163,9 +163,9 @@ fn check_version(version: u32, rules: &Confinement) -> Result<(), SandboxFailure
     Ok(())
 }
 
-/// Declares which accesses are restricted. The restrictions that the sandbox asks for are required
-/// of the kernel. Limits on signals, on the ioctls of devices and on abstract sockets, which a
-/// seccomp filter covers too, are added if the kernel has them.
+/// Declares which accesses are restricted. Fails if the kernel does not support a restriction that
+/// the sandbox requires. Adds limits on signals, on the ioctls of devices and on abstract sockets,
+/// which a seccomp filter covers too, if the kernel has them.
 fn build_ruleset(rules: &Confinement) -> Result<RulesetCreated, RulesetError> {
     let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     // At least one access is always restricted: then Landlock also keeps the server from tracing
@@ -285,9 +285,9 @@ fn with_x32(mut calls: BTreeMap<i64, Vec<SeccompRule>>) -> BTreeMap<i64, Vec<Sec
 }
 
 /// Returns the system calls that the sandbox refuses. These are the calls that make sockets of a
-/// family that it does not allow: IP sockets if it allows no network, local sockets if it allows
-/// none, and all other families except for netlink. io_uring is refused too, because it could make
-/// sockets without passing the filter.
+/// family that the sandbox does not allow: IP sockets if it allows no network, local sockets if it
+/// allows no local sockets, and all other families except for netlink. io_uring is refused too,
+/// because it could make sockets without passing the filter.
 fn refused_calls(rules: &Confinement) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let mut families = vec![libc::AF_NETLINK];
     if rules.network != SandboxNetwork::None {
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_landlock_is_told_from_one_that_is_turned_off() {
+    fn a_missing_landlock_and_a_disabled_landlock_are_different_failures() {
         let failure = |errno| without_landlock(&io::Error::from_raw_os_error(errno));
         assert_eq!(failure(libc::ENOSYS), SandboxFailure::NoLandlock);
         assert_eq!(failure(libc::EOPNOTSUPP), SandboxFailure::LandlockOff);

@@ -85,8 +85,8 @@ pub(super) fn list_folders(
     folders
 }
 
-/// Returns the variables that make a folder the home of a program. A variable without a value is to
-/// be removed.
+/// Returns the variables that make a folder the home of a program. Variables without a value have
+/// to be removed.
 pub(super) fn own_environment(own: &Path) -> [(&'static str, Option<String>); 8] {
     let home = own.display().to_string();
     let temporary = own.join(TEMPORARY_FOLDER).display().to_string();
@@ -140,15 +140,15 @@ impl FolderFinder {
 
     /// Returns a program with the folders around it and around the file that it links to.
     fn around_program(&self, program: &Path) -> Vec<PathBuf> {
-        let mut found = vec![program.to_owned()];
+        let mut paths = vec![program.to_owned()];
         let target = fs::canonicalize(program).ok();
         for file in [Some(program), target.as_deref()].into_iter().flatten() {
-            found.push(file.to_owned());
+            paths.push(file.to_owned());
             if let Some(folder) = file.parent() {
-                found.extend(self.around_folder(folder));
+                paths.extend(self.around_folder(folder));
             }
         }
-        found
+        paths
     }
 
     /// Returns a script with its package: all `node_modules` around it, or the folder of the

@@ -8,8 +8,9 @@ use std::{
 use nix::libc;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule};
 
-/// Marks the instructions of a filter that are to return a notification. `seccompiler` does not
-/// support notifications, so it builds trace instructions with this mark, which are then replaced.
+/// Marks the instructions of a filter that have to return a notification. `seccompiler` does not
+/// support notifications, so it builds trace instructions with this mark, and
+/// [`build_notifying_filter`] replaces these instructions.
 const MARK: u16 = 0x6462;
 /// The code of the instruction that returns a constant: `BPF_RET | BPF_K`.
 const RETURN: u16 = 0x06;
@@ -50,8 +51,8 @@ pub(in super::super) fn build_notifying_filter(
     Ok(program)
 }
 
-/// Receives the notifications of one filter. If it is dropped, every call that the filter reports
-/// fails.
+/// Receives the notifications of one filter. If the listener is dropped, every call that the filter
+/// reports fails.
 pub(in super::super) struct Listener(OwnedFd);
 
 /// A call that waits for the listener's answer.
