@@ -109,8 +109,8 @@ fn mark_authenticated(extensions: &Extensions) {
     }
 }
 
-/// Returns whether an administrator sent the request. For public paths, to which
-/// [`require_administrator`] does not apply.
+/// Returns whether an administrator sent the request. The handlers of public paths call this
+/// function, because [`require_administrator`] does not apply to these paths.
 pub(crate) fn is_administrator(state: &ListenerState, headers: &HeaderMap) -> bool {
     match state.kind {
         ListenerKind::Local => true,

@@ -76,8 +76,8 @@ pub fn connect_remote(url: &str, token: String) -> Result<HubConnection, ApiErro
 }
 
 impl HubConnection {
-    /// Keeps a local hub running while the future is polled. If the hub ends, does the same for the
-    /// next hub of the data folder.
+    /// Keeps a local hub running while the future is polled. If the hub ends, keeps the next hub of
+    /// the data folder running.
     async fn keep_alive(self) {
         let Self { api, mut presence } = self;
         if api.remote_origin().is_some() {

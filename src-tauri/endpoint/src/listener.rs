@@ -95,7 +95,7 @@ struct AcceptedConnection<Io, Address> {
 }
 
 /// Accepts a connection as soon as a slot is free.
-async fn accept<L: Listener>(
+async fn accept_connection<L: Listener>(
     listener: &mut L,
     limits: Option<&ConnectionLimits>,
 ) -> AcceptedConnection<L::Io, L::Addr> {
@@ -130,7 +130,7 @@ pub(crate) async fn serve_connections<L: Listener>(
             address,
             _slot: slot,
         } = tokio::select! {
-            connection = accept(&mut listener, limits.as_ref()) => connection,
+            connection = accept_connection(&mut listener, limits.as_ref()) => connection,
             () = stopping.cancelled() => break,
             Some(_) = connections.join_next() => continue,
         };

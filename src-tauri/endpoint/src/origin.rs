@@ -89,17 +89,19 @@ impl ListenerHosts {
     }
 
     fn find_host(&self, host: &[u8]) -> Option<NamedHost> {
-        let has = |names: &Names| names.authorities.iter().any(|name| name.as_bytes() == host);
-        if has(&self.own) {
+        let names_host =
+            |names: &Names| names.authorities.iter().any(|name| name.as_bytes() == host);
+        if names_host(&self.own) {
             Some(NamedHost::Own)
         } else {
-            has(&self.allowed.load()).then_some(NamedHost::Allowed)
+            names_host(&self.allowed.load()).then_some(NamedHost::Allowed)
         }
     }
 
     fn has_origin(&self, origin: &[u8]) -> bool {
-        let has = |names: &Names| names.origins.iter().any(|name| name.as_bytes() == origin);
-        has(&self.own) || has(&self.allowed.load())
+        let names_origin =
+            |names: &Names| names.origins.iter().any(|name| name.as_bytes() == origin);
+        names_origin(&self.own) || names_origin(&self.allowed.load())
     }
 }
 

@@ -82,7 +82,7 @@ pub fn parse(bytes: &[u8]) -> Result<ClientMessage<'_>, ParseError<'_>> {
         ));
     }
     match Envelope::read(bytes, KeyCheck::Strict) {
-        Ok(envelope) => interpret(envelope),
+        Ok(envelope) => interpret_envelope(envelope),
         Err(error) => Err(envelope_error(bytes, &error)),
     }
 }
@@ -112,7 +112,7 @@ fn envelope_error<'a>(bytes: &[u8], error: &serde_json::Error) -> ParseError<'a>
     }
 }
 
-fn interpret(envelope: Envelope<'_>) -> Result<ClientMessage<'_>, ParseError<'_>> {
+fn interpret_envelope(envelope: Envelope<'_>) -> Result<ClientMessage<'_>, ParseError<'_>> {
     let Envelope {
         jsonrpc,
         id,

@@ -207,9 +207,9 @@ pub fn depth_exceeds(text: &[u8], limit: usize) -> bool {
     false
 }
 
-/// Returns whether `text` may occur in the JSON text of the value. This is a fast filter before
-/// parsing. A match may be part of a string. A value with any escape such as `\u0073` counts as a
-/// match, because its author may have escaped a letter of `text`.
+/// Returns whether `text` may occur in the JSON text of the value, as a fast filter before parsing.
+/// A match may be part of a string. A value with any escape such as `\u0073` counts as a match,
+/// because its author may have escaped a letter of `text`.
 pub fn mentions(value: &(impl AsJson + ?Sized), text: &str) -> bool {
     let json = value.text().as_bytes();
     memchr::memmem::find(json, text.as_bytes()).is_some()

@@ -173,7 +173,8 @@ impl ClientHandle {
         self.session.hello.era
     }
 
-    /// Returns the minimum level of log messages that the client wants, or `None` if it named none.
+    /// Returns the minimum level of log messages that the client wants, or `None` if the client has
+    /// named no level.
     pub fn log_level(&self) -> Option<LogLevel> {
         match self.era() {
             Era::Modern => self.request.as_ref()?.log_level,

@@ -59,9 +59,10 @@ impl IssuedUris {
         if uris.is_empty() {
             return;
         }
-        let mut all = self.lock();
-        uris.into_iter()
-            .for_each(|uri| all.insert(uri.into(), server));
+        let mut recorded_uris = self.lock();
+        for uri in uris {
+            recorded_uris.insert(uri.into(), server);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Uris> {

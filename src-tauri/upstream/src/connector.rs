@@ -63,7 +63,7 @@ pub trait Acceptances: Send + Sync {
     /// Returns the secrets that a server may use.
     fn secret_scope(&self, server: &ServerId) -> SecretScope;
 
-    /// Checks that a program is the one that a person accepted for the server.
+    /// Checks that a program is the program that a person accepted for the server.
     fn check_program<'a>(
         &'a self,
         server: &'a RegisteredServer,
@@ -211,9 +211,10 @@ impl Connector {
     /// be downloaded first.
     ///
     /// # Errors
-    /// Returns an error if a secret is missing, if the program is not the accepted one, or if the
-    /// server cannot be started or reached or does not speak the protocol. The server's processes
-    /// have ended by then, except after a timeout of the handshake, when they may end later.
+    /// Returns an error if a secret is missing, if the program is not the accepted program, or if
+    /// the server cannot be started or reached or does not speak the protocol. The server's
+    /// processes have ended by then, except after a timeout of the handshake, when they may end
+    /// later.
     pub async fn connect(
         &self,
         server: &RegisteredServer,
@@ -228,8 +229,8 @@ impl Connector {
                 "Starting: waiting for '{program}', which prints a secret of the server. The program may ask you to unlock it"
             ));
         }
-        // A program that prints a secret may ask a person to unlock it. It therefore runs once for
-        // each start, however many negotiations the start takes.
+        // A program that prints a secret may ask a person to unlock it. The program therefore runs
+        // once for each start, however many negotiations the start takes.
         let connector = Self {
             secrets: self.secrets.with_command_cache(),
             ..self.clone()

@@ -144,18 +144,18 @@ pub fn package_name(spec: &ServerSpec) -> Option<String> {
     if !starts_packages {
         return spec.args.is_empty().then(|| program.to_owned());
     }
-    let first = spec
+    let package = spec
         .args
         .iter()
         .find(|argument| !argument.starts_with('-'))?;
     // Drop a version after the name, as in `name@1.2`, but keep a scope, as in `@scope/name`.
-    let first = first
+    let package = package
         .split_once("==")
-        .map_or(first.as_str(), |(name, _)| name);
-    let name = first
+        .map_or(package.as_str(), |(name, _)| name);
+    let name = package
         .get(1..)?
         .split_once('@')
-        .map_or(first, |(name, _)| &first[..=name.len()]);
+        .map_or(package, |(name, _)| &package[..=name.len()]);
     Some(format!("{program} {name}"))
 }
 
@@ -229,8 +229,8 @@ impl From<TransportError> for HandshakeError {
     }
 }
 
-/// Performs the handshake, without a timeout for all of it. `revision` is the revision that the
-/// spec names, if any. Drawbridge tells the server of `extensions`.
+/// Performs the handshake. The handshake as a whole has no timeout. `revision` is the revision that
+/// the spec names, if any. Drawbridge tells the server of `extensions`.
 pub(super) async fn perform(
     transport: &Transport,
     ids: &RequestIds,

@@ -121,8 +121,8 @@ impl RequestTracker {
     /// Returns the client that receives a message from the server. If the transport names the
     /// request during which the message was sent, this is the client of that request. Otherwise it
     /// is the only client with a request in flight. A read of a private list counts only if no
-    /// client has another request in flight. Returns `None` if there is no such client, or more
-    /// than one.
+    /// client has another request in flight. Returns `None` if there is no such client, or if there
+    /// are several.
     pub(super) fn find_recipient(&self, during: Option<u64>) -> Option<Recipient> {
         let requests = self.lock();
         let recipient_of = |request: &RequestState| {

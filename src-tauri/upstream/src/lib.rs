@@ -308,11 +308,11 @@ impl Pool {
         join_all(removed.values().map(|session| session.retire(reason))).await;
     }
 
-    /// Records the extensions that a client declares. If some of them are new, the lists of the
-    /// running servers are read again, because a server may list more for such a client. Modern
-    /// servers are told of the new extensions with the next request. Legacy servers are told of
-    /// them only in the handshake: a session that no client has used yet connects again, and any
-    /// other session waits for its next start, because the server may keep state.
+    /// Records the extensions that a client declares. If some of them are new, has the lists of the
+    /// running servers read again, because a server may list more for a client with these
+    /// extensions. Drawbridge tells modern servers of the new extensions with the next request, and
+    /// legacy servers only in the handshake: a session that no client has used yet connects again,
+    /// and any other session waits for its next start, because the server may keep state.
     pub fn add_client_extensions(&self, client: &ClientName, declared: &Extensions) {
         if self.connector.client_extensions().add(client, declared) {
             for session in self.active_sessions() {

@@ -5,9 +5,8 @@
 //! rmcp implements the protocol, over an HTTP client of this module ([`http`]) that connects only
 //! to addresses that [`dial_policy`] allows. The secret store holds tokens and registrations
 //! ([`grant`]): tokens by issuer and server, registrations by issuer. The store records only which
-//! server has tokens of which issuer, and when they expire.
-//! Tokens leave this module only in the `Authorization` header of a request to the server for which
-//! they were issued ([`Bearer`]).
+//! server has tokens of which issuer, and when they expire. Tokens leave this module only in the
+//! `Authorization` header of a request to the server for which they were issued ([`Bearer`]).
 
 mod account;
 mod attempt;

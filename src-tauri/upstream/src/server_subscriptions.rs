@@ -138,13 +138,13 @@ async fn listen(desired: &DesiredSubscriptions, connection: &Connection, ids: &R
             "resourceSubscriptions": uris,
         }}));
         let request = ServerRequest::without_timeout("subscriptions/listen", Some(&params));
-        let opened = Instant::now();
+        let opened_at = Instant::now();
         tokio::select! {
             reply = connection.request(ids.next(), &request) => match reply {
                 Ok(Reply::Error(error)) if error.code == code::METHOD_NOT_FOUND => return,
                 _ if connection.transport().end_reason().is_some() => return,
                 _ => {
-                    if opened.elapsed() > MAX_PAUSE {
+                    if opened_at.elapsed() > MAX_PAUSE {
                         pause = FIRST_PAUSE;
                     }
                     sleep(pause).await;

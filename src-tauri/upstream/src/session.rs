@@ -216,9 +216,9 @@ impl ServerSession {
         self.request_until_final(&connection, outgoing).await
     }
 
-    /// Sends the request until the answer is final. If a server of the modern era requires input, a
-    /// client of the legacy era is asked for it. Drawbridge provides the input that a client of
-    /// either era cannot provide.
+    /// Sends the request until the answer is final. If a server of the modern era requires input,
+    /// asks a client of the legacy era for the input. Drawbridge provides the input that a client
+    /// of either era cannot provide.
     async fn request_until_final(
         &self,
         connection: &Connection,

@@ -53,7 +53,7 @@ pub enum StateEvent {
     /// The pause after a failure, or the pause of the open breaker, is over.
     PauseOver,
     /// The connection ended by itself. `crashes` counts the crashes within the last
-    /// [`CRASH_WINDOW`], including this one.
+    /// [`CRASH_WINDOW`], including this crash.
     Ended {
         crashes: u32,
     },

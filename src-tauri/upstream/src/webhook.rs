@@ -42,8 +42,7 @@ impl WebhookClient {
     ///
     /// # Errors
     /// Returns an error if `url` is not a URL, has a reference to a secret before the path,
-    /// contains a user name, or uses http for a machine other than this one, or if TLS is not
-    /// available.
+    /// contains a user name, or uses http for another machine, or if TLS is not available.
     pub fn new(url: &str) -> Result<Self, WebhookError> {
         let url = parse_url(url)?;
         if url.host_str().is_some_and(|host| host.contains('$')) {

@@ -59,8 +59,8 @@ impl AnswerStream {
             last_index: 0,
         };
         let first = answer.keep(first, MAX_SENT_BYTES);
-        let first = answer.event(&first);
-        events::sse_response(stream::iter([first]).chain(answer.into_events()))
+        let first_event = answer.event(&first);
+        events::sse_response(stream::iter([first_event]).chain(answer.into_events()))
     }
 
     /// Returns the response that goes on after the event with this index. Returns `None` if there

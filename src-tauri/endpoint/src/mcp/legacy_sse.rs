@@ -144,7 +144,7 @@ async fn initialize(
 }
 
 /// Forwards to the stream the messages that belong to no request. If the stream or the session
-/// ends, so does the other.
+/// ends, ends the other too.
 async fn forward_messages(hub: Arc<Hub>, outlet: Arc<Outlet>, session: Arc<ClientSession>) {
     let mut messages = session.listen();
     loop {

@@ -46,9 +46,9 @@ impl ResponseMessages {
         }
     }
 
-    /// Returns the next message, or `None` after the last message, the answer. Also returns
-    /// `None`, once, if the client reads too slowly and its stream has to be closed; later calls
-    /// can still return the answer.
+    /// Returns the next message, or `None` after the last message, which is the answer. Also
+    /// returns `None` once if the client reads too slowly, so that its stream has to be closed.
+    /// After that, later calls can still return the answer.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(message) = self.ready.pop_front() {

@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// `GET /mcp`: streams a session's messages until the session ends, the endpoint stops or another
-/// stream replaces this one.
+/// stream replaces this stream.
 pub(crate) async fn get(State(state): State<Arc<ListenerState>>, request: Request) -> McpResult {
     let (parts, _) = request.into_parts();
     let caller = Caller::from_request(&state, &parts, None).await?;

@@ -119,7 +119,7 @@ async fn report_calls(state: &ListenerState, socket: &mut WebSocket) -> Ended {
     loop {
         if let Some(message) = next.take() {
             let text = serde_json::to_string(&message).expect("a message is plain data");
-            match send(socket, Message::Text(text.into())).await {
+            match send_message(socket, Message::Text(text.into())).await {
                 Ok(()) => {}
                 Err(ended) => return ended,
             }
@@ -132,7 +132,7 @@ async fn report_calls(state: &ListenerState, socket: &mut WebSocket) -> Ended {
                 Err(RecvError::Closed) => return Ended::Stopping,
             },
             _ = pings.tick() => {
-                if let Err(ended) = send(socket, Message::Ping(Vec::new().into())).await {
+                if let Err(ended) = send_message(socket, Message::Ping(Vec::new().into())).await {
                     return ended;
                 }
             }
@@ -144,7 +144,7 @@ async fn report_calls(state: &ListenerState, socket: &mut WebSocket) -> Ended {
     }
 }
 
-async fn send(socket: &mut WebSocket, message: Message) -> Result<(), Ended> {
+async fn send_message(socket: &mut WebSocket, message: Message) -> Result<(), Ended> {
     match timeout(WRITE_TIMEOUT, socket.send(message)).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(_)) => Err(Ended::Disconnected),

@@ -1,5 +1,5 @@
-//! The streams of sessions, and the last messages of each, so that a client whose connection broke
-//! can resume.
+//! The streams of sessions, and the last messages of each stream, so that a client whose connection
+//! broke can resume.
 
 use std::{
     collections::{HashMap, VecDeque},

@@ -43,7 +43,7 @@ pub(super) struct Challenge {
     pub(super) header: Option<String>,
     /// Whether the server refuses every request, and not only those that need more rights.
     pub(super) refuses_all: bool,
-    /// The scopes that the server demands. If the server names none, the only entry is an empty
+    /// The scopes that the server demands. If the server names no scope, the only entry is an empty
     /// text.
     pub(super) scopes: BTreeSet<String>,
 }
@@ -267,7 +267,7 @@ impl Account {
 
 impl AccountState {
     /// Returns the grant, and reads it from the secret store at the first call. If the secret store
-    /// no longer holds the grant, the record of the sign-in is removed.
+    /// does not hold the grant, removes the record of the sign-in.
     async fn load_grant(
         &mut self,
         account: &Account,
@@ -417,11 +417,11 @@ async fn refresh_credentials(
     mut manager: AuthorizationManager,
     grant: &Grant,
 ) -> Result<(StoredCredentials, AuthorizationManager), AuthError> {
-    let scratch = InMemoryCredentialStore::new();
-    scratch.save(grant.credentials.clone()).await?;
-    manager.set_credential_store(scratch.clone());
+    let credential_store = InMemoryCredentialStore::new();
+    credential_store.save(grant.credentials.clone()).await?;
+    manager.set_credential_store(credential_store.clone());
     manager.refresh_token().await?;
-    let credentials = scratch
+    let credentials = credential_store
         .load()
         .await?
         .ok_or(AuthError::AuthorizationRequired)?;

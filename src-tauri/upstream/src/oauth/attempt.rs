@@ -393,12 +393,12 @@ async fn redeem(
         AuthorizationResult::Code(code) => code,
         AuthorizationResult::Refused(reason) => return Err(SignInError::Refused { reason }),
     };
-    let scratch = InMemoryCredentialStore::new();
-    manager.set_credential_store(scratch.clone());
+    let credential_store = InMemoryCredentialStore::new();
+    manager.set_credential_store(credential_store.clone());
     manager
         .exchange_code_for_token_with_issuer(&code, state, answer.issuer.as_deref())
         .await?;
-    let credentials = scratch
+    let credentials = credential_store
         .load()
         .await
         .ok()

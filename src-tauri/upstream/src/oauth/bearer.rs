@@ -147,9 +147,9 @@ impl Bearer {
         }
     }
 
-    /// Sends a request with the server's token, if there is one. If the server refuses the token,
-    /// the request is sent once more with a newer token. This is safe, because a server answers
-    /// 401 before it carries out a request.
+    /// Sends a request with the server's token, if there is a token. If the server refuses the
+    /// token, sends the request once more with a newer token. A second request is safe, because a
+    /// server answers 401 before it carries out a request.
     ///
     /// # Errors
     /// Returns an error if the HTTP exchange fails, and if the request was not carried out because

@@ -88,7 +88,7 @@ impl Callback {
             loop {
                 let permit = permits.clone().acquire_owned().await;
                 let Ok((stream, _)) = listener.accept().await else {
-                    // This happens if the process has too many open files, for example. A pause
+                    // Accepting fails if the process has too many open files, for example. A pause
                     // avoids a busy loop.
                     tokio::time::sleep(ACCEPT_RETRY_PAUSE).await;
                     continue;

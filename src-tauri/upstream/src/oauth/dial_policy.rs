@@ -103,7 +103,7 @@ impl DialPolicy {
     }
 
     /// Checks whether a URL may be used. The URL has to use https, or http if both the URL and the
-    /// server are on loopback. It must not contain a user name, or name an address that
+    /// server are on loopback. The URL must not contain a user name, or name an address that
     /// [`Self::allows`] rejects.
     ///
     /// # Errors

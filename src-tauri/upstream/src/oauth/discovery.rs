@@ -96,7 +96,7 @@ impl From<AuthError> for DiscoveryError {
     }
 }
 
-/// Returns whether no connection was made, although the dial policy allowed one.
+/// Returns whether a connection failed that the dial policy allowed.
 fn is_connection_failure(error: &(dyn Error + 'static)) -> bool {
     sources(error)
         .filter_map(|error| error.downcast_ref::<reqwest::Error>())
@@ -104,8 +104,8 @@ fn is_connection_failure(error: &(dyn Error + 'static)) -> bool {
         && !sources(error).any(|error| error.is::<DialError>())
 }
 
-/// Discovers the authorization server of `server`. `challenge` is the `WWW-Authenticate` header
-/// with which the server refused a request, if it refused one.
+/// Discovers the authorization server of `server`. `challenge` is the `WWW-Authenticate` header of
+/// the server's refusal of a request, if there was a refusal.
 ///
 /// # Errors
 /// Returns an error if the metadata cannot be read, or if it names a URL that is not allowed.

@@ -128,8 +128,8 @@ fn filtered_client(dial_policy: &DialPolicy, resolver: Arc<dyn Resolve>) -> Clie
 struct FilteringResolver {
     dial_policy: DialPolicy,
     resolver: Arc<dyn Resolve>,
-    /// The hosts of the proxies that the user has set. They may have any address, and a proxy
-    /// resolves the names of the hosts that are reached through it.
+    /// The hosts of the proxies that the user has set. A proxy may have any address, and resolves
+    /// the names of the hosts that are reached through the proxy.
     proxies: Vec<String>,
 }
 
@@ -139,9 +139,8 @@ impl Resolve for FilteringResolver {
         let is_proxy = self.proxies.contains(&host.to_ascii_lowercase());
         let (dial_policy, resolving) = (self.dial_policy.clone(), self.resolver.resolve(name));
         Box::pin(async move {
-            let found: Vec<SocketAddr> = resolving.await?.collect();
-            let allowed: Vec<SocketAddr> = found
-                .into_iter()
+            let allowed: Vec<SocketAddr> = resolving
+                .await?
                 .filter(|address| is_proxy || dial_policy.allows(&host, address.ip()))
                 .collect();
             if allowed.is_empty() {
@@ -160,9 +159,9 @@ struct SystemResolver;
 impl Resolve for SystemResolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
-            let found: Vec<SocketAddr> =
+            let addresses: Vec<SocketAddr> =
                 tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            Ok(Box::new(found.into_iter()) as Addrs)
+            Ok(Box::new(addresses.into_iter()) as Addrs)
         })
     }
 }

@@ -52,9 +52,9 @@ impl ServerSession {
     }
 
     /// Returns the live connection for a request, or connects if there is none. A client's request
-    /// waits for a start no longer than for an answer, unless the client asked for
-    /// progress. In that case, the request waits until the start ends, and the client receives
-    /// progress meanwhile. A start continues even if the request no longer waits for it.
+    /// waits for a start no longer than for an answer. If the client asked for progress, the
+    /// request waits until the start ends, and the client receives progress meanwhile. A start
+    /// continues even if no request waits for it.
     pub(super) async fn connect_for(
         self: &Arc<Self>,
         outgoing: &ServerRequest<'_>,

@@ -45,8 +45,8 @@ impl InMemoryTransport {
         non_jsonrpc_lines: Arc<AtomicU32>,
         events: EventSender,
     ) -> Self {
-        let (ours, theirs) = duplex(PIPE_BYTES);
-        let (reader, writer) = split(ours);
+        let (own_end, server_end) = duplex(PIPE_BYTES);
+        let (reader, writer) = split(own_end);
         let inbound = Arc::new(Inbound {
             server,
             logs,
@@ -54,7 +54,7 @@ impl InMemoryTransport {
             non_jsonrpc_lines,
         });
         let stopped = Arc::new(AtomicBool::new(false));
-        let server_task = tokio::spawn(serve(theirs));
+        let server_task = tokio::spawn(serve(server_end));
         let (channel, outgoing) = LineChannel::new(inbound.clone());
         // A failed write means that the server has ended, which the reader reports.
         tokio::spawn(async move { drop(line_channel::write_messages(writer, outgoing).await) });

@@ -62,7 +62,7 @@ pub enum LocalHttpServerError {
     AddressInUse(AddressInUse),
 }
 
-/// Another program listens at the URL already. It would get the headers and secrets of the server.
+/// Another program listens at the URL already, and would get the headers and secrets of the server.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("Another program already listens at {url}")]
 pub struct AddressInUse {
@@ -112,28 +112,29 @@ impl LocalHttpServer {
             server.clone(),
             logs.clone(),
         ));
-        let started = Self {
+        let local_server = Self {
             process: Arc::new(process),
             _address: address,
             stdin: Mutex::new(Some(stdin)),
         };
         let listens = tokio::select! {
-            exit = started.process.wait_for_exit() => Err(LocalHttpServerError::Ended(exit)),
+            exit = local_server.process.wait_for_exit() => Err(LocalHttpServerError::Ended(exit)),
             listens = wait_until_listening(url, timeout) => listens.then_some(()).ok_or_else(|| {
                 let url = DisplayUrl::new(url);
                 LocalHttpServerError::NotListening(NotListening { url, timeout })
             })
         };
         match listens {
-            Ok(()) => Ok(started),
+            Ok(()) => Ok(local_server),
             Err(error) => {
-                started.stop().await;
+                local_server.stop().await;
                 Err(error)
             }
         }
     }
 
-    /// Combines the program with the connection to it. The end of the program is sent to `events`.
+    /// Combines the program with the connection to its URL. Sends the end of the program to
+    /// `events`.
     pub fn into_transport(self, transport: Transport, events: EventSender) -> Transport {
         let process = self.process.clone();
         tokio::spawn(async move {

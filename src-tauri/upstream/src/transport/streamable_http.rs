@@ -38,7 +38,7 @@ use super::{
 use crate::http::{HttpClient, HttpError, HttpRequest, HttpResponse};
 
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
-/// The pause before a broken stream is resumed, if the server does not name one.
+/// The pause before a broken stream is resumed, if the server requests no other pause.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The shortest and the longest pause that a server may request. Without a pause, a server that
 /// ends each stream at once would keep this program and itself busy.
@@ -375,8 +375,8 @@ impl HttpTransport {
                 }
             }
         }
-        let ended = LostReason::Remote(self.remote.stream_ended_error());
-        Ok(StreamOutcome::Broken(TransportError::Lost(ended)))
+        let reason = LostReason::Remote(self.remote.stream_ended_error());
+        Ok(StreamOutcome::Broken(TransportError::Lost(reason)))
     }
 
     /// Resumes a stream after an event, once the pause that the server requests is over. Returns

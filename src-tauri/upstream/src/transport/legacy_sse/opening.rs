@@ -71,10 +71,10 @@ async fn request_stream(remote: &Remote) -> Result<(HttpResponse, Url), SseError
         url: remote.url.clone(),
         source,
     })?;
-    let mut response = send(remote, &url).await?;
+    let mut response = send_request(remote, &url).await?;
     if let Some(location) = redirect_location(&response) {
         url = require_same_origin(&url, url.join(&location), Referral::Redirect, &location)?;
-        response = send(remote, &url).await?;
+        response = send_request(remote, &url).await?;
     }
     let status = response.status();
     if !status.is_success() {
@@ -105,7 +105,7 @@ async fn request_stream(remote: &Remote) -> Result<(HttpResponse, Url), SseError
     Ok((response, url))
 }
 
-async fn send(remote: &Remote, url: &Url) -> Result<HttpResponse, SseError> {
+async fn send_request(remote: &Remote, url: &Url) -> Result<HttpResponse, SseError> {
     let mut request = remote.build_request(Method::GET, &to_uri(url)?);
     request
         .headers_mut()

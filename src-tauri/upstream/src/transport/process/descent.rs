@@ -12,11 +12,11 @@ use nix::{
 /// descendants. Returns the number of processes that were signalled. Zombies do not count: they
 /// only wait to be reaped.
 pub(super) fn signal_descendants(root: Pid, signal: Signal, except: &[Pid]) -> usize {
-    let found = find_descendants(root, except);
-    for pid in &found {
+    let descendants = find_descendants(root, except);
+    for pid in &descendants {
         let _ = kill(*pid, signal);
     }
-    found.len()
+    descendants.len()
 }
 
 /// Returns the descendants of a process, parents before their children, without those in `except`
@@ -37,7 +37,7 @@ fn find_descendants(root: Pid, except: &[Pid]) -> Vec<Pid> {
             .or_default()
             .push((stat.pid, is_zombie));
     }
-    let mut found = Vec::new();
+    let mut descendants = Vec::new();
     let mut waiting = vec![root.as_raw()];
     while let Some(parent) = waiting.pop() {
         for (pid, is_zombie) in children.remove(&parent).unwrap_or_default() {
@@ -48,11 +48,11 @@ fn find_descendants(root: Pid, except: &[Pid]) -> Vec<Pid> {
             // still run, and its children are still below it.
             waiting.push(pid);
             if !is_zombie {
-                found.push(Pid::from_raw(pid));
+                descendants.push(Pid::from_raw(pid));
             }
         }
     }
-    found
+    descendants
 }
 
 /// Returns the processes whose environment holds a variable with this value.

@@ -63,7 +63,7 @@ pub struct Guard {
 
 /// The guard's process.
 enum GuardProcess {
-    /// No guard runs. The next server that needs one starts it.
+    /// No guard runs. The next server that needs the guard starts it.
     NotStarted,
     Running(Child, GuardLink),
     /// No guard runs, and no guard is started again: the guard was dismissed, could not be started,
@@ -125,7 +125,7 @@ impl Guard {
         }
     }
 
-    /// Ends the guard, and waits for it.
+    /// Ends the guard, and waits for the end of its process.
     pub fn dismiss(&self) {
         let process = std::mem::replace(&mut *self.lock(), GuardProcess::Gone);
         if let GuardProcess::Running(mut child, link) = process {

@@ -77,7 +77,7 @@ pub async fn find_version(
     if package.with_version("").is_none() {
         return Err(PackageVersionError::Address);
     }
-    // Variables with secrets are left out: no program that runs here needs one.
+    // Variables with secrets are left out: no program that runs here needs a secret.
     let mut env = spec.env.clone();
     env.retain(|_, value| !has_reference(value));
     let mut env = environment::build_environment(&env, "").await;

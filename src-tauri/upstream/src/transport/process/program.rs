@@ -162,8 +162,8 @@ pub(super) fn list_files(program: &Path, args: &[String], folder: &Path) -> Vec<
         let is_first = expects_script && !arg.starts_with('-');
         expects_script &= !is_first;
         if is_script || is_first {
-            let found = folders.iter().map(|folder| folder.join(value));
-            files.extend(found.filter(|file| file.is_file()));
+            let candidates = folders.iter().map(|folder| folder.join(value));
+            files.extend(candidates.filter(|file| file.is_file()));
         }
     }
     // Joined to each folder, an absolute path stays the same.

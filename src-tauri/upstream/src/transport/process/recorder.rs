@@ -2,12 +2,12 @@
 //! system calls that open, create, rename and remove files, start programs, and name addresses
 //! (seccomp's user notification, which needs no privileges).
 //!
-//! A recorder observes and decides nothing. It reads the arguments of a call from the memory of the
+//! A recorder observes and decides nothing: it reads the arguments of a call from the memory of the
 //! process, and then lets the call continue. The process may change the arguments in between, so a
 //! report is no defence against a server that wants to hide something. The only calls that do not
-//! continue are those that the sandbox of the server refuses by their numbers and registers alone:
-//! the recorder answers them with the error that the filter of the sandbox would have returned, and
-//! without a recorder they fail too.
+//! continue are the calls that the sandbox of the server refuses by their numbers and registers
+//! alone. The recorder answers these calls with the error that the filter of the sandbox would have
+//! returned. Without a recorder, they fail too.
 
 mod process_memory;
 mod summary;
@@ -58,7 +58,7 @@ use super::{
 };
 use summary::Summary;
 
-/// The shortest time between two summaries, except for the last one.
+/// The shortest time between two summaries. The last summary may follow sooner.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// How far the time at which a file was created may lag behind the clock, because file systems use
 /// a coarser clock.
@@ -134,7 +134,7 @@ impl Recorder {
         self.wake_up.as_fd()
     }
 
-    /// Returns the latest summary, if there is a new one.
+    /// Returns the latest summary, or `None` if there is no new summary.
     pub(super) fn take_summary(&mut self) -> Option<AccessSummary> {
         let mut bytes = [0; 64];
         while matches!((&self.wake_up).read(&mut bytes), Ok(1..)) {}
@@ -239,15 +239,19 @@ fn sum_up_until_end(
         }
         if next_report <= Instant::now() && observer.summary.take_news() {
             next_report = Instant::now() + REPORT_INTERVAL;
-            send(&observer.summary, supervisor, summaries);
+            send_summary(&observer.summary, supervisor, summaries);
         }
     }
     let missed = missed.load(Ordering::Relaxed);
     observer.summary.unreadable = observer.summary.unreadable.saturating_add(missed);
-    send(&observer.summary, supervisor, summaries);
+    send_summary(&observer.summary, supervisor, summaries);
 }
 
-fn send(summary: &Summary, mut supervisor: &UnixStream, summaries: &mpsc::Sender<AccessSummary>) {
+fn send_summary(
+    summary: &Summary,
+    mut supervisor: &UnixStream,
+    summaries: &mpsc::Sender<AccessSummary>,
+) {
     // The supervisor may have ended.
     let _ = summaries.send(summary.to_report());
     let _ = supervisor.write(&[0]);
@@ -343,14 +347,14 @@ impl Reader {
     /// Reads the accesses of a call; `None` if the process cannot be read.
     fn read(&self, action: Action, notification: &Notification) -> Option<Observed> {
         let argument = |index: usize| notification.arguments[index];
-        let used = |named: PathArgument, need: FileNeed| {
+        let named_file = |named: PathArgument, need: FileNeed| {
             Some(NamedFile {
                 path: read_path(notification, named)?,
                 need,
                 made_at: None,
             })
         };
-        let change = |named: PathArgument| used(named, FileNeed::Change);
+        let change = |named: PathArgument| named_file(named, FileNeed::Change);
         Some(match action {
             Action::Open { file: named, flags } => {
                 let flags = match flags {
@@ -361,7 +365,7 @@ impl Reader {
                     Flags::Fixed(flags) => flags,
                 };
                 match open_need(flags) {
-                    Some(need) => Observed::Files(vec![used(named, need)?]),
+                    Some(need) => Observed::Files(vec![named_file(named, need)?]),
                     None => Observed::Nothing,
                 }
             }
@@ -370,7 +374,7 @@ impl Reader {
                 ..change(named)?
             }]),
             Action::Link(named) | Action::Remove(named) => Observed::Files(vec![change(named)?]),
-            Action::Truncate(named) => Observed::Files(vec![used(named, FileNeed::Write)?]),
+            Action::Truncate(named) => Observed::Files(vec![named_file(named, FileNeed::Write)?]),
             Action::Rename(from, to) => Observed::Files(vec![change(from)?, change(to)?]),
             Action::Execute { file: named, flags } => {
                 let is_empty_allowed =
@@ -431,11 +435,11 @@ impl Observer {
             need,
             made_at,
         } = file;
-        let named = (path, need);
-        if self.remembered.contains(&named) {
+        let file_use = (path, need);
+        if self.remembered.contains(&file_use) {
             return;
         }
-        let Some(resolved) = resolve(&named.0, need) else {
+        let Some(resolved) = resolve_links(&file_use.0, need) else {
             return;
         };
         if made_at.is_some_and(|made_at| existed_before(&resolved, made_at)) {
@@ -446,7 +450,7 @@ impl Observer {
         if self.remembered.len() >= MAX_REMEMBERED {
             self.remembered.clear();
         }
-        self.remembered.extend([named, (resolved.clone(), need)]);
+        self.remembered.extend([file_use, (resolved.clone(), need)]);
         if is_known {
             return;
         }
@@ -507,7 +511,7 @@ impl Observer {
         }
         let allows =
             |check: &dyn Fn(&AllowedAccess) -> bool| self.allowed.as_ref().is_none_or(check);
-        let used = match address {
+        let address_use = match address {
             Address::Ip(ip, port) => AddressUse {
                 kind,
                 address: ip.to_string(),
@@ -525,7 +529,7 @@ impl Observer {
                 refused: !allows(&AllowedAccess::allows_local_sockets),
             },
         };
-        self.summary.add_address(used);
+        self.summary.add_address(address_use);
     }
 }
 
@@ -584,7 +588,7 @@ fn read_path(notification: &Notification, named: PathArgument) -> Option<PathBuf
 
 /// Resolves the links in a path. Returns `None` if the file does not exist or, for a file that is
 /// written or changed, if its folder does not exist.
-fn resolve(path: &Path, need: FileNeed) -> Option<PathBuf> {
+fn resolve_links(path: &Path, need: FileNeed) -> Option<PathBuf> {
     let lexical = normalize(path);
     if KERNEL_FOLDERS
         .iter()

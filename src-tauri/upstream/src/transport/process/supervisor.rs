@@ -1,9 +1,10 @@
-//! The supervisor of one server: a process between the guard and the server. It starts the server,
-//! and ends every process that the server has started.
+//! The supervisor of one server: a process between the guard and the server, which starts the
+//! server, and ends every process that the server has started.
 //!
-//! The supervisor is a child subreaper: each process that a server starts stays below it, even if
-//! that process leaves its group and session, clears its environment, and loses its parent. So the
-//! supervisor finds them all by descent. It ends once nothing is left below it.
+//! The supervisor is a child subreaper: each process that a server starts stays below the
+//! supervisor, even if that process leaves its group and session, clears its environment, and loses
+//! its parent. The supervisor therefore finds all processes of the server by descent, and ends once
+//! no process is left below it.
 //!
 //! The hub and the supervisor are connected by a socket. The hub sends a line with the
 //! [`PreparedCommand`] as JSON, and later single bytes: [`ASK_TO_END`] or [`KILL`]. The supervisor

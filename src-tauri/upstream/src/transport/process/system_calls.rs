@@ -181,8 +181,8 @@ pub(super) fn find_action(number: i32) -> Option<Action> {
         number
     };
     let mut calls = [OBSERVED, OLDER, REFUSED].into_iter().flatten();
-    let found = calls.find(|(call, _)| *call == number)?;
-    Some(found.1)
+    let (_, action) = calls.find(|(call, _)| *call == number)?;
+    Some(*action)
 }
 
 /// Returns the calls that a recorder observes, for a filter.

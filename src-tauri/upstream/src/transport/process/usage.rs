@@ -13,7 +13,7 @@ pub struct Usage {
     pub processes: u32,
     /// Resident memory in bytes. Memory that processes share counts for each of them.
     pub memory: u64,
-    /// Percent of one core since the last measurement, or 0 at the first.
+    /// Percent of one core since the last measurement, or 0 at the first measurement.
     pub cpu_percent: f32,
     /// CPU time in milliseconds, since each process began.
     pub cpu_ms: u64,
@@ -44,9 +44,9 @@ impl UsageMeter {
     }
 
     fn read_usage_blocking(&self, pids: &[u32]) -> BTreeMap<u32, Usage> {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last_system = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // If the system gives no information, the usage is unknown.
-        let Some(mut system) = last.take().or_else(|| System::new().ok()) else {
+        let Some(mut system) = last_system.take().or_else(|| System::new().ok()) else {
             return BTreeMap::new();
         };
         let refresh_kind = ProcessRefreshKind::nothing()
@@ -71,7 +71,7 @@ impl UsageMeter {
             ))
         };
         let usages = pids.iter().filter_map(measure).collect();
-        *last = Some(system);
+        *last_system = Some(system);
         usages
     }
 }
@@ -195,12 +195,12 @@ mod tests {
         let mut stdout = std::io::BufReader::new(child.stdout.take().expect("stdout"));
         std::io::BufRead::read_line(&mut stdout, &mut line).expect("the shell reports its start");
         let meter = UsageMeter::default();
-        let used = meter.read_usage(vec![child.id()]).await[&child.id()];
-        assert_eq!(used.processes, 2, "the shell and its child are counted");
+        let usage = meter.read_usage(vec![child.id()]).await[&child.id()];
+        assert_eq!(usage.processes, 2, "the shell and its child are counted");
         assert!(
-            (100_000..1_000_000_000).contains(&used.memory),
+            (100_000..1_000_000_000).contains(&usage.memory),
             "{} bytes",
-            used.memory
+            usage.memory
         );
         Command::new("pkill")
             .args(["-P", &child.id().to_string()])

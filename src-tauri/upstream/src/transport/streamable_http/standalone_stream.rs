@@ -32,7 +32,7 @@ pub(super) async fn listen(transport: Weak<HttpTransport>) {
     let mut too_long_events = 0;
     loop {
         sleep(pause).await;
-        let opened = open(&transport, parser.last_id(), is_supported).await;
+        let opened = open_stream(&transport, parser.last_id(), is_supported).await;
         if matches!(opened, Opened::Unsupported) {
             return;
         }
@@ -104,7 +104,7 @@ enum Opened {
 }
 
 /// Requests the stream. `is_supported` says whether the server has opened it before.
-async fn open(
+async fn open_stream(
     transport: &Weak<HttpTransport>,
     last_id: Option<&str>,
     is_supported: bool,

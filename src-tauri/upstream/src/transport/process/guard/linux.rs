@@ -115,7 +115,7 @@ fn make_supervisors(supervisors: &mut Vec<Pid>) -> io::Result<()> {
             descent::signal_descendants(Pid::this(), Signal::SIGKILL, supervisors);
         }
         if hub_speaks {
-            match receive(&link)? {
+            match receive_request(&link)? {
                 Received::Server(descriptors) => {
                     supervisors.push(fork_supervisor(descriptors, &link)?);
                 }
@@ -132,7 +132,7 @@ enum Received {
     HubEnded,
 }
 
-fn receive(link: &OwnedFd) -> io::Result<Received> {
+fn receive_request(link: &OwnedFd) -> io::Result<Received> {
     let mut byte = [0];
     let mut buffer = nix::cmsg_space!([RawFd; 4]);
     let mut slices = [IoSliceMut::new(&mut byte)];

@@ -1,5 +1,6 @@
 //! Enforces a sandbox with Landlock, and with a seccomp filter for the sockets that Landlock does
-//! not cover. Neither can be lifted, and both apply to everything that the confined thread starts.
+//! not cover. Neither restriction can be lifted, and both apply to everything that the confined
+//! thread starts.
 
 use std::{collections::BTreeMap, io, path::Path};
 

@@ -59,10 +59,11 @@ pub(super) fn list_folders(
     let finder = FolderFinder { home: home_dir() };
     let mut folders: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
     folders.extend(LINKED.iter().filter_map(|file| fs::canonicalize(file).ok()));
-    let named = CERTIFICATE_VARIABLES
+    let certificates = CERTIFICATE_VARIABLES
         .iter()
-        .filter_map(|name| env.get(*name));
-    folders.extend(named.filter(|value| !value.is_empty()).map(PathBuf::from));
+        .filter_map(|name| env.get(*name))
+        .filter(|path| !path.is_empty());
+    folders.extend(certificates.map(PathBuf::from));
     let path = env.get("PATH").map_or("", String::as_str);
     for folder in std::env::split_paths(path).filter(|folder| folder.is_absolute()) {
         for name in INTERPRETERS {

@@ -235,8 +235,8 @@ impl AsFd for Listener {
     }
 }
 
-/// The buffers for notifications and answers. They are as large as the structures of the running
-/// kernel, which may be larger than those that `libc` knows.
+/// The buffers for notifications and answers, as large as the structures of the running kernel.
+/// These may be larger than the structures that `libc` knows.
 pub(in super::super) struct Buffers {
     notification: Vec<u64>,
     response: Vec<u64>,
