@@ -311,7 +311,8 @@ impl ClientHandle {
     /// Sends a message without waiting.
     ///
     /// # Errors
-    /// Returns an error if the client does not read its messages, or reads them too slowly.
+    /// Returns an error if the client does not read its messages, or reads them too slowly, or if
+    /// the request of a modern client has ended.
     fn send(&self, message: Bytes) -> Result<(), Undelivered> {
         let message = match &self.request {
             Some(request) => match lock(&request.answers).sender.send(message) {

@@ -124,7 +124,7 @@ impl AnswerStream {
     }
 
     /// Keeps the call going until the client resumes. Cancels the call after [`RESUME_TIMEOUT`], if
-    /// more than [`MAX_UNSENT_BYTES`] wait for the client, if the session ends, or if the endpoint
+    /// more than [`MAX_UNSENT_BYTES`] wait for the client, if the session ends, or if the listener
     /// stops.
     async fn wait_for_client(mut self, mut resume_receiver: oneshot::Receiver<ResumeRequest>) {
         let deadline = Instant::now() + RESUME_TIMEOUT;

@@ -28,7 +28,7 @@ use crate::{
     state::ListenerState,
 };
 
-/// `GET /mcp`: streams a session's messages until the session ends, the endpoint stops or another
+/// `GET /mcp`: streams a session's messages until the session ends, the listener stops or another
 /// stream replaces this stream.
 pub(crate) async fn get(State(state): State<Arc<ListenerState>>, request: Request) -> McpResult {
     let (parts, _) = request.into_parts();

@@ -269,7 +269,7 @@ async fn run_request(
 }
 
 /// Returns the stream of a subscription, which is open until the client closes it, its session
-/// ends, or the endpoint stops.
+/// ends, or the listener stops.
 fn stream_subscription(
     state: &Arc<ListenerState>,
     id: Id<'_>,

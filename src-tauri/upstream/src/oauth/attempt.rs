@@ -155,6 +155,7 @@ struct Running {
     sender: watch::Sender<SignIn>,
 }
 
+/// Begins an attempt, and returns its state with the URL at which a person signs in.
 pub(super) async fn begin(
     authorizer: &Authorizer,
     id: &ServerId,

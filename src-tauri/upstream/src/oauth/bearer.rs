@@ -194,8 +194,9 @@ impl Bearer {
         run_to_completion(async move { account.replace_token(&authorizer, &refused).await }).await
     }
 
-    /// Returns the response, or an error if the server demands that a person signs in. Records or
-    /// clears the account's challenge accordingly.
+    /// Returns the response, or an error if the server demands that a person signs in, or demands
+    /// scopes for which a person has signed in already. Records or clears the account's challenge
+    /// accordingly.
     fn check_response(&self, response: HttpResponse) -> Result<HttpResponse, BearerError> {
         let status = response.status();
         if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {

@@ -127,8 +127,8 @@ impl DialPolicy {
         Err(DialError::PrivateAddress { url: shown() })
     }
 
-    /// Returns whether `host` may be dialled at `address`. The HTTP client calls this with the
-    /// resolved address when it connects, so that a DNS answer cannot change after the check.
+    /// Returns whether `host` may be dialled at `address`. The HTTP client checks the resolved
+    /// address when it connects, so that a DNS answer cannot change after the check.
     pub(super) fn allows(&self, host: &str, address: IpAddr) -> bool {
         match AddressClass::of(address) {
             AddressClass::Public => true,
