@@ -47,7 +47,7 @@ use crate::{
     },
 };
 
-/// The most messages of a server that may wait. If a server sends more, it is slowed down.
+/// The most messages of a server that may wait. A server that sends more is slowed down.
 const INBOX_CAPACITY: usize = 256;
 /// The longest start of a server whose program may have to be downloaded first, as long as the
 /// program uses CPU time.
@@ -57,8 +57,8 @@ const MAX_START: Duration = Duration::from_secs(300);
 const CPU_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const MIN_CPU_MS: u64 = 20;
 
-/// Knows the secrets and the program that a person accepted for a server. The connector asks at
-/// each start of the server.
+/// Knows, at each start of a server, which secrets and which program a person accepted for the
+/// server.
 pub trait Acceptances: Send + Sync {
     /// Returns the secrets that a server may use.
     fn secret_scope(&self, server: &ServerId) -> SecretScope;
@@ -156,7 +156,7 @@ impl Connector {
         }
     }
 
-    /// Returns a connector that asks other acceptances, for a spec that a person verifies and has
+    /// Returns a connector that uses other acceptances, for a spec that a person verifies and has
     /// not accepted yet.
     #[must_use]
     pub fn with_acceptances(&self, acceptances: Arc<dyn Acceptances>) -> Self {

@@ -271,8 +271,8 @@ impl UnreachableReason {
                 "End the other program, or choose another port for the server and its URL.".into()
             }
             Self::Program(_) => "Check what the server would start now, then accept it.".into(),
-            Self::MissingVariables { .. } => "Edit the server: add the variables to its environment. If it does not need them any \
-                more, run `drawbridge servers set` with its id and `required_env=null`."
+            Self::MissingVariables { .. } => "Edit the server: add the variables to its environment. If the server does not \
+                need these variables, run `drawbridge servers set` with its id and `required_env=null`."
                 .into(),
             Self::NotSent(NotSentReason::Token(TokenError::Secret(error))) => error.remedy(),
             Self::CrashedOften { .. } => {

@@ -229,8 +229,8 @@ impl Authorizer {
             .any(|attempt| !attempt.snapshot().state.has_ended())
     }
 
-    /// Waits until the attempt of a server has ended, and returns its final state. An attempt that
-    /// is cancelled has failed. Returns `None` if there is no attempt.
+    /// Waits until the attempt of a server has ended, and returns its final state. A cancelled
+    /// attempt counts as failed. Returns `None` if there is no attempt.
     pub async fn wait_until_ended(&self, id: &ServerId) -> Option<SignIn> {
         let mut states = self.attempts().get(id)?.watch();
         let _ = states.wait_for(|attempt| attempt.state.has_ended()).await;

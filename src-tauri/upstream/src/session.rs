@@ -99,7 +99,7 @@ pub struct Status {
 }
 
 impl ServerSession {
-    /// Creates a session. If it is `retired` from the start, it never starts its server.
+    /// Creates a session. A session that is `retired` from the start never starts its server.
     pub(super) fn new(
         server: Arc<RegisteredServer>,
         client: Option<ClientName>,

@@ -1,5 +1,5 @@
 //! The state machine of a server session: a pure function `(state, event) → (state, effect)`.
-//! ARCHITECTURE.md shows it as a table, which a test compares with [`State::on`].
+//! ARCHITECTURE.md shows the function as a table, which a test compares with [`State::on`].
 
 use std::time::Duration;
 

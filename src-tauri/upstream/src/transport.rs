@@ -209,13 +209,13 @@ pub struct TransportRequest<'a> {
     pub method: &'a str,
     /// The params as JSON text.
     pub params: Option<&'a str>,
-    /// Parts of the request that are repeated as headers, if the transport supports that.
+    /// Parts of the request that are repeated as headers, if the transport has headers.
     pub headers: &'a [(String, String)],
 }
 
 impl TransportRequest<'_> {
     /// Returns whether the server may be notified that the request is cancelled. The protocol
-    /// forbids that for `initialize`.
+    /// forbids the notification for `initialize`.
     fn is_cancellable(&self) -> bool {
         self.method != "initialize"
     }

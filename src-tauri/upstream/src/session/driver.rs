@@ -510,10 +510,10 @@ impl From<State> for ServerState {
 
 /// The result of checking whether a connection is idle.
 enum IdleCheck {
-    /// The connection is not idle for long enough. The next check is due at this moment.
+    /// The connection has not been idle for long enough. The next check is due at this moment.
     Until(Instant),
-    /// The connection was idle for long enough. The session has given it up, and the caller has to
-    /// close it.
+    /// The connection has been idle for long enough. The session has given it up, and the caller
+    /// has to close it.
     Now,
     /// The connection has ended, or no longer belongs to the session.
     Gone,

@@ -413,7 +413,7 @@ fn flatten_answer(
 }
 
 /// A request that waits for its answer. If the value is dropped before the answer arrives, the
-/// server is notified that the request is cancelled, unless the protocol forbids that.
+/// server is notified that the request is cancelled, unless the protocol forbids the notification.
 struct CancelOnDrop {
     shared: Arc<Shared>,
     id: u64,

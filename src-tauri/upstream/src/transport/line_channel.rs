@@ -244,7 +244,7 @@ impl Inbound {
 
 /// A request that waits for its place or its answer. If the value is dropped after the request was
 /// sent and before the answer arrives, the server is notified that the request is cancelled, unless
-/// the protocol forbids that.
+/// the protocol forbids the notification.
 struct CancelOnDrop<'a> {
     channel: &'a LineChannel,
     id: u64,
@@ -316,8 +316,8 @@ pub(super) async fn report_end(inbound: &Inbound, reason: EndReason, events: &Ev
     events.send(TransportEvent::Ended(reason)).await;
 }
 
-/// Reads messages until the end of the stream. Returns `true` if it stopped earlier, because of too
-/// many lines that are not JSON-RPC.
+/// Reads messages until the end of the stream. Returns `true` if the reading stopped earlier,
+/// because of too many lines that are not JSON-RPC.
 pub(super) async fn read_messages(
     reader: impl AsyncRead + Unpin,
     inbound: &Inbound,

@@ -77,7 +77,8 @@ pub struct Launch {
     pub args: Vec<String>,
     pub env: BTreeMap<String, String>,
     pub cwd: Option<PathBuf>,
-    /// The limits of the program. Without a sandbox, it may use everything that the user may.
+    /// The limits of the program. Without a sandbox, the program may use everything that the
+    /// user may use.
     pub sandbox: Option<LaunchSandbox>,
     /// Receives the accesses of the program, or `None` if the run is not recorded.
     pub recording: Option<RecordingSink>,
@@ -445,8 +446,8 @@ async fn supervise(
     let _ = exit_sender.send(Some(exit));
 }
 
-/// Waits for the server to end by itself after its stdin was closed. If it does not, sends SIGTERM
-/// to its processes, and returns `None`.
+/// Waits for the server to end by itself after its stdin was closed. If the server does not end,
+/// sends SIGTERM to its processes, and returns `None`.
 async fn end_gracefully(tree: &mut Tree, grace: Duration) -> Option<ProcessExit> {
     // Wait for the leader only: its children may outlive it.
     let leader = timeout(EOF_GRACE.min(grace), tree.wait_for_leader()).await;

@@ -50,12 +50,12 @@ const MAX_BREAKS: u32 = 5;
 /// A connection to a server at a URL.
 pub struct HttpTransport {
     remote: Remote,
-    /// The URL to which the server's URL redirects, if it does.
+    /// The URL to which the server's URL redirects, if any.
     moved_to: OnceLock<Uri>,
     session: Mutex<Option<HeaderValue>>,
     /// The agreed revision, if it belongs to the legacy era.
     version: OnceLock<HeaderValue>,
-    /// Whether the server belongs to the modern era, once that is known.
+    /// Whether the server belongs to the modern era, once its era is known.
     is_modern: OnceLock<bool>,
     /// Aborts the task that reads the [`standalone_stream`].
     listener: OnceLock<AbortHandle>,
@@ -156,7 +156,8 @@ impl HttpTransport {
         }
     }
 
-    /// Ends the connection. Returns `false` if it had already ended. The first reason stays.
+    /// Ends the connection. Returns `false` if the connection had already ended; the first reason
+    /// stays.
     fn end(&self, reason: EndReason) -> bool {
         let is_new = self.ended.set(reason).is_ok();
         if let Some(listener) = self.listener.get() {
@@ -306,7 +307,7 @@ impl HttpTransport {
         }
     }
 
-    /// Reads a stream until the answer. Resumes a stream that breaks, if the server supports that.
+    /// Reads a stream until the answer. Resumes a broken stream if the server supports resuming.
     async fn read_stream(
         &self,
         mut response: HttpResponse,
@@ -431,7 +432,7 @@ fn is_stream(response: &HttpResponse) -> bool {
 }
 
 /// A request that waits for its answer. If the value is dropped before the answer arrives, the
-/// server is notified that the request is cancelled, unless the protocol forbids that.
+/// server is notified that the request is cancelled, unless the protocol forbids the notification.
 struct CancelOnDrop {
     transport: Arc<HttpTransport>,
     id: u64,

@@ -39,7 +39,7 @@ type GuardLink = std::process::ChildStdin;
 const ARGUMENT: &str = "--drawbridge-guard";
 
 /// Whether this program's `main` can become the guard. The program is started as a guard only if
-/// this is set.
+/// this flag is set.
 static CAN_GUARD: AtomicBool = AtomicBool::new(false);
 
 /// Runs the guard, and exits, if this process was started as the guard. Must be called first in

@@ -158,7 +158,7 @@ pub(super) fn list_files(program: &Path, args: &[String], folder: &Path) -> Vec<
             .is_some_and(|extension| {
                 SCRIPT_EXTENSIONS.contains(&extension.to_lowercase().as_str())
             });
-        // The first argument of a runtime that is no option may be a script without an extension.
+        // For a runtime, the first argument that is no option may be a script without an extension.
         let is_first = expects_script && !arg.starts_with('-');
         expects_script &= !is_first;
         if is_script || is_first {
@@ -333,18 +333,19 @@ mod tests {
         };
         link("one", "node");
         let accepted = identify(&spec(&file("node"), &[])).await.expect("local");
-        let find = async |command: &str| {
+        let find_change = async |command: &str| {
             let now = identify(&spec(&file(command), &[])).await.expect("local");
             ProgramChange::find(&accepted, &now)
         };
-        assert_eq!(find("one/node").await, None);
+        assert_eq!(find_change("one/node").await, None);
         link("two", "node");
-        assert_eq!(find("node").await, None);
+        assert_eq!(find_change("node").await, None);
         assert!(matches!(
-            find("two/node").await,
+            find_change("two/node").await,
             Some(ProgramChange::Moved { .. })
         ));
         fs::remove_file(file("node")).expect("remove");
-        assert_eq!(find("node").await, None, "it cannot start");
+        let change = find_change("node").await;
+        assert_eq!(change, None, "a removed program cannot start");
     }
 }

@@ -14,7 +14,7 @@ const MAX_STDERR: usize = 1024 * 1024;
 /// How much of the end of stderr is kept, in bytes.
 const STDERR_TAIL: usize = 1024;
 /// How long the pipes are still read after the program has ended. A process that the program left
-/// behind may hold them open.
+/// behind may hold the pipes open.
 const PIPE_GRACE: Duration = Duration::from_secs(1);
 
 /// The limits of one run.

@@ -35,7 +35,8 @@ const OFFLINE_VARIABLES: &[(&str, &str)] = &[("UV_OFFLINE", "1"), ("npm_config_o
 /// The sandbox in which a server is started.
 pub struct LaunchSandbox {
     pub sandbox: Sandbox,
-    /// The server's own folder. If the server may use only listed files, the start creates it.
+    /// The server's own folder. If the server may use only listed files, the start creates this
+    /// folder.
     pub own_folder: PathBuf,
     /// The folder with the unpacked files of the server's bundle, which the server may read. The
     /// folder need not exist.

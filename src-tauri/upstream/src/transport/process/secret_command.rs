@@ -94,9 +94,9 @@ pub fn program_name(command: &str) -> String {
     words.first().map_or(command, String::as_str).to_owned()
 }
 
-/// Returns the hub's variables, except for Drawbridge's own and the PATH: a command gets the PATH
-/// of servers. Password managers are set up with variables, such as the address and the token of a
-/// vault.
+/// Returns the hub's variables, except for Drawbridge's own variables and the PATH: a command gets
+/// the PATH of servers. Password managers are set up with variables, such as the address and the
+/// token of a vault.
 fn inherited_variables() -> BTreeMap<String, String> {
     appimage::original_variables()
         .into_iter()

@@ -141,7 +141,7 @@ async fn open_stream(
             Opened::Unsupported
         }
         // The authorization failed, for instance because a person has to sign in. The next request
-        // reports that.
+        // reports the failure.
         Err(SendError::Unauthorized(_)) => Opened::Unsupported,
         Ok(_) | Err(SendError::Http(_)) => Opened::Unavailable,
     }

@@ -82,7 +82,7 @@ pub(super) fn spawn_linked(mut command: Command) -> io::Result<(Child, GuardLink
 /// Makes supervisors until the hub ends, then ends the server processes that are left.
 pub(super) fn run_guard(run_id: &str) {
     let mut supervisors = Vec::new();
-    // If this fails, the guard still ends the servers that run.
+    // After a failure here, the guard still ends the servers that run.
     let _ = make_supervisors(&mut supervisors);
     end_processes(supervisors, run_id);
 }

@@ -1,5 +1,5 @@
 //! The guard on systems other than Linux: the hub writes the process groups that run to the guard's
-//! stdin, and the guard ends those that are left when the hub ends.
+//! stdin, and the guard ends the groups that are left when the hub ends.
 
 use std::{
     io::{self, BufRead},

@@ -22,7 +22,7 @@ pub(super) const MAX_ADDRESS: usize = 128;
 /// The smallest size of a page. A read within one page fails as a whole or not at all.
 const PAGE: usize = 4096;
 
-/// Reads `length` bytes from an address; `None` if any of them cannot be read.
+/// Reads `length` bytes from an address; `None` if any byte cannot be read.
 pub(super) fn read_bytes(thread: i32, address: u64, length: usize) -> Option<Vec<u8>> {
     let base = usize::try_from(address).ok().filter(|base| *base != 0)?;
     let mut bytes = vec![0; length];
@@ -32,8 +32,8 @@ pub(super) fn read_bytes(thread: i32, address: u64, length: usize) -> Option<Vec
     (read == length).then_some(bytes)
 }
 
-/// Reads a text up to its NUL. Returns `None` if it cannot be read, or is longer than a path may
-/// be.
+/// Reads a text up to its NUL. Returns `None` if the text cannot be read, or is longer than a path
+/// may be.
 pub(super) fn read_text(thread: i32, address: u64) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let mut address = usize::try_from(address).ok()?;

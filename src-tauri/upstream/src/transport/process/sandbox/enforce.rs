@@ -27,7 +27,7 @@ use super::{
 };
 
 /// The first version of Landlock that can enforce a restriction, and the first version of Linux
-/// that has it. Before version 3, a file that may not be written could still be truncated.
+/// with this Landlock. Before version 3, a file that may not be written could still be truncated.
 const FILES: (u32, &str) = (3, "6.2");
 const PORTS: (u32, &str) = (4, "6.7");
 const SIGNALS: u32 = 6;

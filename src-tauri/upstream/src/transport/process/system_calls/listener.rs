@@ -23,7 +23,7 @@ pub(in super::super) enum OtherArchitecture {
     Allowed,
 }
 
-/// Builds a filter that reports these calls to its listener, and allows all others of this
+/// Builds a filter that reports these calls to its listener, and allows all other calls of this
 /// architecture.
 pub(in super::super) fn build_notifying_filter(
     calls: std::collections::BTreeMap<i64, Vec<SeccompRule>>,
@@ -109,8 +109,8 @@ impl Listener {
         };
         let install = || {
             // Without the second flag (Linux 5.19), a signal would interrupt a call that the
-            // recorder has seen, and programs do not expect that when they open a file. A kernel
-            // that has this flag can also continue a call.
+            // recorder has seen, and programs do not expect an interruption when they open a file.
+            // A kernel that has this flag can also continue a call.
             let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER
                 | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
             // SAFETY: the kernel copies the program, which outlives the call.
@@ -130,8 +130,8 @@ impl Listener {
             }
         };
         match install() {
-            // Without the capability for it, a process may install a filter only if it cannot get
-            // more rights by starting a program.
+            // Without the capability CAP_SYS_ADMIN, a process may install a filter only if it
+            // cannot get more rights by starting a program.
             Err(error) if error.raw_os_error() == Some(libc::EACCES) => {
                 nix::sys::prctl::set_no_new_privs()?;
                 install()
@@ -176,8 +176,9 @@ impl Listener {
         }))
     }
 
-    /// Returns whether the call still waits. If it does not, its thread's id may belong to another
-    /// thread by now, and data that was read from the thread's memory must not be used.
+    /// Returns whether the call still waits. If the call does not wait, the id of its thread may
+    /// belong to another thread by now, and data that was read from the thread's memory must not
+    /// be used.
     pub(in super::super) fn is_waiting(&self, notification: &Notification) -> bool {
         // SAFETY: the kernel only reads the id.
         let valid = unsafe {
@@ -249,8 +250,8 @@ impl Buffers {
             seccomp_notif_resp: 0,
             seccomp_data: 0,
         };
-        // SAFETY: the kernel writes this structure. If it does not know this operation, the sizes
-        // stay 0.
+        // SAFETY: the kernel writes this structure. A kernel that does not know this operation
+        // leaves the sizes 0.
         unsafe {
             libc::syscall(
                 libc::SYS_seccomp,
