@@ -60,7 +60,7 @@ impl HttpListener {
     /// Binds a port, and reports the outcome to the hub.
     ///
     /// # Errors
-    /// Returns an error if another program uses the port, or if it cannot be bound.
+    /// Returns an error if the port cannot be bound, for instance because another program uses it.
     pub(crate) async fn bind(&self, port: u16) -> Result<BoundPort, BindError> {
         let address = SocketAddr::new(self.host, port);
         let bound = try_bind(address).await;

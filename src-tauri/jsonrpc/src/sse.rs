@@ -29,7 +29,7 @@ pub struct SseParser {
     retry: Option<Duration>,
 }
 
-/// The error for an event that exceeds the bound.
+/// The error for an event that exceeds the limit.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooLong;
 

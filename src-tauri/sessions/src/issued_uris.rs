@@ -13,7 +13,7 @@ use serde::de::IgnoredAny;
 
 use super::ClientSession;
 
-/// The most URIs that a session remembers. If there are more, the oldest are dropped.
+/// The most URIs that a session remembers. If there are more, the oldest URIs are dropped.
 const MAX_URIS: usize = 1_000;
 /// The most bytes of all these URIs. If there are more, the oldest URIs are dropped.
 const MAX_BYTES: usize = 128 * 1024;

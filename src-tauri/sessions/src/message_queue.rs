@@ -17,10 +17,10 @@ use tokio::sync::Notify;
 pub const MAX_WAITING_BYTES: usize = 64 * 1024;
 /// The most bytes of answers that wait on a stream that all requests of a session share.
 pub(super) const MAX_WAITING_ANSWER_BYTES: usize = 32 * 1024 * 1024;
-/// The most messages that a reader may miss after it last took a message. If it misses more, and
-/// also more than [`MAX_MISSED_BYTES`], its stream ends. A reader that still reads does not miss so
-/// much, because the rate limit and the budget for progress of a server let less through between
-/// two reads.
+/// The most messages that a reader may miss after it last took a message. If the reader
+/// misses more, and also more than [`MAX_MISSED_BYTES`], its stream ends. A reader that still reads
+/// does not exceed both limits, because the rate limit and the budget for progress of a server let
+/// less through between two reads.
 const MAX_MISSED: usize = 64;
 /// The most bytes of the messages that a reader may miss. See [`MAX_MISSED`].
 const MAX_MISSED_BYTES: usize = 256 * 1024;

@@ -21,8 +21,8 @@ pub(super) fn read_hub_events<E>(
     read_events(body).filter_map(|event| ready(serde_json::from_str(&event.data).ok()))
 }
 
-/// Returns the events in a body, without those that have no data. The stream ends when the body
-/// ends or fails, or if an event is too long.
+/// Returns the events in a body, and skips events without data. The stream ends when the body ends
+/// or fails, or if an event is too long.
 pub(crate) fn read_events<E>(
     body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
 ) -> impl Stream<Item = SseEvent> + Send + Unpin {

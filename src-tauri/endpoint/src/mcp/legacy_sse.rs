@@ -143,8 +143,8 @@ async fn initialize(
     ));
 }
 
-/// Forwards to the stream the messages that belong to no request. If the stream or the session
-/// ends, ends the other too.
+/// Forwards to the stream the messages that belong to no request. Ends the session when the stream
+/// ends, and the stream when the session ends.
 async fn forward_messages(hub: Arc<Hub>, outlet: Arc<Outlet>, session: Arc<ClientSession>) {
     let mut messages = session.listen();
     loop {

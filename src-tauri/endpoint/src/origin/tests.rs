@@ -119,7 +119,7 @@ impl CheckedRoutes {
     }
 
     /// Sends a request with these headers to every route, and returns the status of all responses.
-    /// Panics if they differ.
+    /// Panics if the statuses differ.
     async fn request_every_route(&self, headers: &[(&str, &str)]) -> StatusCode {
         let mut statuses = Vec::new();
         for path in &self.paths {

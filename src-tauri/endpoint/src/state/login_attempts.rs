@@ -14,7 +14,7 @@ const ATTEMPTS_PER_MINUTE: usize = 10;
 pub(crate) struct LoginAttempts(Mutex<Vec<Instant>>);
 
 impl LoginAttempts {
-    /// Counts an attempt if the limit allows the attempt, and returns whether it does.
+    /// Counts an attempt, unless the limit is reached. Returns whether the attempt was counted.
     pub(crate) fn try_acquire(&self) -> bool {
         let now = Instant::now();
         let mut attempts = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -30,7 +30,8 @@ pub(crate) struct Outlet {
     pub(crate) closed: CancellationToken,
 }
 
-/// An open stream. Dropping it, when its connection closes, removes it from the table.
+/// An open stream. Dropping this value, when the connection closes, removes the stream from the
+/// table.
 pub(crate) struct OpenStream {
     streams: SseStreams,
     id: String,
