@@ -10,8 +10,8 @@ use drawbridge_model::{
     server::{ServerState, Transition},
 };
 
-/// The most transitions that are kept for each server. After that, each new transition replaces the
-/// oldest transition.
+/// The most transitions that are kept for each server. Each further transition replaces the oldest
+/// transition.
 const MAX_TRANSITIONS: usize = 50;
 
 /// The transitions by server, the latest last. Cheap to clone.

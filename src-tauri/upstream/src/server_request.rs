@@ -133,7 +133,7 @@ impl<'a> ServerRequest<'a> {
         }
     }
 
-    /// Repeats these arguments in HTTP headers, if the transport and the revision support that.
+    /// Repeats these arguments in HTTP headers, if transport and revision have such headers.
     #[must_use]
     pub fn with_mirrored_headers(self, header_params: &'a [HeaderParam]) -> Self {
         Self {

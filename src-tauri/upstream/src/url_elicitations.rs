@@ -11,7 +11,7 @@ use drawbridge_model::protocol::input::InputRequest;
 use drawbridge_sessions::ClientSession;
 use serde_json::value::RawValue;
 
-/// The most elicitations that are remembered. After that, each new elicitation replaces the oldest.
+/// The most elicitations that are remembered. Each further elicitation replaces the oldest.
 const MAX_ELICITATIONS: usize = 256;
 
 /// Pairs of an elicitation id of the server and the session of the asked client, the latest last.

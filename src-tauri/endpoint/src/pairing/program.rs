@@ -62,7 +62,7 @@ mod system {
         };
         files
             .flatten()
-            .any(|file| matches!(file.target, FDTarget::Socket(found) if found == inode))
+            .any(|file| matches!(file.target, FDTarget::Socket(socket) if socket == inode))
     }
 
     fn describe(process: &Process) -> Option<PairingProgram> {

@@ -212,7 +212,7 @@ fn a_message_too_long_to_read_still_names_the_request_that_it_answers() {
 
 #[test]
 fn a_malformed_answer_names_the_broken_rule_and_its_request() {
-    for (text, rule) in [
+    for (text, expected) in [
         (r#"{"id":7,"result":{}}"#, r#"has no "jsonrpc":"2.0""#),
         (
             r#"{"jsonrpc":"1.0","id":7,"result":{}}"#,
@@ -236,9 +236,9 @@ fn a_malformed_answer_names_the_broken_rule_and_its_request() {
         ),
     ] {
         match parse(&Json::new(text)) {
-            Some(ServerMessage::Malformed { ids, rule: found }) => {
+            Some(ServerMessage::Malformed { ids, rule }) => {
                 assert_eq!(ids, [7], "{text}");
-                assert!(found.to_string().contains(rule), "{text}: {found}");
+                assert!(rule.to_string().contains(expected), "{text}: {rule}");
             }
             other => panic!("{text} is read as {other:?}"),
         }

@@ -3,26 +3,26 @@
 use super::{SseEvent, SseParser};
 
 /// Checks that the events do not depend on how the bytes are split, and that they are the events
-/// that the standard defines. If an event is too long, only events before it are found.
+/// that the standard defines. If an event is too long, only events before it are returned.
 pub(crate) fn events_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
     let whole = pieces.concat();
-    let found = read(pieces, max);
+    let in_pieces = read(pieces, max);
     let single: Vec<&[u8]> = whole.chunks(1).collect();
-    assert_eq!(found, read(&single, max), "byte by byte");
-    assert_eq!(found, read(&[&whole], max), "at once");
-    let all = expected(&whole);
-    let (found, too_long) = found;
+    assert_eq!(in_pieces, read(&single, max), "byte by byte");
+    assert_eq!(in_pieces, read(&[&whole], max), "at once");
+    let expected = expected(&whole);
+    let (events, too_long) = in_pieces;
     assert!(
         if too_long {
-            all.starts_with(&found)
+            expected.starts_with(&events)
         } else {
-            all == found
+            expected == events
         },
-        "{all:?} is read as {found:?}"
+        "{expected:?} is read as {events:?}"
     );
     // Decoding replaces each invalid byte by U+FFFD, which has three bytes.
     assert!(
-        found.iter().all(|event| event.data.len() <= 3 * max),
+        events.iter().all(|event| event.data.len() <= 3 * max),
         "an event is bounded"
     );
 }
@@ -37,9 +37,9 @@ pub(crate) fn written_is_read(data: &str) {
         .split('\n')
         .map(|line| format!("data: {line}\n"))
         .collect();
-    let (found, too_long) = read(&[format!("event: it\n{lines}\n").as_bytes()], usize::MAX);
+    let (events, too_long) = read(&[format!("event: it\n{lines}\n").as_bytes()], usize::MAX);
     assert_eq!(
-        found,
+        events,
         [SseEvent {
             name: "it".to_owned(),
             id: String::new(),
@@ -52,15 +52,15 @@ pub(crate) fn written_is_read(data: &str) {
 /// Returns the events, and whether an event was too long.
 fn read(pieces: &[&[u8]], max: usize) -> (Vec<SseEvent>, bool) {
     let mut parser = SseParser::new(max);
-    let mut found = Vec::new();
+    let mut events = Vec::new();
     // The last piece is empty, and fetches an error that follows complete events.
     for piece in pieces.iter().copied().chain([&[][..]]) {
         match parser.push(piece) {
-            Ok(events) => found.extend(events),
-            Err(_) => return (found, true),
+            Ok(new_events) => events.extend(new_events),
+            Err(_) => return (events, true),
         }
     }
-    (found, false)
+    (events, false)
 }
 
 /// Applies the rules of the standard to the whole text, but ignores events whose data is blank.
@@ -71,7 +71,7 @@ fn expected(bytes: &[u8]) -> Vec<SseEvent> {
         .unwrap_or(&text)
         .replace("\r\n", "\n")
         .replace('\r', "\n");
-    let mut found = Vec::new();
+    let mut events = Vec::new();
     let (mut name, mut id, mut data): (String, String, Vec<&str>) = Default::default();
     // Text after the last line break is not a line.
     for line in text
@@ -85,7 +85,7 @@ fn expected(bytes: &[u8]) -> Vec<SseEvent> {
                     std::mem::take(&mut data).join("\n"),
                 );
                 if !data.trim().is_empty() {
-                    found.push(SseEvent {
+                    events.push(SseEvent {
                         name: if name.is_empty() {
                             "message".to_owned()
                         } else {
@@ -107,5 +107,5 @@ fn expected(bytes: &[u8]) -> Vec<SseEvent> {
             _ => {}
         }
     }
-    found
+    events
 }

@@ -25,16 +25,16 @@ fn the_data_of_an_event_is_its_data_lines() {
 
 #[test]
 fn a_name_applies_to_one_event_only() {
-    let found = SseParser::new(1_000)
+    let events = SseParser::new(1_000)
         .push(b"event: endpoint\ndata: /m\n\ndata: x\n\nevent: ping\n\ndata: y\n\n");
-    let found: Vec<_> = found
+    let events: Vec<_> = events
         .expect("the event is short enough")
         .into_iter()
         .map(|event| (event.name, event.data))
         .collect();
     let expected = [("endpoint", "/m"), ("message", "x"), ("message", "y")];
     assert_eq!(
-        found,
+        events,
         expected.map(|(name, data)| (name.to_owned(), data.to_owned()))
     );
 }
@@ -69,8 +69,8 @@ fn a_bom_before_the_first_event_is_skipped() {
 #[test]
 fn complete_events_before_an_endless_event_are_not_lost() {
     let mut parser = SseParser::new(10);
-    let found = parser.push(b"data: one\n\ndata: 0123456789");
-    assert_eq!(found.map(|events| events.len()), Ok(1));
+    let events = parser.push(b"data: one\n\ndata: 0123456789");
+    assert_eq!(events.map(|events| events.len()), Ok(1));
     assert_eq!(parser.push(b""), Err(TooLong));
 }
 

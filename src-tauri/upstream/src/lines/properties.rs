@@ -59,13 +59,13 @@ impl AsyncBufRead for Pieces<'_> {
 /// Checks that the lines do not depend on how the bytes are cut into pieces.
 pub(crate) fn lines_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
     let mut reader = Pieces::new(pieces);
-    let mut found = Vec::new();
+    let mut read_lines = Vec::new();
     while let Some(line) = next_line(&mut reader, max)
         .now_or_never()
         .expect("the pieces are ready")
         .expect("the reader does not fail")
     {
-        found.push(line);
+        read_lines.push(line);
     }
     let whole = pieces.concat();
     let mut lines: Vec<&[u8]> = whole.split(|byte| *byte == b'\n').collect();
@@ -76,7 +76,7 @@ pub(crate) fn lines_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
         .into_iter()
         .map(|line| expected_line(line, max))
         .collect();
-    assert_eq!(found, expected, "with lines of at most {max} bytes");
+    assert_eq!(read_lines, expected, "with lines of at most {max} bytes");
 }
 
 fn expected_line(line: &[u8], max: usize) -> Line {

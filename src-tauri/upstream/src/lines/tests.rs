@@ -24,9 +24,9 @@ async fn lines_are_read_without_line_breaks_and_bom() {
 async fn a_too_long_line_does_not_affect_the_next_line() {
     let mut text = vec![b'x'; 10_000];
     text.extend_from_slice(b"\ngood\n");
-    let found = lines(&text, 100).await;
-    assert!(matches!(&found[0], Line::TooLong(start) if start.len() <= PREVIEW_LEN));
-    assert_eq!(found[1], Line::Whole(b"good".to_vec()));
+    let lines = lines(&text, 100).await;
+    assert!(matches!(&lines[0], Line::TooLong(start) if start.len() <= PREVIEW_LEN));
+    assert_eq!(lines[1], Line::Whole(b"good".to_vec()));
 }
 
 #[tokio::test]
@@ -45,9 +45,9 @@ async fn only_the_beginning_of_a_too_long_line_is_kept() {
             &line,
             &[u8::try_from(size - 1).unwrap_or(255)],
         ));
-        let found = next_line(&mut reader, 1_000).await.expect("read");
+        let next = next_line(&mut reader, 1_000).await.expect("read");
         assert_eq!(
-            found,
+            next,
             Some(Line::TooLong(line[..PREVIEW_LEN].to_vec())),
             "{size}"
         );

@@ -67,8 +67,8 @@ use unix as platform;
 #[cfg(windows)]
 use windows as platform;
 
-/// How long a server may take to end by itself after its stdin was closed. After that, it receives
-/// SIGTERM. Processes that were killed may take as long to disappear.
+/// How long a server may take to end by itself after its stdin was closed. After this time, the
+/// server receives SIGTERM. Processes that were killed may take as long to disappear.
 const EOF_GRACE: Duration = Duration::from_secs(1);
 
 /// The program to start. The values are resolved: no references to secrets are left.

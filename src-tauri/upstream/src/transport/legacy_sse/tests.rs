@@ -128,8 +128,8 @@ fn every_form_of_an_endpoint_is_resolved_against_the_url_of_the_stream() {
             "https://h/a/messages/?session_id=a%26b",
         ),
     ] {
-        let found = resolve_endpoint(&Url::parse(url).expect("a URL"), data).expect(data);
-        assert_eq!(found.as_str(), expected, "{data}");
+        let endpoint = resolve_endpoint(&Url::parse(url).expect("a URL"), data).expect(data);
+        assert_eq!(endpoint.as_str(), expected, "{data}");
     }
 }
 

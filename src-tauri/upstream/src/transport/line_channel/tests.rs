@@ -120,8 +120,8 @@ proptest! {
             non_jsonrpc_lines += u32::from(!text.strip_prefix('\u{feff}').unwrap_or(text).is_empty());
         }
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        let found = runtime.block_on(read_pieces(&arbitrary_json::split_bytes(&bytes, &sizes)));
+        let received = runtime.block_on(read_pieces(&arbitrary_json::split_bytes(&bytes, &sizes)));
         let expected: Vec<String> = (0..seeds.len()).map(|index| format!("m{index}")).collect();
-        prop_assert_eq!(found, (expected, non_jsonrpc_lines));
+        prop_assert_eq!(received, (expected, non_jsonrpc_lines));
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn find_by_variable(name: &str, value: &str) -> Vec<Pid> {
         environment.is_ok_and(|variables| {
             variables
                 .get(OsStr::new(name))
-                .is_some_and(|found| found == value)
+                .is_some_and(|variable| variable == value)
         })
     };
     processes

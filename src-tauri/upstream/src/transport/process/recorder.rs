@@ -63,7 +63,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// How far the time at which a file was created may lag behind the clock, because file systems use
 /// a coarser clock.
 const CLOCK_STEP: Duration = Duration::from_millis(100);
-/// How many observed calls may wait to be summed up. Beyond that, they are only counted.
+/// How many observed calls may wait to be summed up. Further calls are only counted.
 const MAX_WAITING: usize = 8192;
 /// How many files are remembered, so that a file that is opened again costs little.
 const MAX_REMEMBERED: usize = 16_384;

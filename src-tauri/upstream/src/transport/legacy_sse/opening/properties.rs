@@ -8,9 +8,9 @@ use super::{EndpointReader, resolve_endpoint};
 pub(crate) fn the_endpoint_does_not_depend_on_cuts(pieces: &[&[u8]]) {
     let whole = pieces.concat();
     let single: Vec<&[u8]> = whole.chunks(1).collect();
-    let found = read(pieces);
-    assert_eq!(found, read(&single), "byte by byte");
-    assert_eq!(found, read(&[&whole]), "at once");
+    let in_pieces = read(pieces);
+    assert_eq!(in_pieces, read(&single), "byte by byte");
+    assert_eq!(in_pieces, read(&[&whole]), "at once");
 }
 
 /// Returns the endpoint, the events after it, and whether a limit was exceeded.

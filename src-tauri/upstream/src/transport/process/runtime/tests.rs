@@ -47,44 +47,44 @@ mod with_programs {
     #[tokio::test]
     async fn a_runtime_is_found_with_its_path_and_version() {
         let (folder, env) = environment_with("npx", "echo 10.9.2");
-        let found = check_in(Runtime::Npx, &env).await;
+        let status = check_in(Runtime::Npx, &env).await;
         assert_eq!(
-            found.path,
+            status.path,
             Some(folder.path().join("npx").display().to_string())
         );
         assert_eq!(
-            (found.version.as_deref(), found.problem.as_str()),
+            (status.version.as_deref(), status.problem.as_str()),
             (Some("10.9.2"), "")
         );
-        assert!(found.remedy.is_empty());
+        assert!(status.remedy.is_empty());
     }
 
     #[tokio::test]
     async fn a_missing_runtime_is_reported_with_an_install_hint() {
         let (_folder, env) = environment_with("npx", "echo 10.9.2");
-        let found = check_in(Runtime::Uvx, &env).await;
-        assert_eq!(found.path, None);
+        let status = check_in(Runtime::Uvx, &env).await;
+        assert_eq!(status.path, None);
         assert!(
-            found.problem.contains("cannot find 'uvx'"),
+            status.problem.contains("cannot find 'uvx'"),
             "{}",
-            found.problem
+            status.problem
         );
-        assert!(found.remedy.contains("Install uv"), "{}", found.remedy);
+        assert!(status.remedy.contains("Install uv"), "{}", status.remedy);
     }
 
     #[tokio::test]
     async fn a_runtime_that_fails_has_a_problem_and_no_version() {
         let (_folder, env) = environment_with("node", "exit 3");
-        let found = check_in(Runtime::Node, &env).await;
-        assert!(found.path.is_some() && found.version.is_none());
-        assert!(found.problem.contains("exit code 3"), "{}", found.problem);
+        let status = check_in(Runtime::Node, &env).await;
+        assert!(status.path.is_some() && status.version.is_none());
+        assert!(status.problem.contains("exit code 3"), "{}", status.problem);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_runtime_that_hangs_is_given_up_after_5_s() {
         let (_folder, env) = environment_with("uvx", "exec /bin/sleep 600");
-        let found = check_in(Runtime::Uvx, &env).await;
-        assert!(found.problem.contains("within 5 s"), "{}", found.problem);
+        let status = check_in(Runtime::Uvx, &env).await;
+        assert!(status.problem.contains("within 5 s"), "{}", status.problem);
     }
 
     #[tokio::test]
@@ -93,14 +93,14 @@ mod with_programs {
             "docker",
             r#"[ "$1" = --version ] && echo "Docker version 28.2.2, build x""#,
         );
-        let found = check_in(Runtime::Docker, &env).await;
-        assert_eq!(found.version.as_deref(), Some("28.2.2"));
+        let status = check_in(Runtime::Docker, &env).await;
+        assert_eq!(status.version.as_deref(), Some("28.2.2"));
         assert!(
-            found.problem.contains("daemon does not answer"),
+            status.problem.contains("daemon does not answer"),
             "{}",
-            found.problem
+            status.problem
         );
-        assert!(found.remedy.contains("Start"), "{}", found.remedy);
+        assert!(status.remedy.contains("Start"), "{}", status.remedy);
         let (_folder, env) = environment_with("docker", "echo 28.2.2");
         assert_eq!(check_in(Runtime::Docker, &env).await.problem, "");
     }

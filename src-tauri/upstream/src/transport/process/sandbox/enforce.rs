@@ -77,7 +77,7 @@ pub(in super::super) fn confine_this_thread(
     })
 }
 
-/// Installs a filter that reports the calls that the sandbox refuses, and those that a recorder
+/// Installs a filter that reports the calls that the sandbox refuses, and the calls that a recorder
 /// observes. If the filter itself refused a call, it would not report the call, and no access
 /// report could show it.
 fn install_recording_filter(rules: &Confinement) -> io::Result<Listener> {
@@ -103,7 +103,7 @@ pub(super) fn limits_ports() -> bool {
 /// which Landlock restricts. With other capabilities, a server could get around the sandbox, for
 /// instance by reading the memory of other processes.
 fn drop_capabilities() -> Result<(), CapsError> {
-    let kept = [
+    let file_capabilities = [
         Capability::CAP_CHOWN,
         Capability::CAP_DAC_OVERRIDE,
         Capability::CAP_DAC_READ_SEARCH,
@@ -112,10 +112,10 @@ fn drop_capabilities() -> Result<(), CapsError> {
     ];
     caps::clear(None, CapSet::Ambient)?;
     caps::clear(None, CapSet::Inheritable)?;
-    let held = caps::read(None, CapSet::Permitted)?;
-    let remaining: CapsHashSet = held
+    let permitted = caps::read(None, CapSet::Permitted)?;
+    let remaining: CapsHashSet = permitted
         .into_iter()
-        .filter(|held| kept.contains(held))
+        .filter(|capability| file_capabilities.contains(capability))
         .collect();
     caps::set(None, CapSet::Effective, &remaining)?;
     caps::set(None, CapSet::Permitted, &remaining)
