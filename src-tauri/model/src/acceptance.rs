@@ -1,4 +1,4 @@
-//! Whether a person has accepted a server, or what it says about itself.
+//! The acceptance states of servers and of their definitions.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +14,8 @@ pub enum AcceptanceState {
     /// Never accepted: a new server is not started, and a definition that was added after its
     /// server was accepted is hidden.
     New,
-    /// Differs from what was accepted: a changed server is not started, and a changed definition is
-    /// hidden until it is accepted, unless the spec says otherwise.
+    /// Differs from the accepted version: a changed server is not started, and a changed definition
+    /// is hidden until it is accepted, unless the spec says otherwise.
     Changed,
 }
 

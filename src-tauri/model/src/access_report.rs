@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ids::Timestamp, sandbox::Sandbox};
 
-/// How a file was used.
+/// How a process used a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -15,7 +15,7 @@ pub enum FileAccess {
     Write,
 }
 
-/// A file or folder that was used, or a folder that stands for the files in it.
+/// A file or folder that a process used, or a folder that stands for the files in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct FileUse {
@@ -29,7 +29,7 @@ pub struct FileUse {
     pub refused: bool,
 }
 
-/// How an address was used.
+/// How a process used an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -43,7 +43,7 @@ pub enum AddressKind {
     LocalSocket,
 }
 
-/// An address that was used.
+/// An address that a process used.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct AddressUse {
@@ -55,7 +55,7 @@ pub struct AddressUse {
     pub refused: bool,
 }
 
-/// A program that was started.
+/// A program that a process started.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct ProgramUse {
@@ -68,7 +68,6 @@ pub struct ProgramUse {
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum RefusedCall {
-    /// An internet socket.
     InternetSocket,
     /// A socket that could reach local sockets of other programs.
     LocalSocket,

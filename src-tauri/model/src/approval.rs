@@ -60,7 +60,7 @@ pub struct ApprovalRequest {
     pub is_form: bool,
     /// Whether this is the client's first call of the tool. `false` if the history cannot be read.
     pub is_first: bool,
-    /// The allow that would apply if the tool and its server had not changed since.
+    /// The earlier allow that would apply if the tool and its server had not changed.
     pub suspended: Option<SuspendedAllow>,
     /// The accepted definition of the tool, which clients still see, and the offered one, as JSON
     /// text. Set if they differ; the call can then only be approved once.
@@ -101,8 +101,8 @@ pub struct SuspendedAllow {
     pub rule_text: String,
     /// Whether the server would now start or connect to something else.
     pub is_server_changed: bool,
-    /// The tool's definition that the allow was given for, and the current one, as JSON text.
-    /// `None` if they are the same, or if the earlier one is no longer stored.
+    /// The tool's definition for which the allow was given, and the current definition, as JSON
+    /// text. `None` if they are the same, or if the earlier definition is not stored.
     pub definitions: Option<[String; 2]>,
 }
 
@@ -116,7 +116,7 @@ pub enum Verdict {
         /// The arguments to send instead of the client's, as JSON text.
         arguments: Option<String>,
     },
-    /// Approves this call, and this client's calls of this tool for so many seconds.
+    /// Approves this call, and this client's calls of this tool for this many seconds.
     ApproveFor {
         seconds: u32,
         conditions: Vec<Condition>,

@@ -41,9 +41,11 @@ audit_kinds! {
     /// A call ended.
     Ended = "ended",
     PolicyChanged = "policy_changed",
-    /// A server's spec file was added, changed or removed, by a person or by another program.
+    /// A person or another program added a server's spec file.
     ServerAdded = "server_added",
+    /// A person or another program changed a server's spec file.
     ServerChanged = "server_changed",
+    /// A person or another program removed a server's spec file.
     ServerRemoved = "server_removed",
     ServerAccepted = "server_accepted",
     /// A server offers a new definition, or one that differs from the accepted one. The definition
@@ -63,7 +65,6 @@ audit_kinds! {
     ClientChanged = "client_changed",
     /// An unknown client asked to be paired.
     PairingRequested = "pairing_requested",
-    /// A person approved or denied the pairing of a client.
     PairingApproved = "pairing_approved",
     PairingDenied = "pairing_denied",
     /// Drawbridge changed configuration files of clients, or a person chose whether Drawbridge
@@ -76,10 +77,12 @@ audit_kinds! {
     /// Settings were changed. Changes of the policy's defaults and of the pause have kinds of their
     /// own.
     SettingsChanged = "settings_changed",
-    /// A value was stored in the secret store, or removed from it. The entry has the name only.
+    /// A value was stored in the secret store. The entry has its name only.
     SecretSet = "secret_set",
+    /// A value was removed from the secret store. The entry has its name only.
     SecretRemoved = "secret_removed",
-    /// The secrets were moved to another place, or got another key. The entry has no value.
+    /// The secrets were moved to another secret store, or encrypted with another key. The entry has
+    /// no value.
     SecretStoreChanged = "secret_store_changed",
     /// A person signed in to a remote server.
     SignedIn = "signed_in",
@@ -98,8 +101,8 @@ audit_kinds! {
     ReplacementPrepared = "replacement_prepared",
     /// The database was restored from a backup. The entries after the backup are not in this chain.
     BackupRestored = "backup_restored",
-    /// Older entries were removed, as the settings demand. This entry states where the chain begins
-    /// now.
+    /// Older entries were removed, as the settings demand. This entry states the new beginning of
+    /// the chain.
     Pruned = "pruned",
 }
 
@@ -121,10 +124,10 @@ pub struct AuditReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct AuditBreak {
-    /// The number of the entry at which the chain breaks. If the break is at the end, or a call was
-    /// added, it is the number after the last entry.
+    /// The number of the entry at which the chain breaks, or the number after the last entry if the
+    /// break is at the end or a call was added.
     pub seq: u32,
-    /// The reason in plain words, with the call that the entry is about, if it is known.
+    /// The reason in plain words, with the call of the entry, if that is known.
     pub reason: String,
 }
 

@@ -32,7 +32,7 @@ pub struct Call {
     pub decision: Decision,
     /// Whether a person, a rule, the default or the hub decided.
     pub decided_by: DecidedBy,
-    /// The rule that decided, if one did.
+    /// The rule that decided; `None` if no rule did.
     #[serde(default)]
     pub rule: Option<RuleId>,
     /// Whether a person changed the arguments and approved the changed ones.
@@ -54,12 +54,12 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "bindings", ts(optional))]
     pub arguments: Option<String>,
-    /// The params besides the name and the arguments, kept and shown as `arguments` is.
+    /// The params besides the name and the arguments, stored and shown like `arguments`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "bindings", ts(optional))]
     pub extra: Option<String>,
-    /// The arguments that the client sent, if a person or a hook changed them; kept and shown as
-    /// `arguments` is.
+    /// The arguments that the client sent, if a person or a hook changed them; stored and shown
+    /// like `arguments`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "bindings", ts(optional))]
     pub original_arguments: Option<String>,
@@ -138,8 +138,8 @@ pub struct CallStats {
     /// The 95th percentile of the durations of the answered calls, in milliseconds. `None` if no
     /// call was answered.
     pub p95_ms: Option<u32>,
-    /// The median time that the calls about which a person was asked waited, in milliseconds.
-    /// `None` if nobody was asked.
+    /// The median wait of the calls about which a person was asked, in milliseconds. `None` if
+    /// nobody was asked.
     pub wait_p50_ms: Option<u32>,
     /// About how many tokens the arguments had: a quarter of their bytes.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
@@ -195,8 +195,8 @@ pub enum Outcome {
     Running,
     /// The server answered with a result.
     Ok,
-    /// The server reported that the tool failed (`isError`), answered with a JSON-RPC
-    /// error, or gave an invalid answer.
+    /// The server reported that the tool failed (`isError`), answered with a JSON-RPC error, or
+    /// gave an invalid answer.
     ServerError,
     /// The client, or Drawbridge in its place, answered a server's request with an error, or not at
     /// all.

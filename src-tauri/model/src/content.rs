@@ -36,7 +36,7 @@ pub enum FlagKind {
     ToolCall,
     /// The text asks to send data away, or has an image whose URL would carry data away.
     Exfiltration,
-    /// The text contains characters that a person does not see, or that change the order of others.
+    /// The text contains characters that are invisible, or that change the order of the text.
     HiddenCharacters,
     /// The name of a tool looks like the name of another server's tool.
     LookAlike,
@@ -52,6 +52,6 @@ pub struct ContentFlag {
     /// A JSON pointer to the text, such as `/content/0/text`. It ends with `~` if the text is the
     /// name of a member.
     pub place: String,
-    /// The part of the text, of at most 120 characters; hidden characters are written as `U+200B`.
+    /// The suspicious part, of at most 120 characters; a hidden character is written as `U+200B`.
     pub excerpt: String,
 }

@@ -11,20 +11,20 @@ use crate::cause::MapText;
 /// The most characters that are shown.
 const MAX_CHARS: usize = 300;
 
-/// A URL for people: its scheme, host, port and path. The only way to show a URL in an error.
+/// A URL for people: its scheme, host, port and path. Errors contain URLs only in this form.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DisplayUrl(String);
 
 impl DisplayUrl {
-    /// Returns the URL in `text` as it may be shown. A text that is not a URL is cut at its query.
-    /// If such a text may contain a password, at most its scheme is shown.
+    /// Returns the URL in `text` as it may be shown. A text that is not a URL is cut at its query
+    /// or fragment. If it may contain a password, at most its scheme is shown.
     pub fn new(text: &str) -> Self {
         if let Ok(url) = Url::parse(text) {
             return Self::from(&url);
         }
         let scheme = text.split_once("://").map(|(scheme, _)| scheme);
-        Self(bound(match (text.contains('@'), scheme) {
+        Self(printable_prefix(match (text.contains('@'), scheme) {
             (true, Some(scheme)) if scheme.chars().all(|c| c.is_ascii_alphanumeric()) => {
                 format!("{scheme}://…")
             }
@@ -43,7 +43,7 @@ impl DisplayUrl {
 impl From<&Url> for DisplayUrl {
     fn from(url: &Url) -> Self {
         if url.cannot_be_a_base() {
-            return Self(bound(format!("{}:…", url.scheme())));
+            return Self(printable_prefix(format!("{}:…", url.scheme())));
         }
         let mut shown = url.clone();
         // Both calls fail only for a URL without a host, which has neither a user name nor a
@@ -52,12 +52,13 @@ impl From<&Url> for DisplayUrl {
         let _ = shown.set_username("");
         shown.set_query(None);
         shown.set_fragment(None);
-        Self(bound(shown.into()))
+        Self(printable_prefix(shown.into()))
     }
 }
 
-/// Returns the beginning of a text, which a server may have chosen, without control characters.
-fn bound(text: String) -> String {
+/// Returns the beginning of a text, with control characters replaced by spaces: a server may have
+/// chosen the text.
+fn printable_prefix(text: String) -> String {
     if text.len() <= MAX_CHARS && !text.contains(char::is_control) {
         return text;
     }

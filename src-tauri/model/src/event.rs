@@ -14,7 +14,7 @@ use super::{
     sign_in::SignInState,
 };
 
-/// The most events that a subscriber may fall behind before it misses events.
+/// How many events a subscriber may fall behind before it misses events.
 const CAPACITY: usize = 1024;
 
 /// An event. A front end that missed events (`lagged`) reads everything again.
@@ -63,7 +63,8 @@ pub enum Event {
         client: ClientName,
         mute: ClientMute,
     },
-    /// A person unmuted a client, or decided another call. A mute that ends by itself has no event.
+    /// A person unmuted the client, or decided any request. A mute that ends by itself has no
+    /// event.
     ClientUnmuted {
         client: ClientName,
     },

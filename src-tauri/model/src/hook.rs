@@ -1,5 +1,4 @@
-//! Hooks: programs and webhooks that a person has Drawbridge run on the events of servers and
-//! calls.
+//! Hooks: programs and webhooks that Drawbridge runs on the events of servers and calls.
 
 use std::collections::BTreeMap;
 
@@ -95,7 +94,7 @@ pub enum HookTarget {
 
 impl HookTarget {
     /// Returns the texts that may refer to secrets, by the names of the variables or headers. The
-    /// name of the URL is empty.
+    /// URL has an empty name.
     pub fn values_with_references(&self) -> BTreeMap<String, String> {
         match self {
             Self::Command { env, .. } => env.clone(),
@@ -111,7 +110,7 @@ impl HookTarget {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct Hook {
-    /// Unique among the hooks: 1 to 64 characters, without commas and control characters.
+    /// Unique among the hooks: 1 to 64 characters, without commas, braces and control characters.
     pub name: String,
     /// The events on which the hook runs, at least one.
     pub events: Vec<HookEvent>,

@@ -1,5 +1,5 @@
 //! Identifiers. Each kind has its own type, so that an id cannot be passed for an id of another
-//! kind. They are cheap to clone.
+//! kind. Ids are cheap to clone.
 
 use std::{borrow::Borrow, fmt, sync::Arc};
 

@@ -51,7 +51,7 @@ pub struct LogLine {
     pub seq: u32,
     pub at: Timestamp,
     pub level: Level,
-    /// The server that wrote the line or that it is about, or `None` for the log of the hub.
+    /// The server that wrote the line or that the line is about; `None` for a line about the hub.
     pub server: Option<ServerId>,
     #[serde(default)]
     pub kind: LogKind,
@@ -69,7 +69,7 @@ pub struct LogLine {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct LogPage {
-    /// The newest lines that match, oldest first. There may be fewer than were asked for, or none,
+    /// The newest lines that match, oldest first. There may be fewer lines than requested, or none,
     /// because one request searches only a part of the files.
     pub lines: Vec<LogLine>,
     /// The `before` of the next older page, or `None` if no older line matches.

@@ -34,7 +34,7 @@ pub struct ManifestInput {
 }
 
 impl ManifestInput {
-    /// Returns which numbers are allowed, such as `from 1 to 10`; `None` if there is no limit.
+    /// Returns the allowed numbers in words, such as `from 1 to 10`; `None` if there is no limit.
     pub fn range(&self) -> Option<String> {
         match (&self.min, &self.max) {
             (Some(min), Some(max)) => Some(format!("from {min} to {max}")),
@@ -45,7 +45,7 @@ impl ManifestInput {
     }
 }
 
-/// The place that an input's value is written to.
+/// The place to which an input's value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]

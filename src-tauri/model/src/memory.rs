@@ -12,7 +12,7 @@ pub const MAX_ENTRIES: u32 = 5_000;
 pub const MAX_TAGS: usize = 16;
 /// The longest name of a category or tag, in characters.
 pub const MAX_LABEL_CHARS: usize = 64;
-/// The category of an entry that is stored without one.
+/// The category of an entry for which no category is given.
 pub const DEFAULT_CATEGORY: &str = "general";
 
 /// An entry of the memory.
@@ -82,9 +82,9 @@ pub enum MemoryError {
     )]
     TooLong(usize),
     #[error(
-        "{what} must have 1 to {MAX_LABEL_CHARS} characters and no control characters, not {found:?}"
+        "{noun} must have 1 to {MAX_LABEL_CHARS} characters and no control characters, not {found:?}"
     )]
-    BadLabel { what: &'static str, found: String },
+    BadLabel { noun: &'static str, found: String },
     #[error("{0} tags were given, and an entry may have at most {MAX_TAGS}")]
     TooManyTags(usize),
     #[error(
@@ -157,7 +157,7 @@ pub fn normalize_tags(tags: &[String]) -> Result<Vec<String>, MemoryError> {
         .collect()
 }
 
-fn normalize_label(what: &'static str, label: &str) -> Result<String, MemoryError> {
+fn normalize_label(noun: &'static str, label: &str) -> Result<String, MemoryError> {
     let normal = label.trim().to_lowercase();
     let is_valid = (1..=MAX_LABEL_CHARS).contains(&normal.chars().count())
         && !normal.contains(char::is_control);
@@ -165,7 +165,7 @@ fn normalize_label(what: &'static str, label: &str) -> Result<String, MemoryErro
         return Ok(normal);
     }
     let found = label.chars().take(MAX_LABEL_CHARS + 1).collect();
-    Err(MemoryError::BadLabel { what, found })
+    Err(MemoryError::BadLabel { noun, found })
 }
 
 #[cfg(test)]
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_trimmed_lowered_and_sorted() {
+    fn labels_are_trimmed_lowercased_and_sorted() {
         let text = MemoryText::new("x", Some(" Work "), &tags(&["b", "A", "B"])).expect("valid");
         assert_eq!(text.category(), "work");
         assert_eq!(text.tags(), ["a", "b"]);

@@ -53,7 +53,7 @@ pub fn is_valid_label(name: &str) -> bool {
         && !name.contains(char::is_control)
 }
 
-/// Returns whether a file's name can be a server's id.
+/// Returns whether a text is a valid id of a server.
 pub fn is_server_id(id: &str) -> bool {
     server_id_from_name(id).is_some_and(|valid_id| valid_id.as_str() == id)
 }
@@ -89,8 +89,7 @@ pub fn is_valid_exposed_name(tool: &str) -> bool {
     (1..=MAX_TOOL_NAME).contains(&tool.len()) && tool.chars().all(is_name_char)
 }
 
-/// Returns whether a bare name is the name of a built-in tool, or differs from one only in case and
-/// punctuation.
+/// Returns whether a bare name equals the name of a built-in tool, apart from case and punctuation.
 pub fn is_reserved(name: &str) -> bool {
     let folded: String = name
         .chars()

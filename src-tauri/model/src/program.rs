@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct Program {
-    /// The path that the command was found at; `None` if it was not found.
+    /// The path at which the command was found; `None` if it was not found.
     pub path: Option<String>,
     /// The path after all links are followed, if it differs from `path`.
     pub link_target: Option<String>,
@@ -37,8 +37,8 @@ pub enum ProgramChange {
         "{path} was one of the server's program files when you accepted it, and is missing now"
     )]
     Missing { path: String },
-    #[error("The command now starts {now} and not {accepted}, which you accepted")]
-    Moved { accepted: String, now: String },
+    #[error("The command now starts {current} and not {accepted}, which you accepted")]
+    Moved { accepted: String, current: String },
     #[error("The program {path} was not there when you accepted the server")]
     Appeared { path: String },
     #[error("The server was changed or removed while it started")]
@@ -49,37 +49,38 @@ pub enum ProgramChange {
 
 impl ProgramChange {
     /// Compares the program that is about to start with the accepted program, and returns the first
-    /// difference. A program that is missing now does not count as changed, because it cannot
-    /// start.
-    pub fn find(accepted: &Program, now: &Program) -> Option<Self> {
-        let path = now.path.as_ref()?;
+    /// difference. A missing program does not count as changed, because it cannot start.
+    pub fn find(accepted: &Program, current: &Program) -> Option<Self> {
+        let path = current.path.as_ref()?;
         let Some(accepted_path) = &accepted.path else {
             return Some(Self::Appeared { path: path.clone() });
         };
         // Version managers change either the folder of the links or their targets, so either the
         // path or the target may differ, but not both.
-        if accepted_path != path && accepted.real_path() != now.real_path() {
+        if accepted_path != path && accepted.real_path() != current.real_path() {
             return Some(Self::Moved {
                 accepted: accepted_path.clone(),
-                now: path.clone(),
+                current: path.clone(),
             });
         }
-        let replaced = accepted.files.iter().zip(&now.files);
+        let replaced = accepted.files.iter().zip(&current.files);
         let replaced = replaced
-            .filter(|(before, now)| before.sha256 != now.sha256 || now.sha256.is_empty())
-            .map(|(_, now)| {
-                let path = now.path.clone();
-                if now.sha256.is_empty() {
+            .filter(|(accepted, current)| {
+                accepted.sha256 != current.sha256 || current.sha256.is_empty()
+            })
+            .map(|(_, current)| {
+                let path = current.path.clone();
+                if current.sha256.is_empty() {
                     Self::NotReadable { path }
                 } else {
                     Self::Replaced { path }
                 }
             });
-        let added = now.files.iter().skip(accepted.files.len());
+        let added = current.files.iter().skip(accepted.files.len());
         let added = added.map(|file| Self::Added {
             path: file.path.clone(),
         });
-        let missing = accepted.files.iter().skip(now.files.len());
+        let missing = accepted.files.iter().skip(current.files.len());
         let missing = missing.map(|file| Self::Missing {
             path: file.path.clone(),
         });

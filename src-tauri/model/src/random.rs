@@ -31,7 +31,7 @@ pub fn id() -> String {
 }
 
 /// Returns an id that sorts after all earlier ids of this process, based on the current time. Rows
-/// with such ids are appended at the end of an index.
+/// with these ids are appended at the end of an index.
 pub fn ordered_id() -> String {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = clock::now_micros();

@@ -1,5 +1,5 @@
 //! References in the values of a spec: `${keyring:NAME}`, `${env:NAME}` and
-//! `${command:PROGRAM ARGS…}`. Each stands for a secret, which replaces it when the server starts.
+//! `${command:PROGRAM ARGS…}`. A secret replaces each reference when the server starts.
 
 /// The text that begins a reference, and the function that makes the reference from the text up to
 /// the closing brace.
@@ -24,7 +24,7 @@ pub enum Reference<'a> {
 }
 
 impl Reference<'_> {
-    /// Returns whether the secret is not stored by Drawbridge.
+    /// Returns whether Drawbridge does not store the secret.
     pub fn is_external(self) -> bool {
         match self {
             Self::Keyring(_) => false,
@@ -83,7 +83,7 @@ pub fn has_reference(text: &str) -> bool {
     list_references(text).next().is_some()
 }
 
-/// Returns whether a value contains the beginning of a reference, even if it is not closed.
+/// Returns whether a value contains the beginning of a reference, which may not be closed.
 pub fn begins_reference(text: &str) -> bool {
     KINDS.iter().any(|(open, _)| text.contains(open))
 }

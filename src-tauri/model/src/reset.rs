@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum ResetPart {
     /// Calls and the audit log, which begins anew with another key.
     Records,
-    /// All settings except the defaults of the policy and whether calls are paused; and the hooks.
+    /// The hooks, and all settings except the defaults of the policy and the pause of calls.
     Settings,
     /// The rules and the defaults of the policy.
     Rules,
@@ -34,7 +34,7 @@ impl ResetPart {
         Self::Secrets,
     ];
 
-    /// Returns whether the part is in the data folder. The others are in the secret store.
+    /// Returns whether the part is in the data folder, and not in the secret store.
     pub fn is_in_data_folder(self) -> bool {
         self != Self::Secrets
     }

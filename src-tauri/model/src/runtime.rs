@@ -84,7 +84,7 @@ impl Runtime {
     }
 }
 
-/// A runtime, as Drawbridge found it in the environment in which servers start.
+/// A runtime, as Drawbridge found it in the environment of servers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct RuntimeStatus {

@@ -9,7 +9,7 @@ use crate::reference;
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxFiles {
-    /// Its own folder, the listed files, and the files that every program needs.
+    /// The server's own folder, the listed files, and the files that every program needs.
     #[default]
     Listed,
     /// All files of the user.

@@ -1,8 +1,8 @@
-//! The places that store secrets, and their states.
+//! The kinds and states of the secret store.
 
 use serde::{Deserialize, Serialize};
 
-/// The state of the place that stores the secrets.
+/// The state of the secret store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -12,11 +12,12 @@ pub enum KeyringStatus {
     Locked,
     /// No keyring is running.
     Absent,
-    /// The encrypted file is damaged, exposed to other users, or does not fit its key.
+    /// The encrypted file is damaged, readable by other users, or cannot be decrypted with
+    /// its key.
     Unusable,
 }
 
-/// A place that stores secrets.
+/// A kind of secret store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]

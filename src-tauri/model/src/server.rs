@@ -13,7 +13,7 @@ pub enum ServerState {
     Idle,
     Initializing,
     Active,
-    /// Failed; the next start follows after a pause.
+    /// Failed; Drawbridge starts the server again after a delay.
     Error,
     /// Failed for good, or ended. A restart or the next call starts the server again.
     Closed,

@@ -24,7 +24,7 @@ pub enum ServerSignIn {
     },
 }
 
-/// An attempt to sign in to a server. A server has at most one.
+/// An attempt to sign in to a server. A server has at most one attempt at a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct SignIn {
@@ -40,7 +40,7 @@ pub struct SignIn {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SignInState {
     WaitingForBrowser,
-    /// The browser returned with a code, and the code is being redeemed.
+    /// The browser returned with a code, and Drawbridge redeems the code.
     Exchanging,
     Done,
     Failed {

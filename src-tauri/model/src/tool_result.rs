@@ -1,5 +1,5 @@
-//! The result of a call in a uniform shape for hooks and scripts, for any blocks of content that a
-//! server may send.
+//! The result of a call in a uniform shape for hooks and scripts, whatever blocks of content the
+//! server sends.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,7 +18,8 @@ pub enum ContentKind {
     Resource,
     /// A resource with its bytes, in base64.
     Binary,
-    /// A block of another type, or one that lacks what its type requires. `raw` has the block.
+    /// A block of another type, or a block that lacks a member that its type requires. `raw` has
+    /// the block.
     Unknown,
 }
 
@@ -55,7 +56,7 @@ pub struct ContentItem {
     pub raw: Option<Value>,
 }
 
-/// Reads a member that is present. A member with the value null is not taken for an absent member.
+/// Reads a member that is present. The value null does not count as an absent member.
 fn deserialize_present<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Value>, D::Error> {
@@ -66,7 +67,7 @@ fn deserialize_present<'de, D: serde::Deserializer<'de>>(
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct ToolExecutionResult {
-    /// Whether the tool did what it was asked to.
+    /// Whether the tool succeeded.
     pub success: bool,
     /// The text blocks, joined with line breaks.
     pub content: String,
@@ -88,7 +89,7 @@ pub struct ToolExecutionResult {
 }
 
 impl ToolExecutionResult {
-    /// Converts a result of `tools/call`. Accepts any JSON: a block that is not understood becomes
+    /// Converts a result of `tools/call`. Accepts any JSON: an unknown or incomplete block becomes
     /// an item of the kind `unknown`.
     pub fn from_result(result: &Value, execution_time_ms: Option<u32>) -> Self {
         let content_items: Vec<_> = match &result["content"] {
@@ -275,24 +276,26 @@ impl ContentItem {
     }
 
     fn content_length(&self) -> usize {
-        let own = [&self.text, &self.data]
+        let length = [&self.text, &self.data]
             .into_iter()
             .flatten()
             .map(String::len)
             .sum();
         match (self.kind, &self.raw) {
             (ContentKind::Unknown, Some(raw)) => raw.to_string().len(),
-            _ => own,
+            _ => length,
         }
     }
 
-    /// Returns a line that describes the item without its data, and below it the text of a
-    /// resource. Returns an empty text for a text item, whose text is in the content.
+    /// Returns a line that describes the item without its data. For a resource with its text, the
+    /// text follows on the next lines. Returns an empty text for a text item, because the content
+    /// has its text.
     fn summarize(&self) -> String {
-        let of = |value: &Option<String>| value.clone().unwrap_or_default();
-        let described = |kind: &str| {
-            let details: Vec<_> = [of(&self.name), of(&self.uri), of(&self.mime_type)]
+        let or_empty = |value: &Option<String>| value.clone().unwrap_or_default();
+        let describe = |kind: &str| {
+            let details: Vec<_> = [&self.name, &self.uri, &self.mime_type]
                 .into_iter()
+                .map(or_empty)
                 .filter(|detail| !detail.is_empty())
                 .collect();
             let details = details.join(", ");
@@ -301,13 +304,13 @@ impl ContentItem {
         };
         match self.kind {
             ContentKind::Text => String::new(),
-            ContentKind::Image => described("image"),
-            ContentKind::Audio => described("audio"),
-            ContentKind::ResourceLink => described("resource link"),
-            ContentKind::Resource => format!("{}\n{}", described("resource"), of(&self.text))
+            ContentKind::Image => describe("image"),
+            ContentKind::Audio => describe("audio"),
+            ContentKind::ResourceLink => describe("resource link"),
+            ContentKind::Resource => format!("{}\n{}", describe("resource"), or_empty(&self.text))
                 .trim_end()
                 .to_owned(),
-            ContentKind::Binary => described("binary"),
+            ContentKind::Binary => describe("binary"),
             ContentKind::Unknown => {
                 let kind = self.raw.as_ref().and_then(|raw| raw["type"].as_str());
                 format!("[{}]", kind.unwrap_or("unknown content"))

@@ -208,12 +208,12 @@ pending: boolean,
 grant_secrets: Array<string>, };
 
 /**
- * How an address was used.
+ * How a process used an address.
  */
 export type AddressKind = "connect" | "bind" | "udp" | "local_socket";
 
 /**
- * An address that was used.
+ * An address that a process used.
  */
 export type AddressUse = { kind: AddressKind, 
 /**
@@ -350,7 +350,7 @@ is_form: boolean,
  */
 is_first: boolean, 
 /**
- * The allow that would apply if the tool and its server had not changed since.
+ * The earlier allow that would apply if the tool and its server had not changed.
  */
 suspended: SuspendedAllow | null, 
 /**
@@ -404,12 +404,12 @@ profile: string | null, };
  */
 export type AuditBreak = { 
 /**
- * The number of the entry at which the chain breaks. If the break is at the end, or a call was
- * added, it is the number after the last entry.
+ * The number of the entry at which the chain breaks, or the number after the last entry if the
+ * break is at the end or a call was added.
  */
 seq: number, 
 /**
- * The reason in plain words, with the call that the entry is about, if it is known.
+ * The reason in plain words, with the call of the entry, if that is known.
  */
 reason: string, };
 
@@ -522,7 +522,7 @@ exposed_name: string, decision: Decision,
  */
 decided_by: DecidedBy, 
 /**
- * The rule that decided, if one did.
+ * The rule that decided; `None` if no rule did.
  */
 rule: RuleId | null, 
 /**
@@ -556,12 +556,12 @@ duration_ms: number | null,
  */
 arguments?: string, 
 /**
- * The params besides the name and the arguments, kept and shown as `arguments` is.
+ * The params besides the name and the arguments, stored and shown like `arguments`.
  */
 extra?: string, 
 /**
- * The arguments that the client sent, if a person or a hook changed them; kept and shown as
- * `arguments` is.
+ * The arguments that the client sent, if a person or a hook changed them; stored and shown
+ * like `arguments`.
  */
 original_arguments?: string, 
 /**
@@ -757,7 +757,7 @@ exposed_name: string, decision: Decision,
  */
 decided_by: DecidedBy, 
 /**
- * The rule that decided, if one did.
+ * The rule that decided; `None` if no rule did.
  */
 rule: RuleId | null, 
 /**
@@ -791,12 +791,12 @@ duration_ms: number | null,
  */
 arguments?: string, 
 /**
- * The params besides the name and the arguments, kept and shown as `arguments` is.
+ * The params besides the name and the arguments, stored and shown like `arguments`.
  */
 extra?: string, 
 /**
- * The arguments that the client sent, if a person or a hook changed them; kept and shown as
- * `arguments` is.
+ * The arguments that the client sent, if a person or a hook changed them; stored and shown
+ * like `arguments`.
  */
 original_arguments?: string, 
 /**
@@ -910,8 +910,8 @@ p50_ms: number | null,
  */
 p95_ms: number | null, 
 /**
- * The median time that the calls about which a person was asked waited, in milliseconds.
- * `None` if nobody was asked.
+ * The median wait of the calls about which a person was asked, in milliseconds. `None` if
+ * nobody was asked.
  */
 wait_p50_ms: number | null, 
 /**
@@ -1515,7 +1515,7 @@ export type ContentFlag = { kind: FlagKind,
  */
 place: string, 
 /**
- * The part of the text, of at most 120 characters; hidden characters are written as `U+200B`.
+ * The suspicious part, of at most 120 characters; a hidden character is written as `U+200B`.
  */
 excerpt: string, };
 
@@ -1859,7 +1859,7 @@ before: unknown,
 after: unknown, };
 
 /**
- * How a file was used.
+ * How a process used a file.
  */
 export type FileAccess = "read" | "write";
 
@@ -1882,7 +1882,7 @@ diff: string, };
 export type FileOutcome = "restored" | "removed" | "own_part_removed" | "gone";
 
 /**
- * A file or folder that was used, or a folder that stands for the files in it.
+ * A file or folder that a process used, or a folder that stands for the files in it.
  */
 export type FileUse = { 
 /**
@@ -2140,7 +2140,7 @@ sessions: number, servers: ServersHealth, };
  */
 export type Hook = { 
 /**
- * Unique among the hooks: 1 to 64 characters, without commas and control characters.
+ * Unique among the hooks: 1 to 64 characters, without commas, braces and control characters.
  */
 name: string, 
 /**
@@ -2253,7 +2253,7 @@ reason: string, duration_ms: number, };
  */
 export type HookView = { state: HookState, 
 /**
- * Unique among the hooks: 1 to 64 characters, without commas and control characters.
+ * Unique among the hooks: 1 to 64 characters, without commas, braces and control characters.
  */
 name: string, 
 /**
@@ -2359,7 +2359,7 @@ change: ClientChangeView, };
 export type InputFormat = "text" | "number" | "boolean" | "path";
 
 /**
- * The place that an input's value is written to.
+ * The place to which an input's value is written.
  */
 export type InputKind = "env" | "header" | "argument" | "url";
 
@@ -2395,7 +2395,7 @@ text: string, is_cut: boolean,
 bytes: number, };
 
 /**
- * The state of the place that stores the secrets.
+ * The state of the secret store.
  */
 export type KeyringStatus = "ready" | "locked" | "absent" | "unusable";
 
@@ -2722,7 +2722,7 @@ export type LogLine = {
  */
 seq: number, at: Timestamp, level: Level, 
 /**
- * The server that wrote the line or that it is about, or `None` for the log of the hub.
+ * The server that wrote the line or that the line is about; `None` for a line about the hub.
  */
 server: ServerId | null, kind: LogKind, 
 /**
@@ -2743,7 +2743,7 @@ text: string, };
  */
 export type LogPage = { 
 /**
- * The newest lines that match, oldest first. There may be fewer than were asked for, or none,
+ * The newest lines that match, oldest first. There may be fewer lines than requested, or none,
  * because one request searches only a part of the files.
  */
 lines: Array<LogLine>, 
@@ -3267,7 +3267,7 @@ folder: string | null, };
  */
 export type Program = { 
 /**
- * The path that the command was found at; `None` if it was not found.
+ * The path at which the command was found; `None` if it was not found.
  */
 path: string | null, 
 /**
@@ -3290,7 +3290,7 @@ export type ProgramFile = { path: string,
 sha256: string, };
 
 /**
- * A program that was started.
+ * A program that a process started.
  */
 export type ProgramUse = { path: string, refused: boolean, };
 
@@ -3660,7 +3660,7 @@ progress: CallProgress | null, };
 export type Runtime = "npx" | "uvx" | "docker" | "node" | "python" | "dnx";
 
 /**
- * A runtime, as Drawbridge found it in the environment in which servers start.
+ * A runtime, as Drawbridge found it in the environment of servers.
  */
 export type RuntimeStatus = { runtime: Runtime, 
 /**
@@ -3853,7 +3853,7 @@ not_removed: Array<string>,
 broken_files: Array<string>, };
 
 /**
- * A place that stores secrets.
+ * A kind of secret store.
  */
 export type SecretStoreKind = "keyring" | "file";
 
@@ -4467,7 +4467,7 @@ export type ShowSettings = Record<symbol, never>;
 export type ShowUsage = Record<symbol, never>;
 
 /**
- * An attempt to sign in to a server. A server has at most one.
+ * An attempt to sign in to a server. A server has at most one attempt at a time.
  */
 export type SignIn = { id: SignInId, 
 /**
@@ -4577,8 +4577,8 @@ rule_text: string,
  */
 is_server_changed: boolean, 
 /**
- * The tool's definition that the allow was given for, and the current one, as JSON text.
- * `None` if they are the same, or if the earlier one is no longer stored.
+ * The tool's definition for which the allow was given, and the current definition, as JSON
+ * text. `None` if they are the same, or if the earlier definition is not stored.
  */
 definitions: [string, string] | null, };
 

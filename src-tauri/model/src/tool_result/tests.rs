@@ -65,13 +65,13 @@ fn members_without_a_place_of_their_own_are_kept() {
     let block = json!({"type":"resource","resource":{"uri":"u","text":"t","_meta":{"a":1}}});
     let item = &convert(&json!({ "content": [block] })).content_items[0];
     assert_eq!(
-        item.raw.as_ref().expect("more")["resource"]["_meta"],
+        item.raw.as_ref().expect("other members")["resource"]["_meta"],
         json!({ "a": 1 })
     );
 }
 
 #[test]
-fn a_member_of_an_unexpected_type_stays_in_the_rest() {
+fn a_member_of_an_unexpected_type_stays_in_raw() {
     let table = [
         (
             json!({"type":"image","data":"","mimeType":{"type":"a"}}),
@@ -169,12 +169,14 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Returns the strings in a JSON value, other than keys.
-fn strings(value: &Value, into: &mut Vec<String>) {
+/// Adds the strings in a JSON value, except keys, to `found`.
+fn collect_strings(value: &Value, found: &mut Vec<String>) {
     match value {
-        Value::String(text) => into.push(text.clone()),
-        Value::Array(items) => items.iter().for_each(|item| strings(item, into)),
-        Value::Object(members) => members.values().for_each(|member| strings(member, into)),
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| collect_strings(item, found)),
+        Value::Object(members) => members
+            .values()
+            .for_each(|member| collect_strings(member, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -195,8 +197,8 @@ proptest! {
         prop_assert_eq!(&converted.structured_content, &structured);
         for (block, item) in blocks.iter().zip(&converted.content_items) {
             let (mut sent, mut kept) = (Vec::new(), Vec::new());
-            strings(block, &mut sent);
-            strings(&serde_json::to_value(item).expect("an item is JSON"), &mut kept);
+            collect_strings(block, &mut sent);
+            collect_strings(&serde_json::to_value(item).expect("an item is JSON"), &mut kept);
             for text in sent {
                 // The type of a known block is its kind.
                 let is_type = block["type"] == *text;
@@ -210,7 +212,7 @@ proptest! {
     }
 
     #[test]
-    fn anything_at_all_is_converted(result in any_json()) {
+    fn any_json_is_converted(result in any_json()) {
         let _ = convert(&result);
     }
 }
