@@ -8,9 +8,9 @@
 //! | [`handshake`] | how peers introduce themselves with `initialize` and `server/discover` |
 //! | [`meta`] | how a modern client introduces itself with each request |
 //! | [`translate`] | converts results, errors and requests between the eras |
-//! | [`input`] | `input_required`, with which a modern server asks a client |
+//! | [`input`] | multi round-trip requests: `input_required` and the retry of a request |
 //! | [`headers`] | the headers that repeat parts of a modern request |
-//! | [`tasks`] | calls that are answered with a task |
+//! | [`tasks`] | calls that a server answers with a task |
 //! | [`guarded`] | the methods whose requests the policy decides |
 
 mod capabilities;

@@ -106,7 +106,8 @@ pub enum Visibility {
     /// All tools are listed.
     #[default]
     Visible,
-    /// No tool is listed. Clients find them with `tool_search` and call them with `tool_call`.
+    /// No tool is listed. Clients find the tools with `tool_search`, and call them with
+    /// `tool_call`.
     Deferred,
 }
 
@@ -118,9 +119,9 @@ pub enum DefinitionPolicy {
     /// Clients do not see a definition until a person has accepted it.
     #[default]
     Ask,
-    /// New definitions are handled as with `ask`. Clients still see the accepted version of a
-    /// changed one, and each call of a changed tool is asked about with the difference, until a
-    /// person accepts the offered version.
+    /// New definitions are treated as with `ask`. Clients see the accepted version of a changed
+    /// definition until a person accepts the offered version. Until then, each call of a changed
+    /// tool needs an approval, which shows the difference.
     Keep,
     /// Every definition is accepted at once. For servers of the user's own.
     Trust,
@@ -138,7 +139,7 @@ pub enum Validate {
     /// purpose, such as from `"2"` to the number 2.
     #[default]
     Coercible,
-    /// The arguments are not checked; the server alone checks them.
+    /// Drawbridge does not check the arguments.
     Off,
 }
 
@@ -219,7 +220,7 @@ pub struct ServerSpec {
     pub isolation: Isolation,
     #[serde(default, skip_serializing_if = "is_default")]
     pub timeouts: Timeouts,
-    /// How often a failed start is tried again, with growing pauses. After the last failure, the
+    /// How often a failed start is tried again, with growing delays. After the last failure, the
     /// server is not started until the next call.
     #[serde(
         default = "default_retries",
@@ -240,8 +241,8 @@ pub struct ServerSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_tools: Option<Vec<String>>,
     /// The text before `__` in the exposed names of the server's tools and prompts; the server's id
-    /// if it is absent. An empty prefix exposes their bare names. If two servers want the same bare
-    /// name, the server that was accepted first has it.
+    /// if it is absent. An empty prefix exposes the bare names. If two servers want the same bare
+    /// name, the server that was accepted first has the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
     /// The servers whose tool of the same name is tried, in this order, if this server cannot be
@@ -260,7 +261,7 @@ pub struct ServerSpec {
     /// anywhere else is invalid if it has the field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub builtin: Option<BuiltIn>,
-    /// All other members of the file, which are preserved when Drawbridge writes it.
+    /// All other members of the file, which Drawbridge preserves when it writes the file.
     #[serde(flatten)]
     #[cfg_attr(feature = "bindings", ts(skip))]
     pub other: BTreeMap<String, serde_json::Value>,
@@ -280,9 +281,8 @@ pub struct OauthClient {
         alias = "clientSecret"
     )]
     pub client_secret: Option<String>,
-    /// The port of the redirect URI `http://127.0.0.1:PORT/callback` that the client was registered
-    /// with. If it is absent, any port is used, as authorization servers allow for native apps (RFC
-    /// 8252).
+    /// The port of the client's registered redirect URI `http://127.0.0.1:PORT/callback`. If it is
+    /// absent, any port is used, as authorization servers allow for native apps (RFC 8252).
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -403,8 +403,7 @@ impl ServerSpec {
     /// built-in server, whose spec is never in a file.
     ///
     /// # Errors
-    /// Returns an error if a field is invalid or contradicts another. It describes the first such
-    /// field only.
+    /// Returns an error for the first field that is invalid or contradicts another field.
     pub fn check(&self) -> Result<(), SpecError> {
         if self.builtin.is_some() {
             return Err(SpecError::BuiltIn);
@@ -453,13 +452,13 @@ impl ServerSpec {
             ..self.clone()
         };
         remote.check_remote(url)?;
-        let is_here = match url::Url::parse(url).ok().as_ref().and_then(url::Url::host) {
+        let is_loopback = match url::Url::parse(url).ok().as_ref().and_then(url::Url::host) {
             Some(url::Host::Ipv4(address)) => address.is_loopback(),
             Some(url::Host::Ipv6(address)) => address.is_loopback(),
             Some(url::Host::Domain(name)) => name == "localhost",
             None => false,
         };
-        is_here
+        is_loopback
             .then_some(())
             .ok_or_else(|| SpecError::UrlNotLoopback(DisplayUrl::new(url)))
     }
@@ -473,21 +472,21 @@ impl ServerSpec {
             Some(TransportKind::Sse) => return Err(SpecError::RemoteWithCommand("sse")),
             Some(TransportKind::Stdio) | None => {}
         }
-        let useless = [
+        let unused_fields = [
             ("headers", !self.headers.is_empty()),
             ("bearer_token", self.bearer_token.is_some()),
             ("oauth", self.oauth.is_some()),
         ];
-        if let Some((field, _)) = useless.iter().find(|(_, set)| *set) {
+        if let Some((field, _)) = unused_fields.iter().find(|(_, set)| *set) {
             return Err(SpecError::UnusedField(field, "local"));
         }
         if reference::begins_reference(command) {
             return Err(SpecError::SecretInCommand);
         }
-        let bad = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
+        let is_invalid = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
         self.env
             .keys()
-            .find(bad)
+            .find(is_invalid)
             .map_or(Ok(()), |name| Err(SpecError::BadVariable(name.clone())))
     }
 
@@ -495,7 +494,7 @@ impl ServerSpec {
         if self.transport == Some(TransportKind::Stdio) {
             return Err(SpecError::StdioWithUrl);
         }
-        let useless = [
+        let unused_fields = [
             ("args", !self.args.is_empty()),
             ("env", !self.env.is_empty()),
             ("required_env", !self.required_env.is_empty()),
@@ -505,7 +504,7 @@ impl ServerSpec {
             ("sandbox", self.sandbox.is_some()),
             ("lifecycle", self.lifecycle == Lifecycle::Transient),
         ];
-        if let Some((field, _)) = useless.iter().find(|(_, set)| *set) {
+        if let Some((field, _)) = unused_fields.iter().find(|(_, set)| *set) {
             return Err(SpecError::UnusedField(field, "remote"));
         }
         if self.bearer_token.is_some()
@@ -536,8 +535,9 @@ impl ServerSpec {
             url: DisplayUrl::new(url),
             source,
         })?;
-        let fits = matches!(parsed.scheme(), "http" | "https") && parsed.has_host();
-        fits.then_some(())
+        let is_http = matches!(parsed.scheme(), "http" | "https") && parsed.has_host();
+        is_http
+            .then_some(())
             .ok_or_else(|| SpecError::BadUrl(DisplayUrl::from(&parsed)))
     }
 
@@ -602,7 +602,7 @@ impl ServerSpec {
         }
     }
 
-    /// Returns the runtime that the spec names, or that its command belongs to.
+    /// Returns the runtime that the spec names, or else the runtime to which its command belongs.
     pub fn runtime(&self) -> Option<Runtime> {
         self.runtime_hint
             .or_else(|| self.command.as_deref().and_then(Runtime::from_command))
@@ -663,8 +663,8 @@ pub struct Timeouts {
     pub initialize_ms: u32,
     /// The time from sending a call to its answer, or to its next progress notification.
     pub call_ms: u32,
-    /// The time from sending a call to its answer, regardless of progress. If `call_ms`, or the
-    /// tool's own value in `tools`, is longer, that value applies.
+    /// The time from sending a call to its answer, regardless of progress. A longer `call_ms`, or a
+    /// longer value of the tool in `tools`, applies instead.
     pub total_ms: u32,
     /// Replaces `call_ms` for single tools, by the server's own names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

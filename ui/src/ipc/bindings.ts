@@ -2931,9 +2931,8 @@ export type OauthClient = { client_id: string,
  */
 client_secret?: string | null, 
 /**
- * The port of the redirect URI `http://127.0.0.1:PORT/callback` that the client was registered
- * with. If it is absent, any port is used, as authorization servers allow for native apps (RFC
- * 8252).
+ * The port of the client's registered redirect URI `http://127.0.0.1:PORT/callback`. If it is
+ * absent, any port is used, as authorization servers allow for native apps (RFC 8252).
  */
 callback_port?: number | null, };
 
@@ -3995,7 +3994,7 @@ program_changes?: boolean,
  */
 sandbox?: Sandbox | null, enabled?: boolean, lifecycle?: Lifecycle, isolation?: Isolation, timeouts?: Timeouts, 
 /**
- * How often a failed start is tried again, with growing pauses. After the last failure, the
+ * How often a failed start is tried again, with growing delays. After the last failure, the
  * server is not started until the next call.
  */
 retries?: number, visibility?: Visibility, definitions?: DefinitionPolicy, validate?: Validate, 
@@ -4010,8 +4009,8 @@ content_defence?: ContentDefence,
 allowed_tools?: Array<string> | null, 
 /**
  * The text before `__` in the exposed names of the server's tools and prompts; the server's id
- * if it is absent. An empty prefix exposes their bare names. If two servers want the same bare
- * name, the server that was accepted first has it.
+ * if it is absent. An empty prefix exposes the bare names. If two servers want the same bare
+ * name, the server that was accepted first has the name.
  */
 prefix?: string | null, 
 /**
@@ -4521,7 +4520,7 @@ field: string,
  */
 before: unknown, 
 /**
- * The value in the file now; null if the field is no longer set.
+ * The offered value; null if the field is not set.
  */
 after: unknown, };
 
@@ -4618,8 +4617,8 @@ initialize_ms: number,
  */
 call_ms: number, 
 /**
- * The time from sending a call to its answer, regardless of progress. If `call_ms`, or the
- * tool's own value in `tools`, is longer, that value applies.
+ * The time from sending a call to its answer, regardless of progress. A longer `call_ms`, or a
+ * longer value of the tool in `tools`, applies instead.
  */
 total_ms: number, 
 /**

@@ -127,7 +127,7 @@ impl ClientCapabilities {
         all.to_raw()
     }
 
-    /// Returns whether the client answers such a request of a server. Ignores whether a sampling
+    /// Returns whether the client answers this request of a server. Ignores whether a sampling
     /// request has tools; see [`Self::lacks_sampling_tools`].
     pub fn can_answer(&self, method: &str, params: Option<&RawValue>) -> bool {
         match method {
@@ -142,7 +142,7 @@ impl ClientCapabilities {
         }
     }
 
-    /// Returns whether the client answers sampling requests, but not those that have tools.
+    /// Returns whether the client answers sampling requests, but not sampling requests with tools.
     pub fn lacks_sampling_tools(&self) -> bool {
         self.sampling
             .as_ref()
@@ -150,7 +150,7 @@ impl ClientCapabilities {
     }
 }
 
-/// Returns the object with an empty object for each of these members that is missing or null.
+/// Returns the object, with an empty object for each of these members that is missing or null.
 fn with_members(object: Option<&RawValue>, members: &[&'static str]) -> Box<RawValue> {
     let mut object = object
         .and_then(|object| RawObject::parse(object).ok())

@@ -41,8 +41,8 @@ impl Extensions {
         self.0.is_empty()
     }
 
-    /// Adds the extensions of another peer, up to 32 in all. If both peers have an
-    /// extension, its settings are merged: lists are joined, and any other value stays as it is.
+    /// Adds the extensions of another peer, up to 32 in all. If both peers have an extension, its
+    /// settings are merged: lists are joined, and any other value stays as it is.
     pub fn merge(&mut self, other: &Self) {
         for (name, settings) in &other.0 {
             if let Some(merged) = self.0.get_mut(name) {
@@ -67,7 +67,7 @@ impl<'de> Deserialize<'de> for Extensions {
         let Value::Object(members) = Value::deserialize(deserializer)? else {
             return Ok(Self::default());
         };
-        let counts = |(name, settings): &(String, Value)| {
+        let is_kept = |(name, settings): &(String, Value)| {
             name != TASKS_EXTENSION
                 && name.len() <= MAX_NAME
                 && settings.is_object()
@@ -76,7 +76,7 @@ impl<'de> Deserialize<'de> for Extensions {
         Ok(Self(
             members
                 .into_iter()
-                .filter(counts)
+                .filter(is_kept)
                 .take(MAX_EXTENSIONS)
                 .collect(),
         ))
@@ -117,15 +117,15 @@ mod tests {
     }
 
     #[test]
-    fn the_settings_of_several_peers_are_joined() {
+    fn the_settings_of_several_peers_are_merged() {
         let html = json!({"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"], "v": 1}});
         let pdf = json!({"io.modelcontextprotocol/ui": {"mimeTypes": ["application/pdf"], "v": 2, "dark": true}, "com.example/x": {}});
-        let mut joined = read(&html);
-        assert!(!joined.include(&read(&pdf)));
-        joined.merge(&read(&pdf));
-        assert!(joined.include(&read(&html)) && joined.include(&read(&pdf)));
+        let mut merged = read(&html);
+        assert!(!merged.include(&read(&pdf)));
+        merged.merge(&read(&pdf));
+        assert!(merged.include(&read(&html)) && merged.include(&read(&pdf)));
         assert_eq!(
-            joined,
+            merged,
             read(&json!({
                 "io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app", "application/pdf"], "v": 1, "dark": true},
                 "com.example/x": {},

@@ -111,15 +111,15 @@ pub fn header_params(input_schema: &Value) -> Result<Vec<HeaderParam>, HeaderPar
         .iter()
         .find(|param| !names.insert(param.header.clone()))
     {
-        Some(twice) => Err(HeaderParamError::DuplicateName {
-            header: twice.header.clone(),
+        Some(duplicate) => Err(HeaderParamError::DuplicateName {
+            header: duplicate.header.clone(),
         }),
         None => Ok(found),
     }
 }
 
 /// Adds the marked arguments of a schema to `found`. `path` are the keys that lead to the schema.
-/// `reachable` is whether only `properties` lead to it, and not, for example, `anyOf` or `items`.
+/// `reachable` is whether only `properties` lead to the schema, and not, for example, `anyOf`.
 fn collect_params(
     schema: &Value,
     path: &mut Vec<String>,
@@ -176,8 +176,8 @@ fn header_name(name: &Value) -> Result<String, HeaderParamError> {
     Ok(format!("{PARAM_PREFIX}{}", name.to_ascii_lowercase()))
 }
 
-/// Returns the value of an argument that a header repeats, or `None` if the value is absent, null,
-/// a list or an object.
+/// Returns the value of an argument as its header repeats it, or `None` if the value is absent,
+/// null, a list or an object.
 pub fn param_value(arguments: &RawValue, param: &HeaderParam) -> Option<String> {
     let mut value = arguments.to_owned();
     for key in &param.path {
@@ -192,8 +192,8 @@ pub fn param_value(arguments: &RawValue, param: &HeaderParam) -> Option<String> 
     }
 }
 
-/// Returns whether a header has the same value as the body. Integers below 2^53 are
-/// compared as numbers, so `42` equals `42.0`.
+/// Returns whether a header has the same value as the body. Integers below 2^53 are compared as
+/// numbers, so `42` equals `42.0`.
 pub fn values_match(header: &str, body: &str) -> bool {
     let integer = |text: &str| {
         let number = text.parse::<f64>().ok()?;

@@ -44,7 +44,7 @@ impl ClientHello {
         Err(RpcError::new(
             code::INVALID_PARAMS,
             format!(
-                "{place}: the client's information and capabilities have {bytes} bytes, and at most {MAX_CLIENT_BYTES} are allowed; declare shorter ones"
+                "{place}: the client's information and capabilities have {bytes} bytes, and at most {MAX_CLIENT_BYTES} are allowed; shorten them"
             ),
         ))
     }

@@ -141,12 +141,12 @@ pub fn unsupported_revision(requested: &str) -> RpcError {
 pub struct OutgoingMeta<'a> {
     /// Whether the server is modern, so that it needs the client's introduction with each request.
     pub modern: bool,
-    /// The client that the request is sent for; `None` for Drawbridge itself.
+    /// The client whose request is sent; `None` for a request of Drawbridge itself.
     pub client: Option<&'a ClientHello>,
     /// The extensions of Drawbridge's clients, for a request of Drawbridge itself.
     pub own_extensions: Option<&'a Extensions>,
-    /// The capabilities to declare, if they are not those of the client alone: those of the client
-    /// together with those of Drawbridge.
+    /// The capabilities of the client together with those of Drawbridge; `None` if only the
+    /// client's capabilities are declared.
     pub capabilities: Option<&'a RawValue>,
     pub log_level: Option<LogLevel>,
     /// Drawbridge's own progress token; `None` if no progress is wanted.
@@ -210,7 +210,7 @@ pub fn own_params(extensions: &Extensions) -> String {
 fn merge_meta(params: &str, outgoing: &OutgoingMeta<'_>) -> Result<String, serde_json::Error> {
     let mut params: RawObject<'_> = serde_json::from_str(params)?;
     update_meta(&mut params, |meta| {
-        // A legacy client may have set this member. The server must not take it for Drawbridge's.
+        // A legacy client may have set this member. The server must not use the client's level.
         if outgoing.modern {
             meta.remove(LOG_LEVEL);
         }
@@ -230,12 +230,13 @@ impl OutgoingMeta<'_> {
             .and_then(|client| client.info.as_ref())
             .map_or(OWN_INFO.as_str(), |info| info.get());
         let own_extensions = self.own_extensions.filter(|own| !own.is_empty());
-        let of_client = self.client.map(|client| client.capabilities.raw());
-        let capabilities: Cow<'_, str> = match (self.capabilities.or(of_client), own_extensions) {
-            (Some(capabilities), _) => capabilities.get().into(),
-            (None, Some(own)) => format!(r#"{{"extensions":{}}}"#, own.to_json()).into(),
-            (None, None) => "{}".into(),
-        };
+        let client_capabilities = self.client.map(|client| client.capabilities.raw());
+        let capabilities: Cow<'_, str> =
+            match (self.capabilities.or(client_capabilities), own_extensions) {
+                (Some(capabilities), _) => capabilities.get().into(),
+                (None, Some(own)) => format!(r#"{{"extensions":{}}}"#, own.to_json()).into(),
+                (None, None) => "{}".into(),
+            };
         let era_members = [
             (VERSION, MODERN_TEXT.into()),
             (CLIENT_INFO, info.into()),
@@ -290,7 +291,7 @@ pub fn subscription_ended_result(id: &RawValue) -> Box<RawValue> {
     ))
 }
 
-/// Changes `_meta`. If it is missing or cannot be read, an empty object is changed instead.
+/// Changes `_meta`, or an empty object if `_meta` is missing or cannot be read.
 fn update_meta(params: &mut RawObject<'_>, change: impl FnOnce(&mut RawObject<'_>)) {
     let meta = params
         .get("_meta")

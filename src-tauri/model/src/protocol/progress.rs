@@ -40,8 +40,8 @@ impl ProgressToken {
     /// a token of its own.
     ///
     /// # Errors
-    /// Returns an error (`-32602`) if `_meta` is not an object or repeats a key: a server might
-    /// read another token there.
+    /// Returns an error (`-32602`) if `_meta` is not an object or repeats a key, because the server
+    /// might read another token than Drawbridge does.
     pub fn take_from(params: &mut RawObject<'_>) -> Result<Option<Self>, RpcError> {
         let Some(meta) = params.get("_meta").map(ToOwned::to_owned) else {
             return Ok(None);

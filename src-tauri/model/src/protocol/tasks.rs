@@ -1,4 +1,5 @@
-//! Calls that are answered with a task: experimental in 2025-11-25, an extension in the modern era.
+//! Calls that a server answers with a task: experimental in 2025-11-25, an extension in the modern
+//! era.
 
 use drawbridge_jsonrpc::{
     json::{self, Json, RawObject},
@@ -26,7 +27,7 @@ pub fn check_allowed(client: &ClientHello) -> Result<(), RpcError> {
 }
 
 /// Returns whether a call may become a task. A modern client must have named the extension. The
-/// params of a legacy call must mention `task`; `extra` are these params without name and
+/// params of a legacy call must mention `task`; `extra` are the params without the name and the
 /// arguments.
 pub fn may_become_task(client: &ClientHello, extra: Option<&RawValue>) -> bool {
     if client.era.is_modern() {

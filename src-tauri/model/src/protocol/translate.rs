@@ -70,8 +70,8 @@ fn result_for_legacy_client(method: &str, result: Json) -> Json {
     Json::new(text)
 }
 
-/// Returns the result without the members that only modern results have, or `None` if it cannot be
-/// read or is not final.
+/// Returns the result without the members that only modern results have, or `None` if the result
+/// cannot be read or is not final.
 fn without_modern_members(method: &str, result: &Json) -> Option<Json> {
     let mut object = RawObject::parse(result).ok()?;
     if object
@@ -135,7 +135,7 @@ fn requires_url(method: &str, error: &RpcError) -> bool {
 }
 
 /// Returns requests for the URLs that a person has to visit before a legacy server processes a
-/// request, or `None` if the error says something else.
+/// request, or `None` if the error names no URL.
 pub fn required_urls(method: &str, error: &RpcError) -> Option<InputRequired> {
     let result = requires_url(method, error).then(|| url_input_required(error))?;
     InputRequired::read(&result?)
@@ -202,7 +202,8 @@ pub fn request_for_legacy_client(request: &InputRequest, id: &str) -> InputReque
     }
 }
 
-/// Translates a result of a server of one era for a client of another.
+/// Translates the result of a modern server for a legacy client. Any other result stays unchanged;
+/// [`reply_for_modern_client`] translates the results for modern clients.
 pub fn translate_result(client: Era, server: Era, method: &str, result: Json) -> Json {
     match (client, server) {
         (Era::Legacy, Era::Modern) => result_for_legacy_client(method, result),
@@ -212,7 +213,7 @@ pub fn translate_result(client: Era, server: Era, method: &str, result: Json) ->
 
 /// Returns the input that a modern server requires from a legacy client, or `None` if the result
 /// can be passed on. A legacy client does not understand `input_required`, so the hub has to send
-/// it requests instead.
+/// requests to the client instead.
 pub fn required_client_input(client: Era, server: Era, result: &Json) -> Option<InputRequired> {
     let may_require_input = client == Era::Legacy
         && server == Era::Modern

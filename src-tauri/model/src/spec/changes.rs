@@ -1,4 +1,5 @@
-//! The differences between the spec that a person accepted and the one in the file now.
+//! The differences between the accepted spec of a server and the offered spec, which is in its
+//! file.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,14 +17,13 @@ pub struct SpecChange {
     /// The accepted value; null if the field was not set.
     #[cfg_attr(feature = "bindings", ts(type = "unknown"))]
     pub before: Option<Value>,
-    /// The value in the file now; null if the field is no longer set.
+    /// The offered value; null if the field is not set.
     #[cfg_attr(feature = "bindings", ts(type = "unknown"))]
     pub after: Option<Value>,
 }
 
-/// Returns whether a person has to accept `offered`, given that `accepted` was accepted and that
-/// both have the same identity. Without a person, a change of the file may only narrow what a
-/// server can do.
+/// Returns whether a person has to accept `offered`, although it has the same identity as
+/// `accepted`. Without a person, a change of the file may only restrict the server further.
 pub fn needs_acceptance(accepted: &ServerSpec, offered: &ServerSpec) -> bool {
     // Each field is named, so that a new field does not compile until it has a place here.
     let ServerSpec {
@@ -47,7 +47,7 @@ pub fn needs_acceptance(accepted: &ServerSpec, offered: &ServerSpec) -> bool {
         cache_ttl_ms: _,
         // The variables that the server needs to start.
         required_env: _,
-        // Without effect.
+        // Members that have no effect.
         other: _,
         // The names that people and clients see, and the runtime that the spec claims.
         name,
@@ -55,7 +55,7 @@ pub fn needs_acceptance(accepted: &ServerSpec, offered: &ServerSpec) -> bool {
         runtime_hint,
         // Whether the accepted program may be replaced.
         program_changes,
-        // Fields that the file may narrow without a person.
+        // Fields that a change of the file may restrict without a person.
         enabled,
         lifecycle,
         isolation,

@@ -252,7 +252,7 @@ fn program_name(command: &str) -> String {
 
 impl Launcher {
     /// Returns the packages that the arguments of a program name. The arguments begin at the index
-    /// `first`.
+    /// `first` of `args`.
     fn read_packages<'a>(
         &self,
         program: &'a str,
@@ -296,7 +296,7 @@ impl Launcher {
             .map(|(text, arg_index, bytes_after, is_option)| Package {
                 kind: self.kind,
                 text,
-                name: name_of(self.kind, text),
+                name: package_name(self.kind, text),
                 program,
                 options: &args[first..end],
                 is_option,
@@ -308,7 +308,7 @@ impl Launcher {
 }
 
 /// Splits a list such as `a,b>=1,<2` into its packages, each with the number of bytes that follow
-/// it.
+/// the package.
 fn split_list(list: &str) -> Vec<(&str, usize)> {
     let mut packages = Vec::new();
     let mut start = 0;
@@ -327,7 +327,8 @@ fn split_list(list: &str) -> Vec<(&str, usize)> {
     packages
 }
 
-fn name_of(kind: PackageKind, text: &str) -> &str {
+/// Returns the package without its version or tag.
+fn package_name(kind: PackageKind, text: &str) -> &str {
     let end = match kind {
         // The first `@` may begin a scope, as in `@scope/name`.
         PackageKind::Npx | PackageKind::OtherNpm => text
@@ -516,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_with_an_added_version_no_longer_floats() {
+    fn a_package_with_an_added_version_does_not_float() {
         let digest = format!("sha256:{}", "00112233".repeat(8));
         for (line, version, pinned) in [
             (

@@ -7,8 +7,8 @@ use super::{
 };
 
 /// Checks that a spec that is read, written and read again is the same spec and has the same
-/// identity. If a version can be added to one of its packages, checks that the result contains the
-/// version. Checks that checking the spec does not panic.
+/// identity, that a package contains the version that is added to it, and that checking the spec
+/// does not panic.
 pub(crate) fn written_is_read(text: &str) {
     let Ok(spec) = serde_json::from_str::<ServerSpec>(text) else {
         return;

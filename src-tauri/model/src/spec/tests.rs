@@ -179,10 +179,10 @@ fn an_oauth_client_is_part_of_the_identity_and_its_secret_may_refer_to_the_keyri
         "7c051b5e94e09b132590105bd4e20432cddfef3fff4143c37b941cc9179ba73d"
     );
     let with = |client: &str| spec(&format!(r#"{{"url":"http://a","oauth":{client}}}"#));
-    let one = with(r#"{"client_id":"one","client_secret":"${keyring:s}"}"#);
-    assert_eq!(one.check(), Ok(()));
+    let client = with(r#"{"client_id":"one","client_secret":"${keyring:s}"}"#);
+    assert_eq!(client.check(), Ok(()));
     assert_eq!(
-        one.values_with_references().collect::<Vec<_>>(),
+        client.values_with_references().collect::<Vec<_>>(),
         ["http://a", "${keyring:s}"]
     );
     for other in [
@@ -191,10 +191,10 @@ fn an_oauth_client_is_part_of_the_identity_and_its_secret_may_refer_to_the_keyri
         with(r#"{"client_id":"one"}"#),
         with(r#"{"client_id":"one","client_secret":"${keyring:s}","callback_port":8123}"#),
     ] {
-        assert_ne!(one.identity(), other.identity());
+        assert_ne!(client.identity(), other.identity());
     }
     let in_camel_case = with(r#"{"clientId":"one","clientSecret":"${keyring:s}"}"#);
-    assert_eq!(one, in_camel_case);
+    assert_eq!(client, in_camel_case);
 }
 
 #[test]
