@@ -18,12 +18,12 @@ use crate::{
     machine::{Machine, Os},
 };
 
-/// The name of our entry in the files of clients.
+/// The name of Drawbridge's entry in the files of clients.
 pub const SERVER_NAME: &str = "drawbridge";
 
 /// The systems on which a file has a certain place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum On {
+pub(crate) enum Systems {
     Any,
     Linux,
     MacOs,
@@ -32,7 +32,7 @@ pub(crate) enum On {
     Unix,
 }
 
-impl On {
+impl Systems {
     pub(crate) fn includes(self, os: Os) -> bool {
         match self {
             Self::Any => true,
@@ -44,7 +44,7 @@ impl On {
     }
 }
 
-/// The value of a member that "ask once" adds to our entry.
+/// The value of a member that "ask once" adds to Drawbridge's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Grant {
     True,
@@ -60,14 +60,14 @@ pub(crate) enum Grant {
 /// A list of the tools about which the client does not ask, in another JSON file.
 #[derive(Clone, Copy)]
 pub(crate) struct GrantList {
-    /// The place of the file for people.
+    /// The place of the file in words.
     pub(crate) place: &'static str,
     /// Returns the path of the file that belongs to a configuration file.
     pub(crate) file: fn(&Machine, &Path) -> PathBuf,
     /// The keys from the root of the file to the list.
     pub(crate) path: &'static [&'static str],
     /// The element of the list that stands for Drawbridge's tools.
-    pub(crate) text: &'static str,
+    pub(crate) element: &'static str,
 }
 
 /// A client, as a row of [`CLIENTS`](crate::clients::CLIENTS).
@@ -82,18 +82,19 @@ pub struct Client {
     pub notes: &'static [&'static str],
     /// The form of a link that opens the client and adds a server.
     pub link: Option<LinkForm>,
-    /// Paths: at least one of them exists if the client is installed.
+    /// Paths that exist only if the client is installed.
     pub(crate) install_paths: &'static [&'static str],
-    /// Programs: at least one of them is in the PATH if the client is installed.
+    /// Programs that are in the `PATH` only if the client is installed.
     pub(crate) programs: &'static [&'static str],
-    /// Templates with a variable that, if it is set, moves the global file; in order of precedence.
+    /// Templates of the global file's path, each with an environment variable. The first template
+    /// whose variable is set replaces `files`.
     pub(crate) overrides: &'static [&'static str],
     /// The places of the global file. The first file with content counts, or else the first file
     /// that exists, or else the first place.
-    pub(crate) files: &'static [(On, &'static str)],
+    pub(crate) files: &'static [(Systems, &'static str)],
     /// Templates for the files of further profiles.
     pub(crate) profiles: &'static [&'static str],
-    /// The places of a project's file, below its folder.
+    /// The places of a project's file, below the project's folder.
     pub(crate) project: &'static [&'static str],
     /// Whether only one of the places may have a file, because the client reads only one of them.
     pub(crate) is_exclusive: bool,
@@ -114,13 +115,14 @@ pub struct Client {
     pub(crate) tool_prefix: &'static str,
 }
 
-/// The seconds that a client is told to wait for the result of a call.
+/// How many seconds a client waits for the result of a call with "ask once".
 const WAIT_SECONDS: u64 = 600;
 
-/// How a client is told to leave approval to Drawbridge, and to wait longer.
+/// The setting "ask once": the client leaves the approval of calls to Drawbridge, and waits longer
+/// for their results.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AskOnce {
-    /// The exposed names of all tools, for clients that want them one by one.
+    /// The exposed names of all tools, for clients that list each tool.
     pub tools: Vec<String>,
 }
 
@@ -176,7 +178,7 @@ impl Client {
         !self.project.is_empty()
     }
 
-    /// Returns whether "ask once" can be written, at least in part.
+    /// Returns whether Drawbridge can write "ask once" to the client's files, at least in part.
     pub fn supports_ask_once(&self) -> bool {
         !self.grants.is_empty() || self.grant_list.is_some()
     }
@@ -191,8 +193,8 @@ impl Client {
         })
     }
 
-    /// Describes for people the changes that "ask once" writes. Returns an empty list if nothing
-    /// can be written.
+    /// Returns the changes that "ask once" writes, in words, or an empty list if Drawbridge cannot
+    /// write "ask once".
     pub fn ask_once_changes(&self) -> Vec<String> {
         let members = self.grants.iter().map(|(name, grant)| match grant {
             Grant::True => format!("`{name}`: true"),
@@ -203,7 +205,7 @@ impl Client {
         });
         let list = self.grant_list.iter().map(|list| {
             let path = list.path.join(".");
-            format!("`{path}`: `{}` in {}", list.text, list.place)
+            format!("`{path}`: `{}` in {}", list.element, list.place)
         });
         members.chain(list).collect()
     }
@@ -224,8 +226,8 @@ impl Client {
         Some(entry)
     }
 
-    /// Returns a configuration file that has only our entry, for a person to paste. Returns `None`
-    /// if the client does not support the transport.
+    /// Returns a configuration file that has only Drawbridge's entry, for a person to paste.
+    /// Returns `None` if the client does not support the transport.
     pub fn snippet(&self, connection: &Connection) -> Option<String> {
         let edit = Edit::SetEntry {
             container: self.container(),
@@ -236,7 +238,7 @@ impl Client {
         Some(text.expect("an entry can be added to an empty file"))
     }
 
-    /// Returns the contents of a snippet as JSON.
+    /// Returns the contents of a snippet as JSON, or null if the snippet cannot be read.
     pub fn parse_snippet(&self, text: &str) -> serde_json::Value {
         self.format.parse(text).unwrap_or_default()
     }
@@ -250,8 +252,9 @@ impl Client {
         template.rsplit('/').next().unwrap_or(template)
     }
 
-    /// Returns the link that opens the client and adds Drawbridge. The link starts the bridge,
-    /// because a token in a link would be readable for others.
+    /// Returns the link that opens the client and adds Drawbridge, or `None` if no link can do
+    /// this. The added entry starts the bridge, because other programs could read a token in a
+    /// link.
     pub fn install_link(&self, connection: &Connection) -> Option<String> {
         Some(self.link?.build(connection, &(self.bridge)(connection)))
     }

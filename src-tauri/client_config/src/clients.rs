@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::{
     client::{
         Client, Grant, GrantList, LinkForm,
-        On::{Any, Linux, MacOs, Unix, Windows},
+        Systems::{Any, Linux, MacOs, Unix, Windows},
         shape,
     },
     format::Format,
@@ -22,14 +22,14 @@ const CLAUDE_SETTINGS: GrantList = GrantList {
     place: "`settings.json` in `~/.claude` or the profile's folder; `.claude/settings.local.json` for a project",
     file: claude_settings,
     path: &["permissions", "allow"],
-    text: "mcp__drawbridge",
+    element: "mcp__drawbridge",
 };
 
 const CURSOR_PERMISSIONS: GrantList = GrantList {
     place: "`permissions.json` in the same folder",
     file: cursor_permissions,
     path: &["mcpAllowlist"],
-    text: "drawbridge:*",
+    element: "drawbridge:*",
 };
 
 /// All clients that Drawbridge can connect, roughly by popularity.

@@ -13,7 +13,7 @@ pub enum Transport {
     Http { token: Option<String> },
 }
 
-/// The Drawbridge to which a client is connected.
+/// The Drawbridge that a client uses, and how the client reaches it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
     /// The absolute path of the `drawbridge` command.
@@ -50,8 +50,9 @@ impl Connection {
     /// another bridge, or by the `drawbridge` command.
     pub(crate) fn is_reached_by(&self, entry: &Value) -> bool {
         let words = command_words(entry);
-        let is_url =
-            |text: &str| endpoint(text).is_some_and(|found| Some(found) == endpoint(&self.url));
+        let is_url = |text: &str| {
+            local_endpoint(text).is_some_and(|found| Some(found) == local_endpoint(&self.url))
+        };
         is_bridge(&words)
             || urls(entry).any(is_url)
             || words.iter().skip(1).any(|word| is_url(word))
@@ -60,9 +61,9 @@ impl Connection {
 
 /// Returns whether Drawbridge may have written an entry: the entry starts the bridge, or has the
 /// URL of an endpoint on this computer.
-pub(crate) fn is_ours(entry: &Value) -> bool {
-    let is_local = |text: &str| endpoint(text).is_some_and(|(_, path)| path == "/mcp");
-    is_bridge(&command_words(entry)) || urls(entry).any(is_local)
+pub(crate) fn may_be_own_entry(entry: &Value) -> bool {
+    let is_endpoint = |text: &str| local_endpoint(text).is_some_and(|(_, path)| path == "/mcp");
+    is_bridge(&command_words(entry)) || urls(entry).any(is_endpoint)
 }
 
 /// Returns the program and the arguments of an entry, however its client writes them.
@@ -102,8 +103,8 @@ fn urls(entry: &Value) -> impl Iterator<Item = &str> {
         .filter_map(|name| entry.get(*name).and_then(Value::as_str))
 }
 
-/// Returns the port and the path of a URL on this computer.
-fn endpoint(text: &str) -> Option<(u16, String)> {
+/// Returns the port and the path of a URL, or `None` if the URL is not on this computer.
+fn local_endpoint(text: &str) -> Option<(u16, String)> {
     let url = url::Url::parse(text).ok()?;
     let is_local = match url.host()? {
         url::Host::Ipv4(address) => address.is_loopback(),

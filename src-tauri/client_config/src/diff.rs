@@ -9,7 +9,7 @@ use crate::{
     secrets::{is_secret_argument, is_secret_name, looks_like_secret},
 };
 
-/// Stands for a value that is not shown.
+/// The text in place of a hidden value.
 pub(crate) const HIDDEN: &str = "•••";
 
 /// The maps whose values are hidden, so that only their names are shown.
@@ -62,9 +62,10 @@ fn hunk_range(lines: &Range<usize>) -> String {
     format!("{first},{}", lines.len())
 }
 
-/// Returns a text with the same lines, in which the values of secrets are replaced.
+/// Returns a text with the same lines, in which secrets are hidden, or only [`HIDDEN`] if the text
+/// cannot be parsed.
 pub(crate) fn hide_secrets(format: Format, text: &str) -> String {
-    // A text that cannot be parsed is never shown: there is no plan for it.
+    // A text that cannot be parsed is never shown, because there is no plan for its file.
     let Ok(scalars) = format.scalars(text) else {
         return HIDDEN.to_owned();
     };
@@ -95,8 +96,8 @@ pub(crate) fn hide_secrets(format: Format, text: &str) -> String {
     lines.join("\n")
 }
 
-/// Returns whether the value at a path must not be shown. `previous` is the element before it, if
-/// it is in a list.
+/// Returns whether the value of a scalar has to be hidden. `previous` is the preceding element, if
+/// the scalar is in a list.
 fn is_hidden(scalar: &Scalar, previous: Option<&str>) -> bool {
     let Some((name, parents)) = scalar.path.split_last() else {
         return true;
@@ -110,7 +111,7 @@ fn is_hidden(scalar: &Scalar, previous: Option<&str>) -> bool {
         || looks_like_secret(&scalar.value)
 }
 
-/// Returns the value of a member of an entry for a screen.
+/// Returns the value of a member of an entry for a screen, with secrets hidden.
 pub(crate) fn show_member(name: &str, value: &serde_json::Value) -> String {
     let is_secret = SECRET_MAPS.contains(&name) || is_secret_name(name);
     match value {
@@ -141,7 +142,7 @@ pub(crate) fn show_member(name: &str, value: &serde_json::Value) -> String {
     }
 }
 
-/// Replaces a value, and keeps its line breaks.
+/// Appends a hidden value that has as many lines as the value itself.
 fn push_hidden(shown: &mut String, value: &str) {
     for (index, line) in value.split('\n').enumerate() {
         if index > 0 {
@@ -153,15 +154,15 @@ fn push_hidden(shown: &mut String, value: &str) {
     }
 }
 
-/// Hides secrets in comments: words that look like a secret, and the text after a name that
-/// suggests a secret.
+/// Hides the secrets in a line that are not scalars of the file: in a comment, the text after a
+/// name that suggests a secret, and anywhere in the line, words that look like a secret.
 fn hide_in_line(line: &str) -> String {
     let trimmed = line.trim_start();
     let is_comment = trimmed.starts_with('*');
     let comment = if is_comment {
         Some(0)
     } else {
-        // A sign within a value only hides more.
+        // A comment sign within a value only hides more text.
         ["//", "#", "/*"]
             .iter()
             .filter_map(|sign| line.find(sign))
@@ -173,8 +174,8 @@ fn hide_in_line(line: &str) -> String {
         return format!("{}{HIDDEN}", &line[..start + end]);
     }
     let mut shown = line.to_owned();
-    let is_edge = |c: char| c.is_whitespace() || "\"'`,;()[]{}<>".contains(c);
-    for word in line.split(is_edge).filter(|word| word.len() >= 12) {
+    let is_separator = |c: char| c.is_whitespace() || "\"'`,;()[]{}<>".contains(c);
+    for word in line.split(is_separator).filter(|word| word.len() >= 12) {
         if looks_like_secret(word) {
             shown = shown.replace(word, HIDDEN);
         }

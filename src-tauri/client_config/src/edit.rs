@@ -1,13 +1,13 @@
-//! The changes that are made to a file: our entry among the servers, and our line in a list of
-//! permissions. Each is defined by its effect on the parsed file, and every format has to produce
-//! exactly this effect.
+//! The changes that Drawbridge makes to a file: to its entry among the servers, and to its line in
+//! a list of permissions. Each change is defined by its effect on the parsed file, and every format
+//! has to produce exactly this effect.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A server in a client's notation. Its members keep their order, as people read them.
+/// A server in a client's notation. The members keep their order, because people read them.
 #[derive(Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Entry(pub(crate) Vec<(String, Value)>);
 

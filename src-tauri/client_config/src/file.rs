@@ -29,7 +29,7 @@ pub enum FileError {
     TooLarge(PathBuf),
     #[error("{} is read-only; allow writing it, and try again", .0.display())]
     ReadOnly(PathBuf),
-    #[error("{} was changed by another program in the meantime; look at the changes again", .0.display())]
+    #[error("{} was changed by another program in the meantime; review the changes again", .0.display())]
     Changed(PathBuf),
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn check_writable(target: &Path) -> Result<(), FileError> {
     }
 }
 
-/// Creates the missing folders of a path.
+/// Creates folders, in this order. A folder may exist already.
 pub(crate) fn create_folders(folders: &[PathBuf]) -> Result<(), FileError> {
     for folder in folders {
         match fs::create_dir(folder) {
@@ -123,7 +123,7 @@ pub(crate) fn temporary_file(target: &Path) -> PathBuf {
 pub(crate) fn replace(target: &Path, before: Option<&[u8]>, after: &[u8]) -> Result<(), FileError> {
     check_writable(target)?;
     let temporary = temporary_file(target);
-    let written = write_beside(target, &temporary, after).and_then(|()| {
+    let written = write_temporary(target, &temporary, after).and_then(|()| {
         if read(target)?.as_deref() != before {
             return Err(FileError::Changed(target.to_owned()));
         }
@@ -152,7 +152,8 @@ pub(crate) fn remove(target: &Path, before: &[u8]) -> Result<(), FileError> {
     sync_folder(target)
 }
 
-fn write_beside(target: &Path, temporary: &Path, bytes: &[u8]) -> Result<(), FileError> {
+/// Writes the temporary file, with the mode and the owner of the target.
+fn write_temporary(target: &Path, temporary: &Path, bytes: &[u8]) -> Result<(), FileError> {
     match fs::remove_file(temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             return Err(FileError::io(temporary, "remove")(error));
@@ -186,9 +187,9 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 #[cfg(unix)]
 fn copy_owner(path: &Path, metadata: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, chown};
-    let own = fs::metadata(path)?;
-    let user = (own.uid() != metadata.uid()).then_some(metadata.uid());
-    let group = (own.gid() != metadata.gid()).then_some(metadata.gid());
+    let current = fs::metadata(path)?;
+    let user = (current.uid() != metadata.uid()).then_some(metadata.uid());
+    let group = (current.gid() != metadata.gid()).then_some(metadata.gid());
     if user.is_none() && group.is_none() {
         return Ok(());
     }
@@ -220,7 +221,7 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Makes a rename in a folder durable.
+/// Makes the rename or removal of a file durable, by syncing its folder.
 pub(crate) fn sync_folder(path: &Path) -> Result<(), FileError> {
     #[cfg(unix)]
     if let Some(folder) = path

@@ -47,7 +47,7 @@ pub enum EditError {
     #[error("'{0}' has an unexpected type")]
     WrongType(String),
     #[error("'{0}' is written in a way that cannot be changed safely; edit it by hand")]
-    Unsure(String),
+    UnsafeLayout(String),
 }
 
 /// A string, number or date in a file: its keys from the root, its value, and the range of its
@@ -98,12 +98,14 @@ impl Format {
                 Self::Toml => toml::edit(&edited, edit),
                 Self::Yaml => yaml::edit(&edited, edit),
             }?;
-            let mut found = self.parse(&edited).map_err(|_| EditError::Unsure(path()))?;
+            let mut found = self
+                .parse(&edited)
+                .map_err(|_| EditError::UnsafeLayout(path()))?;
             edit::prune(&mut found, edit.path());
             let mut intended = expected.clone();
             edit::prune(&mut intended, edit.path());
             if found != intended {
-                return Err(EditError::Unsure(path()));
+                return Err(EditError::UnsafeLayout(path()));
             }
         }
         Ok(edited)

@@ -414,7 +414,8 @@ impl<'a> Importer<'a> {
             data_dir: None,
             transport: Transport::Bridge,
         };
-        connection.is_reached_by(entry) || (name == SERVER_NAME && connection::is_ours(entry))
+        connection.is_reached_by(entry)
+            || (name == SERVER_NAME && connection::may_be_own_entry(entry))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The moments at which a test kills the process, to examine the files that remain.
 
-/// Names a moment between two changes on the disk.
+/// Marks a moment between two changes on the disk. Only a test kills the process.
 #[cfg(not(test))]
 pub(crate) fn reach_kill_point(_name: &str) {}
 
@@ -22,6 +22,6 @@ pub(crate) fn reach_kill_point(name: &str) {
     }
 }
 
-/// The variable with the number of the moment.
+/// The environment variable with the number of the moment.
 #[cfg(test)]
 pub(crate) const KILL_AT: &str = "DRAWBRIDGE_TEST_KILL_AT";

@@ -57,8 +57,8 @@ impl Machine {
         }
     }
 
-    /// Returns the value of a variable, or `None` if it is not set or empty. On Windows, the case
-    /// of the name does not matter.
+    /// Returns the value of a variable, or `None` if the variable is not set or is empty. On
+    /// Windows, the case of the name does not matter.
     pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         let is_named = |other: &str| match self.os {
             Os::Windows => other.eq_ignore_ascii_case(name),

@@ -69,7 +69,7 @@ pub enum PlanError {
     NameTaken(PathBuf),
     #[error("{} has no entry of Drawbridge", .0.display())]
     NotConnected(PathBuf),
-    #[error("the files have changed since the changes were shown; look at them again")]
+    #[error("the files have changed since the changes were shown; review the changes again")]
     Outdated,
     #[error(transparent)]
     Backup(#[from] BackupError),
@@ -77,8 +77,8 @@ pub enum PlanError {
 
 impl Plan {
     /// Plans to connect a client, or to repair its entry. An entry that already reaches Drawbridge
-    /// under another name is adopted. If `ask_once` is given, the client is also told to leave
-    /// approval to Drawbridge. The plan is empty if nothing has to change.
+    /// under another name is adopted. With `ask_once`, the client also leaves the approval of calls
+    /// to Drawbridge. The plan is empty if nothing has to change.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read or changed, or if the client does not support the
@@ -94,8 +94,8 @@ impl Plan {
     }
 
     /// Plans to connect a client as [`Plan::connect`] does, and to remove the entries of servers
-    /// that Drawbridge has taken over. `moved` has the keys of each entry from the root of the
-    /// file.
+    /// that Drawbridge has imported. `moved` has the keys from the root of the file to each of
+    /// these entries.
     ///
     /// # Errors
     /// Returns an error in the same cases as [`Plan::connect`].
@@ -122,16 +122,17 @@ impl Plan {
         let mut plan = Self::default();
         plan.add(source, edits)?;
         if ask_once.is_some() {
-            plan.grant(client, machine, config, GrantChange::Add)?;
+            plan.change_grant_list(client, machine, config, GrantChange::Add)?;
         }
         Ok(plan)
     }
 
-    /// Plans to remove Drawbridge's entry from a client's files, and the settings that tell the
-    /// client to leave approval to Drawbridge.
+    /// Plans to remove Drawbridge's entry from a client's files, and the settings with which the
+    /// client leaves the approval of calls to Drawbridge.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be read or changed, or if it has no entry of Drawbridge.
+    /// Returns an error if a file cannot be read or changed, or if `config` has no entry of
+    /// Drawbridge.
     pub fn disconnect(
         client: &Client,
         machine: &Machine,
@@ -140,23 +141,22 @@ impl Plan {
     ) -> Result<Self, PlanError> {
         check_unambiguous(config)?;
         let source = PlannedSource::read(&config.path, client.format, client.new_file)?;
-        let own = find_own_entry(&source.root, &client.container(), connection);
-        let own = own
+        let own_entry = find_own_entry(&source.root, &client.container(), connection)
             .unwrap_or_default()
             .ok_or_else(|| PlanError::NotConnected(config.path.clone()))?;
         let mut keys = client.container().path;
-        keys.push(own.name);
+        keys.push(own_entry.name);
         let mut edits = Edits::default();
         edits.remove_entry(&source.root, client, &keys);
         let mut plan = Self::default();
         plan.add(source, edits)?;
-        plan.grant(client, machine, config, GrantChange::Remove)?;
+        plan.change_grant_list(client, machine, config, GrantChange::Remove)?;
         Ok(plan)
     }
 
-    /// If the client has a list of the tools about which it does not ask, plans to add Drawbridge
-    /// to it, or to remove Drawbridge from it.
-    fn grant(
+    /// Plans to add Drawbridge to the client's list of tools that need no approval, or to remove
+    /// Drawbridge from the list. Does nothing if the client has no list.
+    fn change_grant_list(
         &mut self,
         client: &Client,
         machine: &Machine,
@@ -169,7 +169,7 @@ impl Plan {
         let path = (grants.file)(machine, &config.path);
         let source = PlannedSource::read(&path, Format::Jsonc, "")?;
         let list: Vec<String> = grants.path.iter().map(|key| (*key).to_owned()).collect();
-        let text = grants.text.to_owned();
+        let text = grants.element.to_owned();
         let add = Edit::AddText {
             list: list.clone(),
             text: text.clone(),
@@ -188,7 +188,7 @@ impl Plan {
         )
     }
 
-    /// Adds the changes of another plan, which has to be about other files.
+    /// Adds the changes of another plan, which must not change the same files.
     pub fn extend(&mut self, other: Self) {
         self.files.extend(other.files);
     }
@@ -215,8 +215,8 @@ impl Plan {
             .collect()
     }
 
-    /// Returns the SHA-256 over all files before and after the changes, in hex. With this digest, a
-    /// person agrees to a plan.
+    /// Returns the SHA-256 over all files before and after the changes, in hex. This digest
+    /// identifies the plan to which a person agrees.
     pub fn digest(&self) -> String {
         let mut hasher = Sha256::new();
         let mut add = |bytes: &[u8]| {
@@ -320,7 +320,8 @@ impl Edits {
         self.reverse.push(reverse);
     }
 
-    /// Adds our entry, or changes the entry that already leads to Drawbridge.
+    /// Adds Drawbridge's entry, or changes the entry that already leads to Drawbridge. Returns an
+    /// error if another server has the name of Drawbridge's entry.
     fn set_own_entry(
         &mut self,
         source: &PlannedSource,
@@ -354,7 +355,7 @@ impl Edits {
         Ok(())
     }
 
-    /// Removes the entry at these keys from the root. Does nothing if there is none.
+    /// Removes the entry at these keys from the root. Does nothing if the entry is missing.
     fn remove_entry(&mut self, root: &serde_json::Value, client: &Client, keys: &[String]) {
         let Some((name, path)) = keys.split_last() else {
             return;
@@ -380,7 +381,7 @@ impl Edits {
     }
 }
 
-/// A file that a plan changes, as it is now.
+/// A file that a plan changes, as it was before the change.
 struct PlannedSource {
     path: PathBuf,
     target: PathBuf,
@@ -440,8 +441,8 @@ impl Entry {
         )
     }
 
-    /// Returns the entry with the further members of the old entry, which are the person's own.
-    /// Drops members that belong to a transport, or that enable or disable the entry.
+    /// Returns the entry with the further members of the old entry, which the person added. Drops
+    /// the old members that belong to a transport, or that enable or disable the entry.
     fn merged_into(self, old: &serde_json::Value) -> Self {
         const TRANSPORT: [&str; 13] = [
             "type",
@@ -461,7 +462,7 @@ impl Entry {
         let is_kept = |name: &str| {
             !TRANSPORT.contains(&name)
                 && !["enabled", "disabled"].contains(&name)
-                && self.0.iter().all(|(own, _)| own != name)
+                && self.0.iter().all(|(member, _)| member != name)
         };
         let kept: Vec<_> = Self::from_value(old)
             .0

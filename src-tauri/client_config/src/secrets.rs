@@ -77,7 +77,7 @@ pub fn is_likely_secret(name: &str, value: &str) -> bool {
     by_name || looks_like_secret(value)
 }
 
-/// Returns whether a value is a switch, or the path of a file, which may contain the secret.
+/// Returns whether a value is a switch, or the path of a file, which then contains the secret.
 pub(crate) fn is_ordinary(value: &str) -> bool {
     let value = value.trim();
     let is_switch = ["true", "false", "yes", "no", "on", "off"].contains(&value);
@@ -224,8 +224,9 @@ pub(crate) fn is_secret_argument(argument: &str, previous: Option<&str>) -> bool
     looks_like_secret(argument) || has_value('=') || (has_value(':') && !argument.contains("://"))
 }
 
-/// Returns the part of an argument that [`is_secret_argument`] takes for a secret: the value of
-/// `--api-key=…`, of `KEY=…` and of a header, or all of it.
+/// Returns the secret in an argument: the value of `--api-key=…`, of `KEY=…` or of a header, or the
+/// whole argument, without a scheme such as `Bearer`. Returns `None` if [`is_secret_argument`] does
+/// not consider the argument a secret.
 pub fn find_secret_part<'a>(argument: &'a str, previous: Option<&str>) -> Option<&'a str> {
     if !is_secret_argument(argument, previous) {
         return None;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{
     Client, SERVER_NAME,
     client::{AskOnce, ConfigFile},
-    connection::{Connection, is_ours},
+    connection::{Connection, may_be_own_entry},
     diff::show_member,
     edit::Container,
     file,
@@ -18,12 +18,12 @@ use crate::{
 pub enum FileState {
     /// There is no file, or it has no entry of Drawbridge.
     NotConnected,
-    /// The entry with this name reaches Drawbridge as it should.
+    /// The entry with this name is as Drawbridge writes it.
     Connected { entry: String },
     /// The entry with this name is not as Drawbridge writes it.
     Drifted {
         entry: String,
-        /// Descriptions for people, such as one for each member that differs.
+        /// The differences in words.
         differences: Vec<String>,
     },
     /// The file cannot be read, for this reason.
@@ -136,31 +136,31 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Returns the entry of Drawbridge in a file: the entry with our name if it leads to Drawbridge, or
-/// else the first entry that reaches this endpoint. Fails if there is neither, and our name belongs
-/// to another server.
+/// Returns the entry of Drawbridge in a file: the entry named [`SERVER_NAME`] if it leads to
+/// Drawbridge, or else the first entry that reaches this endpoint. Returns an error if there is
+/// neither, and the name belongs to another server.
 pub(crate) fn find_own_entry(
     root: &Value,
     container: &Container,
     connection: &Connection,
 ) -> Result<Option<OwnEntry>, ()> {
     let entries = container.entries(root);
-    let own = |(name, value): &(String, &Value)| OwnEntry {
+    let to_own_entry = |(name, value): &(String, &Value)| OwnEntry {
         name: name.clone(),
         value: (*value).clone(),
     };
     let reaches = |(_, value): &&(String, &Value)| connection.is_reached_by(value);
-    let has_our_name = |(name, _): &&(String, &Value)| name == SERVER_NAME;
-    // The entry with our name comes first, because a person may have further entries that start the
-    // bridge, for other clients.
-    if let Some(named) = entries.iter().find(has_our_name) {
-        if connection.is_reached_by(named.1) || is_ours(named.1) {
-            return Ok(Some(own(named)));
+    let has_own_name = |(name, _): &&(String, &Value)| name == SERVER_NAME;
+    // The entry with this name comes first, because a person may have further entries that start
+    // the bridge, for other clients.
+    if let Some(named) = entries.iter().find(has_own_name) {
+        if connection.is_reached_by(named.1) || may_be_own_entry(named.1) {
+            return Ok(Some(to_own_entry(named)));
         }
         return match entries.iter().find(reaches) {
-            Some(other) => Ok(Some(own(other))),
+            Some(other) => Ok(Some(to_own_entry(other))),
             None => Err(()),
         };
     }
-    Ok(entries.iter().find(reaches).map(own))
+    Ok(entries.iter().find(reaches).map(to_own_entry))
 }

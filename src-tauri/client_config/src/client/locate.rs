@@ -46,8 +46,9 @@ impl Client {
             || self.files(machine).iter().any(|file| file.path.exists())
     }
 
-    /// Returns the files that the client reads in every project: the global one first, then one for
-    /// each further profile. The client `standard`, which stands for any other client, has none.
+    /// Returns the files that the client reads in every project: the global file first, then a file
+    /// for each further profile. The client `standard`, which stands for any other client, has no
+    /// files.
     pub fn files(&self, machine: &Machine) -> Vec<ConfigFile> {
         let override_path = self
             .overrides
@@ -58,7 +59,7 @@ impl Client {
             None => self
                 .files
                 .iter()
-                .filter(|(on, _)| on.includes(machine.os))
+                .filter(|(systems, _)| systems.includes(machine.os))
                 .flat_map(|(_, template)| {
                     if template.contains('*') {
                         machine.find_paths(template)
@@ -69,7 +70,7 @@ impl Client {
                 .collect(),
         };
         let mut files: Vec<ConfigFile> = self
-            .choose(&places, FileScope::Global)
+            .choose_file(&places, FileScope::Global)
             .into_iter()
             .collect();
         for template in self.profiles {
@@ -93,7 +94,7 @@ impl Client {
             .iter()
             .map(|place| project.join(place))
             .collect();
-        self.choose(&places, FileScope::Project)
+        self.choose_file(&places, FileScope::Project)
     }
 
     /// Returns the project's folder if `file` is a project file of the client, such as
@@ -109,7 +110,7 @@ impl Client {
     /// Returns the first place with a file that has content, because some clients leave empty files
     /// in other places. If no file has content, returns the first place with a file, or else the
     /// first place.
-    fn choose(&self, places: &[PathBuf], scope: FileScope) -> Option<ConfigFile> {
+    fn choose_file(&self, places: &[PathBuf], scope: FileScope) -> Option<ConfigFile> {
         let has_content = |path: &&PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
         let path = places
             .iter()

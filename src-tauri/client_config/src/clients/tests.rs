@@ -16,13 +16,16 @@ fn code(text: &str) -> String {
 
 fn global_files(client: &Client) -> String {
     let moved = client.overrides.iter().map(|template| code(template));
-    let files = client.files.iter().map(|(on, template)| match on {
-        Any => code(template),
-        Linux => format!("Linux: `{template}`"),
-        MacOs => format!("macOS: `{template}`"),
-        Windows => format!("Windows: `{template}`"),
-        Unix => format!("Linux, macOS: `{template}`"),
-    });
+    let files = client
+        .files
+        .iter()
+        .map(|(systems, template)| match systems {
+            Any => code(template),
+            Linux => format!("Linux: `{template}`"),
+            MacOs => format!("macOS: `{template}`"),
+            Windows => format!("Windows: `{template}`"),
+            Unix => format!("Linux, macOS: `{template}`"),
+        });
     let profiles = client
         .profiles
         .iter()

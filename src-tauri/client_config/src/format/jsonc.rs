@@ -178,6 +178,7 @@ fn descend(root: &CstObject, path: &[String]) -> Result<CstObject, EditError> {
     Ok(object)
 }
 
+/// Returns the array at a key, and creates it if it is missing.
 fn array_at(object: &CstObject, key: &str) -> Result<CstArray, EditError> {
     match find_property(object, key)? {
         None => Ok(object.array_value_or_set(key)),
@@ -188,8 +189,8 @@ fn array_at(object: &CstObject, key: &str) -> Result<CstArray, EditError> {
     }
 }
 
-/// Returns the property with a name. Fails if there are two, because parsers disagree about which
-/// of them counts.
+/// Returns the property with a name. Returns an error if two properties have the name, because
+/// parsers disagree about which of the two counts.
 fn find_property(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, EditError> {
     let mut properties = object
         .properties()

@@ -43,7 +43,7 @@ impl Source {
         let ends = if is_uniform {
             vec![mostly_cr; changed.matches('\n').count()]
         } else {
-            self.keep_line_ends(changed, mostly_cr)
+            self.choose_line_ends(changed, mostly_cr)
         };
         let mut bytes = if self.has_bom {
             BOM.as_bytes().to_vec()
@@ -62,7 +62,9 @@ impl Source {
         bytes
     }
 
-    fn keep_line_ends(&self, changed: &str, otherwise: bool) -> Vec<bool> {
+    /// Returns for each line of a changed text whether it ends with `\r\n`: as before if the line
+    /// did not change, and else `default`.
+    fn choose_line_ends(&self, changed: &str, default: bool) -> Vec<bool> {
         let diff = TextDiff::from_lines(self.text.as_str(), changed);
         let mut ends = Vec::new();
         for operation in diff.ops() {
@@ -72,7 +74,7 @@ impl Source {
                     DiffTag::Equal => self.has_cr.get(old.start + index).copied(),
                     DiffTag::Delete | DiffTag::Insert | DiffTag::Replace => None,
                 }
-                .unwrap_or(otherwise)
+                .unwrap_or(default)
             }));
         }
         ends

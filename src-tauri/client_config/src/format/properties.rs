@@ -5,8 +5,7 @@ use crate::edit::{Container, Edit, Entry, prune};
 
 const NAME: &str = "drawbridge";
 
-/// An entry that is added can be removed again, and nothing else of the file changes meanwhile.
-///
+/// Checks that an added entry can be removed again, and that nothing else in the file changes.
 /// `choice` selects the format, the keys that lead to the servers, and whether they are a list.
 pub(crate) fn an_entry_is_added_and_removed(choice: u8, text: &str) {
     let format = [Format::Jsonc, Format::Toml, Format::Yaml][usize::from(choice % 3)];

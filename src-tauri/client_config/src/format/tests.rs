@@ -124,7 +124,7 @@ fn an_absent_value_is_replaced_and_a_value_that_cannot_be_extended_is_refused() 
     let edited = set(Format::Jsonc, "{\n  \"mcpServers\": null\n}\n").expect("null is replaced");
     assert!(edited.contains("/opt/drawbridge") && !edited.contains("null"));
     let flow = set(Format::Yaml, "extensions: {dev: {a: 1}}\n");
-    assert!(matches!(flow, Err(EditError::Unsure(_))), "{flow:?}");
+    assert!(matches!(flow, Err(EditError::UnsafeLayout(_))), "{flow:?}");
     let array = set(Format::Toml, "mcp_servers = []\n");
     assert!(matches!(array, Err(EditError::WrongType(_))), "{array:?}");
 }

@@ -117,7 +117,7 @@ pub(super) fn edit(text: &str, edit: &Edit) -> Result<String, EditError> {
         } => set_entry(text, container, name, entry),
         Edit::RemoveEntry { container, name } => remove_entry(text, container, name),
         Edit::AddText { list, .. } | Edit::RemoveText { list, .. } => {
-            Err(EditError::Unsure(list.join(".")))
+            Err(EditError::UnsafeLayout(list.join(".")))
         }
     }
 }
@@ -168,17 +168,17 @@ fn set_entry(
     })
 }
 
-/// Returns the value with the servers, or `None` if there is none.
+/// Returns the value with the servers, or `None` if the file has no servers.
 fn find_servers<'a>(
     root: &'a mut Table,
     container: &Container,
 ) -> Result<Option<&'a mut Item>, EditError> {
-    let (last, folders) = container
+    let (last, parents) = container
         .path
         .split_last()
         .expect("a path has at least one key");
     let mut parent: &mut dyn TableLike = root;
-    for key in folders {
+    for key in parents {
         let Some(item) = parent.get_mut(key) else {
             return Ok(None);
         };
@@ -197,8 +197,8 @@ fn append_section(text: &str, container: &Container, name: &str, entry: &Entry) 
         tables.push(to_table(entry));
         section = Item::ArrayOfTables(tables);
     }
-    let names = if container.is_list { None } else { Some(name) };
-    let keys = container.path.iter().map(String::as_str).chain(names);
+    let entry_key = if container.is_list { None } else { Some(name) };
+    let keys = container.path.iter().map(String::as_str).chain(entry_key);
     for key in keys.rev() {
         let mut parent = Table::new();
         parent.set_implicit(true);
@@ -286,12 +286,12 @@ fn remove_entry(text: &str, container: &Container, name: &str) -> Result<String,
         .path
         .iter()
         .try_fold(document.as_item(), |item, key| item.get(key));
-    let own = match servers {
+    let entry = match servers {
         Some(Item::ArrayOfTables(tables)) => tables.iter().find(|table| is_named(table, name)),
         Some(Item::Table(servers)) => servers.get(name).and_then(Item::as_table),
         _ => None,
     };
-    if let Some(table) = own.filter(|table| !table.is_dotted()) {
+    if let Some(table) = entry.filter(|table| !table.is_dotted()) {
         let mut sections = Vec::new();
         collect_sections(table, &mut sections);
         return Ok(remove_sections(text, sections));
@@ -335,8 +335,8 @@ fn end_of_values(table: &Table) -> usize {
     ends.max().unwrap_or(0)
 }
 
-/// Removes the lines of the sections, and the blank line before each. Keeps the comments after a
-/// section, because they are not ours.
+/// Removes the lines of the sections, and the blank line before each section. Keeps the comments
+/// after a section, because Drawbridge did not write them.
 fn remove_sections(text: &str, mut sections: Vec<Range<usize>>) -> String {
     sections.sort_by_key(|section| section.start);
     let mut text = text.to_owned();

@@ -1,6 +1,6 @@
 //! YAML. No parser preserves the layout of a file, so an edit adds, replaces or removes whole
 //! lines: the lines of one entry of a block map or list. [`Format::edit`](super::Format::edit)
-//! compares the result with the intended one, and refuses the edit if they differ.
+//! compares the result with the intended result, and refuses the edit if they differ.
 
 use saphyr::{LoadableYamlNode, MarkedYaml, Marker, ScanError, YamlData};
 use serde_json::{Map, Value};
@@ -120,15 +120,15 @@ pub(super) fn edit(text: &str, edit: &Edit) -> Result<String, EditError> {
         } => (container, name, Some(entry)),
         Edit::RemoveEntry { container, name } => (container, name, None),
         Edit::AddText { list, .. } | Edit::RemoveText { list, .. } => {
-            return Err(EditError::Unsure(list.join(".")));
+            return Err(EditError::UnsafeLayout(list.join(".")));
         }
     };
     let [key] = container.path.as_slice() else {
-        return Err(EditError::Unsure(container.path.join(".")));
+        return Err(EditError::UnsafeLayout(container.path.join(".")));
     };
     if text.contains('\r') {
         // YAML ends a line at a single `\r`, but `str::lines` does not.
-        return Err(EditError::Unsure(key.clone()));
+        return Err(EditError::UnsafeLayout(key.clone()));
     }
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let document = load(text)?;
@@ -190,24 +190,24 @@ fn edit_servers(
     entry: Option<&Entry>,
 ) -> Result<(), EditError> {
     let key_line = servers.key.span.start.line() - 1;
-    let unsure = || EditError::Unsure(container.path.join("."));
+    let unsafe_layout = || EditError::UnsafeLayout(container.path.join("."));
     let places = list_entries(lines, servers, container)?;
     // In an unusual file, the parser may count lines differently from `str::lines`.
     let is_in_text = |place: &Place| place.first < place.end && place.end <= lines.len();
     if key_line >= lines.len() || !places.iter().all(|(_, place)| is_in_text(place)) {
-        return Err(unsure());
+        return Err(unsafe_layout());
     }
     let Some((_, last)) = places.last() else {
         if let Some(entry) = entry {
             let indent = servers.key.span.start.col() + 2;
-            lines[key_line] = without_value(&lines[key_line]).ok_or_else(unsure)?;
+            lines[key_line] = without_value(&lines[key_line]).ok_or_else(unsafe_layout)?;
             let new_lines = entry_lines(container, name, entry, indent);
             lines.splice(key_line + 1..=key_line, new_lines);
         }
         return Ok(());
     };
-    let own = places.iter().find(|(other, _)| other == name);
-    match (own, entry) {
+    let existing = places.iter().find(|(other, _)| other == name);
+    match (existing, entry) {
         (None, Some(entry)) => {
             let new_lines = entry_lines(container, name, entry, last.column);
             lines.splice(last.end..last.end, new_lines);
@@ -220,7 +220,7 @@ fn edit_servers(
             lines.drain(place.first..place.end);
             if places.len() == 1 {
                 let empty = if container.is_list { " []" } else { " {}" };
-                let end = lines[key_line].find(':').ok_or_else(unsure)? + 1;
+                let end = lines[key_line].find(':').ok_or_else(unsafe_layout)? + 1;
                 lines[key_line].insert_str(end, empty);
             }
         }
@@ -250,10 +250,12 @@ fn list_entries(
                     end: last_line(lines, value).max(name.span.end.line()),
                     column,
                 };
-                let line = lines.get(first).ok_or_else(|| EditError::Unsure(key()))?;
+                let line = lines
+                    .get(first)
+                    .ok_or_else(|| EditError::UnsafeLayout(key()))?;
                 is_blank_before(line, column, "")
                     .then(|| (key_text(name), place))
-                    .ok_or_else(|| EditError::Unsure(key()))
+                    .ok_or_else(|| EditError::UnsafeLayout(key()))
             });
             places.collect()
         }
@@ -263,7 +265,9 @@ fn list_entries(
                 let start = item.span.start.col();
                 let name = to_json(item);
                 let name = crate::edit::name_of(&name).unwrap_or_default().to_owned();
-                let line = lines.get(first).ok_or_else(|| EditError::Unsure(key()))?;
+                let line = lines
+                    .get(first)
+                    .ok_or_else(|| EditError::UnsafeLayout(key()))?;
                 let before: String = line.chars().take(start).collect();
                 let column = before.find('-').filter(|column| {
                     is_blank_before(&before, *column, "") && is_blank_before(&before, start, "-")
@@ -275,7 +279,7 @@ fn list_entries(
                 });
                 place
                     .map(|place| (name, place))
-                    .ok_or_else(|| EditError::Unsure(key()))
+                    .ok_or_else(|| EditError::UnsafeLayout(key()))
             });
             places.collect()
         }

@@ -52,7 +52,7 @@ fn inline(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), scalar)
 }
 
-/// Returns a string, in quotes if it needs them.
+/// Returns a string as YAML, in quotes if it could be read as something else.
 pub(super) fn scalar(text: &str) -> String {
     let is_plain = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '/')
         && text

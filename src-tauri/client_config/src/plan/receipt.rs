@@ -13,12 +13,12 @@ use crate::{
     kill_point::reach_kill_point,
 };
 
-/// Keeps copies of files as they were. They may contain secrets.
+/// Stores copies of files from before a change. The copies may contain secrets.
 pub trait Backups {
-    /// Keeps a copy, and returns its name.
+    /// Stores a copy, and returns its name.
     ///
     /// # Errors
-    /// Returns an error if the copy cannot be kept. The file is not changed then.
+    /// Returns an error if the copy cannot be stored. The file is not changed then.
     fn save(&self, file_name: &str, bytes: &[u8]) -> Result<String, BackupError>;
 
     /// Returns the bytes of a copy.
@@ -28,12 +28,13 @@ pub trait Backups {
     fn read(&self, name: &str) -> Result<Vec<u8>, BackupError>;
 }
 
-/// The reason why a copy cannot be kept or read.
+/// The reason why a copy cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BackupError(pub String);
 
-/// The files that a plan has changed. It is stored, so that the changes can be undone later.
+/// The files that a plan has changed. The receipt is stored, so that the changes can be undone
+/// later.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Receipt {
     pub files: Vec<ChangedFile>,
@@ -47,13 +48,14 @@ pub struct ChangedFile {
     /// The file that was written.
     pub target: PathBuf,
     pub format: Format,
-    /// The name of the copy of the file as it was; `None` if the plan created the file.
+    /// The name of the copy from before the change; `None` if the plan created the file.
     pub backup: Option<String>,
     /// The SHA-256 of the bytes that were written, in hex.
     pub written: String,
     /// The folders that the plan created, outermost first.
     pub created_folders: Vec<PathBuf>,
-    /// The edits that undo our own changes, if the file has changed since.
+    /// The edits that undo only Drawbridge's changes, if another program has changed the file
+    /// since.
     pub(crate) reverse: Vec<Edit>,
 }
 
@@ -65,7 +67,7 @@ pub enum UndoOutcome {
     Restored,
     /// The file did not exist before, and is removed.
     Removed,
-    /// Another program has changed the file since, so only our own changes were undone.
+    /// Another program has changed the file since, so only Drawbridge's changes were undone.
     OwnMembersRemoved,
     /// The file no longer exists.
     Gone,

@@ -1,4 +1,4 @@
-//! Every client × every state of its file: connected and undone byte for byte.
+//! Tests that connect each client with each state of its file, and undo the change byte for byte.
 
 use std::{collections::BTreeMap, fs, process::Command};
 
@@ -175,7 +175,7 @@ fn connect_and_undo(client: &Client, home: &Home, case: &str) {
         client.id
     );
     let stored = serde_json::to_string(&receipt).expect("a receipt is stored");
-    let receipt: Receipt = serde_json::from_str(&stored).expect("and read again");
+    let receipt: Receipt = serde_json::from_str(&stored).expect("a stored receipt is read");
     for undone in receipt.undo(&home.backups()) {
         undone
             .result
@@ -424,7 +424,7 @@ fn an_entry_that_drifted_is_shown_and_repaired_and_keeps_its_own_members() {
 }
 
 #[test]
-fn a_server_of_the_person_with_our_name_is_not_replaced() {
+fn a_server_of_the_person_with_the_name_of_drawbridge_is_not_replaced() {
     let client = crate::find_client("cursor").expect("the client");
     let home = Home::new();
     let config = config_of(client, &home);

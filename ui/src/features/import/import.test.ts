@@ -313,7 +313,7 @@ describe("an import", () => {
       "config.import",
       new IpcError(
         "conflict",
-        "the files have changed since the changes were shown; look at them again",
+        "the files have changed since the changes were shown; review the changes again",
       ),
     );
     await click("import-confirm");
