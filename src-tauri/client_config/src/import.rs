@@ -1,7 +1,7 @@
 //! Finds servers in the configuration files of clients and in pasted text.
 //!
-//! A text is read in four steps: [`text`] finds its format and the entries in it, [`entry`] makes a
-//! spec of each entry, [`merge`] merges equal servers and gives each server a unique name, and
+//! A text is read in four steps: [`text`] finds its format and the entries in it, [`entry`] turns
+//! each entry into a spec, [`merge`] merges equal servers and gives each server a unique name, and
 //! [`finish`] finds the literal secrets.
 
 mod command_line;
@@ -38,14 +38,14 @@ use crate::{
 use merge::Drafts;
 use variables::InputDefinition;
 
-/// The largest text that is read, in bytes. `~/.claude.json` also keeps a history.
+/// The largest text that is read, in bytes. `~/.claude.json` is large, because it has a history.
 const MAX_TEXT: usize = 64 * 1024 * 1024;
 
 /// Reads servers from files and texts.
 #[derive(Debug, Clone, Copy)]
 pub struct Importer<'a> {
     pub machine: &'a Machine,
-    /// The URL of Drawbridge's endpoint. Entries that lead to it are skipped.
+    /// The URL of Drawbridge's endpoint. Entries that lead to this endpoint are skipped.
     pub endpoint_url: &'a str,
     /// The ids of the servers that Drawbridge already has. No server that is found gets one of
     /// these ids.
@@ -87,11 +87,11 @@ pub struct FoundServer {
 /// A place that has a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundAt {
-    /// The id of the client whose file it is. `None` for a pasted text.
+    /// The id of the client to which the file belongs. `None` for a pasted text.
     pub client: Option<String>,
     pub file: Option<PathBuf>,
     /// The keys from the root of the file or text to the entry. Empty for a command line and for a
-    /// text that is nothing but the entry.
+    /// text that consists of one entry.
     pub keys: Vec<String>,
     /// The line of the text, counted from 1, if the server is a command line.
     pub line: Option<usize>,
@@ -206,12 +206,12 @@ pub enum ImportError {
 #[derive(Debug, thiserror::Error)]
 pub enum AddError {
     #[error(
-        "'{0}' adds no server. Paste the command that adds it, such as '{1} mcp add NAME -- COMMAND'"
+        "'{0}' adds no server. Paste a command that adds a server, such as '{1} mcp add NAME -- COMMAND'"
     )]
     OtherCommand(String, String),
     #[error("the option '{0}' is unknown. Remove it, and try again")]
     UnknownOption(String),
-    #[error("the option '{0}' has no value. Add it, and try again")]
+    #[error("the option '{0}' has no value. Add the value, and try again")]
     NoValue(String),
     #[error("'{0}' is not a variable of the form NAME=VALUE")]
     BadVariable(String),
@@ -289,14 +289,14 @@ struct RawEntry {
 #[derive(Default)]
 struct Document {
     entries: Vec<RawEntry>,
-    /// The definitions of the values that VS Code asks for.
+    /// The inputs that a configuration of VS Code defines.
     inputs: Vec<InputDefinition>,
 }
 
 impl<'a> Importer<'a> {
     /// Returns the servers in a pasted text: the configuration of any client or a part of it,
-    /// command lines, or a URL. The variables of the environment are not used, because a stranger
-    /// may have written the text: the person has to give their values.
+    /// command lines, or a URL. Does not read the variables of the environment, because a stranger
+    /// may have written the text: the person has to give the values.
     ///
     /// # Errors
     /// Returns an error if the text is too large, does not parse, or contains no entry.
@@ -335,14 +335,17 @@ impl<'a> Importer<'a> {
         let mut drafts = Drafts::new(self.taken_ids);
         let mut unreadable = Vec::new();
         for client in clients {
-            let global = client
+            let global_files = client
                 .files(self.machine)
                 .into_iter()
                 .map(|file| (file, None));
-            let own = projects.iter().filter_map(|project| {
+            let project_files = projects.iter().filter_map(|project| {
                 Some((client.project_file(project)?, Some(project.as_path())))
             });
-            for (file, project) in global.chain(own).filter(|(file, _)| file.path.exists()) {
+            for (file, project) in global_files
+                .chain(project_files)
+                .filter(|(file, _)| file.path.exists())
+            {
                 if let Err(error) = self.add_file(&mut drafts, client, &file.path, project) {
                     unreadable.push(UnreadableFile {
                         file: file.path,
@@ -404,9 +407,9 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    /// Returns whether an entry connects the client to Drawbridge: to its endpoint, or by our
+    /// Returns whether an entry connects the client to Drawbridge: to its endpoint, or through its
     /// bridge.
-    fn is_own(&self, name: &str, entry: &Value) -> bool {
+    fn leads_to_drawbridge(&self, name: &str, entry: &Value) -> bool {
         let connection = Connection {
             command: String::new(),
             url: self.endpoint_url.to_owned(),

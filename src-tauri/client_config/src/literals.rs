@@ -112,7 +112,7 @@ pub fn move_literals(
     used: BTreeSet<String>,
 ) -> Vec<(String, String)> {
     let mut literals = find_and_name(id, spec, used);
-    // Begin at the end, so that the ranges of earlier parts of the same text stay right.
+    // The last literal comes first, so that the ranges of earlier literals in a text stay right.
     literals.reverse();
     for literal in &literals {
         let text = text_at(spec, &literal.place);
@@ -180,7 +180,7 @@ impl Finder<'_> {
 
     fn find_in_argument(&mut self, index: usize, argument: &str, previous: Option<&str>) {
         let place = Place::Arg(index);
-        // `--url=https://…` is an option with a URL, and `--url` may stand before it.
+        // A URL is an argument of its own, or follows an option, as in `--url=https://…`.
         let start = match argument.split_once('=') {
             Some((option, url)) if !option.contains("://") && url.contains("://") => {
                 argument.len() - url.len()
@@ -368,9 +368,9 @@ mod tests {
     }
 
     #[test]
-    fn literal_secrets_of_every_place_are_moved() {
+    fn literal_secrets_in_every_form_of_argument_are_moved() {
         let key = "sk-abcdefghijklmnop1234";
-        for (argument, left, name, value) in [
+        for (argument, expected, name, value) in [
             (
                 vec!["--api-key", key],
                 vec!["--api-key", "${keyring:s.api-key}"],
@@ -433,7 +433,7 @@ mod tests {
             ),
         ] {
             let (spec, secrets) = moved(&json!({"command": "c", "args": argument}));
-            assert_eq!(spec["args"], json!(left), "{argument:?}");
+            assert_eq!(spec["args"], json!(expected), "{argument:?}");
             assert_eq!(secrets, [pair(name, value)], "{argument:?}");
         }
     }

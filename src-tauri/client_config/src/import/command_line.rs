@@ -141,15 +141,16 @@ fn read_words(line: usize, mut words: Vec<String>) -> Result<Vec<RawEntry>, Impo
             operator: operator.clone(),
         });
     }
-    let is_word = |word: &str| {
-        let ends = word.ends_with([',', ':', '.', ';']) || word.starts_with('-');
-        !word.contains(['{', '}', '[', ']', '<', '>', '"', '=']) && !ends
+    let is_program = |word: &str| {
+        !word.contains(['{', '}', '[', ']', '<', '>', '"', '='])
+            && !word.ends_with([',', ':', '.', ';'])
+            && !word.starts_with('-')
     };
     if words.len() == 1 && is_url(first) {
         return Ok(vec![raw_entry(String::new(), json!({ "url": first }))]);
     }
     let is_assignment = words.get(1).is_some_and(|word| word == "=");
-    if !is_word(first) || first.contains("://") || is_assignment {
+    if !is_program(first) || first.contains("://") || is_assignment {
         return Err(ImportError::NotACommand {
             line,
             word: first.clone(),
@@ -159,7 +160,7 @@ fn read_words(line: usize, mut words: Vec<String>) -> Result<Vec<RawEntry>, Impo
     Ok(vec![raw_entry(String::new(), entry)])
 }
 
-/// Removes and returns the `NAME=VALUE` words in front of a command, maybe after `env`.
+/// Removes and returns the `NAME=VALUE` words in front of a command, which may follow `env`.
 fn take_variables(words: &mut Vec<String>) -> Map<String, Value> {
     if words.len() > 2 && words[0] == "env" && is_variable(&words[1]) {
         words.remove(0);
@@ -191,7 +192,7 @@ fn raw_entry(name: String, entry: Value) -> RawEntry {
 /// Reads `code --add-mcp '{"name": …}'`. Returns `None` if the option is missing.
 fn read_editor(words: &[String]) -> Result<Option<Vec<RawEntry>>, AddError> {
     let mut servers = Vec::new();
-    let mut is_add = false;
+    let mut has_option = false;
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let json = match word.strip_prefix("--add-mcp") {
@@ -201,18 +202,18 @@ fn read_editor(words: &[String]) -> Result<Option<Vec<RawEntry>>, AddError> {
             Some(rest) => rest.strip_prefix('=').unwrap_or(rest),
             None => continue,
         };
-        is_add = true;
+        has_option = true;
         servers.extend(text::read_json(json).map_err(AddError::Json)?);
     }
-    if is_add && servers.is_empty() {
+    if has_option && servers.is_empty() {
         return Err(AddError::NoServer);
     }
-    Ok(is_add.then_some(servers))
+    Ok(has_option.then_some(servers))
 }
 
 /// Reads the words after `mcp add-json`: a name and the server as JSON.
 fn read_add_json(words: &[String]) -> Result<RawEntry, AddError> {
-    let mut add = Add::default();
+    let mut add = AddArguments::default();
     add.read(words)?;
     let mut words = add.positional.into_iter();
     let name = words.next().ok_or(AddError::NoName)?;
@@ -224,9 +225,9 @@ fn read_add_json(words: &[String]) -> Result<RawEntry, AddError> {
 
 /// Reads the words after `mcp add`: options, a name, and a command or URL.
 fn read_add(words: &[String]) -> Result<RawEntry, AddError> {
-    let mut add = Add {
+    let mut add = AddArguments {
         ends_at_command: true,
-        ..Add::default()
+        ..AddArguments::default()
     };
     add.read(words)?;
     let mut words = add.positional.into_iter();
@@ -274,7 +275,7 @@ const MEMBERS: [(&str, &str); 12] = [
 
 /// The words after `mcp add`, by their meaning.
 #[derive(Default)]
-struct Add {
+struct AddArguments {
     /// Whether all words after the name and the command are arguments of the command.
     ends_at_command: bool,
     name: Option<String>,
@@ -284,7 +285,7 @@ struct Add {
     members: Map<String, Value>,
 }
 
-impl Add {
+impl AddArguments {
     fn read(&mut self, words: &[String]) -> Result<(), AddError> {
         let mut words = words.iter().peekable();
         while let Some(word) = words.next() {

@@ -1,4 +1,4 @@
-//! Makes a spec of an entry, in the notation of any client.
+//! Turns an entry in the notation of any client into a spec.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{connection::URL_MEMBERS, secrets};
 
-/// A server before it is compared with others. Each value that the person has to give is still
+/// A server that was not compared with other servers yet. Each value that the person has to give is
 /// `${input:ID}`.
 pub(super) struct Draft {
     pub(super) spec: Result<ServerSpec, EntryError>,
@@ -51,7 +51,7 @@ const WITHOUT_EFFECT: [&str; 15] = [
     "_meta",
 ];
 
-/// Returns the draft for an entry. If the entry has no name, also gives it one.
+/// Returns the draft for an entry. Gives the entry a name if it has none.
 pub(super) fn read(
     raw: &mut RawEntry,
     surroundings: Surroundings<'_>,
@@ -70,7 +70,9 @@ pub(super) fn read(
         None => Err(EntryError::NotAnObject(type_name(&raw.entry))),
     };
     if raw.name.is_empty() {
-        raw.name = spec.as_ref().map_or_else(|_| String::new(), naming::infer);
+        raw.name = spec
+            .as_ref()
+            .map_or_else(|_| String::new(), naming::infer_name);
     }
     let spec = spec.and_then(|spec| {
         let spec = ServerSpec {
@@ -155,7 +157,7 @@ impl Reader<'_> {
         self.take_tools(&mut spec)?;
         self.take_timeouts(&mut spec);
         set_folder(&mut spec, surroundings);
-        self.note_rest();
+        self.note_ignored_members();
         *needed = variables.needed;
         Ok(spec)
     }
@@ -254,7 +256,8 @@ impl Reader<'_> {
         args.extend(self.take_texts(&["args", "arguments"])?.unwrap_or_default());
         match command {
             Some(line) if args.is_empty() => {
-                // Some clients split the command at its spaces. A path may contain spaces.
+                // Some clients split the command at its spaces. If the first word has a slash, the
+                // spaces may be part of a path.
                 let words = shell_words::split(&line).unwrap_or_default();
                 let is_line = words.len() > 1 && !words[0].contains(['/', '\\']);
                 let mut words = if is_line { words } else { vec![line] }.into_iter();
@@ -264,7 +267,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds the variables that Codex and Goose pass on to the server by name only.
+    /// Adds the variables that an entry of Codex or Goose only names.
     fn add_passed_variables(
         &mut self,
         env: &mut BTreeMap<String, String>,
@@ -279,7 +282,7 @@ impl Reader<'_> {
         for name in self.take_texts(&["env_keys"])?.unwrap_or_default() {
             if !env.contains_key(&name) {
                 let description = format!("The value of {name}, which Goose keeps in its keyring.");
-                env.insert(name.clone(), variables.need(&name, &description, true));
+                env.insert(name.clone(), variables.add_input(&name, &description, true));
             }
         }
         Ok(())
@@ -325,14 +328,14 @@ impl Reader<'_> {
             .collect())
     }
 
-    /// Returns the OAuth client, or `None` if the member describes none and is an option of the AI
-    /// client alone.
+    /// Returns the OAuth client, or `None` if no member describes one: a client may have an option
+    /// of its own with the same name.
     fn take_oauth(&mut self, variables: &mut Variables<'_>) -> Option<OauthClient> {
         let (name, value) = self.take(&["oauth", "auth"])?;
         let mut client: OauthClient = serde_json::from_value(value.clone()).ok()?;
         if value.get("scopes").or_else(|| value.get("scope")).is_some() {
             self.notes
-                .push(format!("The scopes in '{name}' are not taken over: Drawbridge asks for those that the server names."));
+                .push(format!("The scopes in '{name}' are not taken over: Drawbridge asks for the scopes that the server names."));
         }
         client.client_secret = client
             .client_secret
@@ -358,9 +361,8 @@ impl Reader<'_> {
             spec.cwd = None;
         } else if spec.command.is_some() && spec.url.is_none() {
             if !spec.headers.is_empty() {
-                self.notes.push(
-                    "'headers' is not taken over, because the server is a program.".to_owned(),
-                );
+                self.notes
+                    .push("'headers' is not taken over, because the server is local.".to_owned());
             }
             spec.headers.clear();
             spec.oauth = None;
@@ -418,16 +420,16 @@ impl Reader<'_> {
         let call = self
             .take(&["tool_timeout_sec"])
             .and_then(|(_, value)| seconds(value));
-        let any = self
+        let timeout = self
             .take(&["timeout", "connectionTimeout"])
             .and_then(|(_, value)| unknown_unit(value));
         let timeouts = &mut spec.timeouts;
         raise(&mut timeouts.initialize_ms, start.or(start_ms));
-        raise(&mut timeouts.call_ms, call.or(any));
+        raise(&mut timeouts.call_ms, call.or(timeout));
         timeouts.total_ms = timeouts.total_ms.max(timeouts.call_ms);
     }
 
-    fn note_rest(&mut self) {
+    fn note_ignored_members(&mut self) {
         let mut approval_members: Vec<String> = APPROVAL_MEMBERS
             .iter()
             .filter(|name| {

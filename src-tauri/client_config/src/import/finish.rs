@@ -46,8 +46,8 @@ pub(super) fn finish(
     found
 }
 
-/// Returns the values that may refer to the secret store, each with its place and the name from
-/// which the name of its secret is made.
+/// Returns the values that may refer to the secret store, each with its place and the name on which
+/// the name of its secret is based.
 fn movable_values(spec: &mut ServerSpec) -> impl Iterator<Item = (Place, &str, &mut String)> {
     let env = spec.env.iter_mut();
     let headers = spec.headers.iter_mut();
@@ -65,7 +65,7 @@ fn find_secrets(id: &str, spec: &ServerSpec, notes: &mut Vec<String>) -> Vec<Lit
     for literal in &found {
         if let Place::Arg(index) = literal.place {
             notes.push(format!(
-                "Argument {} looks like a secret. Every program on this computer can read the arguments of a running server; use a variable if the server has one for it.",
+                "Argument {} looks like a secret. Every program on this computer can read the arguments of a running server; use a variable instead if the server supports one.",
                 index + 1
             ));
         }
@@ -77,8 +77,8 @@ fn find_secrets(id: &str, spec: &ServerSpec, notes: &mut Vec<String>) -> Vec<Lit
     found.into_iter().map(to_secret).collect()
 }
 
-/// Replaces inputs by references to the secret store wherever a spec may have them. Returns all
-/// inputs.
+/// Replaces the inputs by references to the secret store in all values that may have a reference.
+/// Returns all inputs.
 fn name_inputs(
     id: &str,
     spec: &mut ServerSpec,

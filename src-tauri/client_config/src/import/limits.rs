@@ -10,7 +10,7 @@ const MAX_DEPTH: usize = 128;
 const MAX_VALUES: usize = 1_000_000;
 
 /// Returns whether a text can be parsed with a bounded stack and memory. If the text has a syntax
-/// error, only the part before it counts, because the parser stops there.
+/// error, only the part before the error counts, because the parser stops there.
 pub(super) fn is_within_limits(yaml: &str) -> bool {
     let mut sizes = BTreeMap::<usize, usize>::new();
     // The anchor of each open collection, and the number of values before it.

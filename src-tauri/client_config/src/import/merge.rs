@@ -99,12 +99,12 @@ impl<'a> Drafts<'a> {
 impl NamedDraft {
     /// Adds the settings, notes and places of another entry for the same server.
     fn absorb(&mut self, name: &str, draft: Draft, found_at: FoundAt) {
-        if let (Ok(own), Ok(other)) = (&mut self.draft.spec, draft.spec) {
-            own.enabled |= other.enabled;
-            let (own, other) = (&mut own.timeouts, other.timeouts);
-            own.initialize_ms = own.initialize_ms.max(other.initialize_ms);
-            own.call_ms = own.call_ms.max(other.call_ms);
-            own.total_ms = own.total_ms.max(other.total_ms);
+        if let (Ok(spec), Ok(other)) = (&mut self.draft.spec, draft.spec) {
+            spec.enabled |= other.enabled;
+            let (timeouts, other) = (&mut spec.timeouts, other.timeouts);
+            timeouts.initialize_ms = timeouts.initialize_ms.max(other.initialize_ms);
+            timeouts.call_ms = timeouts.call_ms.max(other.call_ms);
+            timeouts.total_ms = timeouts.total_ms.max(other.total_ms);
         }
         let mut notes = draft.notes;
         if name != self.name {
@@ -120,7 +120,10 @@ impl NamedDraft {
 }
 
 fn skip_reason(raw: &RawEntry, surroundings: Surroundings<'_>) -> Option<SkipReason> {
-    if surroundings.importer.is_own(&raw.name, &raw.entry) {
+    if surroundings
+        .importer
+        .leads_to_drawbridge(&raw.name, &raw.entry)
+    {
         return Some(SkipReason::Drawbridge);
     }
     let member = |name: &str| raw.entry.get(name).and_then(serde_json::Value::as_str);
@@ -186,7 +189,8 @@ impl UniqueIds {
                 break name;
             }
         };
-        let note = format!("Another server is named '{preferred}', so this one is named '{name}'.");
+        let note =
+            format!("Another server is named '{preferred}', so this server is named '{name}'.");
         (name, Some(note))
     }
 }

@@ -50,7 +50,7 @@ const GENERIC: [&str; 14] = [
 ];
 
 /// Returns a name for a server.
-pub(super) fn infer(spec: &ServerSpec) -> String {
+pub(super) fn infer_name(spec: &ServerSpec) -> String {
     let name = match (&spec.command, &spec.url) {
         (Some(command), _) => {
             let subject = find_subject(command, &spec.args);
@@ -70,7 +70,7 @@ pub(super) fn is_container_engine(command: &str) -> bool {
     ["docker", "podman", "nerdctl"].contains(&program_name(command).as_str())
 }
 
-/// Returns the name of a program without its folder and the ending that Windows gives it.
+/// Returns the name of a program in lower case, without its folder and an ending of Windows.
 pub(super) fn program_name(command: &str) -> String {
     let name = command
         .rsplit(['/', '\\'])
@@ -120,23 +120,23 @@ fn find_subject<'a>(command: &str, args: &'a [String]) -> Option<&'a str> {
     })
 }
 
-/// Returns the telling part of `@scope/server-name@1.2`, `host/owner/name-mcp:tag` or
-/// `path/name.js`.
+/// Returns `name` for a program, package or image such as `@scope/server-name@1.2`,
+/// `host/owner/name-mcp:tag` or `path/name.js`.
 fn name_of_program(subject: &str) -> String {
     let mut parts = subject
         .split(['/', '\\'])
         .filter(|part| !part.is_empty())
         .rev();
     let last = parts.next().unwrap_or(subject);
-    let telling = [last]
+    let specific = [last]
         .into_iter()
         .chain(parts)
         .map(strip_details)
         .find(|part| {
-            let is_telling = |word: &str| !word.is_empty() && !GENERIC.contains(&word);
-            part.split(['-', '_', '.']).any(is_telling)
+            let is_specific = |word: &str| !word.is_empty() && !GENERIC.contains(&word);
+            part.split(['-', '_', '.']).any(is_specific)
         });
-    let name = telling.unwrap_or_else(|| strip_details(last));
+    let name = specific.unwrap_or_else(|| strip_details(last));
     strip_generic(&name)
 }
 
@@ -171,6 +171,6 @@ fn name_of_url(url: &str) -> String {
         return "remote".to_owned();
     };
     let labels = host.rsplit_once('.').map_or(host, |(labels, _)| labels);
-    let telling = labels.split('.').find(|label| !GENERIC.contains(label));
-    strip_generic(telling.unwrap_or(host))
+    let specific = labels.split('.').find(|label| !GENERIC.contains(label));
+    strip_generic(specific.unwrap_or(host))
 }

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::Importer;
 use crate::machine::{Machine, Os};
 
-/// Every text is read or rejected, and a server that is read is complete: it has a name of its own,
-/// and its inputs are listed.
+/// Checks that every text is read or rejected, and that a server that is read is complete: it has a
+/// name of its own, and its inputs are listed.
 pub(crate) fn a_text_is_read_or_rejected(text: &str) {
     let machine = Machine {
         os: Os::Linux,
@@ -44,10 +44,11 @@ pub(crate) fn a_text_is_read_or_rejected(text: &str) {
             let unnamed = serde_json::to_value(&unnamed).expect("a spec can be written");
             for text in list_texts(&unnamed) {
                 // A reference that is not closed before the next reference begins is plain text.
-                let unfilled = text
-                    .split("${input:")
-                    .skip(1)
-                    .filter(|rest| rest.split("${").next().is_some_and(|own| own.contains('}')));
+                let unfilled = text.split("${input:").skip(1).filter(|rest| {
+                    rest.split("${")
+                        .next()
+                        .is_some_and(|inner| inner.contains('}'))
+                });
                 assert_eq!(unfilled.count(), 0, "{text}");
             }
             drawbridge_model::protocol::check_spec(spec).expect("a valid spec");

@@ -74,9 +74,9 @@ fn texts<const N: usize>(pairs: [(&str, &str); N]) -> BTreeMap<String, String> {
 }
 
 #[track_caller]
-fn assert_error(text: &str, says: &str) {
+fn assert_error(text: &str, part: &str) {
     let error = try_paste(text).expect_err(text).to_string();
-    assert!(error.contains(says), "{error}");
+    assert!(error.contains(part), "{error}");
 }
 
 #[test]
@@ -460,8 +460,8 @@ fn a_secret_of_a_container_moves_to_its_variables() {
         server.spec.expect("a spec").env,
         texts([("GITHUB_TOKEN", "${keyring:github.GITHUB_TOKEN}")])
     );
-    let asked = paste_one("docker run -i --rm -e GITHUB_TOKEN mcp/github");
-    assert_eq!(asked.inputs[0].secret_name, "github.GITHUB_TOKEN");
+    let without_value = paste_one("docker run -i --rm -e GITHUB_TOKEN mcp/github");
+    assert_eq!(without_value.inputs[0].secret_name, "github.GITHUB_TOKEN");
 }
 
 #[test]
@@ -803,9 +803,9 @@ fn the_servers_of_a_project_start_in_its_folder() {
     assert_eq!(spec(1).args, [format!("{folder}/x")]);
 }
 
-/// The import reads every entry that Drawbridge gives a client to write.
+/// The import reads every entry that Drawbridge writes for a client.
 #[test]
-fn the_entry_that_each_client_writes_is_read() {
+fn the_entry_for_each_client_is_read() {
     use crate::connection::{Connection, Transport};
     for client in CLIENTS {
         for transport in [Transport::Bridge, Transport::Http { token: None }] {

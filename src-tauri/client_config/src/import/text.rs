@@ -58,7 +58,7 @@ fn read_members(text: &str) -> Result<Document, ImportError> {
     let root = parsed.map_err(|error| ImportError::Syntax {
         format: Format::Jsonc,
         source: SyntaxError {
-            // Does not count the brace that was added in front of the text.
+            // The brace in front of the text does not count.
             column: error.column - usize::from(error.line == 1 && error.column > 1),
             ..error
         },
@@ -78,8 +78,8 @@ fn read_toml_members(first: &str, text: &str) -> Option<Document> {
         .filter(|document| !document.entries.is_empty())
 }
 
-/// Returns the text between the lines of a Markdown code block. The first line stays, but is empty,
-/// so that the positions of faults are right.
+/// Returns the text between the fences of a Markdown code block. The first line becomes empty, so
+/// that the positions of syntax errors are right.
 fn without_fence(text: &str) -> &str {
     let Some(rest) = text.trim_start().strip_prefix("```") else {
         return text;
@@ -117,7 +117,7 @@ fn is_toml_header(line: &str) -> bool {
     key.starts_with(begins_as_key) && !key.contains(',')
 }
 
-/// Returns whether a line is `key:` or `key: value`, maybe in a list.
+/// Returns whether a line is `key:` or `key: value`, which may be in a list.
 fn is_yaml_member(line: &str) -> bool {
     let line = line.trim_start_matches("- ").trim_start();
     let Some((key, rest)) = line.split_once(':') else {

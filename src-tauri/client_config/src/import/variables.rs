@@ -34,7 +34,7 @@ pub(super) fn replace_inputs(text: &str, replace: impl Fn(&str) -> String) -> St
     let mut replaced = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(OPEN_INPUT) {
-        let Some((id, behind)) = after.split_once('}') else {
+        let Some((id, remaining)) = after.split_once('}') else {
             break;
         };
         replaced.push_str(before);
@@ -48,7 +48,7 @@ pub(super) fn replace_inputs(text: &str, replace: impl Fn(&str) -> String) -> St
         };
         replaced.push_str(plain);
         replaced.push_str(&replace(id));
-        rest = behind;
+        rest = remaining;
     }
     replaced + rest
 }
@@ -120,7 +120,7 @@ impl<'a> Variables<'a> {
         let (scheme, credentials) = secrets::split_scheme(text);
         if self.surroundings.file.is_none() && secrets::is_placeholder(name, credentials) {
             let description = format!("The text has '{credentials}' here.");
-            return scheme.to_owned() + &self.need(name, &description, true);
+            return scheme.to_owned() + &self.add_input(name, &description, true);
         }
         let is_name = |name: &str| {
             let mut chars = name.chars();
@@ -205,24 +205,25 @@ impl<'a> Variables<'a> {
         })
     }
 
-    /// Returns the value of `{env:VAR}` or `{file:path}`, as opencode writes them.
+    /// Returns the value of `{env:VAR}` or `{file:path}` in the notation of opencode, or `None` if
+    /// the text has to stay.
     fn resolve_opencode(&mut self, inner: &str) -> Option<String> {
         if let Some(name) = inner.strip_prefix("env:") {
             return Some(self.resolve_variable(name, None));
         }
         let file = inner.strip_prefix("file:")?;
         let description = format!("The contents of the file {file}.");
-        Some(self.need(inner, &description, true))
+        Some(self.add_input(inner, &description, true))
     }
 
     fn resolve_variable(&mut self, name: &str, default: Option<&str>) -> String {
         // A stranger may have written a pasted text, and the server could send the stranger the
         // value of the variable.
-        let set = self
+        let value = self
             .surroundings
             .file
             .and_then(|_| self.surroundings.importer.machine.variable(name));
-        if let Some(value) = set.or(default) {
+        if let Some(value) = value.or(default) {
             return value.to_owned();
         }
         let description = if is_project_folder(name) {
@@ -232,12 +233,12 @@ impl<'a> Variables<'a> {
         } else {
             format!("The value of the variable {name}.")
         };
-        self.need(name, &description, secrets::is_secret_name(name))
+        self.add_input(name, &description, secrets::is_secret_name(name))
     }
 
     fn resolve_input(&mut self, id: &str) -> String {
         let Some(definition) = self.defined.iter().find(|input| input.id == id) else {
-            return self.need(id, "", true);
+            return self.add_input(id, "", true);
         };
         if !definition.is_secret && !definition.default.is_empty() {
             return definition.default.clone();
@@ -247,9 +248,9 @@ impl<'a> Variables<'a> {
     }
 
     /// Adds an input that the text does not define, and returns its marker.
-    pub(super) fn need(&mut self, id: &str, description: &str, is_secret: bool) -> String {
+    pub(super) fn add_input(&mut self, id: &str, description: &str, is_secret: bool) -> String {
         let id = id.replace(['{', '}'], "");
-        let text = marker(&id);
+        let input_marker = marker(&id);
         self.needed
             .entry(id.clone())
             .or_insert_with(|| InputDefinition {
@@ -259,7 +260,7 @@ impl<'a> Variables<'a> {
                 is_secret,
                 default: String::new(),
             });
-        text
+        input_marker
     }
 }
 

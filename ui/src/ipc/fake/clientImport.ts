@@ -99,7 +99,7 @@ export function foundServers(): FoundServerView[] {
       command: "npx -y @modelcontextprotocol/server-redis •••",
       found_at: [CURSOR],
       notes: [
-        "Argument 3 looks like a secret. Every program on this computer can read it; use a variable if the server has one for it.",
+        "Argument 3 looks like a secret. Every program on this computer can read the arguments of a running server; use a variable instead if the server supports one.",
       ],
     }),
     foundServer("search", {
