@@ -15,7 +15,7 @@
 //!
 //! The journal appends entries with a [`Chain`], in the same transaction that writes the call.
 //! [`verify`] recomputes the whole chain. [`prune`] deletes old entries and appends an anchor: an
-//! entry that states how the chain begins now.
+//! entry that states the new beginning of the chain.
 
 mod fault;
 pub(super) mod head_file;
@@ -39,8 +39,8 @@ use rows::AuditHead;
 /// The hash of an entry.
 pub(super) type Hash = [u8; 32];
 
-/// The head of a chain: the number and the hash of its last entry. Before the first entry, both are
-/// zero.
+/// The tip of a chain: the number and the hash of its last entry. Before the first entry, both are
+/// zero. The head records the tip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Tip {
     pub(super) seq: i64,
@@ -116,8 +116,8 @@ impl AuditEntry<'_> {
         parts.maybe_number(self.call).bytes(self.body.as_bytes());
         match sealed {
             Sealed::Nothing => {}
-            Sealed::Decision(decided) => decided.add_to(&mut parts),
-            Sealed::End(ending) => ending.add_to(&mut parts),
+            Sealed::Decision(columns) => columns.add_to(&mut parts),
+            Sealed::End(columns) => columns.add_to(&mut parts),
         }
         parts.hash()
     }
@@ -147,12 +147,12 @@ impl DecisionColumns<'_> {
             end.add_to(parts);
         }
         // Earlier versions recorded only calls of tools, and without these columns. The hashes of
-        // their entries must stay valid.
-        let is_as_before = self.method == b"tools/call"
+        // these versions must stay valid.
+        let is_in_earlier_form = self.method == b"tools/call"
             && self.extra.is_none()
             && self.original_arguments.is_none()
             && self.request_hooks.is_none();
-        if !is_as_before {
+        if !is_in_earlier_form {
             parts
                 .bytes(self.method)
                 .maybe_bytes(self.extra)
@@ -199,13 +199,13 @@ pub(super) struct Chain<'a> {
     connection: &'a Connection,
     key: &'a AuditKey,
     tip: Tip,
-    /// The head of the chain before this transaction.
+    /// The tip of the chain before this transaction.
     initial_tip: Tip,
     at: i64,
 }
 
 impl<'a> Chain<'a> {
-    /// Resumes the chain whose head is `tip`.
+    /// Resumes the chain that ends with `tip`.
     pub(super) fn resume_at(connection: &'a Connection, key: &'a AuditKey, tip: Tip) -> Self {
         Self {
             connection,
@@ -299,8 +299,8 @@ impl<'a> Chain<'a> {
         Ok(())
     }
 
-    /// Writes the head of the chain to `audit_head` if it has changed, and returns it. The
-    /// transaction must be committed after this.
+    /// Records the tip of the chain in `audit_head` if the tip has changed, and returns the tip.
+    /// The transaction must be committed after this.
     pub(super) fn finish(self) -> Result<Tip, rusqlite::Error> {
         if self.tip == self.initial_tip {
             return Ok(self.tip);

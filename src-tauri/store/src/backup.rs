@@ -31,7 +31,7 @@ use crate::{
 
 const FORMAT: u32 = 1;
 const MANIFEST: &str = "manifest.json";
-/// The maximum length of a manifest, in bytes. Each file in the archive takes about 150 bytes.
+/// The maximum length of a manifest, in bytes. Each file of the backup takes about 150 bytes.
 const MAX_MANIFEST_BYTES: u64 = 4 * 1024 * 1024;
 /// The prefix of the files that only exist while a backup is made. The user may choose any folder
 /// as the data folder, so nothing else in it may have this prefix.
@@ -235,7 +235,7 @@ fn add_file<W: Write + Seek>(
     Ok(())
 }
 
-/// Returns the sorted names of the files in a folder, without those that [`is_file_name`] rejects.
+/// Returns the sorted names of the files in a folder, without names that [`is_file_name`] rejects.
 /// Follows symbolic links, as the registry does. Returns no names if the folder does not exist.
 fn list_files(folder: &Path) -> Result<Vec<String>, BackupError> {
     let entries = match fs::read_dir(folder) {
@@ -284,14 +284,16 @@ fn is_known_path(path: &str) -> bool {
 /// Returns an error if the file is not a backup that this version can restore.
 pub fn read_manifest(archive: impl Read + Seek) -> Result<BackupManifest, BackupError> {
     let mut zip = open_archive(archive)?;
-    manifest_of(&mut zip)
+    read_manifest_from(&mut zip)
 }
 
 fn open_archive<R: Read + Seek>(archive: R) -> Result<ZipArchive<R>, BackupError> {
     ZipArchive::new(archive).map_err(|e| BackupError::NotABackup(e.to_string()))
 }
 
-fn manifest_of<R: Read + Seek>(zip: &mut ZipArchive<R>) -> Result<BackupManifest, BackupError> {
+fn read_manifest_from<R: Read + Seek>(
+    zip: &mut ZipArchive<R>,
+) -> Result<BackupManifest, BackupError> {
     #[derive(Deserialize)]
     struct Head {
         format: u32,
@@ -328,8 +330,8 @@ fn manifest_of<R: Read + Seek>(zip: &mut ZipArchive<R>) -> Result<BackupManifest
 
 /// Replaces the contents of the data folder with those of a backup. Checks the whole backup first,
 /// and moves the old contents into a folder of their own. Records the restore in the audit log. If
-/// the process ends while the files are replaced, the next one that opens the data folder completes
-/// the replacement.
+/// the process ends while the files are replaced, the next process that opens the data folder
+/// completes the replacement.
 ///
 /// # Errors
 /// Returns an error if the backup is damaged or too new, or if a file cannot be moved. Nothing is
@@ -349,8 +351,8 @@ pub async fn restore_backup(
     })
 }
 
-/// Checks a whole backup, and prepares its restore, which the next start of a hub completes. The
-/// hub that runs now is not affected.
+/// Checks a whole backup, and prepares its restore, which the next start of a hub completes. A
+/// running hub is not affected.
 ///
 /// # Errors
 /// Returns an error if the backup is damaged or too new, if it cannot be unpacked, or if a restore
@@ -367,8 +369,8 @@ pub async fn prepare_restore(
 }
 
 /// Prepares a reset, which the next start of a hub completes: the data folder is then without the
-/// given parts, and the replaced contents move to a folder `replaced-…`. The hub that runs
-/// now is not affected. Parts that are not in the data folder are ignored.
+/// given parts, and the replaced contents move to a folder `replaced-…`. A running hub is not
+/// affected. Parts that are not in the data folder are ignored.
 ///
 /// # Errors
 /// Returns an error if a restore or a reset is prepared already, or if the parts that stay cannot
@@ -398,7 +400,7 @@ pub fn is_replacement_prepared(data_dir: &Path) -> bool {
     is_replacement_incomplete(data_dir)
 }
 
-/// Gives up a prepared restore or reset. Returns `false` if there is none.
+/// Cancels a prepared restore or reset. Returns `false` if nothing is prepared.
 ///
 /// # Errors
 /// Returns an error if the prepared files cannot be deleted.
@@ -420,7 +422,7 @@ async fn stage_backup(
     archive: impl Read + Seek,
 ) -> Result<(BackupManifest, Option<String>), BackupError> {
     let mut zip = open_archive(archive)?;
-    let manifest = manifest_of(&mut zip)?;
+    let manifest = read_manifest_from(&mut zip)?;
     let staging = data_dir::create_staging_dir(data_dir).map_err(io_error(data_dir))?;
     let unpacked = async {
         for (path, expected) in &manifest.files {

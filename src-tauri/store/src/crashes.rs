@@ -1,8 +1,8 @@
 //! Reports of panics, in the folder `crashes` of the data folder: the message, the place and the
 //! backtrace, without secrets.
 //!
-//! A panic ends the task or thread that it happens in, and Drawbridge goes on. The message of a
-//! panic may contain anything, so only a redacted form of it is written or printed.
+//! A panic ends the task or thread in which it happens, and Drawbridge goes on. The message of a
+//! panic may contain anything, so only a redacted message is written or printed.
 
 use std::{
     backtrace::Backtrace,
@@ -34,7 +34,7 @@ const REDACTION_TIMEOUT: Duration = Duration::from_secs(1);
 
 const REDACTING_THREAD: &str = "crash-report";
 
-/// Where reports are written, and the logs that know the secrets.
+/// The folder for reports, and the logs that know the secrets.
 struct Destination {
     folder: PathBuf,
     logs: Logs,
@@ -50,7 +50,7 @@ pub fn install_panic_hook(program: &'static str) {
     if let Err(error) = rlimit::setrlimit(rlimit::Resource::CORE, 0, 0) {
         print(&format!("{program}: cannot turn off core dumps: {error}"));
     }
-    panic::set_hook(Box::new(move |panic| report(program, panic)));
+    panic::set_hook(Box::new(move |panic| report_panic(program, panic)));
 }
 
 /// Sets the data folder for the reports, and the logs that know which secrets to mask. Only the
@@ -75,14 +75,14 @@ pub fn list(data_dir: &Path) -> CrashReports {
         .into_iter()
         .flatten()
         .flatten()
-        .filter_map(|entry| Some((time_of(&entry.path())?, entry.path())))
+        .filter_map(|entry| Some((report_time(&entry.path())?, entry.path())))
         .collect();
     files.sort_by(|a, b| b.cmp(a));
     CrashReports { folder, files }
 }
 
 /// Returns the time in the name of a report, or `None` if the file is not a report.
-fn time_of(file: &Path) -> Option<Timestamp> {
+fn report_time(file: &Path) -> Option<Timestamp> {
     let is_report = file
         .extension()
         .is_some_and(|extension| extension == EXTENSION);
@@ -90,8 +90,8 @@ fn time_of(file: &Path) -> Option<Timestamp> {
     name.split('-').next()?.parse().ok().map(Timestamp)
 }
 
-fn report(program: &str, panic: &PanicHookInfo<'_>) {
-    let message = redact(message_of(panic));
+fn report_panic(program: &str, panic: &PanicHookInfo<'_>) {
+    let message = redact(panic_message(panic));
     let place = panic.location().map(ToString::to_string);
     let place = place.unwrap_or_else(|| "an unknown place".into());
     let thread = thread::current();
@@ -110,13 +110,13 @@ fn report(program: &str, panic: &PanicHookInfo<'_>) {
         now.0,
         Backtrace::force_capture(),
     );
-    match write(&destination.folder, now, &text) {
+    match write_report(&destination.folder, now, &text) {
         Ok(file) => print(&format!("{headline}\nThe report is in {}", file.display())),
         Err(error) => print(&format!("{headline}\nNo report can be written: {error}")),
     }
 }
 
-fn message_of(panic: &PanicHookInfo<'_>) -> String {
+fn panic_message(panic: &PanicHookInfo<'_>) -> String {
     let payload = panic.payload();
     payload
         .downcast_ref::<&str>()
@@ -155,7 +155,7 @@ fn redact_with(redactor: &Redactor, message: &str) -> String {
 }
 
 /// Writes a report that only this user can read, and removes the oldest surplus reports.
-fn write(folder: &Path, now: Timestamp, text: &str) -> io::Result<PathBuf> {
+fn write_report(folder: &Path, now: Timestamp, text: &str) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     #[cfg(unix)]
     fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;

@@ -168,13 +168,13 @@ pub(crate) fn discard_staged(data_dir: &Path) {
 /// replaces them.
 ///
 /// # Errors
-/// Returns an error as [`DataDir::replace_with_staged`] does.
+/// Returns an error in the same cases as [`DataDir::replace_with_staged`].
 pub(crate) fn replace_at_next_start(data_dir: &Path) -> Result<(), ReplaceError> {
     replacement::commit(data_dir)
 }
 
-/// Gives up a replacement that the next [`DataDir::open`] would make. Returns `false` if there is
-/// none.
+/// Cancels the replacement that the next [`DataDir::open`] would make. Returns `false` if no
+/// replacement can be cancelled.
 ///
 /// # Errors
 /// Returns an error if the prepared contents cannot be deleted.

@@ -844,7 +844,7 @@ impl Writer {
     /// on.
     fn note_head_file(&self) -> Result<(), JournalError> {
         match &self.open {
-            Some(open) => Ok(head_file::note_written(&open.connection)?),
+            Some(open) => Ok(head_file::record_written(&open.connection)?),
             None => Ok(()),
         }
     }

@@ -2,12 +2,12 @@
 
 use drawbridge_model::random;
 
-/// The first thing that is wrong with the audit log.
+/// The first fault of the audit log.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum AuditFault {
-    #[error("the audit log is empty, although its key is older: all of it is gone")]
+    #[error("the audit log is empty, although its key is older: all entries are gone")]
     Emptied,
-    #[error("the record of where the audit log ends is gone")]
+    #[error("the record of the audit log's end is gone")]
     NoHead,
     #[error("the end of the audit log was changed, or its key was replaced")]
     EndChanged,
@@ -18,8 +18,7 @@ pub(super) enum AuditFault {
     #[error("the database is older than the file audit.head: {} missing", counted_entries(*.first, *.last))]
     Older { first: i64, last: i64 },
     #[error(
-        "the database is not the one that the file audit.head was written for: entry {0} differs, so an older copy \
-         was put back and used"
+        "the file audit.head was written for another database: entry {0} differs, so an older copy was put back and used"
     )]
     OtherBranch(i64),
     #[error(

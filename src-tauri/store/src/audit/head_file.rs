@@ -23,7 +23,7 @@ pub(crate) enum HeadFile {
     Missing,
     /// The file is malformed, or was not written with this key.
     Invalid,
-    /// The head of the chain when the file was written.
+    /// The tip of the chain when the file was written.
     Tip(Tip),
 }
 
@@ -74,8 +74,8 @@ pub(crate) fn write(folder: &Path, tip: Tip, key: &AuditKey) -> io::Result<()> {
     fs::rename(new_file, folder.join(FILE_NAME))
 }
 
-/// The HMAC differs from that of `audit_head`, so that no head file can be made from an older
-/// database.
+/// Returns the HMAC of the head file. It differs from the HMAC in `audit_head`, so that no program
+/// can make a head file from an older database.
 fn file_mac(tip: Tip, key: &AuditKey) -> Hash {
     let mut parts = key.start_mac("head file");
     parts.number(tip.seq).bytes(&tip.hash);
@@ -83,7 +83,7 @@ fn file_mac(tip: Tip, key: &AuditKey) -> Hash {
 }
 
 /// Records in the database that the head file has been written.
-pub(crate) fn note_written(connection: &Connection) -> Result<(), rusqlite::Error> {
+pub(crate) fn record_written(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection
         .execute(
             "INSERT OR IGNORE INTO setting (name, value) VALUES (?, '1')",
@@ -92,8 +92,8 @@ pub(crate) fn note_written(connection: &Connection) -> Result<(), rusqlite::Erro
         .map(drop)
 }
 
-/// Checks that the chain that ends with `last` continues the one whose head is in the file. If not,
-/// returns the number of the first entry concerned, and the fault.
+/// Checks that the chain that ends with `last` continues the chain whose tip is in the file. If
+/// not, returns the number of the first affected entry, and the fault.
 pub(super) fn find_replacement(
     connection: &Connection,
     last: Tip,

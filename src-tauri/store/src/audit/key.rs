@@ -16,8 +16,9 @@ use super::Hash;
 
 pub(crate) const FILE_NAME: &str = "audit.key";
 
-/// The key. A new key has a temporary name until the first entry is written with it. If the key has
-/// its final name and the audit log has no entries, the entries were therefore deleted.
+/// The key of the audit log. The file of a new key has a temporary name until the first entry with
+/// this key is written. If the file has its final name and the audit log has no entries, the
+/// entries were therefore deleted.
 pub(crate) struct AuditKey {
     mac: Hmac<Sha256>,
     folder: PathBuf,
@@ -57,7 +58,8 @@ impl AuditKey {
         self.is_new.load(Ordering::Relaxed)
     }
 
-    /// Gives a new key its final name. Call this after entries with this key were committed.
+    /// Gives the file of a new key its final name. Call this after entries with the key were
+    /// committed.
     pub(crate) fn persist_if_new(&self) {
         if !self.is_new() {
             return;
@@ -106,8 +108,8 @@ impl MacBuilder {
         self.bytes(&number.to_be_bytes())
     }
 
-    /// Adds optional bytes. `None` is written as a length that no text can have, so that it differs
-    /// from an empty text.
+    /// Adds optional bytes. `None` differs from an empty text, because it is written as a length
+    /// that no text can have.
     pub(super) fn maybe_bytes(&mut self, bytes: Option<&[u8]>) -> &mut Self {
         match bytes {
             Some(bytes) => return self.bytes(bytes),

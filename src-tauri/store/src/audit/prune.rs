@@ -1,6 +1,6 @@
 //! Deletes old entries and their calls from the beginning of the chain up to a moment without a
 //! call in flight, so that the rest can be verified on its own. Appends an anchor: an entry that
-//! states how the chain begins now.
+//! states the new beginning of the chain.
 
 use std::collections::HashSet;
 
@@ -20,8 +20,8 @@ const MAX_ENTRIES: usize = 500;
 pub(crate) struct Segment {
     /// The number of the last entry of the segment, or `None` if no entry can be deleted.
     through: Option<i64>,
-    /// The id of the last call to delete among those from before the audit log existed, or `None`
-    /// if there is none.
+    /// The id of the last call to delete among the calls from before the audit log existed, or
+    /// `None` if there is no such call.
     calls_through: Option<i64>,
 }
 
@@ -31,7 +31,7 @@ impl Segment {
     }
 }
 
-/// Finds the next segment among the entries and calls from before `before`.
+/// Finds the next segment among the entries and calls that are older than the time `before`.
 pub(crate) fn find_segment(
     connection: &Connection,
     before: i64,
@@ -90,7 +90,7 @@ fn find_last_old_call(
     Ok(through)
 }
 
-/// Deletes a segment, and appends the anchor if it deleted entries.
+/// Deletes a segment, and appends an anchor if entries were deleted.
 pub(crate) fn prune(
     segment: &Segment,
     connection: &Connection,

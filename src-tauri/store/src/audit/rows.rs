@@ -1,11 +1,11 @@
-//! The tables `audit` and `audit_head`: the entries of the audit log, and its recorded head. Only
-//! the journal writes them.
+//! The tables `audit` and `audit_head`: the entries of the audit log, and the head of the chain.
+//! Only the journal writes these tables.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{AuditEntry, DecisionColumns, Hash, OutcomeColumns, Tip};
 
-/// The recorded head of the chain.
+/// The head of the chain, which records the tip.
 #[derive(Debug)]
 pub(super) struct AuditHead {
     pub(super) seq: i64,
@@ -51,7 +51,7 @@ pub(super) fn read_head(connection: &Connection) -> Result<Option<AuditHead>, ru
         .optional()
 }
 
-/// Returns the number and the hash of the last entry.
+/// Returns the tip of the chain, or `None` if the chain has no entries.
 pub(super) fn read_last_tip(connection: &Connection) -> Result<Option<Tip>, rusqlite::Error> {
     connection
         .query_row(
@@ -100,8 +100,8 @@ pub(super) struct StoredEntry<'a> {
 
 pub(super) struct StoredCall<'a> {
     pub(super) seq: Option<i64>,
-    pub(super) decided: DecisionColumns<'a>,
-    pub(super) ending: OutcomeColumns<'a>,
+    pub(super) decision: DecisionColumns<'a>,
+    pub(super) outcome: OutcomeColumns<'a>,
 }
 
 /// Returns a statement that selects entries, each with its call.
@@ -146,7 +146,7 @@ pub(super) fn entry_from_row<'a>(row: &'a Row<'_>) -> Option<StoredEntry<'a>> {
     let call = match maybe_number(6)? {
         None => None,
         Some(_) => {
-            let ending = OutcomeColumns {
+            let outcome = OutcomeColumns {
                 outcome: bytes(20)?,
                 error: bytes(21)?,
                 duration_ms: maybe_number(22)?,
@@ -154,7 +154,7 @@ pub(super) fn entry_from_row<'a>(row: &'a Row<'_>) -> Option<StoredEntry<'a>> {
                 flags: row.get_ref(30).ok()?.as_bytes_or_null().ok()?,
             };
             let decision = bytes(16)?;
-            let decided = DecisionColumns {
+            let decision_columns = DecisionColumns {
                 at: number(8)?,
                 client: bytes(9)?,
                 server: bytes(10)?,
@@ -174,12 +174,12 @@ pub(super) fn entry_from_row<'a>(row: &'a Row<'_>) -> Option<StoredEntry<'a>> {
                 original_arguments: row.get_ref(27).ok()?.as_bytes_or_null().ok()?,
                 request_hooks: row.get_ref(28).ok()?.as_bytes_or_null().ok()?,
                 session: row.get_ref(31).ok()?.as_bytes_or_null().ok()?,
-                end: (decision != b"allowed").then_some(ending),
+                end: (decision != b"allowed").then_some(outcome),
             };
             Some(StoredCall {
                 seq: maybe_number(7)?,
-                decided,
-                ending,
+                decision: decision_columns,
+                outcome,
             })
         }
     };

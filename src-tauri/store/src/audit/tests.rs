@@ -438,7 +438,7 @@ async fn deleted_and_added_rows_are_detected() {
 }
 
 #[tokio::test]
-async fn a_truncated_chain_is_detected_now_and_after_restarts() {
+async fn a_truncated_chain_is_detected_before_and_after_restarts() {
     let mut fixture = AuditFixture::new().await;
     fixture.record_call().await;
     fixture.record_call().await;
@@ -474,7 +474,7 @@ async fn a_truncated_chain_is_detected_now_and_after_restarts() {
         fixture
             .verify_tampered_copy("DELETE FROM audit; DELETE FROM call; DELETE FROM audit_head")
             .is_some(),
-        "deleting the whole audit is detected"
+        "deleting the whole audit log is detected"
     );
 
     fixture.tamper(truncate);
@@ -509,7 +509,7 @@ async fn a_truncated_chain_is_detected_now_and_after_restarts() {
             .find_break()
             .await
             .reason
-            .contains("all of it is gone")
+            .contains("all entries are gone")
     );
 }
 
@@ -679,7 +679,7 @@ async fn pruning_deletes_the_periods_of_sessions_without_calls() {
 }
 
 #[tokio::test]
-async fn calls_from_before_the_audit_are_pruned_when_they_are_old() {
+async fn old_calls_from_before_the_audit_log_are_pruned() {
     let folder = tempfile::tempdir().expect("make a folder");
     let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
         .await
@@ -865,7 +865,7 @@ async fn a_changed_missing_or_foreign_head_file_is_detected() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_audit_is_saved_soon_after_a_call() {
+async fn the_head_file_is_written_soon_after_a_call() {
     let fixture = AuditFixture::new().await;
     let head = fixture.folder.path().join(head_file::FILE_NAME);
     let before = std::fs::read(&head).expect("the head file");

@@ -18,7 +18,7 @@ struct ChainBreak {
     fault: AuditFault,
 }
 
-/// The body of a `pruned` entry, which states how the chain begins now.
+/// The body of a `pruned` entry, which states the beginning of the chain.
 #[derive(Deserialize)]
 struct Anchor {
     through: i64,
@@ -34,7 +34,7 @@ struct Began {
 #[derive(Deserialize)]
 struct Broken {
     seq: i64,
-    /// Earlier versions wrote it as `why`.
+    // Databases of earlier versions have the name `why`.
     #[serde(alias = "why")]
     reason: String,
 }
@@ -73,8 +73,8 @@ pub(crate) fn verify(
 }
 
 /// Recomputes the entries about a call: each from the columns of the call and the hash of the entry
-/// before it. Returns no entry if the call is unknown or older than the audit log. Returns an entry
-/// that cannot be read as [`AuditKind::Broken`], with a fault.
+/// before it. Returns no entry if the call is unknown or older than the audit log. An entry that
+/// cannot be read is returned as [`AuditKind::Broken`], with a fault.
 pub(crate) fn verify_call(
     connection: &mut Connection,
     key: &AuditKey,
@@ -119,7 +119,7 @@ pub(crate) fn verify_call(
 
 /// The result of a walk along an intact chain.
 struct WalkSummary {
-    /// The head of the chain.
+    /// The tip of the chain.
     last: Tip,
     /// The id of the last call from before the audit log existed.
     calls_before: i64,
@@ -216,7 +216,7 @@ fn predecessor_of_first(connection: &Connection) -> Result<Tip, rusqlite::Error>
     }))
 }
 
-/// Checks that an entry is the one that was appended after `before`.
+/// Checks that an entry is the entry that was appended after `before`.
 fn check_entry(read: &StoredEntry<'_>, before: Tip, key: &AuditKey) -> Result<(), AuditFault> {
     let (entry, next) = (&read.entry, before.seq + 1);
     if entry.seq != next {
@@ -230,11 +230,9 @@ fn check_entry(read: &StoredEntry<'_>, before: Tip, key: &AuditKey) -> Result<()
         });
     }
     let sealed = match (entry.kind, &read.call) {
-        ("decided", Some(columns)) if columns.seq == Some(entry.seq) => {
-            Sealed::Decision(&columns.decided)
-        }
+        ("decided", Some(call)) if call.seq == Some(entry.seq) => Sealed::Decision(&call.decision),
         ("decided", Some(_)) => return Err(AuditFault::OtherEntryNamed(entry.call)),
-        ("ended", Some(columns)) => Sealed::End(columns.ending),
+        ("ended", Some(call)) => Sealed::End(call.outcome),
         ("decided" | "ended", None) => return Err(AuditFault::CallMissing(entry.call)),
         _ => Sealed::Nothing,
     };

@@ -18,7 +18,7 @@ use crate::{
 
 /// The names of the settings that belong to the policy begin with this prefix.
 const POLICY_SETTINGS: &str = "default_";
-/// The settings that no part contains: calls that are paused stay so.
+/// The settings that no part contains, so that paused calls stay paused.
 const KEPT_SETTINGS: [&str; 2] = ["paused", "paused_until"];
 
 /// Copies the parts of the data folder that a reset keeps into the staging folder, and records the
@@ -55,8 +55,7 @@ pub(super) async fn stage_other_parts(
             copy_file(&data_dir.join(folder).join(&name), &target.join(&name))?;
         }
     }
-    // A fault of the audit log stays a fault; it is no reason to keep the data that a person wants
-    // to delete.
+    // A fault of the audit log is ignored, because it must not prevent a person from deleting data.
     record_in_staged(
         &copied,
         AuditKind::ReplacementPrepared,
@@ -90,17 +89,17 @@ fn delete_parts(database: &Path, parts: &BTreeSet<ResetPart>) -> Result<(), rusq
         for table in tables {
             transaction.execute(&format!("DELETE FROM {table}"), [])?;
         }
-        for name in settings_of(*part) {
+        for name in setting_names(*part) {
             transaction.execute("DELETE FROM setting WHERE name = ?", [name])?;
         }
     }
     transaction.commit()?;
-    // Without this, deleted rows could still be read from the file.
+    // Without `VACUUM`, deleted rows could still be read from the file.
     connection.execute("VACUUM", []).map(drop)
 }
 
 /// Returns the names of the settings that belong to a part.
-fn settings_of(part: ResetPart) -> Vec<&'static str> {
+fn setting_names(part: ResetPart) -> Vec<&'static str> {
     let all = SettingsValues::STORED_NAMES.iter().copied();
     let is_policy = |name: &&str| name.starts_with(POLICY_SETTINGS);
     match part {

@@ -144,7 +144,8 @@ fn pack(files: &[(&str, &[u8])], change: impl FnOnce(&mut BackupManifest)) -> Ve
             .insert((*name).to_owned(), BackedUpFile { bytes, sha256 });
     }
     change(&mut manifest);
-    zip.start_file(MANIFEST, zip_options()).expect("start it");
+    zip.start_file(MANIFEST, zip_options())
+        .expect("start the manifest");
     serde_json::to_writer(&mut zip, &manifest).expect("write the manifest");
     zip.finish().expect("finish").into_inner()
 }

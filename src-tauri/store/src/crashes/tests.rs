@@ -13,7 +13,7 @@ const DATA_DIR_VARIABLE: &str = "DRAWBRIDGE_CRASH_TEST_DATA_DIR";
 /// Runs in the child process: panics with a known secret and a token of a well-known format in the
 /// message.
 #[test]
-fn panics_if_it_is_told_to() {
+fn panics_if_the_variable_is_set() {
     let Some(data_dir) = std::env::var_os(DATA_DIR_VARIABLE).map(PathBuf::from) else {
         return;
     };
@@ -37,7 +37,7 @@ fn a_panic_is_reported_without_secrets_and_leaves_no_core_dump() {
     let output = Command::new(std::env::current_exe().expect("this program"))
         .args([
             "--exact",
-            "crashes::tests::panics_if_it_is_told_to",
+            "crashes::tests::panics_if_the_variable_is_set",
             "--nocapture",
         ])
         .env(DATA_DIR_VARIABLE, folder.path())
@@ -63,7 +63,7 @@ fn a_panic_is_reported_without_secrets_and_leaves_no_core_dump() {
     }
     assert!(printed.contains(&file.display().to_string()), "{printed}");
     assert!(
-        report.contains("panics_if_it_is_told_to"),
+        report.contains("panics_if_the_variable_is_set"),
         "the report has a backtrace: {report}"
     );
     #[cfg(unix)]
@@ -82,7 +82,7 @@ fn the_newest_reports_are_kept() {
     let folder = tempfile::tempdir().expect("make a folder");
     let crashes = folder.path().join(FOLDER);
     for time in 0..15 {
-        write(
+        write_report(
             &crashes,
             Timestamp(time),
             "x".repeat(MAX_REPORT_BYTES * 2).as_str(),

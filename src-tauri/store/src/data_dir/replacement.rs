@@ -1,5 +1,5 @@
-//! Replaces the contents of the data folder in steps. If a process ends after step 2, the next one
-//! completes the remaining steps.
+//! Replaces the contents of the data folder in steps. If a process ends after step 2, the next
+//! process completes the remaining steps.
 //!
 //! 1. The new contents are prepared in the folder `new` in [`STAGED`].
 //! 2. [`STAGED`] is renamed to [`COMMITTED`]. From here on, the contents will be replaced.
@@ -109,8 +109,8 @@ pub(super) fn is_incomplete(data_dir: &Path) -> bool {
     CommittedFolders::new(data_dir).is_incomplete()
 }
 
-/// Undoes step 2: a replacement whose step 3 has not begun is given up, and its new contents are
-/// deleted. Returns `false` if there is none.
+/// Undoes step 2: cancels a replacement whose step 3 has not begun, and deletes its new contents.
+/// Returns `false` if no replacement can be cancelled.
 pub(super) fn cancel(data_dir: &Path) -> io::Result<bool> {
     let committed = CommittedFolders::new(data_dir);
     if !committed.new.exists() || committed.old.exists() {
@@ -123,7 +123,8 @@ pub(super) fn cancel(data_dir: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Performs those of the steps 3 to 5 that are not done. Returns the folder with the old contents.
+/// Performs the remaining steps of steps 3 to 5. Returns the folder with the old contents, or
+/// `None` if there is none.
 pub(super) fn complete(data_dir: &Path) -> Result<Option<PathBuf>, ReplaceError> {
     let committed = CommittedFolders::new(data_dir);
     if !committed.is_incomplete() {
@@ -152,14 +153,14 @@ fn move_away(data_dir: &Path, committed: &CommittedFolders) -> io::Result<()> {
     sync_dir(&committed.folder)
 }
 
-/// Undoes steps 3 and 2. Fails if `new` was already renamed to `ready`.
+/// Undoes steps 3 and 2. Returns an error if `new` was already renamed to `ready`.
 fn roll_back(data_dir: &Path, committed: &CommittedFolders) -> io::Result<()> {
     if !committed.new.exists() {
         return Err(io::Error::other("the new contents are ready"));
     }
     for name in replaced_names() {
         let (source, target) = (committed.old.join(&name), data_dir.join(&name));
-        // The files that could not be moved away are still there.
+        // The files that could not be moved away are still in the data folder.
         if source.exists() && !target.exists() {
             fs::rename(source, target)?;
         }
@@ -170,7 +171,7 @@ fn roll_back(data_dir: &Path, committed: &CommittedFolders) -> io::Result<()> {
     sync_dir(data_dir)
 }
 
-/// Steps 4 and 5: moves the new contents to their places, and keeps the old ones.
+/// Steps 4 and 5: moves the new contents to their places, and keeps the old contents.
 fn put_in_place(data_dir: &Path, committed: &CommittedFolders) -> io::Result<Option<PathBuf>> {
     if committed.ready.exists() {
         move_contents(&committed.ready, data_dir)?;
@@ -197,8 +198,8 @@ fn keep_old(data_dir: &Path, committed: &CommittedFolders) -> io::Result<Option<
     Ok(Some(kept))
 }
 
-/// Moves the files and folders of [`replaced_names`] that exist in `from` to `to`. Fails if a moved
-/// folder exists in `to` and is not empty.
+/// Moves the files and folders of [`replaced_names`] that exist in `from` to `to`. Returns an error
+/// if a moved folder exists in `to` and is not empty.
 fn move_contents(from: &Path, to: &Path) -> io::Result<()> {
     for name in replaced_names() {
         let source = from.join(&name);
