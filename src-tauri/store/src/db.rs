@@ -144,6 +144,8 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
 /// How long an unused connection stays open. Each connection has a thread and a page cache.
 const IDLE_CONNECTION: Duration = Duration::from_secs(20);
 
+/// Opens and migrates the database. If the file is corrupt, moves it aside, opens a new database,
+/// and also returns the path of the moved file.
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {
     match try_open(file).await {
         Ok(pool) => Ok((pool, None)),
@@ -173,7 +175,7 @@ pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), S
     }
 }
 
-/// Opens a connection for one query with many rows. It sees what was committed before.
+/// Opens a connection for one query with many rows. The connection sees all earlier commits.
 pub(super) fn open_for_reading(file: &Path) -> Result<rusqlite::Connection, rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = rusqlite::Connection::open_with_flags(file, flags)?;
@@ -220,8 +222,8 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
 /// transaction.
 ///
 /// On a full disk, SQLite itself rolls a transaction back. The rollback by sqlx then fails, so that
-/// sqlx still counts the transaction as open, and makes the next one a savepoint. If that savepoint
-/// is not committed, it stays open and blocks every other writer.
+/// sqlx still counts the transaction as open, and makes the next transaction a savepoint. If that
+/// savepoint is not committed, it stays open and blocks every other writer.
 async fn is_reusable(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
     // sqlx rolls a dropped transaction back before its next command. The ping waits for that
     // rollback.
@@ -231,7 +233,7 @@ async fn is_reusable(connection: &mut SqliteConnection) -> Result<bool, sqlx::Er
 
 /// Reads every table. If the file is corrupt, the error appears now, while the database can be
 /// replaced, and not while a caller waits. The tables of full-text indexes are not read, because
-/// their loss is no reason to give up the rest.
+/// their loss is no reason to replace the database.
 async fn check_readable(pool: &SqlitePool) -> Result<(), sqlx::Error> {
     let tables: Vec<String> = sqlx::query_scalar(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '%_index%'",

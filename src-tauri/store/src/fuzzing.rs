@@ -1,4 +1,5 @@
-//! Properties that hold for any input, for the targets in `fuzz/`. Not part of a release.
+//! Properties that hold for any input, for the targets in `fuzz/`. Only the feature `fuzzing`
+//! contains this module.
 
 use crate::redact;
 

@@ -19,7 +19,7 @@ impl Store {
     }
 
     /// Returns the first damage that SQLite finds without comparing the indexes with the tables, or
-    /// `None` if there is none.
+    /// `None` if SQLite finds no damage.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

@@ -57,8 +57,8 @@ const NORMAL: &str = "NORMAL";
 /// journal's thread runs checkpoints.
 const CHECKPOINT_INTERVAL: u32 = 500;
 
-/// The number of commits during a checkpoint after which further ones wait for its end. Without a
-/// limit, the write-ahead log would grow without bounds while a slow disk is synced.
+/// The number of commits during a checkpoint after which further commits wait for its end. Without
+/// a limit, the write-ahead log would grow without bounds while a slow disk is synced.
 const MAX_COMMITS_DURING_CHECKPOINT: u32 = 3 * CHECKPOINT_INTERVAL;
 /// How long outcomes wait for the next decisions, to be committed together with them.
 const OUTCOME_DELAY: Duration = Duration::from_millis(100);
@@ -112,7 +112,7 @@ pub struct Journal {
     saved_head: Arc<Mutex<SavedHead>>,
 }
 
-/// The head of the audit log that was last saved in the head file.
+/// The tip of the audit log that was last saved in the head file.
 #[derive(Default)]
 struct SavedHead {
     tip: Option<Tip>,
@@ -137,7 +137,7 @@ enum Command {
     Wake,
     /// Other rows to write, in a transaction of their own.
     Write { work: Work, committed: CommitSender },
-    /// Runs a checkpoint if one is due.
+    /// Runs a checkpoint if it is due.
     Checkpoint,
     /// Writes the pending results, and reports that they are written or dropped.
     WriteResults(oneshot::Sender<()>),
@@ -149,7 +149,7 @@ struct PendingDecisions {
     rows: Vec<Arc<CallRow>>,
     /// The senders that report the commit, each with the id of its call if the call is allowed.
     senders: Vec<(Option<CallId>, CommitSender)>,
-    /// Whether a task is committing the gathered decisions, one batch at a time.
+    /// Whether a task is committing the pending decisions, one batch at a time.
     is_committing: bool,
 }
 
@@ -159,9 +159,9 @@ struct PendingWrites {
     outcomes: Vec<CallOutcome>,
     notes: Vec<Note>,
     results: Vec<PendingResult>,
-    /// Whether the thread writes these after [`OUTCOME_DELAY`], so that it needs no `Wake`.
+    /// Whether the thread writes these rows after [`OUTCOME_DELAY`], so that it needs no `Wake`.
     is_thread_awake: bool,
-    /// Whether the last attempt to write them failed.
+    /// Whether the last attempt to write decisions, outcomes or notes failed.
     has_failed: bool,
 }
 
@@ -252,15 +252,15 @@ impl Journal {
     ) -> oneshot::Receiver<Result<(), JournalError>> {
         let (committed, answer) = oneshot::channel();
         let is_committing = {
-            let mut gathered = lock(&self.pending_decisions);
+            let mut pending = lock(&self.pending_decisions);
             let allowed = row
                 .as_ref()
                 .filter(|row| row.call.decision == Decision::Allowed);
-            gathered
+            pending
                 .senders
                 .push((allowed.map(|row| row.call.id.clone()), committed));
-            gathered.rows.extend(row);
-            std::mem::replace(&mut gathered.is_committing, true)
+            pending.rows.extend(row);
+            std::mem::replace(&mut pending.is_committing, true)
         };
         if !is_committing {
             tokio::spawn(self.clone().commit_pending());
@@ -268,23 +268,23 @@ impl Journal {
         answer
     }
 
-    /// Commits the gathered decisions until none are left.
+    /// Commits the pending decisions until none are left.
     async fn commit_pending(self) {
         let mut guard = CommitGuard {
-            gathered: self.pending_decisions.clone(),
+            pending: self.pending_decisions.clone(),
             is_done: false,
         };
         loop {
             let (rows, senders) = {
-                let mut gathered = lock(&self.pending_decisions);
-                if gathered.senders.is_empty() {
-                    gathered.is_committing = false;
+                let mut pending = lock(&self.pending_decisions);
+                if pending.senders.is_empty() {
+                    pending.is_committing = false;
                     guard.is_done = true;
                     return;
                 }
                 (
-                    std::mem::take(&mut gathered.rows),
-                    std::mem::take(&mut gathered.senders),
+                    std::mem::take(&mut pending.rows),
+                    std::mem::take(&mut pending.senders),
                 )
             };
             let result = match self.commit_in_place(&rows) {
@@ -303,7 +303,7 @@ impl Journal {
     }
 
     /// Commits a small batch of automatic decisions in place. Returns `None` if the journal's
-    /// thread has to commit it.
+    /// thread has to commit the batch.
     fn commit_in_place(&self, rows: &[Arc<CallRow>]) -> Option<()> {
         let is_small =
             !rows.is_empty() && rows.len() + lock(&self.pending_writes).len() <= MAX_IN_PLACE;
@@ -365,7 +365,7 @@ impl Journal {
 
     /// Records the result of a call. The journal's thread calls `mask`, which returns the result as
     /// it may be stored, and writes it in the background. `bytes` is the length of the result. If
-    /// too many results wait, this one is dropped.
+    /// too many results wait, the new result is dropped.
     pub fn record_result(
         &self,
         call: CallId,
@@ -413,8 +413,8 @@ impl Journal {
         self.wake_thread(&mut pending);
     }
 
-    /// Checks at the hub's start that the audit log still ends where the table `audit_head` and the
-    /// head file say, and closes the calls that an earlier run left open, with an unknown outcome.
+    /// Checks at the hub's start that the audit log ends as the table `audit_head` and the head
+    /// file say, and closes the calls that an earlier run left open, with an unknown outcome.
     ///
     /// # Errors
     /// Returns an error if the audit log or the head file cannot be read, or if the result cannot
@@ -425,7 +425,7 @@ impl Journal {
             lock(&writer).recover()?;
             save_head(&writer, &saved_head);
             if lock(&saved_head).tip.is_some() {
-                lock(&writer).note_head_file()?;
+                lock(&writer).record_head_file()?;
             }
             Ok(())
         })
@@ -495,7 +495,7 @@ impl Journal {
         answer.await.map_err(|_| JournalError::Ended)?
     }
 
-    /// Deletes calls and audit entries from before `before`, in small batches.
+    /// Deletes the calls and audit entries that are older than `before`, in small batches.
     ///
     /// # Errors
     /// Returns an error if the audit log cannot be read or written.
@@ -520,7 +520,7 @@ impl Journal {
         }
     }
 
-    /// Deletes the results of calls from before `before`, in small batches.
+    /// Deletes the results of calls that are older than `before`, in small batches.
     ///
     /// # Errors
     /// Returns an error if the database cannot be written.
@@ -562,21 +562,22 @@ impl Journal {
     }
 }
 
-/// Guards the loop that commits gathered decisions. If the guard is dropped early, it drops the
+/// Guards the loop that commits pending decisions. If the guard is dropped early, it drops the
 /// waiting senders, and their receivers report that the journal has ended.
 struct CommitGuard {
-    gathered: Arc<Mutex<PendingDecisions>>,
+    pending: Arc<Mutex<PendingDecisions>>,
     is_done: bool,
 }
 
 impl Drop for CommitGuard {
     fn drop(&mut self) {
         if !self.is_done {
-            *lock(&self.gathered) = PendingDecisions::default();
+            *lock(&self.pending) = PendingDecisions::default();
         }
     }
 }
 
+/// Writes to the database over the journal's connection.
 struct Writer {
     file: PathBuf,
     pool: SqlitePool,
@@ -595,11 +596,12 @@ struct OpenDatabase {
     connection: Connection,
     /// The current value of `synchronous`, a setting of this connection only.
     mode: &'static str,
-    /// The head of the audit log, or `None` if it has to be read first.
+    /// The tip of the audit log, or `None` if it has to be read first.
     tip: Option<Tip>,
 }
 
 impl PendingWrites {
+    /// Returns the number of outcomes and notes.
     fn len(&self) -> usize {
         self.outcomes.len() + self.notes.len()
     }
@@ -615,7 +617,7 @@ impl PendingWrites {
         }
     }
 
-    /// Moves all pending writes into a batch with `rows`.
+    /// Moves the pending outcomes and notes into a batch with `rows`.
     fn take_with<'a>(&mut self, rows: &'a [Arc<CallRow>]) -> Batch<'a> {
         Batch {
             rows,
@@ -681,7 +683,7 @@ fn write_results(writer: &Mutex<Writer>, pending_writes: &Mutex<PendingWrites>) 
 
 /// Copies the write-ahead log into the database over a separate connection, if enough commits were
 /// made since the last time. Commits continue during the first pass. The second pass copies the
-/// remainder under the writer's lock, because SQLite starts the log over only if all of it is
+/// remainder under the writer's lock, because SQLite starts the log over only if the whole log is
 /// copied.
 fn checkpoint_if_due(writer: &Mutex<Writer>) {
     let file = {
@@ -752,8 +754,8 @@ fn save_head(writer: &Mutex<Writer>, saved_head: &Mutex<SavedHead>) {
     }
 }
 
-/// Syncs the write-ahead log to the disk. Commits that are no longer in the log were copied into
-/// the database by a checkpoint, which syncs it.
+/// Syncs the write-ahead log to the disk. Commits that are not in the log are in the database,
+/// which a checkpoint has synced.
 fn sync_log(database: &Path) -> io::Result<()> {
     // Closing this file releases none of SQLite's locks, which are on the database and the `-shm`
     // file.
@@ -777,7 +779,7 @@ fn folder_of(database: &Path) -> &Path {
 }
 
 impl Writer {
-    /// Writes decisions together with the pending writes.
+    /// Writes decisions together with the pending outcomes and notes.
     fn write(&mut self, rows: &[Arc<CallRow>]) -> Result<(), JournalError> {
         let batch = {
             let mut pending = lock(&self.pending_writes);
@@ -840,16 +842,15 @@ impl Writer {
         closed.inspect_err(|_| self.reset())
     }
 
-    /// Records in the database that the head file exists, so that its absence is detected from now
-    /// on.
-    fn note_head_file(&self) -> Result<(), JournalError> {
+    /// Records in the database that the head file exists, so that a missing head file is detected.
+    fn record_head_file(&self) -> Result<(), JournalError> {
         match &self.open {
             Some(open) => Ok(head_file::record_written(&open.connection)?),
             None => Ok(()),
         }
     }
 
-    /// Writes the pending writes, and then other rows.
+    /// Writes the pending outcomes and notes, and then other rows.
     fn write_other(&mut self, work: Work) -> Result<(), JournalError> {
         let _ = self.write(&[]);
         let batch = Batch {
@@ -859,7 +860,7 @@ impl Writer {
         self.commit(&batch, work).inspect_err(|_| self.reset())
     }
 
-    /// Writes results of calls in a transaction of their own, after the other pending writes.
+    /// Writes results of calls in a transaction of their own, after the pending outcomes and notes.
     fn write_results(
         &mut self,
         results: &[(CallId, Timestamp, KeptResult)],
@@ -873,7 +874,7 @@ impl Writer {
         .inspect_err(|_| self.reset())
     }
 
-    /// Closes the connection after a failure. A new one may work.
+    /// Closes the connection after a failure. A new connection may work.
     fn reset(&mut self) {
         self.open = None;
     }
@@ -909,21 +910,20 @@ impl Writer {
                 tip: None,
             }),
         };
-        let by_person = batch
+        let is_by_person = batch
             .rows
             .iter()
             .any(|row| row.call.decided_by == DecidedBy::Person);
-        let wanted = if by_person || batch.is_synced {
+        let mode = if is_by_person || batch.is_synced {
             FULL
         } else {
             NORMAL
         };
-        if open.mode != wanted {
-            open.connection.pragma_update(None, "synchronous", wanted)?;
-            open.mode = wanted;
+        if open.mode != mode {
+            open.connection.pragma_update(None, "synchronous", mode)?;
+            open.mode = mode;
         }
-        // A failure leaves the head of the audit log unknown, so that the next commit reads it
-        // again.
+        // After a failure, the tip of the audit log is unknown, and the next commit reads it again.
         let tip = open.tip.take();
         let transaction = Transaction::begin(&open.connection)?;
         let mut chain = match tip {

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `setting` | the user's settings |
 //! | `client` | clients, with the HMACs of their tokens |
-//! | `server`, `capability` | the accepted identity of each server, and the catalog's copy of it |
+//! | `server`, `capability` | the accepted identity of each server, and its copy in the catalog |
 //! | `client_copy` | the lists that a server declared private, for each client |
 //! | `definition` | the versions of each server's definitions, and when they were accepted |
 //! | `published_server` | a copy of the official registry |
@@ -22,7 +22,7 @@
 //! | `audit`, `audit_head` | the entries of the [`audit`]; also written by the journal |
 //! | `client_file`, `client_change` | Drawbridge's entries in clients' files; undoable changes |
 //! | `hook` | the hooks |
-//! | `memory`, `memory_index` | clients' entries for a user, with a full-text index |
+//! | `memory`, `memory_index` | the entries of the memory, with a full-text index |
 //! | `sampling_usage` | the requests to the sampling provider and their tokens, per day |
 
 pub mod audit;
@@ -71,7 +71,7 @@ pub struct Store {
 
 impl Store {
     /// Opens the database, creates it if it does not exist, and migrates it to the newest version.
-    /// If the file is corrupt, moves it aside and creates a new one. The second value is then the
+    /// If the file is corrupt, moves it aside and creates a new file. The second value is then the
     /// path of the corrupt file.
     ///
     /// # Errors
@@ -106,7 +106,8 @@ impl Store {
     /// Checks that a write transaction can begin, which succeeds even on a full disk.
     ///
     /// # Errors
-    /// Returns an error if it cannot begin, for instance because another program holds the lock.
+    /// Returns an error if no transaction can begin, for instance because another program holds the
+    /// lock.
     pub async fn check_writable(&self) -> Result<(), StoreError> {
         let begin = async {
             let transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;

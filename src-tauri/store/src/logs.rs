@@ -38,7 +38,7 @@ use self::{
 };
 use crate::{redact, secrets::Secret};
 
-/// The lines of the hub, and those of each server, that are kept in memory.
+/// How many lines of the hub, and of each server, are kept in memory.
 const HUB_RING: RingLimits = RingLimits {
     lines: 5_000,
     bytes: 4 * 1024 * 1024,
@@ -82,7 +82,8 @@ pub struct Logs {
 struct Inner {
     hub: Ring,
     servers: HashMap<ServerId, ServerLog>,
-    /// The lines about calls. Clients cause them, and must not displace all others.
+    /// The rate of lines about calls. Clients cause these lines, which must not displace all
+    /// others.
     call_rate: Rate,
     next_seq: u32,
     masks: mask::Masks,
@@ -134,8 +135,8 @@ pub struct LogError {
 }
 
 impl Logs {
-    /// Opens the log in `folder`, for this user only, and reads the last lines of each source back.
-    /// The hub has a file for each day, `drawbridge.<day>.log`, and further ones if a file reaches
+    /// Opens the log in `folder`, for this user only, and reads back the last lines of each source.
+    /// The hub has a file for each day, `drawbridge.<day>.log`, and further files if it reaches
     /// 10 MiB. Each server has a file of its own, `servers/<id>.log`, of at most 2 MiB, and one
     /// older file. Files are deleted only after [`Logs::set_retention`].
     ///
@@ -203,8 +204,8 @@ impl Logs {
         }
     }
 
-    /// Deletes the files of servers that no longer have a spec and have written nothing for a week.
-    /// If a person removes a spec by hand, the log of its server is kept that long.
+    /// Deletes the files of servers that have no spec and have written nothing for a week. The log
+    /// of a server whose spec a person removes by hand is therefore kept for a week.
     pub fn remove_stale_servers(&self, has_spec: impl Fn(&ServerId) -> bool) {
         files::remove_stale_servers(&self.folder, has_spec);
     }
@@ -215,7 +216,7 @@ impl Logs {
     }
 
     /// Masks the current secret of this name in every later line. The former secret of the name is
-    /// masked for another hour and no longer, so that the secrets to search for do not accumulate.
+    /// masked for one more hour only, so that the masked secrets do not accumulate.
     pub fn replace_secret(&self, name: &str, secret: &Secret) {
         self.inner().masks.replace(name, secret.expose());
     }
@@ -226,8 +227,8 @@ impl Logs {
         mask::to_printable(&self.inner().masks.apply(truncate(text)), MAX_REASON_CHARS)
     }
 
-    /// Returns a redactor that masks `secrets` and everything that the log masks now, for texts
-    /// that leave this computer.
+    /// Returns a redactor that masks `secrets` and everything that the log masks, for texts that
+    /// leave this computer.
     pub fn redactor(&self, secrets: &[Secret]) -> Redactor {
         let mut masks = self.inner().masks.clone();
         secrets.iter().for_each(|secret| masks.add(secret.expose()));
@@ -247,8 +248,8 @@ impl Logs {
         self.add(&NewLine::of_hub(level, area, text));
     }
 
-    /// Adds a line of the hub about a call. If there are too many such lines per second, further
-    /// lines are dropped without calling `text`, and a later line states their number.
+    /// Adds a line of the hub about a call. If there are too many lines about calls per second,
+    /// further lines are dropped without calling `text`, and a later line states their number.
     pub fn add_call_line(&self, call: &CallId, level: Level, text: impl FnOnce() -> String) {
         if self.admit_line(None) {
             self.add_admitted(&NewLine {
@@ -306,7 +307,7 @@ impl Logs {
     /// therefore have fewer lines than `filter.limit`.
     pub async fn read_page(&self, filter: LogFilter) -> LogPage {
         let limit = filter.limit;
-        let (in_memory, is_complete) = self.list(&LogFilter {
+        let (in_memory, is_complete) = self.list_in_memory(&LogFilter {
             limit: limit + 1,
             ..filter.clone()
         });
@@ -332,7 +333,7 @@ impl Logs {
 
     /// Returns the newest lines in memory that match, oldest first, and whether the files have no
     /// other line that belongs to the result.
-    fn list(&self, filter: &LogFilter) -> (Vec<LogLine>, bool) {
+    fn list_in_memory(&self, filter: &LogFilter) -> (Vec<LogLine>, bool) {
         self.log_pending_drops();
         let inner = self.inner();
         let rings: Vec<&Ring> = match &filter.server {
@@ -430,16 +431,15 @@ impl Logs {
     }
 }
 
-/// Returns the newest matching lines in the files of a folder, oldest first. No hub needs to have
-/// the folder open.
+/// Returns the newest matching lines in the files of a folder, oldest first. Needs no running hub.
 pub fn read_folder(folder: &Path, filter: &LogFilter) -> Vec<LogLine> {
     let mut lines = history::scan(folder, filter, u64::MAX).newest_first;
     lines.reverse();
     lines
 }
 
-/// Returns the page with the newest of the lines, which are in order. `reached` is the number down
-/// to which lines were searched, or `None` if there are no older ones.
+/// Returns the page with the newest of the lines. `reached` is the number down to which lines were
+/// searched, or `None` if there are no older lines.
 fn to_page(lines: Vec<LogLine>, limit: usize, reached: Option<u32>) -> LogPage {
     let is_cut = lines.len() > limit;
     let lines = newest_in_order(lines, limit);
@@ -458,7 +458,7 @@ fn newest_in_order(mut lines: Vec<LogLine>, limit: usize) -> Vec<LogLine> {
     lines
 }
 
-/// Returns the beginning of a text. This bounds the search for secrets in a flood.
+/// Returns the beginning of a text, because the search for secrets in a long text takes long.
 fn truncate(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_SEARCHED_BYTES)]
 }
@@ -504,7 +504,7 @@ impl Redactor {
 enum Admission {
     /// The line is added. `dropped` is the number of lines dropped in an earlier second.
     Admitted { dropped: u32 },
-    /// The line is dropped. `is_first` says whether it is the first one in this second.
+    /// The line is dropped. `is_first` is whether no other line was dropped in this second.
     Dropped { is_first: bool },
 }
 
@@ -539,7 +539,7 @@ impl Inner {
         };
         self.next_seq = self.next_seq.max(last.seq.wrapping_add(1));
         let ring = match last.server.clone() {
-            Some(server) => &mut self.server(&server).ring,
+            Some(server) => &mut self.server_log(&server).ring,
             None => &mut self.hub,
         };
         if tail.is_cut {
@@ -548,7 +548,9 @@ impl Inner {
         tail.lines.into_iter().for_each(|line| ring.push(line));
     }
 
-    fn server(&mut self, server: &ServerId) -> &mut ServerLog {
+    /// Returns the log of a server. If there are too many servers, drops the lines of the server
+    /// whose newest line is the oldest.
+    fn server_log(&mut self, server: &ServerId) -> &mut ServerLog {
         if self.servers.len() >= MAX_SERVERS && !self.servers.contains_key(server) {
             let quietest = self
                 .servers
@@ -583,7 +585,7 @@ impl Inner {
             writer.write(line.clone());
         }
         let ring = match new.server {
-            Some(server) => &mut self.server(server).ring,
+            Some(server) => &mut self.server_log(server).ring,
             None => &mut self.hub,
         };
         ring.push(line.clone());
@@ -604,10 +606,11 @@ impl Inner {
         Admission::Admitted { dropped }
     }
 
-    /// Returns the rate of the lines of a server or, if `server` is `None`, of those about calls.
+    /// Returns the rate of the lines of a server or, if `server` is `None`, of the lines about
+    /// calls.
     fn rate(&mut self, server: Option<&ServerId>) -> &mut Rate {
         match server {
-            Some(server) => &mut self.server(server).rate,
+            Some(server) => &mut self.server_log(server).rate,
             None => &mut self.call_rate,
         }
     }
@@ -632,8 +635,8 @@ impl Rate {
         }
     }
 
-    /// If the current second is over, begins a new one and returns how many lines were dropped in
-    /// the old one. Otherwise returns 0.
+    /// If the current second is over, begins a new second and returns how many lines were dropped
+    /// in the old one. Otherwise returns 0.
     fn take_past_drops(&mut self) -> u32 {
         if self.since.elapsed() < RATE_PERIOD {
             return 0;

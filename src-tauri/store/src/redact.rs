@@ -3,7 +3,7 @@
 //! written: numbers, order, spaces.
 //!
 //! Names and formats do not reveal a password in a sentence. The caller therefore supplies the
-//! secrets that it knows, for instance those in the keyring.
+//! secrets that it knows, for instance the secrets in the keyring.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -55,7 +55,7 @@ const HINTS: &[&str] = &[
     "pass",
     "pwd",
     "\"pat\"",
-    // The same within a string.
+    // The same name in JSON within a string.
     "\"pat\\",
     "secret",
     "token",
@@ -112,9 +112,9 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&patterns.join("|")).expect("the patterns are a valid expression")
 });
 
-/// Returns JSON text with secrets masked, and borrows `text` if there are none.
+/// Returns JSON text with secrets masked, and borrows `text` if it contains no secrets.
 ///
-/// `replace_secrets` returns a text with the caller's own secrets replaced, or `None` if it
+/// `replace_secrets` returns a text with the caller's own secrets replaced, or `None` if the text
 /// contains none. `replace_secrets` gets the unescaped contents of each string, and each number as
 /// written. If a text has none of the [`HINTS`], `replace_secrets` first gets the whole text, which
 /// stays unchanged if the result is `None`. A text that is not valid JSON is treated as one string.
@@ -156,11 +156,11 @@ fn redact_plain_text(text: &str, replace_secrets: &dyn Fn(&str) -> Option<String
     let text = replace_secrets(text).map_or(Cow::Borrowed(text), Cow::Owned);
     TOKEN
         .replace_all(&text, |found: &regex::Captures<'_>| {
-            let stays = found
+            let kept = found
                 .get(1)
                 .or_else(|| found.get(2))
                 .map_or("", |group| group.as_str());
-            format!("{stays}{MASK}")
+            format!("{kept}{MASK}")
         })
         .into_owned()
 }
@@ -404,7 +404,7 @@ fn unescape(contents: &str) -> Option<Cow<'_, str>> {
         .map(Cow::Owned)
 }
 
-/// Replaces each escape of half a surrogate pair with that of U+FFFD.
+/// Replaces each escape of half a surrogate pair with the escape of U+FFFD.
 fn replace_lone_surrogates(contents: &str) -> String {
     let code = |position: usize| {
         let escape = contents.get(position..position + 6)?.strip_prefix("\\u")?;

@@ -1,7 +1,7 @@
 //! Secrets: values in the OS keyring or, if a person chose it, in an encrypted file. A spec refers
-//! to a stored secret as `${keyring:NAME}`. It refers to a secret that Drawbridge does not store as
-//! `${env:NAME}`, for a variable of Drawbridge's environment, or as `${command:…}`, for the output
-//! of a command. Only this module uses the `keyring` and `age` crates.
+//! to a stored secret as `${keyring:NAME}`, to a variable of Drawbridge's environment as
+//! `${env:NAME}`, and to the output of a command as `${command:…}`. Only this module uses the
+//! `keyring` and `age` crates.
 
 mod encrypted_file;
 mod external;
@@ -105,7 +105,7 @@ pub enum SecretError {
     #[error("The keyring cannot be used: {0}")]
     Unavailable(#[source] KeyringFailure),
     /// The key of the encrypted file is not known.
-    #[error("The encrypted file of the secrets is locked{}", because(.reason.as_ref()))]
+    #[error("The encrypted file of the secrets is locked{}", format_reason(.reason.as_ref()))]
     FileLocked { reason: Option<Cause> },
     #[error(transparent)]
     File(#[from] FileError),
@@ -122,7 +122,7 @@ pub enum SecretError {
     Command { program: String, source: Cause },
 }
 
-fn because(reason: Option<&Cause>) -> String {
+fn format_reason(reason: Option<&Cause>) -> String {
     reason.map_or(String::new(), |reason| format!(": {reason}"))
 }
 
@@ -159,7 +159,7 @@ impl SecretError {
             Self::TooLong { .. } => "Use a shorter value.".into(),
             Self::Unavailable(_) => {
                 "Start a keyring that supports the Secret Service, such as gnome-keyring or KWallet. On a machine \
-                 without one, choose an encrypted file: `drawbridge secrets use file --key-file PATH`."
+                 without a keyring, choose an encrypted file: `drawbridge secrets use file --key-file PATH`."
                     .into()
             }
             Self::FileLocked { .. } => {
@@ -221,7 +221,7 @@ impl SecretError {
     }
 }
 
-/// A place that stores secrets. Its methods may block; [`Secrets`] limits how long a caller waits.
+/// A secret store. Its methods may block; [`Secrets`] limits how long a caller waits.
 pub trait SecretStore: Send + Sync + 'static {
     fn get(&self, name: &str) -> Result<Option<Secret>, SecretError>;
     fn set(&self, name: &str, value: &Secret) -> Result<(), SecretError>;
@@ -230,7 +230,7 @@ pub trait SecretStore: Send + Sync + 'static {
     /// Checks that secrets can be read.
     ///
     /// # Errors
-    /// Returns the reason why they cannot.
+    /// Returns an error if the secrets cannot be read.
     fn check(&self) -> Result<(), SecretError>;
 
     fn kind(&self) -> SecretStoreKind {
@@ -286,8 +286,8 @@ impl Drop for DoneGuard {
 }
 
 impl Secrets {
-    /// Returns the secrets of a data folder: those of its encrypted file if there is one, and
-    /// otherwise those of the keyring.
+    /// Returns the secrets of a data folder: the secrets in its encrypted file if it has one, and
+    /// otherwise the secrets in the keyring.
     pub fn open(data_dir: &Path) -> Self {
         let path = EncryptedFile::path_in(data_dir);
         // If the file cannot be examined, it may exist, so the keyring must not replace it.
@@ -348,7 +348,7 @@ impl Secrets {
     /// Checks that the secrets can be read.
     ///
     /// # Errors
-    /// Returns the reason why they cannot.
+    /// Returns an error if the secrets cannot be read.
     pub async fn check(&self) -> Result<(), SecretError> {
         let store = self.store.load_full();
         store.check().await
@@ -360,7 +360,7 @@ impl Secrets {
             .map_or_else(|error| error.status(), |()| KeyringStatus::Ready)
     }
 
-    /// Returns where the secrets are stored.
+    /// Returns the kind of the secret store.
     pub fn kind(&self) -> SecretStoreKind {
         self.store.load().kind
     }
@@ -595,7 +595,7 @@ impl StoreThread {
         Ok(receiver)
     }
 
-    /// Starts the thread with its first request, and returns the queue for further ones.
+    /// Starts the thread with its first request, and returns the queue for further requests.
     fn start(&self, first: StoreRequest) -> Result<mpsc::Sender<StoreRequest>, SecretError> {
         let (sender, requests) = mpsc::channel::<StoreRequest>();
         let (store, queue) = (Arc::clone(&self.store), Arc::clone(&self.queue));
@@ -612,7 +612,8 @@ impl StoreThread {
     }
 }
 
-/// Waits for the next request. Returns `None`, and removes the queue, if there is none within `limit`.
+/// Waits for the next request. If no request arrives within `limit`, removes the queue and returns
+/// `None`.
 fn next_request(
     requests: &mpsc::Receiver<StoreRequest>,
     queue: &Mutex<Option<mpsc::Sender<StoreRequest>>>,
@@ -621,7 +622,7 @@ fn next_request(
     if let Ok(request) = requests.recv_timeout(limit) {
         return Some(request);
     }
-    // Requests are sent under this lock, so none is sent between the last look and the removal.
+    // Requests are sent under this lock, so no request is sent between this check and the removal.
     let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
     let request = requests.try_recv().ok();
     if request.is_none() {

@@ -271,7 +271,7 @@ async fn decisions_are_refused_until_the_file_can_be_opened() {
 }
 
 #[tokio::test]
-async fn results_are_written_in_the_background_and_go_with_their_age_or_their_call() {
+async fn results_are_written_in_the_background_and_deleted_if_old_or_with_their_call() {
     let (_folder, store) = store().await;
     let journal = store.journal();
     let kept = |text: &str| KeptResult {
@@ -300,7 +300,7 @@ async fn results_are_written_in_the_background_and_go_with_their_age_or_their_ca
     }
     let exported = store.audited_calls(None, None, None, 9).await;
     let exported = exported.expect("read the calls");
-    assert!(exported.iter().all(|one| one.call.result.is_some()));
+    assert!(exported.iter().all(|audited| audited.call.result.is_some()));
     assert!(calls(&store).await.iter().all(|call| call.result.is_none()));
 
     let first = &rows[0].call.id;
@@ -312,16 +312,16 @@ async fn results_are_written_in_the_background_and_go_with_their_age_or_their_ca
     journal.prune_results(Timestamp(6)).await.expect("pruned");
     assert_eq!(result(first).await, None);
     let second = &rows[1].call.id;
-    assert!(result(second).await.is_some(), "it is not old yet");
+    assert!(result(second).await.is_some(), "the result is not old yet");
     sqlx::query("DELETE FROM call")
         .execute(&store.pool)
         .await
         .expect("delete the calls");
-    let left: i64 = sqlx::query_scalar("SELECT count(*) FROM call_result")
+    let remaining: i64 = sqlx::query_scalar("SELECT count(*) FROM call_result")
         .fetch_one(&store.pool)
         .await
         .expect("count the results");
-    assert_eq!(left, 0, "a result goes with its call");
+    assert_eq!(remaining, 0, "a result is deleted with its call");
 }
 
 #[tokio::test]
@@ -332,7 +332,7 @@ async fn results_that_need_too_much_memory_are_dropped() {
     journal.record_decision(row.clone()).await.expect("decided");
     let too_many = MAX_PENDING_RESULT_BYTES + 1;
     journal.record_result(row.call.id.clone(), too_many, || {
-        unreachable!("it is not masked")
+        unreachable!("a dropped result is not masked")
     });
     journal.flush().await;
     let call = store.call(&row.call.id).await.expect("read a call");

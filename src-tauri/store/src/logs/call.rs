@@ -1,5 +1,4 @@
-//! The call that the current task carries out, so that lines which are logged meanwhile belong to
-//! it.
+//! The call that the current task carries out. The lines that the task logs belong to this call.
 
 use drawbridge_model::ids::CallId;
 
@@ -13,7 +12,7 @@ pub async fn within_call<T>(call: CallId, work: impl Future<Output = T>) -> T {
     CALL.scope(call, work).await
 }
 
-/// Returns the call that the current task carries out.
+/// Returns the call that the current task carries out, or `None` outside of [`within_call`].
 pub fn current_call() -> Option<CallId> {
     CALL.try_with(Clone::clone).ok()
 }

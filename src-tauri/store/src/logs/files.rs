@@ -19,7 +19,7 @@ use drawbridge_model::{
 
 /// The largest file of the hub. Further lines of the day go to another file.
 const MAX_HUB_BYTES: u64 = 10 * 1024 * 1024;
-/// The largest file of a server. A full file is kept as `.1.log` until the next one is full.
+/// The largest file of a server. A full file is kept as `.1.log` until the next file is full.
 const MAX_SERVER_BYTES: u64 = 2 * 1024 * 1024;
 /// How long the files of a server without a spec are kept, in milliseconds.
 const KEPT_WITHOUT_SPEC_MS: i64 = 7 * DAY_MS;
@@ -37,16 +37,16 @@ pub(super) struct LogFiles {
     folder: PathBuf,
     hub: Option<HubFile>,
     servers: HashMap<ServerId, OpenFile>,
-    /// `None` until the settings are read. No file is deleted before.
+    /// `None` until the settings are read. No file is deleted until then.
     retention: Option<LogRetention>,
 }
 
 /// How long log files are kept. The newest file of the hub and of each server is always kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogRetention {
-    /// The days after the last line of a file, or 0 to keep it for ever.
+    /// How many days a file is kept after its last line; 0 for no limit.
     pub days: u32,
-    /// The space of all files together in MiB, or 0 for no limit.
+    /// The space of all files together in MiB; 0 for no limit.
     pub max_mib: u32,
 }
 
@@ -125,7 +125,7 @@ impl LogFiles {
         }
     }
 
-    /// Opens the file of a day. If it is full, moves it aside first.
+    /// Opens the file of a day. If the file is full, moves it aside and opens a new file.
     fn open_hub_file(&self, day: &str, text: &[u8]) -> io::Result<OpenFile> {
         let path = self.folder.join(format!("{HUB_PREFIX}{day}{EXTENSION}"));
         let file = OpenFile::open(&path)?;
@@ -250,7 +250,7 @@ pub(super) fn parse_line(text: &[u8]) -> Option<LogLine> {
     Some(line)
 }
 
-/// Deletes the files of servers that no longer have a spec, if nothing was written to them lately.
+/// Deletes the files of servers that have no spec, if nothing was written to them for a week.
 pub(super) fn remove_stale_servers(folder: &Path, has_spec: impl Fn(&ServerId) -> bool) {
     for server in list_servers(folder).iter().filter(|id| !has_spec(id)) {
         for extension in [EXTENSION, OLD_EXTENSION] {
@@ -321,9 +321,10 @@ pub(super) fn list_hub_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Deletes the files that are older than `retention` allows, and then the oldest files until the
-/// rest takes at most as much space as `retention` allows. Goes by modification time, not by name:
-/// if the clock was ahead for a while, some names have dates in the future. A file that was
-/// modified more than a day in the future counts as the oldest, but not as too old.
+/// rest takes at most as much space as `retention` allows. The age of a file depends on its
+/// modification time, not on its name: if the clock was ahead for a while, some names have dates in
+/// the future. A file that was modified more than a day in the future counts as the oldest file,
+/// but not as too old.
 fn remove_old(folder: &Path, retention: LogRetention) {
     let now = clock::now().0;
     let is_plausible = |at: &Timestamp| at.0 < now + DAY_MS;

@@ -22,7 +22,7 @@ const CLOCK_TOLERANCE_MS: i64 = 24 * 60 * 60 * 1000;
 /// The result of a search.
 pub(super) struct Scan {
     pub(super) newest_first: Vec<LogLine>,
-    /// The number of the last line that was searched, if there are older ones.
+    /// The number of the last line that was searched, or `None` if there are no older lines.
     pub(super) older: Option<u32>,
 }
 
@@ -80,8 +80,8 @@ fn list_sources(folder: &Path, filter: &LogFilter) -> Vec<Vec<PathBuf>> {
         .collect()
 }
 
-/// Returns the files of the hub, the newest first. Goes by the numbers of their first lines,
-/// because their names are wrong if the clock was.
+/// Returns the files of the hub, the newest first. Orders them by the numbers of their first lines,
+/// because the dates in their names are wrong if the clock was wrong.
 fn list_hub_files(folder: &Path) -> Vec<PathBuf> {
     let mut hub = files::list_hub_files(folder);
     hub.sort_by_cached_key(|path| {
@@ -128,8 +128,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the number of the next line, which is then the last one of `lines`. Returns `None`
-    /// if no older line can match.
+    /// Returns the number of the next line, which is then the last element of `lines`. Returns
+    /// `None` if no older line can match.
     fn next_seq(&mut self) -> Option<u32> {
         while self.lines.is_empty() {
             let part = match &mut self.current {
@@ -190,8 +190,8 @@ impl Part {
     }
 }
 
-/// Returns a place in a file, after which each line is too new for the filter. Finds it by
-/// bisection, because the lines are in order.
+/// Returns an offset in a file after which each line is too new for the filter. Uses bisection,
+/// because the lines are in order.
 fn find_end(path: &Path, filter: &LogFilter) -> io::Result<u64> {
     let (mut low, mut high) = (0, path.metadata()?.len());
     let is_too_new = |line: &LogLine| {

@@ -17,8 +17,8 @@ use crate::redact::MASK;
 /// The minimum length of a form of a value that is masked. A shorter text is hardly a secret, and
 /// masking it would make the log unreadable.
 const MIN_SECRET_LEN: usize = 6;
-/// The minimum length of a line that is masked by itself if the value has several lines, as a
-/// private key has.
+/// The minimum length of a line that is masked by itself if the value has several lines, like a
+/// private key.
 const MIN_LINE_LEN: usize = 16;
 /// How long a replaced value is still masked: a server may mention a token that it has just
 /// replaced.
@@ -26,8 +26,8 @@ const FORMER_VALUE_TIME: Duration = Duration::from_secs(3600);
 /// The most former values of one name that are still masked.
 const MAX_FORMER_VALUES: usize = 8;
 
-/// The characters that are encoded: all but the unreserved ones of RFC 3986 (`UNRESERVED`), or all
-/// but those that `encodeURIComponent` leaves (`COMPONENT`).
+/// The characters that are encoded: all except the unreserved characters of RFC 3986
+/// (`UNRESERVED`), or all except the characters that `encodeURIComponent` keeps (`COMPONENT`).
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -69,7 +69,7 @@ impl Masks {
         self.push(value, None);
     }
 
-    /// Adds the value of a name. The former value of the name is masked for a while longer.
+    /// Adds the value of a name. The former value of the name is masked for another hour.
     pub(super) fn replace(&mut self, name: &str, value: &str) {
         let now = Instant::now();
         let is_current = |known: &MaskedValue| {
@@ -95,8 +95,8 @@ impl Masks {
                 .replaced_at
                 .is_some_and(|at| now.duration_since(at) >= FORMER_VALUE_TIME);
             // The value may have had the name before.
-            let is_again = is_of_name(known) && known.value == value;
-            !is_excess && !is_expired && !is_again
+            let is_repeated = is_of_name(known) && known.value == value;
+            !is_excess && !is_expired && !is_repeated
         });
         self.push(value, Some(name.to_owned()));
     }
@@ -111,13 +111,13 @@ impl Masks {
         self.matcher = OnceLock::new();
     }
 
-    /// Returns the number of texts that each line is searched for.
+    /// Returns the number of texts to search for in each line.
     #[cfg(test)]
     pub(super) fn count_forms(&self) -> usize {
         self.values.iter().map(|value| value.forms.len()).sum()
     }
 
-    /// Returns the text with secrets masked, or `None` if it contains none.
+    /// Returns the text with secrets masked, or `None` if it contains no secrets.
     pub(super) fn apply_if_found(&self, text: &str) -> Option<String> {
         let found = self.find(text);
         if found.is_empty() {
@@ -139,7 +139,7 @@ impl Masks {
     }
 
     /// Returns the parts of a text that belong to secrets. Secrets that overlap are one part, so
-    /// that nothing of either is left.
+    /// that both are masked as a whole.
     fn find(&self, text: &str) -> Vec<Range<usize>> {
         let Some(matcher) = self.matcher.get_or_init(|| self.build_matcher()) else {
             return Vec::new();
@@ -166,7 +166,7 @@ impl Masks {
     }
 }
 
-/// Returns a value, each long line of it, and the encodings in which they are likely to appear.
+/// Returns the forms in which a value, and each long line of the value, is likely to appear.
 fn list_forms(value: &str) -> Vec<String> {
     let mut forms = Vec::new();
     let lines = value.lines().filter(|line| line.len() >= MIN_LINE_LEN);

@@ -43,7 +43,7 @@ impl Ring {
         }
     }
 
-    /// Notes that the files have lines older than those in the ring.
+    /// Notes that the files have lines that are older than the lines in the ring.
     pub(super) fn mark_cut(&mut self) {
         self.is_cut = true;
     }

@@ -18,7 +18,7 @@ fn logs() -> (Logs, tempfile::TempDir) {
 
 /// Returns the lines in memory that match.
 fn list(logs: &Logs, filter: &LogFilter) -> Vec<LogLine> {
-    logs.list(filter).0
+    logs.list_in_memory(filter).0
 }
 
 fn texts(lines: &[LogLine]) -> Vec<&str> {
@@ -330,8 +330,9 @@ fn a_server_has_at_most_two_files_of_bounded_size() {
     assert_eq!(newest[0].seq, 2_999);
 }
 
-/// Writes a file of the hub for each day, and the file of a server with one older file. Sets when
-/// each was modified: as many days ago as it is listed here.
+/// Writes a file of the hub for each of ten days, and two files of a server. Sets the modification
+/// times of the files, so that the file of the last day was modified today and the files of the
+/// server 20 days ago.
 fn write_old_files(folder: &Path) -> files::LogFiles {
     let mut log_files = files::LogFiles::new(folder).expect("files");
     for day in 0..10 {
@@ -432,7 +433,7 @@ fn the_oldest_files_are_deleted_if_all_take_too_much_space() {
     assert_eq!(
         texts(&lines),
         ["day 10"],
-        "a new file begins with room for it"
+        "the older files make room for a new file"
     );
 }
 
@@ -483,7 +484,7 @@ async fn logs_with_a_past() -> (Logs, tempfile::TempDir, Vec<String>) {
     (logs, folder, written)
 }
 
-/// Waits until the line with this text is in the files.
+/// Waits until line `n` is in the files.
 async fn wait_for_writer(folder: &Path, n: usize) {
     let filter = LogFilter {
         text: Some(format!("line {n};")),

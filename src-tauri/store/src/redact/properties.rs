@@ -7,7 +7,7 @@ use super::{MASK, redact_json};
 /// A secret that no well-known format or name reveals.
 const SECRET: &str = "plain/Value+9";
 
-/// Redacting a redacted text again changes nothing, and JSON stays JSON.
+/// Checks that redacting a redacted text again changes nothing, and that JSON stays JSON.
 pub(crate) fn redacted_text_is_stable(text: &str) {
     let redacted = redact_json(text, &|_| None);
     assert_eq!(
@@ -20,8 +20,8 @@ pub(crate) fn redacted_text_is_stable(text: &str) {
     }
 }
 
-/// A secret that the caller knows is in no name, string or number of the result, however the text
-/// escapes it.
+/// Checks that a secret that the caller knows is in no name, string or number of the result,
+/// however the text escapes the secret.
 pub(crate) fn a_known_secret_is_masked(text: &str) {
     let replace = |text: &str| {
         let masked = text.replace(SECRET, MASK);

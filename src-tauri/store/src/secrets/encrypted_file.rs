@@ -55,11 +55,11 @@ impl FileError {
     pub(super) fn remedy(&self) -> String {
         match self {
             Self::Exposed { path } => format!(
-                "Make it private: `chmod 600 {}`. If others may have read it, replace the secrets.",
+                "Make the file private: `chmod 600 {}`. If others may have read it, replace the secrets.",
                 path.display()
             ),
             Self::Damaged { path } => format!(
-                "Restore the file from a copy. If there is none, move {} away, run `drawbridge secrets use file` \
+                "Restore the file from a copy. If there is no copy, move {} away, run `drawbridge secrets use file` \
                  and set the secrets again.",
                 path.display()
             ),
@@ -69,7 +69,7 @@ impl FileError {
                  `drawbridge secrets use file` and set the secrets again.",
                 path.display()
             ),
-            Self::Exists { .. } => "Restart Drawbridge to use it, or move it away.".into(),
+            Self::Exists { .. } => "Restart Drawbridge to use the file, or move the file away.".into(),
             Self::NoKey { .. } => {
                 "Name a file with an age identity (AGE-SECRET-KEY-1…), or a file that does not exist yet.".into()
             }
@@ -94,8 +94,8 @@ impl FileError {
 /// The encrypted file of a data folder.
 pub struct EncryptedFile {
     path: PathBuf,
-    /// The source of the key that the environment names. If it names none, the encrypted file may
-    /// name one.
+    /// The source of the key, if the environment names it. Otherwise, the encrypted file may name
+    /// the source.
     source: Option<KeySource>,
     /// The key, once it is known.
     key: Mutex<Option<Identity>>,
@@ -221,7 +221,7 @@ impl EncryptedFile {
         let path = self.path.with_extension("lock");
         let mut options = fs::OpenOptions::new();
         options.write(true).create(true).truncate(false);
-        let lock = private(&mut options)
+        let lock = with_private_mode(&mut options)
             .open(&path)
             .map_err(FileError::io(&path))?;
         lock.lock().map_err(FileError::io(&path))?;
@@ -272,7 +272,8 @@ impl SecretStore for EncryptedFile {
 }
 
 /// Checks that no other user can read or change a file. If `root_group_may_read` is set, the group
-/// of a file that belongs to root may read it: containers and services get their secrets this way.
+/// of a file that belongs to root may read the file: containers and services get their secrets this
+/// way.
 fn check_private(path: &Path, opened: &File, root_group_may_read: bool) -> Result<(), FileError> {
     #[cfg(unix)]
     {
@@ -297,12 +298,12 @@ fn check_private(path: &Path, opened: &File, root_group_may_read: bool) -> Resul
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
-    let mut file = private(&mut options).open(path)?;
+    let mut file = with_private_mode(&mut options).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
-fn private(options: &mut fs::OpenOptions) -> &mut fs::OpenOptions {
+fn with_private_mode(options: &mut fs::OpenOptions) -> &mut fs::OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options

@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 
 use super::{Secret, SecretError};
 
-/// The prefix of the names of Drawbridge's own variables. One of them contains the admin token.
+/// The prefix of the names of Drawbridge's own variables. One variable contains the admin token.
 const RESERVED_PREFIX: &str = "DRAWBRIDGE_";
 
 /// Runs the commands that print secrets.
@@ -26,7 +26,7 @@ pub(super) fn read_variable(name: &str) -> Result<Secret, SecretError> {
     if name.to_ascii_uppercase().starts_with(RESERVED_PREFIX) {
         return Err(SecretError::ReservedVariable(name.to_owned()));
     }
-    // No variable can have another name.
+    // A variable cannot have an empty name, or a name with `=` or NUL.
     let is_valid = !name.is_empty() && !name.contains(['=', '\0']);
     let value = is_valid.then(|| env::var(name).ok()).flatten();
     value
@@ -35,7 +35,7 @@ pub(super) fn read_variable(name: &str) -> Result<Secret, SecretError> {
         .ok_or_else(|| SecretError::MissingVariable(name.to_owned()))
 }
 
-/// Fails for every command, because no process may be started.
+/// Returns an error for every command, because no process may be started.
 pub(super) struct NoCommands;
 
 impl SecretCommands for NoCommands {

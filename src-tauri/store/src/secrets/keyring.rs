@@ -48,7 +48,7 @@ impl SecretStore for Keyring {
     }
 }
 
-/// Runs a request about one item. Returns `None` if there is no such item.
+/// Runs a request about one item. Returns `None` if the item does not exist.
 ///
 /// # Errors
 /// Returns `Locked` only if the keyring reports that it is locked. Other failures are retried

@@ -72,7 +72,7 @@ fn set(store: &dyn SecretStore, name: &str, value: &Secret) -> Result<(), Secret
         });
     }
     if before > 1 {
-        // If writing fails below, parts of two values must not be taken for one.
+        // If writing fails below, parts of two values must not be read as one value.
         store.remove(name)?;
     }
     for (index, text) in parts.iter().enumerate().skip(1) {

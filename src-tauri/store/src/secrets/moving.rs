@@ -15,7 +15,7 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StoredName {
     pub name: String,
-    /// Whether [`Secrets::set_long`] stores it.
+    /// Whether [`Secrets::set_long`] stores the secret.
     pub is_long: bool,
 }
 
@@ -25,7 +25,7 @@ pub struct MovedSecrets {
     pub moved: Vec<String>,
     /// The secrets that may have been left behind, because no keyring is running.
     pub unread: Vec<String>,
-    /// The secrets that were moved but could not be removed from their old place.
+    /// The secrets that were moved but could not be removed from their former store.
     pub not_removed: Vec<String>,
 }
 
@@ -40,13 +40,13 @@ pub enum MoveError {
     NoKey,
     #[error("cannot read the secret '{name}': {source}")]
     Unreadable { name: String, source: SecretError },
-    #[error("these secrets cannot be moved: {}", describe(.0))]
+    #[error("these secrets cannot be moved: {}", format_failures(.0))]
     NotWritten(Vec<(String, SecretError)>),
     #[error(transparent)]
     Store(#[from] SecretError),
 }
 
-fn describe(failures: &[(String, SecretError)]) -> String {
+fn format_failures(failures: &[(String, SecretError)]) -> String {
     let texts: Vec<_> = failures
         .iter()
         .map(|(name, error)| format!("'{name}' ({error})"))
@@ -105,8 +105,8 @@ impl Secrets {
         let old = self.store.swap(Arc::new(StoreThreads::new(file)));
         if !replaces {
             for name in outcome.moved.clone() {
-                let removed = name.clone();
-                let result = old.run_with_deadline(move |store| store.remove(&removed));
+                let secret_name = name.clone();
+                let result = old.run_with_deadline(move |store| store.remove(&secret_name));
                 if result.await.is_err() {
                     outcome.not_removed.push(name);
                 }
@@ -132,15 +132,15 @@ impl Secrets {
         let moved: Vec<_> = values.iter().map(|(name, _)| name.clone()).collect();
         let mut replaced = Vec::new();
         for name in &moved {
-            let found = name.clone();
-            let before = keyring.run_with_deadline(move |store| store.get(&found));
+            let secret_name = name.clone();
+            let before = keyring.run_with_deadline(move |store| store.get(&secret_name));
             replaced.push((name.clone(), before.await?));
         }
         let mut failures = Vec::new();
         for (name, value) in values {
-            let stored = name.clone();
+            let secret_name = name.clone();
             let result =
-                keyring.run_with_deadline(move |store| store_checked(store, &stored, &value));
+                keyring.run_with_deadline(move |store| store_checked(store, &secret_name, &value));
             if let Err(error) = result.await {
                 failures.push((name, error));
             }
@@ -201,8 +201,7 @@ impl Secrets {
         self.read_named(&names).await
     }
 
-    /// Returns the secrets that exist among those with these names, with all parts of the long
-    /// ones.
+    /// Returns the secrets with these names that exist, with all parts of the long secrets.
     async fn read_named(&self, names: &[StoredName]) -> Result<Vec<(String, Secret)>, MoveError> {
         let mut values = Vec::new();
         for StoredName { name, is_long } in names {

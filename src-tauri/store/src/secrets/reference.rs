@@ -1,4 +1,4 @@
-//! The secrets to which a spec refers, and those that a server may use.
+//! The secrets to which a spec refers, and the secrets that a server may use.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::SecretError;
 
-/// The characters that are encoded in a URL: all that could end a part of it. Others stay as they
-/// are, because a server may compare a parameter without decoding it.
+/// The characters that are encoded in a URL: all characters that could end a part of the URL. Other
+/// characters stay as they are, because a server may compare a parameter without decoding it.
 const ENCODED_IN_URL: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -35,7 +35,7 @@ pub fn format_reference(name: &str) -> String {
     format!("${{keyring:{name}}}")
 }
 
-/// Returns the names of the stored secrets that a text refers to, in order of appearance.
+/// Returns the names of the stored secrets to which a text refers, in order of appearance.
 pub fn referenced_names(text: &str) -> Vec<String> {
     list_references(text)
         .filter_map(|(reference, _)| match reference {
@@ -45,7 +45,8 @@ pub fn referenced_names(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the references of a text to secrets that Drawbridge does not store, as they are written.
+/// Returns the references in a text to external secrets, which Drawbridge does not store, as they
+/// are written.
 pub fn references_elsewhere(text: &str) -> Vec<String> {
     list_references(text)
         .filter(|(reference, _)| reference.is_external())
@@ -66,24 +67,24 @@ pub struct SecretScope {
     granted: BTreeSet<String>,
     /// Whether the server may use all of its own secrets.
     has_own: bool,
-    /// The references to secrets elsewhere that the server may use, or `None` for all.
-    elsewhere: Option<BTreeSet<String>>,
+    /// The references to external secrets that the server may use, or `None` for all.
+    external: Option<BTreeSet<String>>,
 }
 
 impl SecretScope {
     /// Returns the scope of a spec that a person wrote or runs: the server's own secrets, the
-    /// granted ones, and all secrets elsewhere.
+    /// granted secrets, and all external secrets.
     pub fn new(server: ServerId, granted: BTreeSet<String>) -> Self {
         Self {
             server,
             granted,
             has_own: true,
-            elsewhere: None,
+            external: None,
         }
     }
 
-    /// Returns the scope of something that is no server, but has secrets of its own: those whose
-    /// names begin with the prefix and a dot. It may also use all secrets elsewhere.
+    /// Returns the scope of something that is no server, but has secrets of its own, whose names
+    /// begin with the prefix and a dot. The scope also includes all external secrets.
     pub fn for_prefix(prefix: &str) -> Self {
         Self::new(ServerId::new(prefix), BTreeSet::new())
     }
@@ -93,13 +94,13 @@ impl SecretScope {
     pub fn exactly(
         server: ServerId,
         granted: BTreeSet<String>,
-        elsewhere: BTreeSet<String>,
+        external: BTreeSet<String>,
     ) -> Self {
         Self {
             server,
             granted,
             has_own: false,
-            elsewhere: Some(elsewhere),
+            external: Some(external),
         }
     }
 
@@ -116,7 +117,7 @@ impl SecretScope {
             return self.check(name);
         }
         let is_accepted = |accepted: &BTreeSet<String>| accepted.contains(whole);
-        if self.elsewhere.as_ref().is_none_or(is_accepted) {
+        if self.external.as_ref().is_none_or(is_accepted) {
             return Ok(());
         }
         Err(SecretError::NotAccepted {

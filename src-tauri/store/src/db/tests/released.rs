@@ -1,5 +1,5 @@
 //! Tests with the schema of every version of Drawbridge that a user may have: no migration ever
-//! changes, and the rows that such a version wrote are kept.
+//! changes, and the rows that each version wrote are kept.
 
 use std::{num::NonZeroU32, path::Path};
 
@@ -18,8 +18,8 @@ use crate::{
     table::{call::CallFilter, memory::MemoryFilter},
 };
 
-/// The SHA-256 of each migration that somebody may have run, in hex. Add a line for a new
-/// migration; never change one.
+/// The SHA-256 of each migration that somebody may have run, in hex. Add an entry for a new
+/// migration; never change an entry.
 const MIGRATION_DIGESTS: &[(i64, &str)] = &[
     (
         1,
@@ -270,8 +270,8 @@ const ROWS: &[(i64, &str)] = &[
     ),
 ];
 
-/// Creates a database like that of the version with this schema, with the [`ROWS`] of every schema
-/// up to it.
+/// Creates a database like that of the version with this schema, with the [`ROWS`] of this schema
+/// and of every earlier schema.
 async fn create_released_database(file: &Path, version: i64) {
     let count = |version| {
         MIGRATIONS
@@ -303,7 +303,7 @@ async fn create_released_database(file: &Path, version: i64) {
     database.close().await.expect("close the database");
 }
 
-/// Checks that the [`ROWS`] of every schema up to this version are still there.
+/// Checks that the [`ROWS`] of every schema up to this version are in the database.
 async fn check_rows(store: &Store, version: i64) {
     let has = |schema| version >= schema;
     let context = format!("schema {version}");
@@ -497,7 +497,7 @@ fn every_migration_is_listed_and_no_released_migration_has_changed() {
     let digests: Vec<_> = digests.iter().map(|(n, d)| (*n, d.as_str())).collect();
     assert_eq!(
         digests, MIGRATION_DIGESTS,
-        "add new migrations; never change one"
+        "add new migrations; never change a released migration"
     );
 }
 

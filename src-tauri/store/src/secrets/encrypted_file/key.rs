@@ -1,4 +1,5 @@
-//! The key of the encrypted file: an age identity in a file, or one that a passphrase protects.
+//! The key of the encrypted file: an age identity, which is in a file or which a passphrase
+//! protects.
 
 use std::{
     env,
@@ -50,7 +51,7 @@ impl KeySource {
     ///
     /// # Errors
     /// Returns `FileLocked` if the source cannot be read, and another error if other users can
-    /// read it, or if it contains no key, no passphrase or the wrong one.
+    /// read the source, or if it contains no key or passphrase, or a wrong key or passphrase.
     pub(super) fn unlock(&self, sealed: &SealedFile, path: &Path) -> Result<Identity, SecretError> {
         let text = self.read().map_err(|error| {
             if matches!(error, FileError::Io { .. }) {
@@ -182,7 +183,7 @@ fn check_place(path: &Path, data_dir: &Path) -> Result<(), FileError> {
 fn create_key_file(path: &Path) -> Result<Identity, FileError> {
     let identity = Identity::generate();
     let text = zeroize::Zeroizing::new(format!(
-        "# The key of Drawbridge's secrets. Anyone who has it and {} can read them.\n# public key: {}\n{}\n",
+        "# The key of Drawbridge's secrets. Anyone who has this key and {} can read the secrets.\n# public key: {}\n{}\n",
         super::FILE_NAME,
         identity.to_public(),
         identity.to_string().expose_secret()

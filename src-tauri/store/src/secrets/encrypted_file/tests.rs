@@ -190,7 +190,7 @@ fn a_file_or_key_that_others_can_read_or_change_is_refused() {
     for path in [folders.path(), key] {
         let mode = fs::metadata(&path).expect("metadata").permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{}", path.display());
-        // Without 0o640, because the group of a key that belongs to root may read it.
+        // The mode 0o640 is not tried, because the group of a key that belongs to root may read it.
         for mode in [0o604, 0o602, 0o620, 0o666] {
             set_mode(&path, mode);
             let expected = FileError::Exposed { path: path.clone() };
