@@ -190,27 +190,26 @@ settings! {
     otlp_headers: BTreeMap<String, String> = BTreeMap::new(), stored as "otlp_headers";
     /// Whether traces contain arguments and results.
     otlp_content: bool = false, stored as "otlp_content";
-    /// The port that clients connect to.
+    /// The port to which clients connect.
     port: u16 = 8765, stored as "port";
     /// The hosts, besides this computer's own, under which the endpoint answers.
     allowed_hosts: Vec<AllowedHost> = Vec::new(), stored as "allowed_hosts";
-    /// Whether a person enabled or disabled the built-in memory server, or `None` if nobody did
-    /// either.
+    /// Whether a person enabled or disabled the built-in memory server; `None` if nobody chose.
     memory_enabled: Option<bool> = None, stored as "memory_enabled";
     /// Like `memory_enabled`, for the built-in server that shares folders.
     folders_enabled: Option<bool> = None, stored as "folders_enabled";
     /// Like `memory_enabled`, for the built-in server that converts documents.
     docling_enabled: Option<bool> = None, stored as "docling_enabled";
-    /// The folders that the built-in server shares.
+    /// The folders that the built-in server `folders` shares.
     shared_folders: Vec<SharedFolder> = Vec::new(), stored as "shared_folders";
     /// Whether the sampling provider answers in place of clients, if one is set up.
     sampling_enabled: bool = true, stored as "sampling_enabled";
     /// The base URL of the sampling provider, without a slash at its end; empty for none.
     sampling_url: String = String::new(), stored as "sampling_url";
-    /// The models that servers may use, the default one first.
+    /// The models that servers may use, the default model first.
     sampling_models: Vec<String> = Vec::new(), stored as "sampling_models";
-    /// Whether the secret store has a key for the provider. If not, the secret store is not asked
-    /// for one.
+    /// Whether the secret store has a key for the provider. If not, Drawbridge does not look for a
+    /// key.
     sampling_has_key: bool = false, stored as "sampling_has_key";
     /// Whether the models get the images of servers' sampling requests.
     sampling_images: bool = false, stored as "sampling_images";
@@ -222,7 +221,8 @@ settings! {
     sampling_requests_per_day: u32 = 100, stored as "sampling_requests_per_day";
     /// The most tokens of the provider in a day, or 0 for no limit.
     sampling_tokens_per_day: u32 = 200_000, stored as "sampling_tokens_per_day";
-    /// Whether a person is asked on screen for the input that a client cannot ask for.
+    /// Whether Drawbridge asks a person for the input that a server requests if the client cannot
+    /// ask.
     elicitation_forms: bool = true, stored as "elicitation_forms";
     /// The base URL of the official registry, without a slash at its end; empty to turn it off.
     official_registry_url: String = OFFICIAL_REGISTRY_URL.to_owned(), stored as "official_registry_url";
@@ -231,8 +231,7 @@ settings! {
 }
 
 impl SettingsValues {
-    /// Returns whether a person enabled or disabled a built-in server, or `None` if nobody did
-    /// either.
+    /// Returns whether a person enabled or disabled a built-in server, or `None` if nobody chose.
     pub fn enabled_choice(&self, built_in: BuiltIn) -> Option<bool> {
         match built_in {
             BuiltIn::Memory => self.memory_enabled,
@@ -387,7 +386,7 @@ impl Settings {
         self.write_change(change, write).await
     }
 
-    /// Changes settings to values that depend on the present ones. Returns the settings whose
+    /// Changes settings to values that depend on the present values. Returns the settings whose
     /// values differ from before.
     ///
     /// # Errors
@@ -418,7 +417,7 @@ impl Settings {
         Ok(differences)
     }
 
-    /// Returns a receiver that is told of each change from now on.
+    /// Returns a receiver that is notified of each later change.
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
     }

@@ -34,8 +34,8 @@ impl Store {
             .context("cannot report its size")
     }
 
-    /// Returns the time of the first audit entry after the oldest tenth, or `None` if there are at
-    /// most 1,000 entries.
+    /// Returns the time of the first audit entry after the oldest tenth of all entries, or `None`
+    /// if there are at most 1,000 entries.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

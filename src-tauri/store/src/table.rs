@@ -1,5 +1,5 @@
-//! The tables. Each has a module with its rows and the statements on it. The journal's statements
-//! on the audit log are in [`crate::audit`].
+//! The tables. Each table has a module with its rows and statements. The journal's statements on
+//! the audit log are in [`crate::audit`].
 
 pub mod access_report;
 pub mod audit;

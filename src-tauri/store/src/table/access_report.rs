@@ -6,8 +6,8 @@ use sqlx::Row;
 use crate::{Store, StoreContext, StoreError};
 
 impl Store {
-    /// Returns the report of each server. A report that cannot be read is left out: the server is
-    /// recorded again.
+    /// Returns the report of each server. A report that cannot be read is left out, because the
+    /// server is then recorded again.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

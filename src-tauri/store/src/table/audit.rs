@@ -1,4 +1,4 @@
-//! `audit`: reads entries for people. Only the journal writes them.
+//! `audit`: reads entries for people. Only the journal writes entries.
 
 use drawbridge_model::{
     audit::{AuditEntryView, AuditKind},
@@ -13,11 +13,11 @@ use crate::{Store, StoreContext, StoreError};
 /// Which entries to read.
 #[derive(Debug, Clone, Default)]
 pub struct AuditFilter {
-    /// Only entries of this kind. If it is `None`, all entries but those about calls.
+    /// Only entries of this kind; `None` for all entries that are not about calls.
     pub kind: Option<AuditKind>,
     /// Only entries at or after this moment.
     pub since: Option<Timestamp>,
-    /// Only entries with a lower number than this.
+    /// Only entries with a lower number.
     pub before: Option<u32>,
     pub limit: u32,
 }
@@ -43,7 +43,7 @@ impl Store {
             .push(" ORDER BY seq DESC LIMIT ")
             .push_bind(filter.limit);
         let rows = query.build().fetch_all(&self.pool).await;
-        rows.and_then(|rows| rows.iter().map(read).collect())
+        rows.and_then(|rows| rows.iter().map(entry_from_row).collect())
             .context("cannot read the audit log")
     }
 
@@ -57,7 +57,7 @@ impl Store {
     }
 }
 
-fn read(row: &SqliteRow) -> Result<AuditEntryView, sqlx::Error> {
+fn entry_from_row(row: &SqliteRow) -> Result<AuditEntryView, sqlx::Error> {
     let call: Option<i64> = row.try_get("call")?;
     let body: &str = row.try_get("body")?;
     let body = match body {

@@ -104,14 +104,14 @@ static LIST_COLUMNS: LazyLock<String> = LazyLock::new(|| {
     columns.collect::<Vec<_>>().join(", ")
 });
 
-/// A call with everything that its decision is bound to.
+/// A call, and the data to which its decision is bound.
 #[derive(Debug, Clone)]
 pub struct CallRow {
     pub call: Call,
     pub definition_digest: String,
     pub arguments_digest: String,
-    /// Whether the rule that decided the call applies to a limited number of calls, of which this
-    /// is one.
+    /// Whether the rule that decided the call applies to a limited number of calls, so that this
+    /// call counts.
     pub is_counted: bool,
     /// The arguments as stored: JSON text without secrets, or `None` if they are long.
     pub arguments: Option<String>,
@@ -119,7 +119,7 @@ pub struct CallRow {
     pub extra: Option<String>,
     /// The client's arguments if a person or a hook changed them, in the same form.
     pub original_arguments: Option<String>,
-    /// The rule that the decision makes. The journal writes both together.
+    /// The rule that the decision creates. The journal writes the rule together with the decision.
     pub new_rule: Option<Box<NewRule>>,
 }
 
@@ -131,10 +131,10 @@ pub struct CallFilter {
     pub server: Option<ServerId>,
     /// The server's own name of the tool or prompt, or the URI of the resource.
     pub tool: Option<String>,
-    /// Only calls about which a person was asked, including those that nobody decided.
+    /// Only calls about which a person was asked, including calls that nobody decided.
     pub asked: bool,
-    /// Only calls with this text in their method, tool, exposed name, reason, error, arguments or
-    /// other params. ASCII letters match in any case.
+    /// Only calls with this text in their method, tool, exposed name, reason, error, arguments,
+    /// original arguments or other params. ASCII letters match in any case.
     pub text: Option<String>,
     pub decision: Option<Decision>,
     pub outcome: Option<Outcome>,
@@ -154,21 +154,22 @@ pub struct PastCallFilter {
     pub user: Option<UserName>,
     pub server: Option<ServerId>,
     pub tool: Option<String>,
-    /// Only calls about which a person was asked, including those that nobody decided.
+    /// Only calls about which a person was asked, including calls that nobody decided.
     pub asked: bool,
     pub since: Option<Timestamp>,
     pub limit: u32,
 }
 
-/// The number of calls that a client abandoned before a decision, and its longest wait for one.
+/// The number of calls that a client abandoned before a decision, and the longest wait for a
+/// decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AbandonedCalls {
     pub count: u32,
     pub longest_wait_ms: u32,
 }
 
-/// The SQL condition for calls about which a person was to be asked, including those that nobody
-/// decided. Rules, defaults and Drawbridge itself decide the others.
+/// The SQL condition for calls about which a person was to be asked, including calls that nobody
+/// decided. Rules, defaults and Drawbridge itself decide the other calls.
 pub(super) const WAS_ASKED: &str = "(decided_by = 'person' OR decision IN ('timed_out', 'no_screen', 'queue_full', 'muted', 'abandoned'))";
 
 /// The number of bits of a call's number, which consists of the lowest bits of the microseconds
@@ -180,14 +181,14 @@ const NUMBER_BITS: u32 = 50;
 const PERIOD_BITS: u32 = 30;
 
 /// Returns the smallest number of a call that began at or after `since`. The numbers begin again at
-/// 0 every 35 years. Returns 0 if they did so between `since` and `now`.
+/// 0 every 35 years. Returns 0 if they began again between `since` and `now`.
 pub(super) fn first_number(since: Timestamp, now: Timestamp) -> i64 {
     let number = |at: Timestamp| at.0.saturating_mul(1_000) & ((1 << NUMBER_BITS) - 1);
     let first = number(since);
     if first <= number(now) { first } else { 0 }
 }
 
-/// The columns in which the filter for a text searches.
+/// The columns that the filter for a text searches.
 const SEARCHED_COLUMNS: [&str; 8] = [
     "tool",
     "exposed_name",
@@ -215,8 +216,8 @@ impl Store {
             .context("cannot read the calls")
     }
 
-    /// Returns calls with their audit data, oldest first: those after `after`, at or after `since`,
-    /// and before `until`.
+    /// Returns calls with their audit data, oldest first: the calls after `after`, at or after
+    /// `since`, and before `until`.
     pub async fn audited_calls(
         &self,
         after: Option<&CallId>,
@@ -311,8 +312,8 @@ fn calls_query(filter: &CallFilter) -> QueryBuilder<Sqlite> {
         }
         Some(session) => {
             push_session(&mut query, session, first, before);
-            // The periods bound the scan. The plus sign keeps SQLite from bounding it by these
-            // conditions instead.
+            // The periods bound the scan. The plus sign keeps SQLite from bounding the scan by the
+            // conditions on `id` instead.
             ("+id", "period DESC, id DESC")
         }
     };
@@ -325,7 +326,8 @@ fn calls_query(filter: &CallFilter) -> QueryBuilder<Sqlite> {
     if filter.asked {
         query.push(format!(" AND {WAS_ASKED}"));
     }
-    // The second conditions are those of partial indexes, which hold only the rarer values.
+    // The second conditions are the conditions of partial indexes, which hold only the rarer
+    // values.
     if let Some(decision) = &filter.decision {
         query
             .push(" AND decision = ")
@@ -348,7 +350,7 @@ fn calls_query(filter: &CallFilter) -> QueryBuilder<Sqlite> {
     if let Some(number) = first {
         query.push(format!(" AND {id} >= ")).push_bind(number);
     }
-    push_period(&mut query, filter.since, filter.until);
+    push_time_span(&mut query, filter.since, filter.until);
     if let Some(text) = &filter.text {
         let pattern = like_pattern(text);
         query.push(" AND (FALSE");
@@ -365,7 +367,7 @@ fn calls_query(filter: &CallFilter) -> QueryBuilder<Sqlite> {
 }
 
 /// Adds the condition for the calls of a session, which reads only the periods in which the session
-/// made calls: those of calls from `first` on and before `before`, if given.
+/// made calls: the periods of calls from `first` on and before `before`, if given.
 fn push_session(
     query: &mut QueryBuilder<Sqlite>,
     session: &SessionId,
@@ -412,7 +414,7 @@ fn past_calls_query(filter: &PastCallFilter) -> QueryBuilder<Sqlite> {
             .push(" AND id >= ")
             .push_bind(first_number(since, clock::now()));
     }
-    push_period(&mut query, filter.since, None);
+    push_time_span(&mut query, filter.since, None);
     query
         .push(" ORDER BY id DESC LIMIT ")
         .push_bind(filter.limit);
@@ -435,7 +437,7 @@ fn push_equal<const N: usize>(
 
 /// Adds the conditions for calls at or after `since`, and before `until`. The condition for their
 /// numbers, which bounds the scan, is separate.
-fn push_period(
+fn push_time_span(
     query: &mut QueryBuilder<Sqlite>,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
@@ -480,9 +482,9 @@ pub(crate) fn insert_decisions<'a>(
         if let (true, Some(rule)) = (row.is_counted, &row.call.rule) {
             rule::count_call(rule, connection)?;
         }
-        let decided = columns.sealed(row.call.decision);
-        let decided = Sealed::Decision(&decided);
-        chain.append(AuditKind::Decided, Some(columns.id), "", &decided)?;
+        let sealed_columns = columns.sealed(row.call.decision);
+        let sealed = Sealed::Decision(&sealed_columns);
+        chain.append(AuditKind::Decided, Some(columns.id), "", &sealed)?;
         if let Some(new_rule) = &row.new_rule {
             rule::save(new_rule, connection, chain)?;
         }
@@ -490,9 +492,9 @@ pub(crate) fn insert_decisions<'a>(
     Ok(())
 }
 
-/// Writes the outcomes of calls. If a call has an outcome already, the first one stays.
+/// Writes the outcomes of calls. If a call has an outcome already, the first outcome stays.
 pub(crate) fn write_outcomes(
-    ended: &[CallOutcome],
+    outcomes: &[CallOutcome],
     connection: &Connection,
     chain: &mut Chain<'_>,
 ) -> Result<(), rusqlite::Error> {
@@ -504,7 +506,7 @@ pub(crate) fn write_outcomes(
         "UPDATE call SET outcome = ?, error = ?, duration_ms = ?, result_hooks = ?, flags = ?
          WHERE id = ?",
     )?;
-    for ended in ended {
+    for ended in outcomes {
         let number = require_row_id(&ended.id)?;
         let entry: Option<Option<i64>> = select_entry
             .query_row([number], |row| row.get(0))
@@ -526,20 +528,20 @@ pub(crate) fn write_outcomes(
         update.execute(values)?;
         // Calls from before the audit log existed have no entries.
         if entry.is_some() {
-            let ending = outcome_columns(
+            let columns = outcome_columns(
                 &outcome,
                 &ended.error,
                 ended.duration_ms,
                 hooks.as_deref(),
                 flags.as_deref(),
             );
-            chain.append(AuditKind::Ended, Some(number), "", &Sealed::End(ending))?;
+            chain.append(AuditKind::Ended, Some(number), "", &Sealed::End(columns))?;
         }
     }
     Ok(())
 }
 
-/// Deletes the periods of sessions from before the oldest call.
+/// Deletes the periods of sessions that ended before the oldest call.
 pub(crate) fn delete_old_periods(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection
         .execute(
@@ -571,7 +573,8 @@ pub(crate) fn write_result(
         .map(drop)
 }
 
-/// Deletes at most 200 of the results from before `before`. Returns whether it deleted any.
+/// Deletes at most 200 of the results that are older than `before`. Returns whether any result was
+/// deleted.
 pub(crate) fn delete_old_results(
     before: Timestamp,
     connection: &Connection,
@@ -619,12 +622,12 @@ fn outcome_columns<'a>(
     }
 }
 
-/// Returns names as their column has them. No name contains a comma.
+/// Returns names in the form of their column. No name contains a comma.
 fn join_names(names: &[String]) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// Returns flags as their column has them: JSON, or `NULL` if there are none.
+/// Returns flags in the form of their column: JSON, or `NULL` if there are no flags.
 fn flags_to_text(flags: &[ContentFlag]) -> Option<String> {
     (!flags.is_empty()).then(|| serde_json::to_string(flags).expect("flags can be written as JSON"))
 }

@@ -15,10 +15,10 @@ use sqlx::{Row, sqlite::SqliteRow};
 use super::call::{WAS_ASKED, first_number};
 use crate::{Store, StoreContext, StoreError, db::open_for_reading};
 
-/// The most calls that are counted, the newest first. They are limited because their durations have
-/// to be held in memory and sorted.
+/// The most calls that are counted, the newest first. There is a limit because the durations of the
+/// calls have to be held in memory and sorted.
 pub const MAX_COUNTED_CALLS: u32 = 200_000;
-/// The most groups with a series of their own: those with the most calls.
+/// The most groups that have a series. They are the groups with the most calls.
 pub const MAX_SERIES: usize = 6;
 
 /// Which calls to count.
@@ -96,7 +96,7 @@ impl Store {
             Ok(cells)
         };
         let cells = read.await.context("cannot read the calls")?;
-        Ok(report(cells, filter.steps))
+        Ok(build_report(cells, filter.steps))
     }
 
     /// Counts the calls on a blocking thread, with its own connection. sqlx passes every row to
@@ -137,8 +137,8 @@ impl Store {
             .await?;
         for row in rows {
             let cell = find_cell(cells, row.try_get("key")?, row.try_get("step")?);
-            cell.stats.sent_tokens += count(&row, "sent")?;
-            cell.stats.received_tokens += count(&row, "received")?;
+            cell.stats.sent_tokens += read_count(&row, "sent")?;
+            cell.stats.received_tokens += read_count(&row, "received")?;
         }
         Ok(())
     }
@@ -255,7 +255,7 @@ fn percentile(values: &mut [u32], percent: usize) -> Option<u32> {
     Some(*values.select_nth_unstable(index).1)
 }
 
-fn report(cells: Cells, steps: u32) -> CallStatsReport {
+fn build_report(cells: Cells, steps: u32) -> CallStatsReport {
     let new_series = || (0..steps).map(|_| Tally::default()).collect::<Vec<_>>();
     let finish = |series: Vec<Tally>| series.into_iter().map(Tally::finish).collect::<Vec<_>>();
     let (mut total, mut series) = (Tally::default(), new_series());
@@ -298,7 +298,7 @@ fn report(cells: Cells, steps: u32) -> CallStatsReport {
     }
 }
 
-fn count(row: &SqliteRow, column: &str) -> Result<u64, sqlx::Error> {
+fn read_count(row: &SqliteRow, column: &str) -> Result<u64, sqlx::Error> {
     Ok(row.try_get::<i64, _>(column)?.unsigned_abs())
 }
 
