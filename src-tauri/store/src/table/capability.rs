@@ -38,8 +38,8 @@ impl Store {
         read.await.context("cannot read the lists of a server")
     }
 
-    /// Records a sync: the server, the definitions that replace its earlier ones, and the versions
-    /// of the definitions that need acceptance.
+    /// Records a sync: the server, the definitions that replace its earlier definitions, and the
+    /// versions of the definitions that need acceptance.
     pub async fn record_sync(
         &self,
         server: &ServerRow,

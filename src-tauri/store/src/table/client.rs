@@ -11,13 +11,13 @@ use crate::{Store, StoreContext, StoreError};
 #[derive(Debug, Clone)]
 pub struct ClientRow {
     pub name: ClientName,
-    /// HMAC-SHA-256 of the client's token, or `None` for a client of the local socket.
+    /// HMAC-SHA-256 of the client's token; `None` for a client of the local socket.
     pub token_hmac: Option<Vec<u8>>,
     pub token_issued_at: Option<Timestamp>,
-    /// When the token expires, or `None` if it does not.
+    /// When the token expires; `None` if it does not expire.
     pub token_expires_at: Option<Timestamp>,
-    /// HMAC-SHA-256 of the token before the last rotation. That token is valid until the new one is
-    /// used, and at most until `old_token_until`.
+    /// HMAC-SHA-256 of the token before the last rotation. That token is valid until the new token
+    /// is used, and at most until `old_token_until`.
     pub old_token_hmac: Option<Vec<u8>>,
     pub old_token_until: Option<Timestamp>,
     /// The `User-Agent` of the request that used the token last.
@@ -26,7 +26,7 @@ pub struct ClientRow {
     pub software: Option<String>,
     /// The user to whom the client belongs.
     pub user: UserName,
-    /// How many calls the client may make in a minute, or `None` for no limit.
+    /// How many calls the client may make in a minute; `None` for no limit.
     pub calls_per_minute: Option<NonZeroU32>,
     pub created_at: Timestamp,
     pub last_seen_at: Option<Timestamp>,
@@ -38,7 +38,7 @@ impl Store {
         let rows = sqlx::query("SELECT * FROM client ORDER BY name")
             .fetch_all(&self.pool)
             .await;
-        rows.and_then(|rows| rows.iter().map(read).collect())
+        rows.and_then(|rows| rows.iter().map(client_from_row).collect())
             .context("cannot read the clients")
     }
 
@@ -83,7 +83,7 @@ impl Store {
     }
 }
 
-fn read(row: &SqliteRow) -> Result<ClientRow, sqlx::Error> {
+fn client_from_row(row: &SqliteRow) -> Result<ClientRow, sqlx::Error> {
     Ok(ClientRow {
         name: ClientName::new(row.try_get::<String, _>("name")?),
         token_hmac: row.try_get("token_hmac")?,

@@ -1,4 +1,5 @@
-//! `client_copy`: the lists that a server declared private, as it sent them for each client.
+//! `client_copy`: the lists that a server declared private, as the server sent them for each
+//! client.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ use crate::{Store, StoreContext, StoreError};
 pub struct ClientCopyRow {
     pub server: ServerId,
     pub client: ClientName,
-    /// The identity of the server that the copy was read from.
+    /// The identity of the server from which the copy was read.
     pub identity: String,
     pub synced_at: Timestamp,
     /// How long the copy may be kept, according to the server, in milliseconds.
@@ -34,7 +35,7 @@ impl Store {
         let rows = sqlx::query("SELECT * FROM client_copy ORDER BY server, client")
             .fetch_all(&self.pool)
             .await;
-        rows.and_then(|rows| rows.iter().map(read).collect())
+        rows.and_then(|rows| rows.iter().map(copy_from_row).collect())
             .context("cannot read the clients' lists")
     }
 
@@ -92,7 +93,7 @@ impl Store {
     }
 }
 
-fn read(row: &SqliteRow) -> Result<ClientCopyRow, sqlx::Error> {
+fn copy_from_row(row: &SqliteRow) -> Result<ClientCopyRow, sqlx::Error> {
     let lists: BTreeMap<CapabilityKind, Vec<Box<RawValue>>> =
         serde_json::from_str(row.try_get("lists")?)
             .map_err(|error| sqlx::Error::Decode(error.into()))?;
@@ -138,23 +139,23 @@ mod tests {
             ttl_ms: Some(7),
             lists: Definitions::from([(CapabilityKind::Tools, vec![tool.to_owned()])]),
         };
-        let (one, other) = (
-            copy("one", r#"{ "name":"a","n":1.0}"#),
-            copy("other", r#"{"name":"b"}"#),
+        let (first, second) = (
+            copy("first", r#"{ "name":"a","n":1.0}"#),
+            copy("second", r#"{"name":"b"}"#),
         );
-        for row in [&copy("one", r#"{"name":"old"}"#), &one, &other] {
+        for row in [&copy("first", r#"{"name":"old"}"#), &first, &second] {
             store
                 .record_client_copy(row, &[])
                 .await
                 .expect("write a copy");
         }
         let stored = async || store.client_copies().await.expect("the copies");
-        assert_eq!(stored().await, [one.clone(), other.clone()]);
+        assert_eq!(stored().await, [first.clone(), second.clone()]);
         store
-            .delete_copies_of_client(&one.client)
+            .delete_copies_of_client(&first.client)
             .await
             .expect("delete a client's copies");
-        assert_eq!(stored().await, [other]);
+        assert_eq!(stored().await, [second]);
         store
             .remove_server(&server)
             .await

@@ -22,7 +22,7 @@ pub struct ClientFileRow {
     /// The folder of the project to which the file belongs.
     pub project: Option<String>,
     pub transport: ClientTransport,
-    /// Whether the client leaves approval to Drawbridge.
+    /// Whether the client leaves the approval of calls to Drawbridge.
     pub asks_once: bool,
     /// Whether the entry is restored without a question if another program removes or changes it.
     pub restores: bool,
@@ -50,7 +50,7 @@ impl Store {
         let rows = sqlx::query("SELECT * FROM client_file ORDER BY path")
             .fetch_all(&self.pool)
             .await;
-        rows.and_then(|rows| rows.iter().map(read_file).collect())
+        rows.and_then(|rows| rows.iter().map(file_from_row).collect())
             .context("cannot read the files of clients")
     }
 
@@ -92,7 +92,7 @@ impl Store {
         let rows = sqlx::query("SELECT * FROM client_change ORDER BY made_at DESC, rowid DESC")
             .fetch_all(&self.pool)
             .await;
-        rows.and_then(|rows| rows.iter().map(read_change).collect())
+        rows.and_then(|rows| rows.iter().map(change_from_row).collect())
             .context("cannot read the changes of clients' files")
     }
 
@@ -113,7 +113,7 @@ impl Store {
     }
 }
 
-fn read_file(row: &SqliteRow) -> Result<ClientFileRow, sqlx::Error> {
+fn file_from_row(row: &SqliteRow) -> Result<ClientFileRow, sqlx::Error> {
     Ok(ClientFileRow {
         path: row.try_get("path")?,
         kind: row.try_get("kind")?,
@@ -127,7 +127,7 @@ fn read_file(row: &SqliteRow) -> Result<ClientFileRow, sqlx::Error> {
     })
 }
 
-fn read_change(row: &SqliteRow) -> Result<ClientChangeRow, sqlx::Error> {
+fn change_from_row(row: &SqliteRow) -> Result<ClientChangeRow, sqlx::Error> {
     let list = |column: &str| row.try_get::<String, _>(column);
     let decode = |error: serde_json::Error| sqlx::Error::Decode(error.into());
     Ok(ClientChangeRow {

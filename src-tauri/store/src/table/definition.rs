@@ -12,8 +12,9 @@ use super::{from_enum_text, to_enum_text};
 use crate::{Store, StoreContext, StoreError};
 
 /// The most versions of one definition, and of all definitions of a server, that are kept although
-/// no person has accepted them and the server does not offer them now. Versions that wait for a
-/// person, and versions that the spec trusts, are counted separately. The oldest are deleted first.
+/// no person has accepted them and the server does not offer them. Versions that wait for a person,
+/// and versions that the spec trusts, are counted separately. The oldest versions are deleted
+/// first.
 const MAX_VERSIONS: u32 = 20;
 const MAX_VERSIONS_OF_SERVER: u32 = 2_000;
 
@@ -31,7 +32,7 @@ pub struct DefinitionRow {
     pub accepted_at: Option<Timestamp>,
 }
 
-/// A definition that a server offers now.
+/// A definition that a server offers.
 pub struct OfferedDefinition {
     pub id: DefinitionId,
     pub definition: String,
@@ -77,7 +78,7 @@ impl Store {
         .bind(server.as_str())
         .fetch_all(&self.pool)
         .await;
-        rows.and_then(|rows| rows.iter().map(read).collect())
+        rows.and_then(|rows| rows.iter().map(definition_from_row).collect())
             .context("cannot read the definitions of a server")
     }
 
@@ -96,7 +97,7 @@ impl Store {
         .bind(name)
         .fetch_all(&self.pool)
         .await;
-        rows.and_then(|rows| rows.iter().map(read).collect())
+        rows.and_then(|rows| rows.iter().map(definition_from_row).collect())
             .context("cannot read the versions of a definition")
     }
 
@@ -171,7 +172,7 @@ pub(super) async fn write_offered(
         .await?;
     }
     // A server may change its definitions without end. Versions that a person has accepted need no
-    // limit, because a person accepts only so many.
+    // limit, because a person cannot accept them without end.
     let digests: Vec<_> = offered
         .iter()
         .map(|definition| &definition.id.digest)
@@ -194,7 +195,7 @@ pub(super) async fn write_offered(
     .map(drop)
 }
 
-fn read(row: &SqliteRow) -> Result<DefinitionRow, sqlx::Error> {
+fn definition_from_row(row: &SqliteRow) -> Result<DefinitionRow, sqlx::Error> {
     Ok(DefinitionRow {
         kind: from_enum_text(row.try_get("kind")?)?,
         name: row.try_get("name")?,

@@ -1,5 +1,4 @@
-//! `memory` and `memory_index`: the entries that clients stored for a user, and their full-text
-//! index.
+//! `memory` and `memory_index`: the entries of the memory, and their full-text index.
 
 mod text_search;
 
@@ -19,8 +18,8 @@ pub use text_search::SearchQuery;
 pub struct MemoryFilter {
     /// Only entries of this user.
     pub user: Option<UserName>,
-    /// Only entries with one of these words, the best matches first. Without it, the newest entries
-    /// come first.
+    /// Only entries with one of these words, the best matches first. Without a query, the newest
+    /// entries come first.
     pub query: Option<SearchQuery>,
     /// Only entries of this category, as it is stored.
     pub category: Option<String>,
@@ -53,7 +52,7 @@ impl Store {
     ) -> Result<StoredMemory, StoreError> {
         let stored = async {
             let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
-            let outcome = insert(&mut transaction, user, client, text).await?;
+            let outcome = insert_entry(&mut transaction, user, client, text).await?;
             transaction.commit().await?;
             Ok(outcome)
         };
@@ -85,7 +84,7 @@ impl Store {
         push_conditions(&mut query, filter);
         query.push(" AND memory.id <= ").push_bind(cursor.max_id);
         if filter.query.is_some() {
-            // A word in a label counts more than one in the content.
+            // A word in a label counts more than a word in the content.
             query.push(" ORDER BY bm25(memory_index, 1.0, 2.0), memory.id DESC");
         } else {
             query.push(" ORDER BY memory.id DESC");
@@ -98,7 +97,7 @@ impl Store {
             .push_bind(cursor.offset);
         let rows = query.build().fetch_all(&self.pool).await;
         let mut entries: Vec<_> = rows
-            .and_then(|rows| rows.iter().map(read).collect())
+            .and_then(|rows| rows.iter().map(entry_from_row).collect())
             .context("cannot read the memory")?;
         let has_more = entries.len() > limit as usize;
         entries.truncate(limit as usize);
@@ -109,7 +108,7 @@ impl Store {
         Ok(MemoryPage { entries, next })
     }
 
-    /// Returns the highest id that an entry has, or 0 if there is none.
+    /// Returns the highest id of an entry, or 0 if there are no entries.
     async fn last_memory_id(&self) -> Result<u32, StoreError> {
         sqlx::query_scalar("SELECT coalesce(max(id), 0) FROM memory")
             .fetch_one(&self.pool)
@@ -122,12 +121,12 @@ impl Store {
             .bind(id)
             .fetch_optional(&self.pool)
             .await;
-        row.and_then(|row| row.as_ref().map(read).transpose())
+        row.and_then(|row| row.as_ref().map(entry_from_row).transpose())
             .context("cannot read the memory")
     }
 
-    /// Replaces the content, the category and the tags of an entry. Returns the entry as it is now,
-    /// or `None` if it does not exist.
+    /// Replaces the content, the category and the tags of an entry. Returns the changed entry,
+    /// or `None` if no entry has this id.
     pub async fn update_memory(
         &self,
         id: u32,
@@ -135,7 +134,7 @@ impl Store {
     ) -> Result<Option<MemoryEntry>, StoreError> {
         let updated = async {
             let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
-            let updated = update(&mut transaction, id, text).await?;
+            let updated = update_entry(&mut transaction, id, text).await?;
             transaction.commit().await?;
             Ok(updated)
         };
@@ -156,7 +155,7 @@ impl Store {
                     .await?;
                 if done.rows_affected() > 0 {
                     deleted += 1;
-                    unindex(&mut transaction, *id).await?;
+                    remove_from_index(&mut transaction, *id).await?;
                 }
             }
             transaction.commit().await?;
@@ -180,7 +179,7 @@ impl Store {
         }
         query.push(" GROUP BY user, category ORDER BY user, category");
         let rows = query.build().fetch_all(&self.pool).await;
-        let read = |row: &SqliteRow| {
+        let category_from_row = |row: &SqliteRow| {
             Ok(MemoryCategory {
                 user: UserName::new(row.try_get::<String, _>("user")?),
                 name: row.try_get("category")?,
@@ -188,7 +187,7 @@ impl Store {
                 updated_at: Timestamp(row.try_get("updated_at")?),
             })
         };
-        rows.and_then(|rows| rows.iter().map(read).collect())
+        rows.and_then(|rows| rows.iter().map(category_from_row).collect())
             .context("cannot read the memory")
     }
 }
@@ -218,7 +217,7 @@ fn push_conditions(query: &mut QueryBuilder<Sqlite>, filter: &MemoryFilter) {
     }
 }
 
-async fn insert(
+async fn insert_entry(
     connection: &mut SqliteConnection,
     user: &UserName,
     client: Option<&ClientName>,
@@ -232,7 +231,7 @@ async fn insert(
             .fetch_optional(&mut *connection)
             .await?;
     if let Some(id) = existing_id
-        && let Some(entry) = update(connection, id, text).await?
+        && let Some(entry) = update_entry(connection, id, text).await?
     {
         return Ok(StoredMemory::Known(entry));
     }
@@ -267,11 +266,11 @@ async fn insert(
         created_at: now,
         updated_at: now,
     };
-    index(connection, &entry).await?;
+    index_entry(connection, &entry).await?;
     Ok(StoredMemory::New(entry))
 }
 
-async fn update(
+async fn update_entry(
     connection: &mut SqliteConnection,
     id: u32,
     text: &MemoryText,
@@ -286,15 +285,18 @@ async fn update(
     .bind(id)
     .fetch_optional(&mut *connection)
     .await?;
-    let Some(entry) = row.as_ref().map(read).transpose()? else {
+    let Some(entry) = row.as_ref().map(entry_from_row).transpose()? else {
         return Ok(None);
     };
-    unindex(connection, id).await?;
-    index(connection, &entry).await?;
+    remove_from_index(connection, id).await?;
+    index_entry(connection, &entry).await?;
     Ok(Some(entry))
 }
 
-async fn index(connection: &mut SqliteConnection, entry: &MemoryEntry) -> Result<(), sqlx::Error> {
+async fn index_entry(
+    connection: &mut SqliteConnection,
+    entry: &MemoryEntry,
+) -> Result<(), sqlx::Error> {
     let labels = format!("{} {}", entry.category, entry.tags.join(" "));
     sqlx::query("INSERT INTO memory_index (rowid, content, labels) VALUES (?, ?, ?)")
         .bind(entry.id)
@@ -305,7 +307,7 @@ async fn index(connection: &mut SqliteConnection, entry: &MemoryEntry) -> Result
         .map(drop)
 }
 
-async fn unindex(connection: &mut SqliteConnection, id: u32) -> Result<(), sqlx::Error> {
+async fn remove_from_index(connection: &mut SqliteConnection, id: u32) -> Result<(), sqlx::Error> {
     sqlx::query("DELETE FROM memory_index WHERE rowid = ?")
         .bind(id)
         .execute(connection)
@@ -317,7 +319,7 @@ fn to_json(tags: &[String]) -> String {
     serde_json::to_string(tags).expect("a list of text is valid JSON")
 }
 
-fn read(row: &SqliteRow) -> Result<MemoryEntry, sqlx::Error> {
+fn entry_from_row(row: &SqliteRow) -> Result<MemoryEntry, sqlx::Error> {
     let tags: &str = row.try_get("tags")?;
     Ok(MemoryEntry {
         id: row.try_get("id")?,

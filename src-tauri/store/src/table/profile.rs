@@ -56,7 +56,8 @@ impl Store {
             .context("cannot remove a profile")
     }
 
-    /// Returns the profile of each client that was given one; `None` if the profile was removed.
+    /// Returns the profile of each client that was given a profile; `None` if the profile was
+    /// removed.
     pub async fn client_profiles(&self) -> Result<Vec<(ClientName, Option<String>)>, StoreError> {
         let rows = sqlx::query("SELECT client, profile FROM client_profile")
             .fetch_all(&self.pool)

@@ -1,4 +1,5 @@
-//! `published_server`: the servers that the official registry published, as it listed them last.
+//! `published_server`: the servers that the official registry published, as the registry listed
+//! them last.
 
 use drawbridge_model::ids::Timestamp;
 use sqlx::{QueryBuilder, Row, Sqlite, sqlite::SqliteRow};
@@ -27,12 +28,12 @@ pub struct PublishedRow {
 /// Which published servers to read.
 #[derive(Debug, Clone, Default)]
 pub struct PublishedFilter {
-    /// The words, in lower case, that all have to occur. With words, the best matches come first;
-    /// without, the servers that changed last.
+    /// The words, in lower case, all of which have to occur. With words, the best matches come
+    /// first; without words, the servers that changed last.
     pub words: Vec<String>,
     /// Only servers with a package or remote of this kind.
     pub kind: Option<String>,
-    /// Only servers that cannot, or can, be used without a secret.
+    /// Only servers that cannot (`true`) or can (`false`) be used without a secret.
     pub needs_key: Option<bool>,
 }
 
@@ -103,11 +104,11 @@ impl Store {
             .bind(name)
             .fetch_optional(&self.pool)
             .await;
-        row.and_then(|row| row.as_ref().map(read).transpose())
+        row.and_then(|row| row.as_ref().map(published_from_row).transpose())
             .context("cannot read the servers of the official registry")
     }
 
-    /// Returns at most `limit` published servers, without the first `offset`.
+    /// Returns at most `limit` published servers after the first `offset` servers.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -121,7 +122,7 @@ impl Store {
         push_conditions(&mut query, filter);
         query.push(" ORDER BY deprecated");
         if let Some(word) = filter.words.first() {
-            // A word in the name or the title counts more than one in the description.
+            // A word in the name or the title counts more than a word in the description.
             query
                 .push(", instr(lower(name || ' ' || title), ")
                 .push_bind(word.clone())
@@ -135,11 +136,11 @@ impl Store {
             .push(" OFFSET ")
             .push_bind(offset);
         let rows = query.build().fetch_all(&self.pool).await;
-        rows.and_then(|rows| rows.iter().map(read).collect())
+        rows.and_then(|rows| rows.iter().map(published_from_row).collect())
             .context("cannot read the servers of the official registry")
     }
 
-    /// Returns how many published servers there are.
+    /// Returns how many published servers match the filter.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -175,7 +176,7 @@ fn push_conditions(query: &mut QueryBuilder<Sqlite>, filter: &PublishedFilter) {
     }
 }
 
-fn read(row: &SqliteRow) -> Result<PublishedRow, sqlx::Error> {
+fn published_from_row(row: &SqliteRow) -> Result<PublishedRow, sqlx::Error> {
     let kinds: String = row.try_get("kinds")?;
     Ok(PublishedRow {
         name: row.try_get("name")?,

@@ -1,4 +1,4 @@
-//! `rule`: the rules of the policy. Only the journal writes them.
+//! `rule`: the rules of the policy. Only the journal writes rules.
 
 use drawbridge_model::{
     audit::AuditKind,
@@ -25,7 +25,7 @@ impl Store {
         let rows = sqlx::query("SELECT * FROM rule ORDER BY created_at, rowid")
             .fetch_all(&self.pool)
             .await;
-        rows.and_then(|rows| rows.iter().map(read).collect())
+        rows.and_then(|rows| rows.iter().map(rule_from_row).collect())
             .context("cannot read the rules")
     }
 }
@@ -43,7 +43,7 @@ pub enum RuleChange {
     /// Deletes the rules that have expired by this time, have used up their calls, or apply to a
     /// client session: no session outlives the hub.
     DeleteEnded(Timestamp),
-    /// Binds the rules of a server to this identity, if they were bound to an earlier one.
+    /// Binds the rules of a server to this identity, if they were bound to an earlier identity.
     BindToIdentity {
         server: ServerId,
         identity: String,
@@ -79,7 +79,7 @@ impl<'a> RuleNote<'a> {
     }
 }
 
-/// A rule to add. It replaces the rule with its id, if there is one.
+/// A rule to add. A stored rule with the same id is replaced.
 #[derive(Debug, Clone)]
 pub struct NewRule {
     pub rule: Rule,
@@ -111,7 +111,7 @@ impl Journal {
         self.write(move |connection, chain| {
             connection.execute("DELETE FROM rule", [])?;
             for rule in &rules {
-                insert(rule, connection)?;
+                insert_rule(rule, connection)?;
             }
             for setting in &settings {
                 setting::put(setting, connection)?;
@@ -132,7 +132,7 @@ impl Journal {
         note: Option<String>,
     ) -> Result<(), JournalError> {
         self.write(move |connection, chain| {
-            apply(&change, connection)?;
+            apply_change(&change, connection)?;
             match note {
                 Some(note) => chain.append(AuditKind::PolicyChanged, None, &note, &Sealed::Nothing),
                 None => Ok(()),
@@ -142,7 +142,7 @@ impl Journal {
     }
 }
 
-fn apply(change: &RuleChange, connection: &Connection) -> Result<(), rusqlite::Error> {
+fn apply_change(change: &RuleChange, connection: &Connection) -> Result<(), rusqlite::Error> {
     match change {
         RuleChange::Delete(id) => {
             connection.execute("DELETE FROM rule WHERE id = ?", [id.as_str()])?;
@@ -198,9 +198,9 @@ pub(crate) fn save(
 ) -> Result<(), rusqlite::Error> {
     let NewRule { rule, replaced } = new_rule;
     for id in replaced {
-        apply(&RuleChange::Delete(id.clone()), connection)?;
+        apply_change(&RuleChange::Delete(id.clone()), connection)?;
     }
-    insert(rule, connection)?;
+    insert_rule(rule, connection)?;
     let note = SavedNote {
         id: &rule.id,
         rule: &rule.spec,
@@ -210,7 +210,7 @@ pub(crate) fn save(
     chain.append(AuditKind::PolicyChanged, None, &note, &Sealed::Nothing)
 }
 
-fn insert(rule: &Rule, connection: &Connection) -> Result<(), rusqlite::Error> {
+fn insert_rule(rule: &Rule, connection: &Connection) -> Result<(), rusqlite::Error> {
     let (server, tool, client, user, kind) = scope_columns(&rule.spec.scope);
     let json = |value: Result<String, serde_json::Error>| {
         value.map_err(|e| rusqlite::Error::ToSqlConversionFailure(e.into()))
@@ -243,7 +243,8 @@ fn insert(rule: &Rule, connection: &Connection) -> Result<(), rusqlite::Error> {
         .map(drop)
 }
 
-/// Counts a call against the limit of its rule. The journal does this together with the decision.
+/// Counts a call against the limit of its rule. The journal counts the call together with its
+/// decision.
 pub(crate) fn count_call(rule: &RuleId, connection: &Connection) -> Result<(), rusqlite::Error> {
     let mut statement =
         connection.prepare_cached("UPDATE rule SET used = used + 1 WHERE id = ?")?;
@@ -260,7 +261,7 @@ fn scope_columns(scope: &Scope) -> (&str, &str, &str, &str, String) {
     )
 }
 
-fn read(row: &SqliteRow) -> Result<Rule, sqlx::Error> {
+fn rule_from_row(row: &SqliteRow) -> Result<Rule, sqlx::Error> {
     let text = |column: &str| {
         row.try_get::<String, _>(column)
             .map(|text| (!text.is_empty()).then_some(text))

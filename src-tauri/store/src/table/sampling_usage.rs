@@ -4,10 +4,10 @@ use sqlx::Row;
 
 use crate::{Store, StoreContext, StoreError};
 
-/// The number of days before the current one that are kept.
+/// How many days before the current day are kept.
 const KEPT_DAYS: i64 = 31;
 
-/// The use of the sampling provider in a day.
+/// The use of the sampling provider on one day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SamplingUsage {
     pub requests: u32,
@@ -36,7 +36,8 @@ impl Store {
     /// Returns false and adds nothing if the use has changed since `used` was read.
     ///
     /// # Errors
-    /// Returns an error if the request cannot be counted. The caller must then not send it.
+    /// Returns an error if the request cannot be counted. The caller must then not send the
+    /// request.
     pub async fn reserve_sampling(
         &self,
         day: i64,
@@ -59,8 +60,8 @@ impl Store {
             .context("cannot count a request to the sampling provider")
     }
 
-    /// Replaces the tokens that were reserved for a request with those that it cost. Deletes the
-    /// days that are more than 31 days ago.
+    /// Replaces the tokens that were reserved for a request with the tokens that it cost. Deletes
+    /// the use on days that are more than 31 days ago.
     pub async fn settle_sampling_tokens(
         &self,
         day: i64,

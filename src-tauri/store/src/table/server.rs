@@ -1,4 +1,4 @@
-//! `server`: the accepted identity of a server, and the state of the catalog's copy of it.
+//! `server`: the accepted identity of a server, and the state of its copy in the catalog.
 
 use drawbridge_jsonrpc::json;
 use drawbridge_model::{
@@ -29,7 +29,7 @@ pub struct ServerRow {
     pub accepted_at: Option<Timestamp>,
     pub sync_status: SyncStatus,
     pub last_synced_at: Option<Timestamp>,
-    /// The identity of the server that the copy was read from.
+    /// The identity of the server from which the copy was read.
     pub synced_identity: Option<String>,
     pub server_name: Option<String>,
     pub server_version: Option<String>,
@@ -49,7 +49,7 @@ pub struct ServerRow {
     pub excluded: ExcludedEntries,
 }
 
-/// The columns about the acceptance of a server. All texts but the identity are JSON.
+/// The columns about the acceptance of a server. All texts except the identity are JSON.
 #[derive(Debug, Clone, Copy)]
 pub struct AcceptedColumns<'a> {
     pub identity: &'a str,
@@ -89,7 +89,7 @@ impl Store {
         let rows = sqlx::query("SELECT * FROM server ORDER BY id")
             .fetch_all(&self.pool)
             .await;
-        rows.and_then(|rows| rows.iter().map(read).collect())
+        rows.and_then(|rows| rows.iter().map(server_from_row).collect())
             .context("cannot read the servers")
     }
 
@@ -119,7 +119,7 @@ impl Store {
         .context("cannot write the acceptance of a server")
     }
 
-    /// Deletes a server, the catalog's copy of it, and the versions of its definitions.
+    /// Deletes a server, its copy in the catalog, and the versions of its definitions.
     pub async fn remove_server(&self, id: &ServerId) -> Result<(), StoreError> {
         sqlx::query("DELETE FROM server WHERE id = ?")
             .bind(id.as_str())
@@ -130,7 +130,7 @@ impl Store {
     }
 }
 
-fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
+fn server_from_row(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
     Ok(ServerRow {
         id: ServerId::new(row.try_get::<String, _>("id")?),
         accepted_identity: row.try_get("accepted_identity")?,

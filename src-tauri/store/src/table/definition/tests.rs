@@ -75,7 +75,7 @@ async fn the_changes_of_a_trusted_server_do_not_fill_the_database() {
     let versions = read_versions(&store).await;
     assert!(versions.len() <= 22, "{} versions", versions.len());
     for change in 0..50 {
-        // The spec no longer trusts the server.
+        // From here on, the spec does not trust the server.
         let changed = offer(DefinitionKind::Tool, "t", &format!("later {change}"), None);
         record_sync(&store, &[changed]).await;
     }

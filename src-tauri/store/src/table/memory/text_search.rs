@@ -2,7 +2,7 @@
 //!
 //! The index splits texts at everything that is neither a letter nor a digit. Chinese and Japanese
 //! have no spaces between words, so each of their characters becomes a word of its own, and a run
-//! of them in a query becomes a phrase.
+//! of these characters in a query becomes a phrase.
 
 use std::collections::BTreeSet;
 
@@ -16,17 +16,18 @@ const MIN_PREFIX_CHARS: usize = 3;
 pub struct SearchQuery(String);
 
 impl SearchQuery {
-    /// Returns a query for the texts that contain any of the words, or words that begin with them.
-    /// Returns `None` if there is no letter and no digit in `text`. No part of the text has a
-    /// meaning in the syntax of queries: each word is quoted, and a word contains no quote.
+    /// Returns a query for the texts that contain any of the words. A text also matches if one of
+    /// its words begins with a word of the query, unless the word of the query is short. Returns
+    /// `None` if `text` has no letter and no digit. No part of `text` has a meaning in the syntax
+    /// of queries: each word is quoted, and a word contains no quote.
     pub fn new(text: &str) -> Option<Self> {
         let separated = mark_words(text);
-        let mut seen = BTreeSet::new();
+        let mut distinct = BTreeSet::new();
         let words: Vec<_> = separated
             .split_whitespace()
-            .map(quote)
+            .map(quote_word)
             // A repeated word would count more than the others.
-            .filter(|word| seen.insert(word.to_lowercase()))
+            .filter(|word| distinct.insert(word.to_lowercase()))
             .take(MAX_WORDS)
             .collect();
         (!words.is_empty()).then(|| Self(words.join(" OR ")))
@@ -66,7 +67,8 @@ fn mark_words(text: &str) -> String {
     marked
 }
 
-fn quote(word: &str) -> String {
+/// Writes a word, or a run of characters that are words of their own, in the syntax of queries.
+fn quote_word(word: &str) -> String {
     if word.starts_with(is_own_word) {
         return format!("\"{}\"", separate_words(word).trim());
     }
