@@ -22,7 +22,7 @@ pub struct Connection {
     pub url: String,
     /// The name under which Drawbridge knows the client.
     pub client: String,
-    /// The data folder, if it is not the default one, so that the bridge finds this Drawbridge.
+    /// The data folder, if it is not the default folder, so that the bridge finds this Drawbridge.
     pub data_dir: Option<String>,
     pub transport: Transport,
 }

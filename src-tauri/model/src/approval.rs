@@ -62,8 +62,8 @@ pub struct ApprovalRequest {
     pub is_first: bool,
     /// The earlier allow that would apply if the tool and its server had not changed.
     pub suspended: Option<SuspendedAllow>,
-    /// The accepted definition of the tool, which clients still see, and the offered one, as JSON
-    /// text. Set if they differ; the call can then only be approved once.
+    /// The accepted definition of the tool, which clients still see, and the offered definition,
+    /// as JSON text. Set if they differ; the call can then only be approved once.
     pub changed: Option<[String; 2]>,
     /// The client session of the call.
     pub session: SessionId,
@@ -71,7 +71,7 @@ pub struct ApprovalRequest {
     pub identity: String,
     /// The digest of the definition of the tool or prompt; empty if there is none.
     pub definition: String,
-    /// The digest that a decision is bound to: SHA-256 over client, server identity, definition,
+    /// The digest to which a decision is bound: SHA-256 over client, server identity, definition,
     /// params and result, in hex.
     pub digest: String,
     pub asked_at: Timestamp,

@@ -48,8 +48,8 @@ audit_kinds! {
     /// A person or another program removed a server's spec file.
     ServerRemoved = "server_removed",
     ServerAccepted = "server_accepted",
-    /// A server offers a new definition, or one that differs from the accepted one. The definition
-    /// is hidden until it is accepted, unless the spec says otherwise.
+    /// A server offers a new definition, or a definition that differs from the accepted definition.
+    /// The definition is hidden until it is accepted, unless the spec says otherwise.
     DefinitionChanged = "definition_changed",
     DefinitionAccepted = "definition_accepted",
     /// A spec that is not saved was started once, to verify it or to test a client's entry.

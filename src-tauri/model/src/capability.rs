@@ -28,7 +28,7 @@ impl CapabilityKind {
         }
     }
 
-    /// Returns the notification of a changed list. Resources and templates share one.
+    /// Returns the notification of a changed list. Resources and templates share a notification.
     pub fn list_changed_method(self) -> &'static str {
         match self {
             Self::Tools => "notifications/tools/list_changed",

@@ -24,7 +24,7 @@ pub enum ContentDefence {
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum FlagKind {
-    /// The text tells the model to ignore its instructions, or gives it new ones.
+    /// The text tells the model to ignore its instructions, or gives it new instructions.
     Instructions,
     /// The text tells the model to hide something from the user.
     Concealment,

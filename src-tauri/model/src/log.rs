@@ -47,11 +47,11 @@ impl LogKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct LogLine {
-    /// The number of the line, one more than that of the previous line.
+    /// The number of the line. The next line has the next number.
     pub seq: u32,
     pub at: Timestamp,
     pub level: Level,
-    /// The server that wrote the line or that the line is about; `None` for a line about the hub.
+    /// The server that wrote the line, or that the line concerns; `None` for a line about the hub.
     pub server: Option<ServerId>,
     #[serde(default)]
     pub kind: LogKind,

@@ -15,11 +15,11 @@ pub struct PairingRequest {
     /// with a number if another client has that name.
     pub suggested_name: ClientName,
     /// Whether the client sent a token of its own, which it keeps if the person approves. A client
-    /// that sent no token gets a new one.
+    /// that sent no token gets a new token.
     pub has_token: bool,
-    /// The revoked client to which the token belonged, if there is one.
+    /// The revoked client to which the token belonged; `None` if the token belonged to no client.
     pub revoked_client: Option<ClientName>,
-    /// The program that asks; `None` if the system does not reveal it.
+    /// The program that asks; `None` if the system does not reveal the program.
     pub program: Option<PairingProgram>,
     pub asked_at: Timestamp,
     /// How long the request still waits, in milliseconds.
@@ -31,8 +31,8 @@ pub struct PairingRequest {
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct PairingProgram {
     pub pid: u32,
-    /// The path of its executable file.
+    /// The path of the executable file.
     pub executable: String,
-    /// The folder in which it works; `None` if the system does not reveal it.
+    /// The folder in which the program works; `None` if the system does not reveal the folder.
     pub folder: Option<String>,
 }

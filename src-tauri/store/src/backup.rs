@@ -328,10 +328,10 @@ fn read_manifest_from<R: Read + Seek>(
     Ok(manifest)
 }
 
-/// Replaces the contents of the data folder with those of a backup. Checks the whole backup first,
-/// and moves the old contents into a folder of their own. Records the restore in the audit log. If
-/// the process ends while the files are replaced, the next process that opens the data folder
-/// completes the replacement.
+/// Replaces the contents of the data folder with the contents of a backup. Checks the whole backup
+/// first, and moves the old contents into a folder of their own. Records the restore in the audit
+/// log. If the process ends while the files are replaced, the next process that opens the data
+/// folder completes the replacement.
 ///
 /// # Errors
 /// Returns an error if the backup is damaged or too new, or if a file cannot be moved. Nothing is

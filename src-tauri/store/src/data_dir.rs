@@ -92,15 +92,15 @@ impl DataDir {
         Ok(Self { path, _lock: lock })
     }
 
-    /// Replaces the contents with those in the staging folder, and returns the folder with the old
-    /// contents, or `None` if there were none. If the process ends before the replacement is
-    /// committed, the old contents stay. If it ends later, the next [`DataDir::open`] completes the
-    /// replacement.
+    /// Replaces the contents with the contents of the staging folder, and returns the folder with
+    /// the old contents, or `None` if there were none. If the process ends before the replacement
+    /// is committed, the old contents stay. If it ends later, the next [`DataDir::open`] completes
+    /// the replacement.
     ///
     /// # Errors
     /// Returns [`ReplaceError::RolledBack`] if a file cannot be moved and the old contents are in
-    /// place. Returns [`ReplaceError::Incomplete`] if they are not, or if the data folder cannot be
-    /// synced after the commit.
+    /// place. Returns [`ReplaceError::Incomplete`] if the old contents are not in place, or if the
+    /// data folder cannot be synced after the commit.
     pub(crate) fn replace_with_staged(&self) -> Result<Option<PathBuf>, ReplaceError> {
         replacement::commit(&self.path)?;
         replacement::complete(&self.path)
@@ -164,8 +164,8 @@ pub(crate) fn discard_staged(data_dir: &Path) {
     }
 }
 
-/// Commits to replacing the contents with those in the staging folder. The next [`DataDir::open`]
-/// replaces them.
+/// Commits to replacing the contents with the contents of the staging folder. The next
+/// [`DataDir::open`] replaces them.
 ///
 /// # Errors
 /// Returns an error in the same cases as [`DataDir::replace_with_staged`].

@@ -636,7 +636,7 @@ impl Rate {
     }
 
     /// If the current second is over, begins a new second and returns how many lines were dropped
-    /// in the old one. Otherwise returns 0.
+    /// in the old second. Otherwise returns 0.
     fn take_past_drops(&mut self) -> u32 {
         if self.since.elapsed() < RATE_PERIOD {
             return 0;

@@ -49,8 +49,8 @@ pub const OAUTH_PREFIX: &str = "oauth:";
 /// The name of the secret that holds the key for the encrypted copies of clients' files.
 pub const BACKUP_KEY: &str = "drawbridge:backup-key";
 
-/// Returns whether Drawbridge uses this name for itself. No spec may refer to such a name, and no
-/// person can set one.
+/// Returns whether Drawbridge uses this name for itself. No spec may refer to this name, and no
+/// person can set a secret of this name.
 pub fn is_reserved(name: &str) -> bool {
     name.starts_with(OAUTH_PREFIX) || name.starts_with("drawbridge:")
 }

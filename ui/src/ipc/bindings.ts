@@ -354,8 +354,8 @@ is_first: boolean,
  */
 suspended: SuspendedAllow | null, 
 /**
- * The accepted definition of the tool, which clients still see, and the offered one, as JSON
- * text. Set if they differ; the call can then only be approved once.
+ * The accepted definition of the tool, which clients still see, and the offered definition,
+ * as JSON text. Set if they differ; the call can then only be approved once.
  */
 changed: [string, string] | null, 
 /**
@@ -371,7 +371,7 @@ identity: string,
  */
 definition: string, 
 /**
- * The digest that a decision is bound to: SHA-256 over client, server identity, definition,
+ * The digest to which a decision is bound: SHA-256 over client, server identity, definition,
  * params and result, in hex.
  */
 digest: string, asked_at: Timestamp, expires_at: Timestamp, 
@@ -2718,11 +2718,11 @@ export type LogKind = "hub" | "message" | "stderr" | "stdout";
  */
 export type LogLine = { 
 /**
- * The number of the line, one more than that of the previous line.
+ * The number of the line. The next line has the next number.
  */
 seq: number, at: Timestamp, level: Level, 
 /**
- * The server that wrote the line or that the line is about; `None` for a line about the hub.
+ * The server that wrote the line, or that the line concerns; `None` for a line about the hub.
  */
 server: ServerId | null, kind: LogKind, 
 /**
@@ -3024,11 +3024,11 @@ export type PairingId = string;
  */
 export type PairingProgram = { pid: number, 
 /**
- * The path of its executable file.
+ * The path of the executable file.
  */
 executable: string, 
 /**
- * The folder in which it works; `None` if the system does not reveal it.
+ * The folder in which the program works; `None` if the system does not reveal the folder.
  */
 folder: string | null, };
 
@@ -3047,15 +3047,15 @@ name: string,
 suggested_name: ClientName, 
 /**
  * Whether the client sent a token of its own, which it keeps if the person approves. A client
- * that sent no token gets a new one.
+ * that sent no token gets a new token.
  */
 has_token: boolean, 
 /**
- * The revoked client to which the token belonged, if there is one.
+ * The revoked client to which the token belonged; `None` if the token belonged to no client.
  */
 revoked_client: ClientName | null, 
 /**
- * The program that asks; `None` if the system does not reveal it.
+ * The program that asks; `None` if the system does not reveal the program.
  */
 program: PairingProgram | null, asked_at: Timestamp, 
 /**

@@ -37,8 +37,8 @@ pub const MISSING_CAPABILITY: i64 = -32021;
 /// Error code: the request names a revision that the server does not support.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// Returns whether an error rejects a revision and names the modern one among the supported
-/// revisions.
+/// Returns whether an error rejects a revision and names the modern revision among the
+/// supported revisions.
 pub fn names_modern_revision(error: &RpcError) -> bool {
     #[derive(serde::Deserialize)]
     struct Data {

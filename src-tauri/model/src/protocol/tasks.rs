@@ -12,7 +12,7 @@ use super::{extensions::TASKS_EXTENSION, hello::ClientHello, meta::MISSING_CAPAB
 /// Checks that a client may send requests about tasks.
 ///
 /// # Errors
-/// Returns an error (`-32021`) if the client is a modern one that did not name the extension.
+/// Returns an error (`-32021`) if a modern client did not name the extension.
 pub fn check_allowed(client: &ClientHello) -> Result<(), RpcError> {
     if !client.era.is_modern() || names_extension(client) {
         return Ok(());

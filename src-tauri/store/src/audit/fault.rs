@@ -18,7 +18,8 @@ pub(super) enum AuditFault {
     #[error("the database is older than the file audit.head: {} missing", counted_entries(*.first, *.last))]
     Older { first: i64, last: i64 },
     #[error(
-        "the file audit.head was written for another database: entry {0} differs, so an older copy was put back and used"
+        "the file audit.head was written for another database: entry {0} differs, so an older copy of \
+         the database was put back and used"
     )]
     OtherBranch(i64),
     #[error(
