@@ -126,7 +126,7 @@ pub enum Verdict {
         count: u32,
         conditions: Vec<Condition>,
     },
-    /// Approves this call, and this client's calls of this tool until its session ends.
+    /// Approves this call, and this client's calls of this tool until the client session ends.
     ApproveSession { conditions: Vec<Condition> },
     /// Approves this call, and this client's calls of this tool from now on.
     ApproveAlways { conditions: Vec<Condition> },

@@ -77,9 +77,9 @@ audit_kinds! {
     /// Settings were changed. Changes of the policy's defaults and of the pause have kinds of their
     /// own.
     SettingsChanged = "settings_changed",
-    /// A value was stored in the secret store. The entry has its name only.
+    /// A secret was stored in the secret store. The entry has only the secret's name.
     SecretSet = "secret_set",
-    /// A value was removed from the secret store. The entry has its name only.
+    /// A secret was removed from the secret store. The entry has only the secret's name.
     SecretRemoved = "secret_removed",
     /// The secrets were moved to another secret store, or encrypted with another key. The entry has
     /// no value.

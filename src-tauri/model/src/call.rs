@@ -35,7 +35,7 @@ pub struct Call {
     /// The rule that decided; `None` if no rule did.
     #[serde(default)]
     pub rule: Option<RuleId>,
-    /// Whether a person changed the arguments and approved the changed ones.
+    /// Whether a person changed the arguments and approved the changed arguments.
     #[serde(default)]
     pub is_edited: bool,
     /// The person's reason, or the rule in words; may be empty.

@@ -47,7 +47,7 @@ impl CapabilityKind {
         }
     }
 
-    /// Returns the member of a definition that requests refer to.
+    /// Returns the member of a definition to which requests refer.
     pub fn key_member(self) -> &'static str {
         match self {
             Self::Tools | Self::Prompts => "name",

@@ -9,7 +9,7 @@ pub fn sha256(bytes: &[u8]) -> String {
     to_hex(&Sha256::digest(bytes))
 }
 
-/// Returns the digest of all that `reader` yields.
+/// Returns the digest of all bytes that `reader` yields.
 ///
 /// # Errors
 /// Returns an error if the reader fails.

@@ -191,7 +191,7 @@ pub struct HookRun {
 pub struct HookState {
     pub runs: u32,
     pub failures: u32,
-    /// The events that an observing hook missed because it is too slow.
+    /// How many events an observing hook missed because the hook is too slow.
     pub dropped: u32,
     pub last: Option<HookRun>,
 }

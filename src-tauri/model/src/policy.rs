@@ -145,7 +145,7 @@ pub enum Predicate {
     OneOf(Vec<Literal>),
     /// A path that is this folder or is inside it, after `..` and links are resolved.
     PathWithin(String),
-    /// A URL with this host; `*.example.com` matches every host below it.
+    /// A URL with this host; `*.example.com` matches every host below `example.com`.
     Host(String),
     /// A number from `min` to `max`, both included.
     Between {
@@ -225,10 +225,10 @@ pub struct Rule {
     pub id: RuleId,
     pub spec: RuleSpec,
     /// The server's identity when the rule was made. An allow applies to this identity only; `None`
-    /// stands for any.
+    /// stands for any identity.
     pub identity: Option<String>,
     /// The digest of the tool's definition when the rule was made. An allow applies to this
-    /// definition only; `None` stands for any.
+    /// definition only; `None` stands for any definition.
     pub definition: Option<String>,
     pub created_at: Timestamp,
     /// The number of calls that the rule has decided, if its lifetime is a number of calls.

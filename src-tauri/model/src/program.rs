@@ -24,7 +24,7 @@ pub struct ProgramFile {
     pub sha256: String,
 }
 
-/// Why a program is not the accepted one.
+/// Why a program is not the accepted program.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramChange {
     #[error("{path} was replaced since you accepted it")]

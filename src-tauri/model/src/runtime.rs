@@ -50,7 +50,7 @@ impl Runtime {
         }
     }
 
-    /// Returns the runtime that a command belongs to, for example [`Runtime::Npx`] for `bunx`.
+    /// Returns the runtime to which a command belongs, for example [`Runtime::Npx`] for `bunx`.
     pub fn from_command(command: &str) -> Option<Self> {
         let name = command.rsplit(['/', '\\']).next().unwrap_or(command);
         Self::from_name(name).or_else(|| match name {

@@ -21,7 +21,7 @@ pub enum ServerState {
     Disabled,
     /// Not accepted by the user yet.
     NeedsAcceptance,
-    /// A secret that the spec refers to cannot be read from the secret store.
+    /// A secret to which the spec refers cannot be read from the secret store.
     NeedsSecret,
     /// The server refuses requests until a person signs in.
     NeedsSignIn,
@@ -32,7 +32,7 @@ pub enum ServerState {
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct Transition {
     pub at: Timestamp,
-    /// The client that the session belongs to; `None` if clients share it.
+    /// The client to which the session belongs; `None` if clients share the session.
     pub client: Option<ClientName>,
     /// The new state: `idle`, `initializing`, `active`, `error` or `closed`.
     pub state: ServerState,

@@ -30,7 +30,7 @@ pub struct RegisteredServer {
     pub spec: ServerSpec,
     /// See [`ServerSpec::identity`].
     pub identity: String,
-    /// The spec file; empty for a built-in server, which has none.
+    /// The spec file; empty for a built-in server, which has no spec file.
     pub file: PathBuf,
 }
 
@@ -111,7 +111,8 @@ pub enum Visibility {
     Deferred,
 }
 
-/// The handling of definitions that a server adds or changes after a person has accepted it.
+/// The handling of definitions that a server adds or changes after a person has accepted the
+/// server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]

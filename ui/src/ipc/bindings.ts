@@ -526,7 +526,7 @@ decided_by: DecidedBy,
  */
 rule: RuleId | null, 
 /**
- * Whether a person changed the arguments and approved the changed ones.
+ * Whether a person changed the arguments and approved the changed arguments.
  */
 is_edited: boolean, 
 /**
@@ -761,7 +761,7 @@ decided_by: DecidedBy,
  */
 rule: RuleId | null, 
 /**
- * Whether a person changed the arguments and approved the changed ones.
+ * Whether a person changed the arguments and approved the changed arguments.
  */
 is_edited: boolean, 
 /**
@@ -1582,7 +1582,8 @@ digest: string, };
 export type DefinitionKind = "instructions" | "tool" | "prompt" | "template" | "resource";
 
 /**
- * The handling of definitions that a server adds or changes after a person has accepted it.
+ * The handling of definitions that a server adds or changes after a person has accepted the
+ * server.
  */
 export type DefinitionPolicy = "ask" | "keep" | "trust";
 
@@ -2206,7 +2207,7 @@ export type HookSample = { event: HookEvent, payload: string, };
  */
 export type HookState = { runs: number, failures: number, 
 /**
- * The events that an observing hook missed because it is too slow.
+ * How many events an observing hook missed because the hook is too slow.
  */
 dropped: number, last: HookRun | null, };
 
@@ -4703,7 +4704,7 @@ flags?: Array<ContentFlag>, };
  */
 export type Transition = { at: Timestamp, 
 /**
- * The client that the session belongs to; `None` if clients share it.
+ * The client to which the session belongs; `None` if clients share the session.
  */
 client: ClientName | null, 
 /**

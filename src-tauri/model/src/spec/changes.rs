@@ -167,7 +167,7 @@ fn content_defence_rank(defence: ContentDefence) -> u8 {
     }
 }
 
-/// `None` stands for all tools.
+/// Returns whether `offered` has a tool that `accepted` does not have. `None` stands for all tools.
 fn allows_more(accepted: Option<&Vec<String>>, offered: Option<&Vec<String>>) -> bool {
     match (accepted, offered) {
         (None, _) => false,
