@@ -261,7 +261,7 @@ struct Surroundings<'a> {
     importer: Importer<'a>,
     /// The client and the file. `None` for a pasted text.
     file: Option<(&'a Client, &'a Path)>,
-    /// The folder of the project that the file belongs to.
+    /// The folder of the project to which the file belongs.
     project: Option<&'a Path>,
 }
 
@@ -315,7 +315,7 @@ impl<'a> Importer<'a> {
     }
 
     /// Returns the servers in a configuration file of a client. `project` is the folder of the
-    /// project that the file belongs to. A file may have no servers.
+    /// project to which the file belongs. A file may have no servers.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or does not parse.
@@ -435,8 +435,8 @@ impl FoundServer {
         crate::literals::move_literals(id.as_str(), spec, BTreeSet::new())
     }
 
-    /// Puts a value that the person gave in the place of `${input:ID}` in the command, the
-    /// arguments, the folder and the URL. All other places get the value from the secret store.
+    /// Replaces `${input:ID}` with a value that the person gave, in the command, the arguments, the
+    /// folder and the URL. All other places get the value from the secret store.
     pub fn fill_input(&mut self, id: &str, value: &str) {
         let Ok(spec) = &mut self.spec else { return };
         let marker = variables::marker(id);

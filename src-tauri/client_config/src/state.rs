@@ -137,8 +137,8 @@ fn is_empty(value: &Value) -> bool {
 }
 
 /// Returns the entry of Drawbridge in a file: the entry named [`SERVER_NAME`] if it leads to
-/// Drawbridge, or else the first entry that reaches this endpoint. Returns an error if there is
-/// neither, and the name belongs to another server.
+/// Drawbridge, or else the first entry that reaches this endpoint. Returns an error if neither
+/// exists, and the name belongs to another server.
 pub(crate) fn find_own_entry(
     root: &Value,
     container: &Container,

@@ -46,8 +46,8 @@ pub enum AllowedHostError {
 }
 
 impl AllowedHost {
-    /// Returns the values of `Host` that name this host. A host without a port has the listener's.
-    /// A browser omits the default port of a scheme.
+    /// Returns the values of `Host` that name this host. A host without a port has the listener's
+    /// port. A browser omits the default port of a scheme.
     pub fn authorities(&self, listener_port: u16) -> Vec<String> {
         let port = self.port.unwrap_or(listener_port);
         let with_port = format!("{}:{port}", self.name);

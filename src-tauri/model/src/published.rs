@@ -19,7 +19,7 @@ pub enum PublishedKind {
     Mcpb,
     /// A URL.
     Remote,
-    /// Anything else.
+    /// A package of any other registry.
     Other,
 }
 

@@ -16,7 +16,7 @@ use crate::machine::Machine;
 pub enum FileScope {
     /// In all projects of the user.
     Global,
-    /// In all projects, if the client runs with a certain profile other than its default one.
+    /// In all projects, if the client runs with a certain profile other than its default profile.
     Profile,
     /// In one project.
     Project,
@@ -27,8 +27,8 @@ pub enum FileScope {
 pub struct ConfigFile {
     pub path: PathBuf,
     pub scope: FileScope,
-    /// Another file that the client may read instead of this one. Drawbridge writes neither while
-    /// both exist.
+    /// Another file that the client may read instead of this file. Drawbridge writes neither file
+    /// while both exist.
     pub conflict: Option<PathBuf>,
 }
 

@@ -141,8 +141,8 @@ impl GuardedMethod {
         }
     }
 
-    /// Returns whether servers send the requests of this method to clients. Clients send all others
-    /// to servers.
+    /// Returns whether servers send the requests of this method to clients. Clients send all other
+    /// requests to servers.
     pub fn is_sent_to_clients(self) -> bool {
         match self {
             Self::CreateMessage | Self::Elicit | Self::ListRoots => true,

@@ -92,8 +92,7 @@ pub fn discover_result(servers: &ServersIntroduction) -> Box<RawValue> {
 }
 
 /// Returns the params of Drawbridge's own `initialize` to a server, with the extensions of its
-/// clients. Without `revision`, the params name the newest legacy
-/// revision.
+/// clients. Without `revision`, the params name the newest legacy revision.
 pub fn initialize_params(revision: Option<&str>, extensions: &Extensions) -> Box<RawValue> {
     json::to_raw(&json!({
         "protocolVersion": revision.unwrap_or(revision::NEWEST_LEGACY),

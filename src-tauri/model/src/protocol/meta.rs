@@ -257,7 +257,7 @@ impl OutgoingMeta<'_> {
     }
 }
 
-/// Returns the params of a notification with the id of the subscription that it belongs to.
+/// Returns the params of a notification with the id of the subscription to which it belongs.
 pub fn with_subscription_id(params: Option<&RawValue>, id: &RawValue) -> Box<RawValue> {
     let mut params = params
         .and_then(|params| RawObject::parse(params).ok())

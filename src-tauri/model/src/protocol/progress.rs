@@ -65,7 +65,7 @@ impl ProgressToken {
     }
 
     /// Returns the id of Drawbridge's request to which the params of a server's
-    /// `notifications/progress` belong, or `None` if the token is not one of Drawbridge's.
+    /// `notifications/progress` belong, or `None` if Drawbridge did not make the token.
     pub fn read_request_id(progress: &RawObject<'_>) -> Option<u64> {
         let token = progress.get(MEMBER)?;
         let (id, _) = token.get().strip_prefix('"')?.split_once('-')?;

@@ -1,4 +1,4 @@
-//! The revisions of the protocol, and the two eras that they belong to.
+//! The revisions of the protocol, and their two eras.
 
 /// The era of a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -88,7 +88,7 @@ fn without_modern_members(method: &str, result: &Json) -> Option<Json> {
     Some(object.to_raw().into())
 }
 
-/// Adds the members that every modern result has, in front of the others. A result that is not
+/// Adds the members that every modern result has, before the other members. A result that is not
 /// final stays unchanged.
 fn add_modern_members(method: &str, result: Json) -> Json {
     let text = result.get();
