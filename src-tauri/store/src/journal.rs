@@ -3,7 +3,7 @@
 //! The journal writes over one connection, which its thread shares with a task that callers start.
 //! The task commits a small batch of automatic decisions in place: the commit only writes to the
 //! page cache, which takes less time than two threads waking each other. The thread commits
-//! everything else. Decisions that arrive during a commit are gathered and committed together
+//! everything else. Decisions that arrive during a commit wait, and are committed together
 //! afterwards, so that many concurrent calls need few commits, and threads are woken once per
 //! commit.
 //!
@@ -13,8 +13,8 @@
 //! Automatic decisions survive a crash of Drawbridge; a power cut may lose the last few (`NORMAL`).
 //!
 //! Results of calls are written in the background too, if the settings say that they are kept. The
-//! thread masks them without the writer's lock, so that decisions do not wait for it. If a result
-//! cannot be written, it is dropped.
+//! thread masks the results without the writer's lock, so that no decision waits for the masking.
+//! If a result cannot be written, it is dropped.
 //!
 //! A second thread saves the head of the audit log in the head file, outside the database, soon
 //! after a commit. It syncs the write-ahead log first, so that the head file never names an entry

@@ -75,7 +75,7 @@ impl Secret {
         Self(value)
     }
 
-    /// Returns the value. Call this only at the place that uses it.
+    /// Returns the value. Call this only at the place that uses the value.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -430,8 +430,8 @@ impl Secrets {
         Ok((resolved, used))
     }
 
-    /// Replaces the references in a URL with the secrets, percent-encoded so that each stays one
-    /// part of the URL. See [`Self::resolve`].
+    /// Replaces the references in a URL with the secrets, percent-encoded so that each secret stays
+    /// one part of the URL. See [`Self::resolve`].
     ///
     /// # Errors
     /// Returns an error if one of the secrets is outside the scope, is missing or cannot be read.
@@ -556,7 +556,8 @@ impl StoreThreads {
     }
 }
 
-/// A thread that runs requests to a store, one at a time. It exists only while there are requests.
+/// A thread that runs requests to a store, one at a time. The thread ends after [`IDLE_THREAD`]
+/// without a request.
 struct StoreThread {
     store: Arc<dyn SecretStore>,
     /// The queue of the running thread.

@@ -41,7 +41,7 @@ pub(super) struct LogFiles {
     retention: Option<LogRetention>,
 }
 
-/// How long log files are kept. The newest file of the hub and of each server is always kept.
+/// The limits for the log files. The newest file of the hub and of each server is always kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogRetention {
     /// How many days a file is kept after its last line; 0 for no limit.

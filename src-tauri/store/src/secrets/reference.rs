@@ -83,8 +83,8 @@ impl SecretScope {
         }
     }
 
-    /// Returns the scope of something that is no server, but has secrets of its own, whose names
-    /// begin with the prefix and a dot. The scope also includes all external secrets.
+    /// Returns the scope of a part of Drawbridge that has secrets of its own, whose names begin
+    /// with the prefix and a dot. The scope also includes all external secrets.
     pub fn for_prefix(prefix: &str) -> Self {
         Self::new(ServerId::new(prefix), BTreeSet::new())
     }
