@@ -35,7 +35,7 @@ pub struct Container {
 impl Container {
     /// Returns the names and entries of the servers in a parsed file.
     pub(crate) fn entries<'a>(&self, root: &'a Value) -> Vec<(String, &'a Value)> {
-        match find(root, &self.path) {
+        match value_at(root, &self.path) {
             Some(Value::Object(map)) if !self.is_list => map
                 .iter()
                 .map(|(name, entry)| (name.clone(), entry))
@@ -90,7 +90,7 @@ impl Edit {
                 entry,
             } => set_entry(root, container, name, entry),
             Self::RemoveEntry { container, name } => {
-                match find_mut(root, &container.path) {
+                match value_at_mut(root, &container.path) {
                     Some(Value::Object(map)) => drop(map.remove(name)),
                     Some(Value::Array(list)) => {
                         list.retain(|entry| name_of(entry) != Some(name));
@@ -110,7 +110,7 @@ impl Edit {
                 true
             }
             Self::RemoveText { list, text } => {
-                if let Some(Value::Array(texts)) = find_mut(root, list) {
+                if let Some(Value::Array(texts)) = value_at_mut(root, list) {
                     texts.retain(|other| other != text);
                 }
                 true
@@ -156,11 +156,11 @@ pub(crate) fn name_of(entry: &Value) -> Option<&str> {
     entry.get("name").and_then(Value::as_str)
 }
 
-fn find<'a>(root: &'a Value, path: &[String]) -> Option<&'a Value> {
+fn value_at<'a>(root: &'a Value, path: &[String]) -> Option<&'a Value> {
     path.iter().try_fold(root, |value, key| value.get(key))
 }
 
-fn find_mut<'a>(root: &'a mut Value, path: &[String]) -> Option<&'a mut Value> {
+fn value_at_mut<'a>(root: &'a mut Value, path: &[String]) -> Option<&'a mut Value> {
     path.iter()
         .try_fold(root, |value, key| value.get_mut(key.as_str()))
 }
@@ -187,7 +187,7 @@ fn get_or_create<'a>(root: &'a mut Value, path: &[String], empty: Value) -> Opti
 /// Removes the empty maps and lists at the end of a path, because not every format can write them.
 pub(crate) fn prune(root: &mut Value, path: &[String]) {
     for length in (1..=path.len()).rev() {
-        let is_empty = match find(root, &path[..length]) {
+        let is_empty = match value_at(root, &path[..length]) {
             Some(Value::Object(map)) => map.is_empty(),
             Some(Value::Array(list)) => list.is_empty(),
             Some(Value::Null) => true,
@@ -196,7 +196,7 @@ pub(crate) fn prune(root: &mut Value, path: &[String]) {
         if !is_empty {
             return;
         }
-        if let Some(Value::Object(parent)) = find_mut(root, &path[..length - 1]) {
+        if let Some(Value::Object(parent)) = value_at_mut(root, &path[..length - 1]) {
             parent.remove(&path[length - 1]);
         }
     }

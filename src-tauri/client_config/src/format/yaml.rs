@@ -12,12 +12,12 @@ use super::{
 use crate::edit::{Container, Edit, Entry};
 
 pub(super) fn parse(text: &str) -> Result<Value, SyntaxError> {
-    let document = load(text)?;
+    let document = load_document(text)?;
     Ok(document.as_ref().map(to_json).unwrap_or_default())
 }
 
 /// Returns the only document of a text, or `None` if the text is empty.
-fn load(text: &str) -> Result<Option<MarkedYaml<'_>>, SyntaxError> {
+fn load_document(text: &str) -> Result<Option<MarkedYaml<'_>>, SyntaxError> {
     let mut documents = MarkedYaml::load_from_str(text).map_err(|error| syntax_error(&error))?;
     if documents.len() > 1 {
         return Err(SyntaxError {
@@ -71,7 +71,7 @@ pub(super) fn scalars(text: &str) -> Result<Vec<Scalar>, SyntaxError> {
     let offsets: Vec<usize> = text.char_indices().map(|(offset, _)| offset).collect();
     let offset = |marker: Marker| offsets.get(marker.index()).copied().unwrap_or(text.len());
     let mut found = Vec::new();
-    if let Some(document) = load(text)? {
+    if let Some(document) = load_document(text)? {
         collect_scalars(&document, &offset, &mut Vec::new(), &mut found);
     }
     found.sort_by_key(|scalar| scalar.range.start);
@@ -131,7 +131,7 @@ pub(super) fn edit(text: &str, edit: &Edit) -> Result<String, EditError> {
         return Err(EditError::UnsafeLayout(key.clone()));
     }
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let document = load(text)?;
+    let document = load_document(text)?;
     match find_servers(document.as_ref(), key)? {
         None => {
             if let Some(entry) = entry {

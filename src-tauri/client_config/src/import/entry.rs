@@ -79,7 +79,7 @@ pub(super) fn read(
             name: raw.name.clone(),
             ..spec
         };
-        check(&spec)?;
+        check_with_values(&spec)?;
         Ok(spec)
     });
     Draft {
@@ -90,7 +90,7 @@ pub(super) fn read(
 }
 
 /// Checks a spec as if the person had given all values.
-fn check(spec: &ServerSpec) -> Result<(), EntryError> {
+fn check_with_values(spec: &ServerSpec) -> Result<(), EntryError> {
     let mut filled = spec.clone();
     for text in plain_values(&mut filled) {
         *text = variables::replace_inputs(text, |_| "1".to_owned());

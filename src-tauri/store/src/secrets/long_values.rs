@@ -14,7 +14,7 @@ impl Secrets {
     /// Returns an error if the keyring cannot be used.
     pub async fn get_long(&self, name: &str) -> Result<Option<Secret>, SecretError> {
         let name = name.to_owned();
-        self.read(move |store| get(store, &name)).await
+        self.read(move |store| read_parts(store, &name)).await
     }
 
     /// Stores a value of at most [`MAX_PARTS`] parts.
@@ -23,7 +23,8 @@ impl Secrets {
     /// Returns an error if the value is longer, or if the keyring cannot be used.
     pub async fn set_long(&self, name: &str, value: Secret) -> Result<(), SecretError> {
         let name = name.to_owned();
-        self.write(move |store| set(store, &name, &value)).await
+        self.write(move |store| write_parts(store, &name, &value))
+            .await
     }
 
     /// Removes a value with all its parts.
@@ -32,11 +33,11 @@ impl Secrets {
     /// Returns an error if the keyring cannot be used.
     pub async fn remove_long(&self, name: &str) -> Result<(), SecretError> {
         let name = name.to_owned();
-        self.write(move |store| remove(store, &name)).await
+        self.write(move |store| remove_parts(store, &name)).await
     }
 }
 
-fn get(store: &dyn SecretStore, name: &str) -> Result<Option<Secret>, SecretError> {
+fn read_parts(store: &dyn SecretStore, name: &str) -> Result<Option<Secret>, SecretError> {
     let Some(first) = store.get(name)? else {
         return Ok(None);
     };
@@ -54,8 +55,8 @@ fn get(store: &dyn SecretStore, name: &str) -> Result<Option<Secret>, SecretErro
 }
 
 /// Writes the first part last, because it states the number of parts.
-fn set(store: &dyn SecretStore, name: &str, value: &Secret) -> Result<(), SecretError> {
-    let before = store
+fn write_parts(store: &dyn SecretStore, name: &str, value: &Secret) -> Result<(), SecretError> {
+    let previous_count = store
         .get(name)?
         .as_ref()
         .and_then(parse_first_part)
@@ -71,7 +72,7 @@ fn set(store: &dyn SecretStore, name: &str, value: &Secret) -> Result<(), Secret
             max: MAX_PART_CHARS * MAX_PARTS,
         });
     }
-    if before > 1 {
+    if previous_count > 1 {
         // If writing fails below, parts of two values must not be read as one value.
         store.remove(name)?;
     }
@@ -80,10 +81,10 @@ fn set(store: &dyn SecretStore, name: &str, value: &Secret) -> Result<(), Secret
     }
     let first = parts.first().map_or("", String::as_str);
     store.set(name, &Secret::new(format!("{count} {first}")))?;
-    (count..before).try_for_each(|index| store.remove(&part_name(name, index)))
+    (count..previous_count).try_for_each(|index| store.remove(&part_name(name, index)))
 }
 
-fn remove(store: &dyn SecretStore, name: &str) -> Result<(), SecretError> {
+fn remove_parts(store: &dyn SecretStore, name: &str) -> Result<(), SecretError> {
     let count = store
         .get(name)?
         .as_ref()
@@ -93,6 +94,8 @@ fn remove(store: &dyn SecretStore, name: &str) -> Result<(), SecretError> {
     store.remove(name)
 }
 
+/// Returns the number of parts, and the text of the first part. Returns `None` if no value in parts
+/// begins like this.
 pub(super) fn parse_first_part(first: &Secret) -> Option<(usize, &str)> {
     let (count, text) = first.expose().split_once(' ')?;
     Some((
@@ -114,10 +117,10 @@ mod tests {
     fn a_value_that_is_too_long_is_refused_and_the_old_value_stays() {
         let store = InMemory::default();
         let longest = "a".repeat(MAX_PART_CHARS * MAX_PARTS);
-        set(&store, "n", &Secret::new(longest.clone())).expect("set the longest value");
-        let refused = set(&store, "n", &Secret::new(format!("{longest}a")));
+        write_parts(&store, "n", &Secret::new(longest.clone())).expect("set the longest value");
+        let refused = write_parts(&store, "n", &Secret::new(format!("{longest}a")));
         assert!(matches!(refused, Err(SecretError::TooLong { max: 60_000 })));
-        let value = get(&store, "n").expect("get the value");
+        let value = read_parts(&store, "n").expect("get the value");
         assert_eq!(value.expect("the value exists").expose(), longest);
     }
 
@@ -126,9 +129,9 @@ mod tests {
         let store = InMemory::default();
         for length in [3000, 10, 0, 1200] {
             let value: String = "a🏰".chars().cycle().take(length).collect();
-            set(&store, "n", &Secret::new(value.clone())).expect("set the value");
+            write_parts(&store, "n", &Secret::new(value.clone())).expect("set the value");
             assert_eq!(
-                get(&store, "n")
+                read_parts(&store, "n")
                     .expect("get the value")
                     .expect("the value exists")
                     .expose(),
@@ -139,7 +142,7 @@ mod tests {
             store.get("n#1").expect("get the value").is_some()
                 && store.get("n#2").expect("get the value").is_none()
         );
-        remove(&store, "n").expect("remove the value");
+        remove_parts(&store, "n").expect("remove the value");
         assert!(
             ["n", "n#1"]
                 .iter()
@@ -150,8 +153,8 @@ mod tests {
     #[test]
     fn a_value_with_a_part_missing_is_none() {
         let store = InMemory::default();
-        set(&store, "n", &Secret::new("x".repeat(1300))).expect("set the value");
+        write_parts(&store, "n", &Secret::new("x".repeat(1300))).expect("set the value");
         store.remove("n#1").expect("remove the value");
-        assert!(get(&store, "n").expect("get the value").is_none());
+        assert!(read_parts(&store, "n").expect("get the value").is_none());
     }
 }
