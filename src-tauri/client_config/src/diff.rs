@@ -158,8 +158,8 @@ fn push_hidden(shown: &mut String, value: &str) {
 /// name that suggests a secret, and anywhere in the line, words that look like a secret.
 fn hide_in_line(line: &str) -> String {
     let trimmed = line.trim_start();
-    let is_comment = trimmed.starts_with('*');
-    let comment = if is_comment {
+    let continues_comment = trimmed.starts_with('*');
+    let comment = if continues_comment {
         Some(0)
     } else {
         // A comment sign within a value only hides more text.
@@ -191,8 +191,8 @@ fn find_secret_value(line: &str) -> Option<usize> {
             let name = line[..*offset].trim_end_matches(['"', '\'', ' ']);
             let start = name
                 .rfind(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
-                .map_or(0, |before| {
-                    before + name[before..].chars().next().map_or(0, char::len_utf8)
+                .map_or(0, |separator| {
+                    separator + name[separator..].chars().next().map_or(0, char::len_utf8)
                 });
             is_secret_name(&name[start..])
         })

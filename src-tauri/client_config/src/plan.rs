@@ -330,11 +330,13 @@ impl Edits {
         entry: Entry,
     ) -> Result<(), PlanError> {
         let container = client.container();
-        let own = find_own_entry(&source.root, &container, connection)
+        let own_entry = find_own_entry(&source.root, &container, connection)
             .map_err(|()| PlanError::NameTaken(source.path.clone()))?;
-        let name = own.as_ref().map_or(SERVER_NAME, |own| own.name.as_str());
+        let name = own_entry
+            .as_ref()
+            .map_or(SERVER_NAME, |own| own.name.as_str());
         let mut entry = entry.named(name, &container);
-        if let Some(own) = &own {
+        if let Some(own) = &own_entry {
             entry = entry.merged_into(&own.value);
         }
         let name = name.to_owned();
@@ -343,7 +345,7 @@ impl Edits {
             name: name.clone(),
             entry,
         };
-        let reverse = match &own {
+        let reverse = match &own_entry {
             Some(own) => Edit::SetEntry {
                 container,
                 name,

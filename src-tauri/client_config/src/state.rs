@@ -64,8 +64,8 @@ impl Client {
             Ok(root) => root,
             Err(error) => return broken(error.to_string()),
         };
-        let own = match find_own_entry(&root, &self.container(), connection) {
-            Ok(Some(own)) => own,
+        let own_entry = match find_own_entry(&root, &self.container(), connection) {
+            Ok(Some(own_entry)) => own_entry,
             Ok(None) => return FileState::NotConnected,
             Err(()) => {
                 return broken(format!(
@@ -73,12 +73,14 @@ impl Client {
                 ));
             }
         };
-        let differences = self.differences(&own.value, connection, ask_once);
+        let differences = self.differences(&own_entry.value, connection, ask_once);
         if differences.is_empty() {
-            FileState::Connected { entry: own.name }
+            FileState::Connected {
+                entry: own_entry.name,
+            }
         } else {
             FileState::Drifted {
-                entry: own.name,
+                entry: own_entry.name,
                 differences,
             }
         }
@@ -88,8 +90,8 @@ impl Client {
     pub fn own_entry_digest(&self, config: &ConfigFile, connection: &Connection) -> Option<String> {
         let source = Source::decode(&file::read(&config.path).ok()??)?;
         let root = self.format.parse(&source.text).ok()?;
-        let own = find_own_entry(&root, &self.container(), connection).ok()??;
-        Some(digest::sha256(own.value.to_string().as_bytes()))
+        let own_entry = find_own_entry(&root, &self.container(), connection).ok()??;
+        Some(digest::sha256(own_entry.value.to_string().as_bytes()))
     }
 
     /// Returns how an entry differs from the entry that Drawbridge writes. Ignores further members,

@@ -160,7 +160,8 @@ fn read_words(line: usize, mut words: Vec<String>) -> Result<Vec<RawEntry>, Impo
     Ok(vec![raw_entry(String::new(), entry)])
 }
 
-/// Removes and returns the `NAME=VALUE` words in front of a command, which may follow `env`.
+/// Removes and returns the `NAME=VALUE` words before a command. Also removes an `env` before these
+/// words.
 fn take_variables(words: &mut Vec<String>) -> Map<String, Value> {
     if words.len() > 2 && words[0] == "env" && is_variable(&words[1]) {
         words.remove(0);
@@ -295,8 +296,8 @@ impl AddArguments {
             }
             if !word.starts_with('-') {
                 self.positional.push(word.clone());
-                let named = self.positional.len() + usize::from(self.name.is_some());
-                if self.ends_at_command && named == 2 && !is_url(word) && !word.contains(' ') {
+                let position = self.positional.len() + usize::from(self.name.is_some());
+                if self.ends_at_command && position == 2 && !is_url(word) && !word.contains(' ') {
                     let rest = words.filter(|word| *word != "--");
                     self.positional.extend(rest.cloned());
                     return Ok(());

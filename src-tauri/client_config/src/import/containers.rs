@@ -65,7 +65,7 @@ fn collect(root: &Value, entries: &mut Vec<RawEntry>) {
     }
 }
 
-/// Claude Code keeps the servers of single projects in its global file.
+/// Collects the servers of single projects, which Claude Code keeps in its global file.
 fn collect_from_projects(root: &Value, entries: &mut Vec<RawEntry>) {
     let projects = root.get("projects").and_then(Value::as_object);
     for (folder, settings) in projects.into_iter().flatten() {

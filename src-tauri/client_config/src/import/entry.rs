@@ -212,7 +212,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Earlier versions of Zed wrote `command: {path, args, env}`.
+    /// Moves the members of `command: {path, args, env}` to the entry. Earlier versions of Zed used
+    /// this notation.
     fn unnest_command(&mut self) {
         let nested = match self.members.get_mut("command") {
             Some(Value::Object(nested)) => std::mem::take(nested),
@@ -400,10 +401,10 @@ impl Reader<'_> {
 
     /// Takes over the timeouts that are longer than Drawbridge's defaults.
     fn take_timeouts(&mut self, spec: &mut ServerSpec) {
-        let seconds = |value: Value| value.as_f64().map(|seconds| seconds * 1_000.0);
+        let from_seconds = |value: Value| value.as_f64().map(|seconds| seconds * 1_000.0);
         // The unit is seconds in Cline, Crush, Goose and Roo Code, and milliseconds in other
         // clients.
-        let unknown_unit = |value: Value| {
+        let from_unknown_unit = |value: Value| {
             let number = value.as_f64()?;
             Some(if number < 1_000.0 {
                 number * 1_000.0
@@ -413,16 +414,16 @@ impl Reader<'_> {
         };
         let start = self
             .take(&["startup_timeout_sec"])
-            .and_then(|(_, value)| seconds(value));
+            .and_then(|(_, value)| from_seconds(value));
         let start_ms = self
             .take(&["startup_timeout_ms"])
             .and_then(|(_, value)| value.as_f64());
         let call = self
             .take(&["tool_timeout_sec"])
-            .and_then(|(_, value)| seconds(value));
+            .and_then(|(_, value)| from_seconds(value));
         let timeout = self
             .take(&["timeout", "connectionTimeout"])
-            .and_then(|(_, value)| unknown_unit(value));
+            .and_then(|(_, value)| from_unknown_unit(value));
         let timeouts = &mut spec.timeouts;
         raise(&mut timeouts.initialize_ms, start.or(start_ms));
         raise(&mut timeouts.call_ms, call.or(timeout));

@@ -267,11 +267,11 @@ impl Launcher {
                 Some((option, value)) if arg.starts_with("--") => (option, Some(value)),
                 _ => (arg.as_str(), None),
             };
-            let has_value = inline.is_none();
+            let is_value_next = inline.is_none();
             let is_from = self.from.contains(&option);
             has_from |= is_from;
             if is_from || self.with.contains(&option) {
-                index += usize::from(has_value);
+                index += usize::from(is_value_next);
                 let value = inline.or_else(|| args.get(index).map(String::as_str));
                 named.extend(
                     value
@@ -280,7 +280,7 @@ impl Launcher {
                         .map(|(text, bytes_after)| (text, index, bytes_after, true)),
                 );
             } else if self.valued.contains(&option) {
-                index += usize::from(has_value);
+                index += usize::from(is_value_next);
             } else if !arg.starts_with('-') || arg == "--" {
                 break;
             }
