@@ -76,7 +76,7 @@ impl Machine {
             .map_or_else(|| self.home.join(default), PathBuf::from)
     }
 
-    /// Returns the path that a template in [`CLIENTS`] stands for: an absolute path, `~/…`,
+    /// Returns the path for which a template in [`CLIENTS`] stands: an absolute path, `~/…`,
     /// `$VARIABLE/…`, or one of `<config>/…`, `<data>/…`, `<local>/…` and `<xdg>/…` (see
     /// [`folder_of`](Self::folder_of)). Returns `None` if the variable is not set.
     pub(crate) fn resolve(&self, template: &str) -> Option<PathBuf> {
@@ -100,7 +100,7 @@ impl Machine {
         }
     }
 
-    /// Returns the folder that the first part of a template stands for.
+    /// Returns the folder for which the first part of a template stands.
     fn folder_of(&self, start: &str) -> PathBuf {
         match (start, self.os) {
             ("<config>", Os::Windows) => self.folder("APPDATA", "AppData/Roaming"),

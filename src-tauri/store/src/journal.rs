@@ -294,7 +294,7 @@ impl Journal {
             for (allowed, committed) in senders {
                 let is_dropped = committed.send(result.clone()).is_err();
                 // The caller has dropped the call. If the outcome was written before this row
-                // existed, it was lost. Record it again; the first outcome wins.
+                // existed, the outcome was lost. Record it again; the first outcome wins.
                 if let (true, Ok(()), Some(id)) = (is_dropped, &result, allowed) {
                     self.record_outcome(id, Outcome::Cancelled, CANCELLED_BY_CLIENT.into(), None);
                 }
@@ -375,7 +375,7 @@ impl Journal {
         let mut pending = lock(&self.pending_writes);
         let waiting: usize = pending.results.iter().map(|result| result.bytes).sum();
         if waiting + bytes > MAX_PENDING_RESULT_BYTES {
-            tracing::warn!("the result of call {call} is not kept, because too many wait");
+            tracing::warn!("the result of call {call} is not kept, because too many results wait");
             return;
         }
         pending.results.push(PendingResult {
@@ -406,7 +406,7 @@ impl Journal {
             });
         } else {
             tracing::error!(
-                "the audit log lacks an entry '{}', because too many wait to be written: {body}",
+                "the audit log lacks an entry '{}', because too many entries wait to be written: {body}",
                 kind.as_str()
             );
         }
@@ -895,11 +895,11 @@ impl Writer {
         Ok((self.file.clone(), key))
     }
 
-    /// Writes a batch, and the changes of `more`, in one transaction.
+    /// Writes a batch, and the changes of `work`, in one transaction.
     fn commit(
         &mut self,
         batch: &Batch<'_>,
-        more: impl FnOnce(&Connection, &mut Chain<'_>) -> Result<(), rusqlite::Error>,
+        work: impl FnOnce(&Connection, &mut Chain<'_>) -> Result<(), rusqlite::Error>,
     ) -> Result<(), JournalError> {
         let (file, key) = self.path_and_key()?;
         let open = match &mut self.open {
@@ -939,7 +939,7 @@ impl Writer {
         for note in &batch.notes {
             chain.append_at(note.at.0, note.kind, None, &note.body, &Sealed::Nothing)?;
         }
-        more(&open.connection, &mut chain)?;
+        work(&open.connection, &mut chain)?;
         let tip = chain.finish()?;
         transaction.commit()?;
         open.tip = Some(tip);

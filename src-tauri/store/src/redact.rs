@@ -125,11 +125,11 @@ pub(crate) fn redact_json<'a>(
     if !HINT_MATCHER.is_match(text) && replace_secrets(text).is_none() {
         return Cow::Borrowed(text);
     }
-    let found = redact_text(text, replace_secrets, 0);
-    if found == text {
+    let redacted = redact_text(text, replace_secrets, 0);
+    if redacted == text {
         Cow::Borrowed(text)
     } else {
-        Cow::Owned(found)
+        Cow::Owned(redacted)
     }
 }
 
@@ -317,8 +317,8 @@ impl<'a> Writer<'a> {
 
     fn write_string(&mut self, contents: &str) {
         self.out.push('"');
-        if let Some(hidden) = self.redact_string(contents) {
-            self.out.push_str(&hidden);
+        if let Some(redacted) = self.redact_string(contents) {
+            self.out.push_str(&redacted);
         } else {
             self.out.push_str(contents);
         }
@@ -336,13 +336,13 @@ impl<'a> Writer<'a> {
         })?;
         let is_json =
             unescaped_text.trim_start().starts_with(['{', '[']) && self.nested < MAX_NESTED;
-        let found = if is_json {
+        let redacted = if is_json {
             redact_text(&unescaped_text, self.replace_secrets, self.nested + 1)
         } else {
             redact_plain_text(&unescaped_text, self.replace_secrets)
         };
-        (found != unescaped_text).then(|| {
-            let quoted = json::quote(&found);
+        (redacted != unescaped_text).then(|| {
+            let quoted = json::quote(&redacted);
             quoted[1..quoted.len() - 1].to_owned()
         })
     }

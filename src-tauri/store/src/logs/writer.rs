@@ -38,7 +38,7 @@ impl LogWriter {
         Ok(Self { messages, thread })
     }
 
-    /// Writes a line soon. Drops the line if too many wait.
+    /// Writes a line soon. Drops the line if too many lines wait.
     pub(super) fn write(&self, line: LogLine) {
         let _ = self.messages.try_send(Message::Line(line));
     }
