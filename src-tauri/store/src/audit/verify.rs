@@ -85,13 +85,13 @@ pub(crate) fn verify_call(
     let mut rows = statement.query([call])?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {
-        let read = rows::entry_from_row(row);
-        let kind = read.as_ref().and_then(|read| {
+        let stored = rows::entry_from_row(row);
+        let kind = stored.as_ref().and_then(|stored| {
             AuditKind::ALL
                 .iter()
-                .find(|kind| kind.as_str() == read.entry.kind)
+                .find(|kind| kind.as_str() == stored.entry.kind)
         });
-        let (Some(read), Some(kind)) = (read, kind) else {
+        let (Some(stored), Some(kind)) = (stored, kind) else {
             entries.push(CallAuditEntry {
                 seq: row.get::<_, i64>(0)?.try_into().unwrap_or(u32::MAX),
                 at: Timestamp(row.get(1)?),
@@ -101,16 +101,16 @@ pub(crate) fn verify_call(
             });
             continue;
         };
-        let before = match rows::read_tip_at(read.entry.seq - 1, &transaction).optional()? {
+        let before = match rows::read_tip_at(stored.entry.seq - 1, &transaction).optional()? {
             Some(before) => before,
             None => predecessor_of_first(&transaction)?,
         };
-        let fault = check_entry(&read, before, key).err();
+        let fault = check_entry(&stored, before, key).err();
         entries.push(CallAuditEntry {
-            seq: read.entry.seq.try_into().unwrap_or(u32::MAX),
-            at: Timestamp(read.entry.at),
+            seq: stored.entry.seq.try_into().unwrap_or(u32::MAX),
+            at: Timestamp(stored.entry.at),
             kind: *kind,
-            hash: hex::encode(read.hash),
+            hash: hex::encode(stored.hash),
             fault: fault.map(|fault| fault.to_string()),
         });
     }
@@ -142,15 +142,15 @@ fn walk_chain(
     let mut statement = connection.prepare(rows::SELECT_ENTRIES)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let Some(read) = rows::entry_from_row(row) else {
+        let Some(stored) = rows::entry_from_row(row) else {
             return Ok(Walk::Broken(ChainBreak {
                 seq: before.seq + 1,
                 fault: AuditFault::Unreadable,
             }));
         };
-        if let Err(fault) = check_entry(&read, before, key) {
-            let recorded = (read.entry.kind == "broken")
-                .then(|| serde_json::from_str::<Broken>(read.entry.body).ok());
+        if let Err(fault) = check_entry(&stored, before, key) {
+            let recorded = (stored.entry.kind == "broken")
+                .then(|| serde_json::from_str::<Broken>(stored.entry.body).ok());
             let recorded = recorded
                 .flatten()
                 .filter(|broken| broken.seq == before.seq + 1);
@@ -159,10 +159,10 @@ fn walk_chain(
                 fault: recorded.map_or(fault, |broken| AuditFault::Recorded(broken.reason)),
             }));
         }
-        match read.entry.kind {
+        match stored.entry.kind {
             "broken" => {
-                let broken = serde_json::from_str(read.entry.body).unwrap_or(Broken {
-                    seq: read.entry.seq,
+                let broken = serde_json::from_str(stored.entry.body).unwrap_or(Broken {
+                    seq: stored.entry.seq,
                     reason: "the audit log was changed".into(),
                 });
                 return Ok(Walk::Broken(ChainBreak {
@@ -171,14 +171,14 @@ fn walk_chain(
                 }));
             }
             "began" => {
-                calls_before =
-                    serde_json::from_str::<Began>(read.entry.body).map_or(0, |began| began.through);
+                calls_before = serde_json::from_str::<Began>(stored.entry.body)
+                    .map_or(0, |began| began.through);
             }
             _ => {}
         }
         before = Tip {
-            seq: read.entry.seq,
-            hash: entry_hash(&read),
+            seq: stored.entry.seq,
+            hash: entry_hash(&stored),
         };
     }
     let head = rows::read_head(connection)?;
@@ -217,8 +217,8 @@ fn predecessor_of_first(connection: &Connection) -> Result<Tip, rusqlite::Error>
 }
 
 /// Checks that an entry is the entry that was appended after `before`.
-fn check_entry(read: &StoredEntry<'_>, before: Tip, key: &AuditKey) -> Result<(), AuditFault> {
-    let (entry, next) = (&read.entry, before.seq + 1);
+fn check_entry(stored: &StoredEntry<'_>, before: Tip, key: &AuditKey) -> Result<(), AuditFault> {
+    let (entry, next) = (&stored.entry, before.seq + 1);
     if entry.seq != next {
         return Err(if entry.seq > next {
             AuditFault::Missing {
@@ -229,14 +229,14 @@ fn check_entry(read: &StoredEntry<'_>, before: Tip, key: &AuditKey) -> Result<()
             AuditFault::BeforeStart(entry.seq)
         });
     }
-    let sealed = match (entry.kind, &read.call) {
+    let sealed = match (entry.kind, &stored.call) {
         ("decided", Some(call)) if call.seq == Some(entry.seq) => Sealed::Decision(&call.decision),
         ("decided", Some(_)) => return Err(AuditFault::OtherEntryNamed(entry.call)),
         ("ended", Some(call)) => Sealed::End(call.outcome),
         ("decided" | "ended", None) => return Err(AuditFault::CallMissing(entry.call)),
         _ => Sealed::Nothing,
     };
-    if entry.hash(&before.hash, &sealed, key) == read.hash {
+    if entry.hash(&before.hash, &sealed, key) == stored.hash {
         return Ok(());
     }
     Err(match sealed {
@@ -284,8 +284,9 @@ fn find_unsealed_call(
     }))
 }
 
-fn entry_hash(read: &StoredEntry<'_>) -> Hash {
-    read.hash
+fn entry_hash(stored: &StoredEntry<'_>) -> Hash {
+    stored
+        .hash
         .try_into()
         .expect("the entry was checked against a hash of this length")
 }

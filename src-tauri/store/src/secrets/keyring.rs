@@ -29,8 +29,8 @@ impl SecretStore for Keyring {
     }
 
     fn set(&self, name: &str, value: &Secret) -> Result<(), SecretError> {
-        let set = with_entry(name, |entry| entry.set_password(value.expose()))?;
-        set.ok_or(SecretError::Unavailable(KeyringFailure::NotStored))
+        let stored = with_entry(name, |entry| entry.set_password(value.expose()))?;
+        stored.ok_or(SecretError::Unavailable(KeyringFailure::NotStored))
     }
 
     fn remove(&self, name: &str) -> Result<(), SecretError> {
