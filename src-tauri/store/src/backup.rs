@@ -295,7 +295,7 @@ fn read_manifest_from<R: Read + Seek>(
     zip: &mut ZipArchive<R>,
 ) -> Result<BackupManifest, BackupError> {
     #[derive(Deserialize)]
-    struct Head {
+    struct Versions {
         format: u32,
         version: String,
     }
@@ -309,10 +309,10 @@ fn read_manifest_from<R: Read + Seek>(
     if text.len() as u64 > MAX_MANIFEST_BYTES {
         return Err(not_a_backup(&"its manifest is too long"));
     }
-    let head: Head = serde_json::from_str(&text).map_err(|e| not_a_backup(&e))?;
-    if head.format > FORMAT {
+    let versions: Versions = serde_json::from_str(&text).map_err(|e| not_a_backup(&e))?;
+    if versions.format > FORMAT {
         return Err(BackupError::Newer {
-            version: head.version,
+            version: versions.version,
         });
     }
     let manifest: BackupManifest = serde_json::from_str(&text).map_err(|e| not_a_backup(&e))?;

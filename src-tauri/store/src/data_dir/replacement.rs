@@ -104,7 +104,7 @@ pub(super) fn commit(data_dir: &Path) -> Result<(), ReplaceError> {
     sync_dir(data_dir).map_err(ReplaceError::Incomplete)
 }
 
-/// Returns whether step 2 of a replacement is done, and later steps are not.
+/// Returns whether step 2 of a replacement is done, and a later step is not.
 pub(super) fn is_incomplete(data_dir: &Path) -> bool {
     CommittedFolders::new(data_dir).is_incomplete()
 }
