@@ -117,16 +117,16 @@ macro_rules! settings {
             }
 
             /// Returns the settings that differ in `new`.
-            fn changes(&self, new: &Self) -> Vec<SettingDifference> {
-                let mut changes = Vec::new();
+            fn differences(&self, new: &Self) -> Vec<SettingDifference> {
+                let mut differences = Vec::new();
                 $(if self.$setting != new.$setting {
-                    changes.push(SettingDifference {
+                    differences.push(SettingDifference {
                         name: $name,
                         old: to_value(&self.$setting.to_stored()),
                         new: to_value(&new.$setting.to_stored()),
                     });
                 })+
-                changes
+                differences
             }
 
             fn apply(&mut self, change: SettingsChange) {
@@ -411,7 +411,7 @@ impl Settings {
         let before = self.get();
         let mut values = before.clone();
         values.apply(change);
-        let differences = before.changes(&values);
+        let differences = before.differences(&values);
         self.values.store(Arc::new(values));
         self.changes.send_replace(());
         Ok(differences)

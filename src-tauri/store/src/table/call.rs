@@ -85,11 +85,11 @@ columns! {
 /// The statement that inserts a row with all its columns.
 static INSERT: LazyLock<String> = LazyLock::new(|| {
     let names = CallColumns::NAMES;
-    let places = vec!["?"; names.len()];
+    let placeholders = vec!["?"; names.len()];
     format!(
         "INSERT INTO call ({}) VALUES ({})",
         names.join(", "),
-        places.join(", ")
+        placeholders.join(", ")
     )
 });
 

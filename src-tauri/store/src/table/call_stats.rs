@@ -152,7 +152,7 @@ fn count_calls_blocking(
     let connection = open_for_reading(file)?;
     let key = group.key();
     // The number of a call states its time, so the primary key leads to the newest calls. `CASE`
-    // spares the calls that simply succeed most comparisons of texts, which took half of the time.
+    // spares the calls that simply succeed most comparisons of texts, which take much time.
     let sql = format!(
         "SELECT (at - ?1) / ?7, {key}, duration_ms, waited_ms,
              CASE WHEN outcome IN ('ok', 'not_sent') THEN 0 ELSE
@@ -261,15 +261,15 @@ fn build_report(cells: Cells, steps: u32) -> CallStatsReport {
     let (mut total, mut series) = (Tally::default(), new_series());
     let mut groups = Vec::new();
     for (key, steps) in cells {
-        let mut of_group = Tally::default();
+        let mut group_tally = Tally::default();
         for (step, cell) in &steps {
-            of_group.merge(cell);
-            if let Some(of_step) = series.get_mut(*step as usize) {
-                of_step.merge(cell);
+            group_tally.merge(cell);
+            if let Some(step_tally) = series.get_mut(*step as usize) {
+                step_tally.merge(cell);
             }
         }
-        total.merge(&of_group);
-        groups.push((key, of_group.finish(), steps));
+        total.merge(&group_tally);
+        groups.push((key, group_tally.finish(), steps));
     }
     groups.sort_by_key(|(_, stats, _)| std::cmp::Reverse(stats.calls));
     let groups = groups.into_iter().enumerate();
@@ -284,8 +284,8 @@ fn build_report(cells: Cells, steps: u32) -> CallStatsReport {
                     Vec::new()
                 };
                 for (step, cell) in cells {
-                    if let Some(of_step) = series.get_mut(step as usize) {
-                        *of_step = cell;
+                    if let Some(step_tally) = series.get_mut(step as usize) {
+                        *step_tally = cell;
                     }
                 }
                 GroupStats {
