@@ -58,8 +58,8 @@ pub fn is_server_id(id: &str) -> bool {
     server_id_from_name(id).is_some_and(|valid_id| valid_id.as_str() == id)
 }
 
-/// Returns `prefix__tool`, or [`hashed_name`] if that is too long or the tool's name has other
-/// characters than `[A-Za-z0-9_-]`.
+/// Returns `prefix__tool`, or [`hashed_name`] if that name is too long, or if the tool's name is
+/// empty or has other characters than `[A-Za-z0-9_-]`.
 pub fn exposed_name(prefix: &str, server: &ServerId, tool: &str) -> String {
     let plain = format!("{prefix}__{tool}");
     let fits = plain.len() <= MAX_TOOL_NAME && !tool.is_empty() && tool.chars().all(is_name_char);

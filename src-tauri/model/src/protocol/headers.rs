@@ -119,17 +119,17 @@ pub fn header_params(input_schema: &Value) -> Result<Vec<HeaderParam>, HeaderPar
 }
 
 /// Adds the marked arguments of a schema to `found`. `path` are the keys that lead to the schema.
-/// `reachable` is whether only `properties` lead to the schema, and not, for example, `anyOf`.
+/// `is_reachable` is whether only `properties` lead to the schema, and not, for example, `anyOf`.
 fn collect_params(
     schema: &Value,
     path: &mut Vec<String>,
-    reachable: bool,
+    is_reachable: bool,
     found: &mut Vec<HeaderParam>,
 ) -> Result<(), HeaderParamError> {
     match schema {
         Value::Object(members) => {
             if let Some(name) = members.get("x-mcp-header") {
-                if !reachable || path.is_empty() {
+                if !is_reachable || path.is_empty() {
                     return Err(HeaderParamError::NotAProperty);
                 }
                 found.push(HeaderParam {
@@ -150,7 +150,7 @@ fn collect_params(
                     ("properties", Value::Object(properties)) => {
                         for (name, schema) in properties {
                             path.push(name.clone());
-                            collect_params(schema, path, reachable, found)?;
+                            collect_params(schema, path, is_reachable, found)?;
                             path.pop();
                         }
                     }

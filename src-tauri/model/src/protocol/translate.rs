@@ -135,7 +135,7 @@ fn requires_url(method: &str, error: &RpcError) -> bool {
 }
 
 /// Returns requests for the URLs that a person has to visit before a legacy server processes a
-/// request, or `None` if the error names no URL.
+/// request, or `None` if the error requires no URL.
 pub fn required_urls(method: &str, error: &RpcError) -> Option<InputRequired> {
     let result = requires_url(method, error).then(|| url_input_required(error))?;
     InputRequired::read(&result?)
