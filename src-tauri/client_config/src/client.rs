@@ -252,8 +252,8 @@ impl Client {
         template.rsplit('/').next().unwrap_or(template)
     }
 
-    /// Returns the link that opens the client and adds Drawbridge, or `None` if no link can do
-    /// this. The added entry starts the bridge, because other programs could read a token in a
+    /// Returns the link that opens the client and adds Drawbridge, or `None` if the client supports
+    /// no links. The added entry starts the bridge, because other programs could read a token in a
     /// link.
     pub fn install_link(&self, connection: &Connection) -> Option<String> {
         Some(self.link?.build(connection, &(self.bridge)(connection)))

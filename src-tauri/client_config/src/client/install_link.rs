@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::SERVER_NAME;
 use crate::{connection::Connection, edit::Entry};
 
-/// Everything but RFC 3986's unreserved characters.
+/// All characters except the unreserved characters of RFC 3986.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
