@@ -93,10 +93,10 @@ impl AuditFixture {
         let journal = store.journal();
         journal.recover().await.expect("recover the journal");
         let found = journal.verify().await.expect("verify").broken;
-        let (again, _) = Store::open(&folder.path().join(DATABASE))
+        let (reopened, _) = Store::open(&folder.path().join(DATABASE))
             .await
             .expect("open again");
-        let journal = again.journal();
+        let journal = reopened.journal();
         journal.recover().await.expect("recover the journal");
         assert_eq!(
             journal.verify().await.expect("verify").broken,

@@ -626,11 +626,11 @@ fn a_line_of_an_earlier_version_gets_its_kind_from_its_area() {
 #[test]
 fn kinds_can_be_selected_and_excluded() {
     let (logs, _folder) = logs();
-    let one = server("one");
+    let server_id = server("one");
     for kind in [LogKind::Stderr, LogKind::Stdout, LogKind::Message] {
-        logs.add_server_output(&one, kind, Level::Info, None, kind.as_str());
+        logs.add_server_output(&server_id, kind, Level::Info, None, kind.as_str());
     }
-    logs.add_server_line(&one, Level::Info, "session", "hub");
+    logs.add_server_line(&server_id, Level::Info, "session", "hub");
     let only = LogFilter {
         kind: Some(LogKind::Stderr),
         ..all()
