@@ -5,6 +5,7 @@ use jsonc_parser::{
     ast::{self, ObjectPropName},
     common::Ranged,
     cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode},
+    errors::{ParseError, ParseErrorKind},
 };
 use serde_json::Value;
 
@@ -27,11 +28,22 @@ const OPTIONS: ParseOptions = ParseOptions {
 
 pub(super) fn parse(text: &str) -> Result<Value, SyntaxError> {
     let parsed: Option<Value> = jsonc_parser::parse_to_serde_value(text, &OPTIONS)
-        .map_err(|error| syntax_error(text, &error))?;
+        .map_err(|error| syntax_error(text, &locate(text, error)))?;
     Ok(parsed.unwrap_or_default())
 }
 
-fn syntax_error(text: &str, error: &jsonc_parser::errors::ParseError) -> SyntaxError {
+/// Replaces an error of serde, such as that of a text that ends before a value: it has the position
+/// of the object or array around the fault. The syntax tree has an error at the fault itself, if
+/// the fault is one of syntax.
+fn locate(text: &str, error: ParseError) -> ParseError {
+    if !matches!(error.kind(), ParseErrorKind::Custom(_)) {
+        return error;
+    }
+    let tree = jsonc_parser::parse_to_ast(text, &CollectOptions::default(), &OPTIONS);
+    tree.err().unwrap_or(error)
+}
+
+fn syntax_error(text: &str, error: &ParseError) -> SyntaxError {
     let (line, column) = super::position(text, error.range().start);
     SyntaxError {
         line,

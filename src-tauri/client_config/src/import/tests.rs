@@ -663,6 +663,19 @@ fn bad_input_is_explained() {
         "\"fs\": {\"command\": }",
         "not valid JSON: line 1, column 19",
     );
+    for (ends_early, place) in [
+        ("{\"fs\":", "line 1, column 7"),
+        ("{\n  \"fs\": {\n    \"command\":\n", "line 3, column 15"),
+        ("{\n  \"fs\": {\n    \"args\": [\"x\"", "line 3, column 17"),
+        (
+            "{\n  \"fs\": {\n    \"command\": \"x\"\n",
+            "line 3, column 19",
+        ),
+        ("\"fs\": {\"command\": \"x\"", "line 1, column 22"),
+        ("\"fs\": {\n  \"command\": \"x\"\n", "line 2, column 17"),
+    ] {
+        assert_error(ends_early, &format!("not valid JSON: {place}: "));
+    }
     assert_error("[mcp_servers.x]\ncommand = npx\n", "not valid TOML: line 2");
     assert_error("```json\n{\n bad}\n```", "line 3, column 2");
     assert_error("mcpServers:\n  - name: 'x\n", "not valid YAML: line");

@@ -57,13 +57,27 @@ fn read_members(text: &str) -> Result<Document, ImportError> {
     let parsed = Format::Jsonc.parse(&format!("{{{text}\n}}"));
     let root = parsed.map_err(|error| ImportError::Syntax {
         format: Format::Jsonc,
-        source: SyntaxError {
-            // The brace in front of the text does not count.
-            column: error.column - usize::from(error.line == 1 && error.column > 1),
-            ..error
-        },
+        source: without_added_braces(error, text),
     })?;
     Ok(containers::read(root))
+}
+
+/// Returns the error with its position in the text, around which [`read_members`] added braces: one
+/// in front of the first line, and one on a line after the last.
+fn without_added_braces(error: SyntaxError, text: &str) -> SyntaxError {
+    let lines = text.split('\n').count();
+    let last_line = text.rsplit('\n').next().unwrap_or_default();
+    let (line, column) = if error.line > lines {
+        (lines, last_line.chars().count() + 1)
+    } else {
+        let is_after_brace = error.line == 1 && error.column > 1;
+        (error.line, error.column - usize::from(is_after_brace))
+    };
+    SyntaxError {
+        line,
+        column,
+        ..error
+    }
 }
 
 /// Reads a part that was cut out of a TOML file: `command = "npx"` and further members.
