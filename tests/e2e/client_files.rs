@@ -192,7 +192,7 @@ fn a_client_is_connected_by_url_and_in_a_project_and_disconnected() {
         click(&cursor("client-restores")),
         click(&cursor("client-connect-project")),
         fill("connect-project", "src/project"),
-        wait_for_text("dialog-error", "absolute path"),
+        wait_for_text("dialog-error", "'src/project' is not an absolute path"),
         expect_failed_verb("config.preview"),
         fill("connect-project", &paths::path_text(&project)),
         wait_until_enabled("connect-apply"),

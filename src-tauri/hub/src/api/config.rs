@@ -678,9 +678,7 @@ fn find_file(
     project: Option<&PathBuf>,
 ) -> Result<ConfigFile, ApiError> {
     if let Some(project) = project {
-        if !project.is_absolute() {
-            return Err(ApiError::invalid("'project' must be an absolute path"));
-        }
+        check_project(project)?;
         return kind.project_file(project).ok_or_else(|| {
             ApiError::invalid(format!("{} has no files for single projects", kind.name))
         });
@@ -704,6 +702,21 @@ fn find_file(
             ))
         }),
     }
+}
+
+/// Checks the path of a project.
+///
+/// # Errors
+/// Returns an error if the path is not absolute, because the working folder of the hub has no
+/// meaning for the person.
+fn check_project(project: &Path) -> Result<(), ApiError> {
+    if project.is_absolute() {
+        return Ok(());
+    }
+    Err(ApiError::invalid(format!(
+        "the project folder '{}' is not an absolute path; use a path such as /home/me/project",
+        project.display()
+    )))
 }
 
 fn notes(kind: &Client) -> Vec<String> {

@@ -21,8 +21,8 @@ use drawbridge_store::secrets::Secret;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApiError, ClientChangeView, Environment, FileDiffView, Verb, apply, diff_view, find_kind,
-    machine, servers,
+    ApiError, ClientChangeView, Environment, FileDiffView, Verb, apply, check_project, diff_view,
+    find_kind, machine, servers,
 };
 use crate::{
     api::{
@@ -397,6 +397,9 @@ async fn find_servers(
         Some(kind) => std::slice::from_ref(find_kind(kind)?),
         None => CLIENTS,
     };
+    for project in &projects {
+        check_project(project)?;
+    }
     let taken_ids: BTreeSet<String> = hub
         .registry
         .specs()

@@ -1,6 +1,9 @@
 use std::fs;
 
-use super::{import::ImportServers, *};
+use super::{
+    import::{FindServers, ImportServers},
+    *,
+};
 use crate::{
     api::{ErrorCode, servers::SecretValues},
     hub::tests::open_hub,
@@ -176,4 +179,32 @@ async fn imported_servers_stay_until_all_files_are_restored() {
     let undone = undo(&hub, &change.id).await;
     assert_eq!(undone.files[0].error, None);
     assert!(hub.registry.get(&server).is_err());
+}
+
+#[tokio::test]
+async fn a_relative_project_folder_is_refused_with_what_to_enter() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hub = open_hub(&folder.path().join("data")).await;
+    let relative = Path::new("src/project");
+    let connected = run(&hub, connect(relative, ClientTransport::Http)).await;
+    let searched = run(
+        &hub,
+        FindServers {
+            kind: None,
+            projects: vec![relative.to_owned()],
+            environment: Environment::new(),
+        },
+    )
+    .await;
+    for error in [connected.err(), searched.err()] {
+        let error = error.expect("the folder is refused");
+        assert_eq!(
+            (error.code, error.message.as_str()),
+            (
+                ErrorCode::Invalid,
+                "the project folder 'src/project' is not an absolute path; use a path such as \
+                 /home/me/project"
+            )
+        );
+    }
 }
