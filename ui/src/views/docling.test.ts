@@ -1,5 +1,6 @@
 import { screen } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
+import { IpcError } from "../ipc";
 import { doclingServer } from "../ipc/fake/data";
 import { advanceTime, listParams, open, user, withFakeTime } from "../test/app";
 
@@ -13,6 +14,20 @@ describe("the documents", () => {
     await user.click(toggle);
     await advanceTime(1);
     expect(listParams(hub, "servers.enable")).toEqual([{ id: "docling-tools", enabled: true }]);
+    expect(toggle.checked).toBe(true);
+  });
+
+  it("stay off, with the reason, if they cannot be switched on", async () => {
+    const hub = await open("#/settings", (fake) => fake.servers.push(doclingServer()));
+    hub.failures.set("servers.enable", new IpcError("internal", "The spec cannot be written."));
+    const toggle = screen.getByTestId<HTMLInputElement>("docling-enabled");
+    await user.click(toggle);
+    await advanceTime(1);
+    expect(screen.getByTestId("docling").textContent).toContain("The spec cannot be written.");
+    expect(toggle.checked).toBe(false);
+    hub.failures.clear();
+    await user.click(toggle);
+    await advanceTime(1);
     expect(toggle.checked).toBe(true);
   });
 

@@ -1,5 +1,6 @@
 import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
+import { IpcError } from "../ipc";
 import { advanceTime, listParams, open, user, withFakeTime } from "../test/app";
 
 withFakeTime();
@@ -48,5 +49,14 @@ describe("the shared folders", () => {
     await advanceTime(1);
     expect(listParams(hub, "servers.enable")).toEqual([{ id: "folders", enabled: false }]);
     expect(screen.getByTestId<HTMLInputElement>("folders-enabled").checked).toBe(false);
+  });
+
+  it("stay on, with the reason, if they cannot be turned off", async () => {
+    const hub = await open("#/settings");
+    hub.failures.set("servers.enable", new IpcError("internal", "The spec cannot be written."));
+    await user.click(screen.getByTestId("folders-enabled"));
+    await advanceTime(1);
+    expect(screen.getByTestId("folders").textContent).toContain("The spec cannot be written.");
+    expect(screen.getByTestId<HTMLInputElement>("folders-enabled").checked).toBe(true);
   });
 });
