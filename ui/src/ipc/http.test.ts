@@ -7,9 +7,12 @@ function answers(status: number, body: unknown) {
   fetched.mockResolvedValueOnce(new Response(JSON.stringify(body), { status }));
 }
 
+const STORAGE_KEY = "drawbridge-browser";
+const SIGNED_IN = JSON.stringify({ id: "b0", token: "old" });
+
 beforeEach(() => {
   vi.stubGlobal("fetch", fetched);
-  localStorage.clear();
+  localStorage.setItem(STORAGE_KEY, SIGNED_IN);
   fetched.mockReset();
 });
 
@@ -39,10 +42,12 @@ describe("the hub over HTTP", () => {
     });
   });
 
-  it("reports on 401 that the browser is not signed in", async () => {
+  it("reports on 401 that the browser is not signed in, and sends nothing more", async () => {
     const ipc = await httpIpc();
     answers(401, { error: { code: "forbidden", message: "no" } });
     await expect(ipc.call("clients.list", {})).rejects.toMatchObject({ code: "signed_out" });
+    await expect(ipc.call("clients.list", {})).rejects.toMatchObject({ code: "signed_out" });
+    expect(fetched).toHaveBeenCalledTimes(1);
   });
 
   it("keeps a token that came after a refused request was sent", async () => {
@@ -87,7 +92,23 @@ describe("the hub over HTTP", () => {
     expect(ipc.browser?.id).toBeNull();
   });
 
+  it.each([
+    ["#/settings", "#/settings"],
+    ["https://example.com/", ""],
+  ])("shows the screen %s of a link at '%s'", async (screen, shown) => {
+    const link = new URLSearchParams({ login: "a+b", screen });
+    location.hash = `#${link.toString()}`;
+    answers(200, { id: "b1", token: "secret" });
+    await httpIpc();
+    expect(fetched).toHaveBeenCalledWith(
+      "/api/login",
+      expect.objectContaining({ body: '{"code":"a+b"}' }),
+    );
+    expect(location.hash).toBe(shown);
+  });
+
   it("says why a link or a code did not sign in", async () => {
+    localStorage.clear();
     location.hash = "#login=used";
     answers(401, { error: { code: "forbidden", message: "this link was used" } });
     const ipc = await httpIpc();
@@ -99,14 +120,14 @@ describe("the hub over HTTP", () => {
     expect(ipc.browser?.id).toBe("b2");
   });
 
-  it("passes events on, and reopens a stream that ended or was refused", async () => {
+  it("passes events on, and reopens a stream that ended or failed", async () => {
     vi.useFakeTimers();
     const ipc = await httpIpc();
     const events = vi.fn();
     const connection = vi.fn();
     const text = ': keep-alive\n\ndata: {"kind":"clients_changed"}\n\n';
     fetched.mockResolvedValueOnce(new Response(text));
-    fetched.mockResolvedValueOnce(new Response("", { status: 401 }));
+    fetched.mockResolvedValueOnce(new Response("", { status: 503 }));
     const pending = new Promise<Response>(() => undefined);
     fetched.mockReturnValueOnce(pending);
     const stop = ipc.subscribe(events, connection);
@@ -120,5 +141,26 @@ describe("the hub over HTTP", () => {
     stop();
     await vi.advanceTimersByTimeAsync(5000);
     expect(fetched).toHaveBeenCalledTimes(3);
+  });
+
+  it("opens no stream while the browser is signed out, and one after a sign-in on another page", async () => {
+    vi.useFakeTimers();
+    const ipc = await httpIpc();
+    const connection = vi.fn();
+    fetched.mockResolvedValueOnce(new Response("", { status: 401 }));
+    const stop = ipc.subscribe(vi.fn(), connection);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(connection.mock.calls).toEqual([[false]]);
+    expect(fetched).toHaveBeenCalledTimes(1);
+    expect(ipc.browser?.id).toBeNull();
+
+    fetched.mockReturnValue(new Promise<Response>(() => undefined));
+    localStorage.setItem(STORAGE_KEY, SIGNED_IN);
+    const change = { key: STORAGE_KEY, oldValue: null, newValue: SIGNED_IN };
+    dispatchEvent(new StorageEvent("storage", change));
+    expect(fetched).toHaveBeenCalledTimes(2);
+    stop();
+    dispatchEvent(new StorageEvent("storage", change));
+    expect(fetched).toHaveBeenCalledTimes(2);
   });
 });

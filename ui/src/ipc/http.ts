@@ -47,15 +47,19 @@ function readSignIn(): SignedIn | null {
 }
 
 /**
- * Exchanges `#login=CODE` for a token, and removes the code from the address. Returns the reason if
- * the exchange failed, or else an empty text.
+ * Exchanges the code in `#login=CODE` for a token, and removes the code from the address. A link may
+ * name the screen to show, as in `#login=CODE&screen=%23%2Fsettings`. Returns the reason if the
+ * exchange failed, or else an empty text.
  */
 async function signInByLink(): Promise<string> {
-  const code = /^#login=(.+)$/.exec(location.hash)?.[1];
-  if (code === undefined) return "";
-  history.replaceState(null, "", location.pathname + location.search);
+  const link = new URLSearchParams(location.hash.slice(1));
+  const code = link.get("login");
+  if (code === null) return "";
+  const screen = link.get("screen") ?? "";
+  const hash = screen.startsWith("#/") ? screen : "";
+  history.replaceState(null, "", location.pathname + location.search + hash);
   try {
-    await signIn(decodeURIComponent(code));
+    await signIn(code);
     return "";
   } catch (thrown) {
     return toIpcError(thrown).message;
@@ -74,15 +78,20 @@ async function call<V extends Verb>(
   params: Verbs[V]["params"],
 ): Promise<Verbs[V]["answer"]> {
   const sentToken = readSignIn()?.token;
+  if (sentToken === undefined) throw new IpcError("signed_out", t.signedOut);
   const response = await post(`/api/verbs/${verb}`, params);
   const body: unknown = await response.json().catch(() => null);
   if (response.ok) return body as Verbs[V]["answer"];
   if (response.status === 401) {
-    // The person may have signed in again meanwhile.
-    if (readSignIn()?.token === sentToken) localStorage.removeItem(STORAGE_KEY);
+    dropToken(sentToken);
     throw new IpcError("signed_out", t.signedOut);
   }
   throw toFailure(response, body);
+}
+
+/** Signs this browser out, unless the person has signed in again since a refused request. */
+function dropToken(refused: string): void {
+  if (readSignIn()?.token === refused) localStorage.removeItem(STORAGE_KEY);
 }
 
 function toFailure(response: Response, body: unknown): IpcError {
@@ -116,13 +125,14 @@ function subscribe(
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Reports the events of one stream until the stream ends. */
-  async function read(): Promise<void> {
+  async function read(token: string): Promise<void> {
     const response = await fetch("/api/events", {
       headers: { accept: "text/event-stream", ...authorizationHeader() },
       credentials: "omit",
       cache: "no-store",
       signal: closed.signal,
     });
+    if (response.status === 401) dropToken(token);
     if (!response.ok || response.body === null) return;
     onConnection?.(true);
     const parser = createParser({ onEvent: ({ data }) => onEvent(JSON.parse(data) as Event) });
@@ -135,12 +145,22 @@ function subscribe(
   }
 
   async function open(): Promise<void> {
-    await read().catch(() => undefined);
+    const token = readSignIn()?.token;
+    if (token !== undefined) await read(token).catch(() => undefined);
     if (closed.signal.aborted) return;
     onConnection?.(false);
-    timer = setTimeout(() => void open(), RETRY_MS);
+    if (readSignIn() !== null) timer = setTimeout(() => void open(), RETRY_MS);
   }
 
+  // Without a token, nothing is sent until the person has signed in on another page. A person who
+  // signs in on this page reloads it.
+  function openAfterSignIn(event: StorageEvent): void {
+    if (event.key !== STORAGE_KEY || event.oldValue !== null || event.newValue === null) return;
+    clearTimeout(timer);
+    void open();
+  }
+
+  addEventListener("storage", openAfterSignIn, { signal: closed.signal });
   void open();
   return () => {
     closed.abort();

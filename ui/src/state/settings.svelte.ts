@@ -64,7 +64,7 @@ export class Settings {
   /**
    * Changes the port. Returns the new address of the page if the endpoint serves the page, and
    * otherwise `null`. The address has a code that signs the browser in, because the browser's token
-   * belongs to the old origin.
+   * belongs to the old origin, and the screen that the page shows.
    */
   async changePort(port: number, page: Location): Promise<string | null> {
     const endpoint = this.view?.url ?? null;
@@ -72,7 +72,8 @@ export class Settings {
     const link = servesPage ? await this.ipc.call("screens.open", {}) : null;
     await this.change({ port });
     if (link === null) return null;
-    return `${page.protocol}//${page.hostname}:${port}/#login=${encodeURIComponent(link.code)}`;
+    const hash = new URLSearchParams({ login: link.code, screen: page.hash });
+    return `${page.protocol}//${page.hostname}:${port}/#${hash.toString()}`;
   }
 
   /** Stores the value of a header for traces as a secret, and adds the header. */
