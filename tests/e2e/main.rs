@@ -4,6 +4,7 @@
 mod app;
 mod approvals;
 mod audit;
+mod banners;
 mod calls;
 mod client_access;
 mod client_files;

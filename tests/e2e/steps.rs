@@ -2,7 +2,7 @@
 
 use drawbridge_tests::{
     DesktopSession,
-    browser::{self, BrowserReport},
+    browser::{self, Action, BrowserReport},
 };
 use serde_json::{Value, json};
 
@@ -23,6 +23,20 @@ pub(crate) fn create_login_link(desktop: &DesktopSession) -> String {
 pub(crate) fn take_steps(desktop: &DesktopSession, steps: Vec<Value>) -> BrowserReport {
     let steps = [log_in(), steps].concat();
     let report = browser::take_steps(desktop, &create_login_link(desktop), &json!(steps));
+    report.assert_no_problems();
+    report
+}
+
+/// Like [`take_steps`]. At each step of [`hand_over`], the browser waits while the next action runs.
+#[track_caller]
+pub(crate) fn take_steps_and(
+    desktop: &DesktopSession,
+    steps: Vec<Value>,
+    actions: Vec<Action<'_>>,
+) -> BrowserReport {
+    let steps = [log_in(), steps].concat();
+    let link = create_login_link(desktop);
+    let report = browser::take_steps_and(desktop, &link, &json!(steps), actions);
     report.assert_no_problems();
     report
 }
@@ -119,7 +133,27 @@ pub(crate) fn set_theme(theme: &str) -> Value {
 /// Expects that the hub has refused this verb. The browser reports any other refused request as a
 /// problem.
 pub(crate) fn expect_failed_verb(verb: &str) -> Value {
-    json!({"do": "expect_failed_verb", "verb": verb})
+    expect_failed_request(&format!("/api/verbs/{verb}"))
+}
+
+/// Expects that the hub has refused a request with this path.
+pub(crate) fn expect_failed_request(path: &str) -> Value {
+    json!({"do": "expect_failed_request", "path": path})
+}
+
+/// Expects that requests have found no hub.
+pub(crate) fn expect_outage() -> Value {
+    json!({"do": "expect_outage"})
+}
+
+/// Lets the test perform its next action, and waits until it has.
+pub(crate) fn hand_over() -> Value {
+    json!({"do": "hand_over"})
+}
+
+/// Waits until the address of the page contains the text.
+pub(crate) fn wait_for_address(text: &str) -> Value {
+    json!({"do": "wait_for_address", "text": text})
 }
 
 /// Loads a screen by its route. Tests of the popup need this, because the popup has no navigation.

@@ -1,6 +1,7 @@
-// Opens the web UI in a browser and runs the given steps. Records errors on the console, violations
-// of the content security policy, accessibility problems that axe or the Tab key finds, layout
-// problems and foreign content. Prints the report as one line of JSON.
+// Opens the web UI in a browser and takes steps. Records errors on the console, violations of the
+// content security policy, accessibility problems that axe or the Tab key finds, layout problems
+// and foreign content. Prints the report as one line of JSON.
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
@@ -134,6 +135,14 @@ async function waitUntilSettled() {
   }
 }
 
+// Takes the errors off the list that `isExpected` accepts, or the first one only. Waits until the
+// browser has reported one.
+async function expectErrors(isExpected, { firstOnly }) {
+  while (!report.errors.some(isExpected)) await page.waitForEvent("console");
+  const first = report.errors.findIndex(isExpected);
+  report.errors = report.errors.filter((error, at) => (firstOnly ? at !== first : !isExpected(error)));
+}
+
 async function runCheck(check, where) {
   return (await page.evaluate(check)).map((problem) => `${where}: ${problem}`);
 }
@@ -184,13 +193,20 @@ const actions = {
   take_screenshot: (step) => takeScreenshot(step.name),
   check_accessibility: (step) => checkAccessibility(step.where),
   check_layout: async (step) => report.layout_problems.push(...(await runCheck(findLayoutProblems, step.where))),
-  // Waits for the error that the browser reports if the hub refuses a verb, and removes the error
-  // from the report.
-  expect_failed_verb: async (step) => {
-    const isExpected = (error) => error.includes(`/api/verbs/${step.verb})`);
-    while (!report.errors.some(isExpected)) await page.waitForEvent("console");
-    report.errors.splice(report.errors.findIndex(isExpected), 1);
+  // Expects one error of a request with this path, which the hub has refused.
+  expect_failed_request: (step) =>
+    expectErrors((error) => error.includes(`(${new URL(step.path, job.link).href})`), { firstOnly: true }),
+  // Expects the errors of requests that found no hub.
+  expect_outage: () => expectErrors((error) => error.includes("net::ERR_"), { firstOnly: false }),
+  // Lets the test act, and waits until it has.
+  hand_over: async () => {
+    console.log("handed over");
+    process.stdin.resume();
+    await once(process.stdin, "data");
+    // Otherwise, the open pipe would keep this process from ending.
+    process.stdin.pause();
   },
+  wait_for_address: (step) => page.waitForURL((url) => url.href.includes(step.text)),
   check_foreign_content: async (step) => report.foreign_content.push(...(await runCheck(findForeignContent, step.where))),
   record_focus_order: (step) => recordFocusOrder(step),
 };

@@ -1,10 +1,19 @@
 //! A real browser on the web UI: headless Chromium, controlled by `tests/real/browser.mjs`.
 
-use std::time::Duration;
+use std::{io::Write, process::Stdio, time::Duration};
 
 use serde_json::{Value, json};
 
 use crate::{Home, paths, process::Process};
+
+/// How long a browser may take for its steps.
+const STEPS_TIMEOUT: Duration = Duration::from_secs(180);
+
+/// What a test does while the browser waits at a step `hand_over`.
+pub type Action<'a> = Box<dyn FnOnce() + 'a>;
+
+/// The line with which the browser lets the test act.
+const HANDED_OVER: &str = "handed over";
 
 /// The report of a browser about the steps it took.
 pub struct BrowserReport(pub Value);
@@ -64,6 +73,17 @@ impl BrowserReport {
 /// that step.
 #[track_caller]
 pub fn take_steps(home: &Home, link: &str, steps: &Value) -> BrowserReport {
+    take_steps_and(home, link, steps, Vec::new())
+}
+
+/// Like [`take_steps`]. At each step `hand_over`, the browser waits while the next action runs.
+#[track_caller]
+pub fn take_steps_and(
+    home: &Home,
+    link: &str,
+    steps: &Value,
+    actions: Vec<Action<'_>>,
+) -> BrowserReport {
     let job = json!({
         "link": link, "steps": steps, "screenshots": paths::path_text(paths::output_folder("screens")),
         "chromium": paths::path_text(paths::find_program("chromium")),
@@ -72,9 +92,22 @@ pub fn take_steps(home: &Home, link: &str, steps: &Value) -> BrowserReport {
     let mut command = home.command(paths::find_program("node"));
     command
         .arg(paths::pinned_packages_dir().join("browser.mjs"))
-        .arg(job.to_string());
+        .arg(job.to_string())
+        .stdin(Stdio::piped());
     let mut process = Process::start(home, "browser.mjs", &mut command);
-    let (status, output) = process.wait_until_exit(Duration::from_secs(180));
+    let mut stdin = process.take_stdin();
+    for action in actions {
+        let line = process.read_line_within(STEPS_TIMEOUT);
+        assert!(
+            line == HANDED_OVER,
+            "the browser printed '{line}' instead of handing over: {}",
+            process.stderr()
+        );
+        action();
+        writeln!(stdin).expect("let the browser continue");
+    }
+    drop(stdin);
+    let (status, output) = process.wait_until_exit(STEPS_TIMEOUT);
     assert!(
         status.success(),
         "the browser failed ({status}): {output}\n{}",

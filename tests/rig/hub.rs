@@ -47,6 +47,13 @@ impl<'a> Hub<'a> {
         Self::wait_until_listening(home, process)
     }
 
+    /// Like [`Hub::serve`], but on this port.
+    #[track_caller]
+    pub fn serve_on_port(home: &'a Home, port: u16) -> Self {
+        let mut command = Self::command_on_port(home, &[], &[], port);
+        Self::wait_until_listening(home, Process::start(home, "serve", &mut command))
+    }
+
     /// Like [`Hub::serve`], but under another name of this computer. Also returns
     /// `http://NAME:PORT`.
     #[track_caller]
@@ -93,12 +100,21 @@ impl<'a> Hub<'a> {
     }
 
     fn command(home: &Home, starter: &[&str], environment: &[(&str, &str)]) -> Command {
+        Self::command_on_port(home, starter, environment, 0)
+    }
+
+    fn command_on_port(
+        home: &Home,
+        starter: &[&str],
+        environment: &[(&str, &str)],
+        port: u16,
+    ) -> Command {
         let program = paths::path_text(paths::built_binary("drawbridge"));
         let command_line = [starter, &[program.as_str()]].concat();
         let mut command = home.command(command_line[0]);
         command.args(&command_line[1..]);
         command
-            .args(["serve", "--port", "0", "--data-dir"])
+            .args(["serve", "--port", &port.to_string(), "--data-dir"])
             .arg(home.data_dir());
         command
             .env("DRAWBRIDGE_ADMIN_TOKEN", ADMIN_TOKEN)

@@ -71,7 +71,13 @@ impl Process {
     /// Returns the next line of the stdout. Fails if the process ends, or prints nothing in time.
     #[track_caller]
     pub fn read_line(&mut self) -> String {
-        match self.lines.recv_timeout(DEFAULT_TIMEOUT) {
+        self.read_line_within(DEFAULT_TIMEOUT)
+    }
+
+    /// Like [`Process::read_line`], for a line that may come later.
+    #[track_caller]
+    pub fn read_line_within(&mut self, timeout: Duration) -> String {
+        match self.lines.recv_timeout(timeout) {
             Ok(line) => line,
             Err(error) => panic!(
                 "{} printed no line ({error}); its errors:\n{}",
