@@ -67,9 +67,12 @@ export class Settings {
    * belongs to the old origin, and the screen that the page shows.
    */
   async changePort(port: number, page: Location): Promise<string | null> {
-    const endpoint = this.view?.url ?? null;
-    const servesPage = endpoint !== null && page.origin === new URL(endpoint).origin;
-    const link = servesPage ? await this.ipc.call("screens.open", {}) : null;
+    // The endpoint has several names: this computer's, and the allowed hosts.
+    const moves = this.health?.transports.some(
+      ({ name, listening, address }) =>
+        name === "http" && listening && page.port === new URL(address).port,
+    );
+    const link = moves ? await this.ipc.call("screens.open", {}) : null;
     await this.change({ port });
     if (link === null) return null;
     const hash = new URLSearchParams({ login: link.code, screen: page.hash });
