@@ -36,6 +36,7 @@ mod server_options;
 mod server_page;
 mod server_states;
 mod settings;
+mod settings_refused;
 mod shell;
 mod sign_in;
 mod steps;
