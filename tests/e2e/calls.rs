@@ -1,12 +1,12 @@
 //! The Calls screen in a real browser: filters, sessions, an opened call, and the charts. The hub,
 //! its servers and its clients are real.
 
-use drawbridge_tests::{DesktopSession, Hub};
+use drawbridge_tests::{DesktopSession, Hub, McpClient};
 use serde_json::{Value, json};
 
 use crate::steps::{
-    check_screen, click, copy, count, download, evaluate, fill, press_key, select, set_size,
-    take_steps, wait_for, wait_for_text, wait_until_gone,
+    check_screen, click, copy, count, download, evaluate, fill, open_route, press_key, select,
+    set_size, take_steps, wait_for, wait_for_text, wait_for_value, wait_until_gone,
 };
 
 #[test]
@@ -175,4 +175,56 @@ fn the_charts_of_calls_are_chosen_by_period_group_client_and_server() {
     steps.extend(check_screen("charts-without-calls"));
     let report = take_steps(&desktop, steps);
     assert_eq!(report.0["counts"], json!([2, 1]));
+}
+
+#[test]
+fn calls_of_one_session_are_chosen_in_a_filter_that_names_its_client() {
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
+    hub.add_probe(&[]);
+    hub.set_policy("probe", "allow");
+    // Two sessions of the same client.
+    let token = hub.add_client("claude-code");
+    for calls in [3, 1] {
+        let session = McpClient::connect(&hub.url, &token);
+        for number in 0..calls {
+            session.call("probe__echo", &json!({"n": number}).to_string());
+        }
+    }
+    let calls = desktop.cli(&["calls", "list", "--json"]).expect_json();
+    let newest = calls[0]["session"].as_str().expect("a session");
+    let oldest = calls[3]["session"].as_str().expect("a session");
+    let chosen_label = || {
+        evaluate(
+            "document.querySelector('[data-testid=call-filter-session]').selectedOptions[0].text",
+        )
+    };
+    let mut steps = vec![
+        click("nav-calls"),
+        wait_for_text("calls-count", "4"),
+        select("call-filter-session", newest),
+        wait_for_text("calls-count", "1"),
+        chosen_label(),
+        evaluate("location.hash"),
+    ];
+    steps.extend(check_screen("calls-of-a-session"));
+    steps.extend([
+        // The filter lists the sessions in the list of calls, and the chosen one.
+        click("call-filters-clear"),
+        wait_for_text("calls-count", "4"),
+        select("call-filter-session", oldest),
+        wait_for_text("calls-count", "3"),
+        select("call-filter-session", ""),
+        wait_for_text("calls-count", "4"),
+        open_route(&format!("#/calls?session={oldest}")),
+        wait_for_text("calls-count", "3"),
+        wait_for_value("call-filter-session", oldest),
+    ]);
+    let report = take_steps(&desktop, steps);
+    let label = report.values()[0].as_str().expect("a label");
+    assert!(
+        label.contains("claude-code") && label.contains(&newest[..8]),
+        "{label}"
+    );
+    assert_eq!(report.values()[1], format!("#/calls?session={newest}"));
 }

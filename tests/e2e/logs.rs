@@ -1,11 +1,14 @@
-//! The Logs screen in a real browser: following the newest line, the filters in the address, and
-//! the links between a line and its call. The hub, its server and its client are real.
+//! The Logs screen in a real browser: following the newest line, the filters in the address, the
+//! links between a line and its call, and loading older lines. The hub, its server and its client
+//! are real.
 
-use drawbridge_tests::{DesktopSession, Hub};
+use std::fs;
+
+use drawbridge_tests::{DesktopSession, Hub, wait::unix_micros};
 use serde_json::{Value, json};
 
 use crate::steps::{
-    check_screen, click, evaluate, open_route, press_key, select, take_steps, wait_for,
+    check_screen, click, evaluate, fill, open_route, press_key, select, take_steps, wait_for,
     wait_for_any_text, wait_for_text, wait_for_value, wait_until_gone,
 };
 
@@ -107,4 +110,71 @@ fn the_log_is_filtered_by_server_kind_and_time_in_its_address_and_a_server_shows
             json!(false)
         ]
     );
+}
+
+/// Writes a file of the hub's log with 9,000 old lines and a newer one, as the hub writes them.
+fn write_long_log(desktop: &DesktopSession) {
+    let folder = desktop.data_dir().join("logs");
+    fs::create_dir_all(&folder).expect("create the folder");
+    let now = i64::try_from(unix_micros() / 1000).expect("a time of this century");
+    let lines = (0..=9000).map(|number| {
+        let age = if number == 9000 { "new" } else { "old" };
+        let line = json!({
+            "seq": number, "at": now - 9000 + number, "level": "info", "server": null,
+            "area": "hub", "text": format!("{age} line {number}"),
+        });
+        format!("{line}\n")
+    });
+    let file = folder.join("drawbridge.2026-01-01.log");
+    fs::write(file, lines.collect::<String>()).expect("write the log file");
+}
+
+/// Returns the step that scrolls the log to a position in pixels.
+fn scroll_to(top: u32) -> Value {
+    evaluate(&format!(
+        "document.querySelector('[role=log]').scrollTop = {top}"
+    ))
+}
+
+/// Returns the steps that tell which line is at the top of the view.
+fn read_top_line() -> [Value; 2] {
+    [
+        json!({"do": "wait_until_settled"}),
+        evaluate(
+            "(() => { const { left, top } = document.querySelector('[role=log]').getBoundingClientRect(); \
+             const line = document.elementFromPoint(left + 300, top + 9).closest('[data-testid=log-line]'); \
+             return line.querySelector('.text').innerText; })()",
+        ),
+    ]
+}
+
+#[test]
+fn older_lines_of_a_long_log_are_loaded_and_the_line_in_view_stays() {
+    let desktop = DesktopSession::without_screen();
+    write_long_log(&desktop);
+    let _hub = Hub::serve(&desktop);
+    let mut steps = vec![
+        click("nav-logs"),
+        wait_for_any_text("log-line", "new line"),
+        fill("log-filter-text", "old line"),
+        wait_for_text("log-line:last-child", "old line 8999"),
+        wait_for_text("log-count", "5000 lines"),
+        click("log-older"),
+        wait_for_text("log-count", "7000 lines"),
+    ];
+    steps.extend(check_screen("log-with-older-lines"));
+    // A view near the oldest line that is loaded gets the older ones.
+    steps.push(scroll_to(200));
+    steps.extend(read_top_line());
+    steps.push(wait_for_text("log-count", "9000 lines"));
+    steps.extend(read_top_line());
+    steps.extend([wait_until_gone("log-older"), scroll_to(0)]);
+    steps.extend(read_top_line());
+    let report = take_steps(&desktop, steps);
+    let [_, before, after, _, oldest] = report.values() else {
+        panic!("five values: {:?}", report.values());
+    };
+    assert_eq!(before, after, "the line in view stays");
+    assert_ne!(before, oldest);
+    assert_eq!(oldest, "old line 0");
 }
