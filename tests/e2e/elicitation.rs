@@ -74,13 +74,13 @@ fn windows_fill_in_a_form_and_open_a_url_for_a_server() {
     driver.wait_for_text("form-url", url);
     driver.wait_for_text("form-host", "accounts.example.com");
     assert!(
-        launcher.recorded_runs().is_empty(),
+        launcher.recorded_lines().is_empty(),
         "nothing opens without a click"
     );
     driver.wait_until_enabled("form-open");
     driver.click("form-open");
     let opened = wait_until("the browser is opened", || {
-        Some(launcher.recorded_runs()).filter(|opened| opened.len() >= 2)
+        Some(launcher.recorded_lines()).filter(|opened| opened.len() >= 2)
     });
     assert_eq!(opened, ["1", url], "the browser gets only the URL");
     let answer = call.join().expect("the call ends");

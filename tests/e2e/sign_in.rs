@@ -25,7 +25,7 @@ fn the_window_signs_in_to_a_server_in_the_system_browser() {
     app.driver
         .wait_for("sign-in-card[data-state=waiting_for_browser]");
     let opened = wait_until("the browser is opened", || {
-        Some(launcher.recorded_runs()).filter(|opened| opened.len() >= 2)
+        Some(launcher.recorded_lines()).filter(|opened| opened.len() >= 2)
     });
     assert_eq!(opened[0], "1", "the browser gets only the URL: {opened:?}");
     assert_eq!(

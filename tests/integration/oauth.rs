@@ -193,7 +193,7 @@ fn the_system_opens_the_browser_with_only_the_url() {
     let mut sign_in_process = start_sign_in(&desktop, &launcher);
     let url = read_sign_in_url(&mut sign_in_process);
     let opened = wait_until("the launcher is called", || {
-        Some(launcher.recorded_runs()).filter(|opened| opened.len() >= 2)
+        Some(launcher.recorded_lines()).filter(|opened| opened.len() >= 2)
     });
     assert_eq!(opened, ["1".to_owned(), url.clone()]);
     for part in [
@@ -632,9 +632,9 @@ fn a_hostile_authorization_server_opens_no_browser_and_gets_no_requests() {
     );
     expect_rejection(&json!({"metadata": {"code_challenge_methods_supported": ["plain"]}}));
     assert!(
-        launcher.recorded_runs().is_empty(),
+        launcher.recorded_lines().is_empty(),
         "a browser was opened with {:?}",
-        launcher.recorded_runs()
+        launcher.recorded_lines()
     );
     assert_eq!(remote.recorded("authorization_code"), 0);
     assert_eq!(
@@ -660,5 +660,5 @@ fn without_a_keyring_no_browser_is_opened() {
         "the error names the keyring: {}",
         sign_in_process.stderr()
     );
-    assert!(launcher.recorded_runs().is_empty());
+    assert!(launcher.recorded_lines().is_empty());
 }

@@ -125,7 +125,7 @@ impl BrowserLauncher {
 
     /// Returns the lines of the record. Each run adds a line with the number of its arguments, and
     /// then a line for each argument.
-    pub fn recorded_runs(&self) -> Vec<String> {
+    pub fn recorded_lines(&self) -> Vec<String> {
         let text = fs::read_to_string(self.folder.join("opened")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
