@@ -30,7 +30,7 @@ pub enum ProgramChange {
     #[error("{path} was replaced since you accepted it")]
     Replaced { path: String },
     #[error("{path} cannot be read, so Drawbridge does not know whether it was replaced")]
-    NotReadable { path: String },
+    UnreadableFile { path: String },
     #[error("{path} is now one of the server's program files, and was not when you accepted it")]
     Added { path: String },
     #[error(
@@ -44,7 +44,7 @@ pub enum ProgramChange {
     #[error("The server was changed or removed while it started")]
     NotAccepted,
     #[error("The record of the accepted program cannot be read")]
-    Unreadable,
+    UnreadableRecord,
 }
 
 impl ProgramChange {
@@ -71,7 +71,7 @@ impl ProgramChange {
             .map(|(_, current)| {
                 let path = current.path.clone();
                 if current.sha256.is_empty() {
-                    Self::NotReadable { path }
+                    Self::UnreadableFile { path }
                 } else {
                     Self::Replaced { path }
                 }
@@ -112,7 +112,7 @@ mod tests {
         for accepted in ["", "a"] {
             let change = ProgramChange::find(&program(accepted), &program(""));
             let path = "/bin/x".to_owned();
-            assert_eq!(change, Some(ProgramChange::NotReadable { path }));
+            assert_eq!(change, Some(ProgramChange::UnreadableFile { path }));
         }
     }
 }

@@ -80,7 +80,8 @@ impl Accepted {
         let spec = row.accepted_spec.as_deref().map(serde_json::from_str);
         let program = row.accepted_program.as_deref().map(serde_json::from_str);
         let granted = row.granted_secrets.as_deref().map(serde_json::from_str);
-        let program_change = matches!(program, Some(Err(_))).then_some(ProgramChange::Unreadable);
+        let program_change =
+            matches!(program, Some(Err(_))).then_some(ProgramChange::UnreadableRecord);
         Some(Self {
             identity: row.accepted_identity?,
             spec: spec.and_then(Result::ok),
