@@ -1,5 +1,6 @@
-//! Limits how much memory the requests of clients take: their number, and the bytes of their
-//! bodies. A request counts from when its body is read until the request is answered.
+//! Limits the memory that the requests of clients take, by the number of the requests and by the
+//! bytes of their bodies. A request counts from when its body is read until the request is
+//! answered.
 
 use std::{
     collections::{HashMap, hash_map::Entry},

@@ -124,7 +124,7 @@ pub(crate) fn http_url_member(address: &str, token: Option<&str>) -> Entry {
     with_headers(Entry::default().with("httpUrl", address), "headers", token)
 }
 
-/// Codex.
+/// Codex and Grok Build: the headers are in `http_headers`.
 pub(crate) fn toml_url(address: &str, token: Option<&str>) -> Entry {
     with_headers(Entry::default().with("url", address), "http_headers", token)
 }

@@ -20,8 +20,8 @@ pub(crate) fn redacted_text_is_stable(text: &str) {
     }
 }
 
-/// Checks that a secret that the caller knows is in no name, string or number of the result,
-/// however the text escapes the secret.
+/// Checks that the result does not contain a secret that the caller knows: neither as written, nor
+/// escaped in a name or string.
 pub(crate) fn a_known_secret_is_masked(text: &str) {
     let replace = |text: &str| {
         let masked = text.replace(SECRET, MASK);
