@@ -1,4 +1,4 @@
-//! The extensions that clients have declared, for the servers that are told of them.
+//! The extensions that clients have declared. Drawbridge announces them to servers.
 
 use std::{
     collections::BTreeMap,

@@ -41,7 +41,7 @@ impl RequestIds {
     }
 }
 
-/// The extensions that a server is told of, because clients declare them.
+/// The extensions of clients that Drawbridge announces to a server.
 pub(super) struct DeclaredExtensions {
     clients: ClientExtensions,
     /// The client to which the connection belongs, if the connection is not shared.
