@@ -2,14 +2,14 @@
 
 export const palette = {
   title: "Command palette",
-  placeholder: "Search pages, servers, tools, clients, rules, calls, settings and actions",
+  placeholder: "Search screens, servers, tools, clients, rules, calls, settings and actions",
   results: "Results",
   noMatch: "Nothing matches. Try fewer letters, or the name of a server.",
   hint: "↑ ↓ to choose, Enter to open, Escape to close",
   searchingCalls: "Searching calls…",
   groups: {
     recent: "Recent",
-    pages: "Pages",
+    screens: "Screens",
     actions: "Actions",
     servers: "Servers",
     tools: "Tools",
