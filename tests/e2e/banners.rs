@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::steps::{
     check_screen, click, evaluate, expect_failed_request, expect_failed_verb, expect_outage,
-    hand_over, log_in, select, take_steps_and, wait_for, wait_for_text, wait_for_value,
+    hand_over, log_in, select, take_steps_with_actions, wait_for, wait_for_text, wait_for_value,
     wait_until_gone,
 };
 
@@ -78,7 +78,7 @@ fn every_screen_names_a_lost_hub_and_a_change_that_fails_meanwhile_shows_the_sto
     ]);
     steps.extend(check_screen("hub-restarted"));
     let mut restarted = None;
-    let report = take_steps_and(
+    let report = take_steps_with_actions(
         &desktop,
         steps,
         vec![
@@ -141,7 +141,7 @@ fn a_server_whose_removal_fails_is_listed_again_and_every_screen_says_why() {
         wait_until_gone("removal-pending"),
         wait_until_gone("server-row[data-server=probe]"),
     ]);
-    take_steps_and(&desktop, steps, vec![Box::new(|| set_mode(0o700))]);
+    take_steps_with_actions(&desktop, steps, vec![Box::new(|| set_mode(0o700))]);
     let (status, _) = hub.try_verb("servers.show", &json!({"id": "probe"}));
     assert_eq!(status, 404, "the server is removed");
 }
@@ -182,6 +182,6 @@ fn every_screen_warns_of_an_almost_full_disk_until_there_is_space() {
     ]);
     steps.extend(check_screen("low-space"));
     steps.extend([hand_over(), wait_until_gone("low-space-banner")]);
-    browser::take_steps_and(&desktop, &link, &json!(steps), vec![Box::new(add_space)])
+    browser::take_steps_with_actions(&desktop, &link, &json!(steps), vec![Box::new(add_space)])
         .assert_no_problems();
 }

@@ -19,7 +19,7 @@ fn start_hub(desktop: &DesktopSession) -> Hub<'_> {
 }
 
 #[test]
-fn the_palette_opens_tools_rules_and_pages_with_the_keyboard() {
+fn the_palette_opens_tools_and_clients_with_the_keyboard() {
     let desktop = DesktopSession::without_screen();
     let hub = start_hub(&desktop);
     hub.add_client("claude-code");

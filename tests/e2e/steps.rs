@@ -29,14 +29,14 @@ pub(crate) fn take_steps(desktop: &DesktopSession, steps: Vec<Value>) -> Browser
 
 /// Like [`take_steps`]. At each step of [`hand_over`], the browser waits while the next action runs.
 #[track_caller]
-pub(crate) fn take_steps_and(
+pub(crate) fn take_steps_with_actions(
     desktop: &DesktopSession,
     steps: Vec<Value>,
     actions: Vec<Action<'_>>,
 ) -> BrowserReport {
     let steps = [log_in(), steps].concat();
     let link = create_login_link(desktop);
-    let report = browser::take_steps_and(desktop, &link, &json!(steps), actions);
+    let report = browser::take_steps_with_actions(desktop, &link, &json!(steps), actions);
     report.assert_no_problems();
     report
 }

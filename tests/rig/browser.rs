@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::{Home, paths, process::Process};
 
-/// How long a browser may take for its steps.
+/// How long a browser may take until it hands over to the test, or ends.
 const STEPS_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// What a test does while the browser waits at a step `hand_over`.
+/// An action of the test, which runs while the browser waits at a step `hand_over`.
 pub type Action<'a> = Box<dyn FnOnce() + 'a>;
 
 /// The line with which the browser lets the test act.
@@ -73,12 +73,12 @@ impl BrowserReport {
 /// that step.
 #[track_caller]
 pub fn take_steps(home: &Home, link: &str, steps: &Value) -> BrowserReport {
-    take_steps_and(home, link, steps, Vec::new())
+    take_steps_with_actions(home, link, steps, Vec::new())
 }
 
 /// Like [`take_steps`]. At each step `hand_over`, the browser waits while the next action runs.
 #[track_caller]
-pub fn take_steps_and(
+pub fn take_steps_with_actions(
     home: &Home,
     link: &str,
     steps: &Value,

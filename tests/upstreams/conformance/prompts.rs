@@ -14,7 +14,7 @@ use crate::{
 /// Returns all prompts, and the extra prompt if `with_extra` is true.
 pub(crate) fn list(with_extra: bool) -> Vec<Prompt> {
     let argument =
-        |name: &str| json!({"name": name, "description": "What to put in", "required": true});
+        |name: &str| json!({"name": name, "description": "The text to insert", "required": true});
     let mut prompts = vec![
         json!({"name": "test_simple_prompt", "description": "A prompt without arguments"}),
         json!({
@@ -35,7 +35,7 @@ pub(crate) fn list(with_extra: bool) -> Vec<Prompt> {
             json!({"name": "test_added_prompt", "description": "A prompt that comes and goes"}),
         );
     }
-    serde_json::from_value(Value::Array(prompts)).expect("the prompts are prompts")
+    serde_json::from_value(Value::Array(prompts)).expect("the JSON above is valid")
 }
 
 /// Answers `prompts/get`.
@@ -91,7 +91,7 @@ fn text(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// Returns one user message for each content.
+/// Returns a response with one user message for each content.
 fn user_messages(contents: &[Value]) -> Result<GetPromptResponse, ErrorData> {
     let messages: Vec<Value> = contents
         .iter()

@@ -25,17 +25,17 @@ pub(crate) fn list(scheme: &str) -> Vec<Resource> {
         {"uri": uri("static-binary"), "name": "Static binary", "description": "A picture that stays", "mimeType": "image/png"},
         {"uri": watched_uri(scheme), "name": "Watched resource", "description": "A text that can be subscribed to", "mimeType": "text/plain"},
     ]);
-    serde_json::from_value(resources).expect("the resources are resources")
+    serde_json::from_value(resources).expect("the JSON above is valid")
 }
 
 pub(crate) fn templates(scheme: &str) -> Vec<ResourceTemplate> {
     let template = json!([{
         "uriTemplate": format!("{scheme}://template/{{id}}/data"),
         "name": "Data by id",
-        "description": "What is known of an id",
+        "description": "The data of an id",
         "mimeType": "application/json"
     }]);
-    serde_json::from_value(template).expect("the template is a template")
+    serde_json::from_value(template).expect("the JSON above is valid")
 }
 
 /// Answers `resources/read`.

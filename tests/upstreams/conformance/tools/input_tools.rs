@@ -67,12 +67,12 @@ pub(crate) fn list() -> Vec<Tool> {
     tools.push(tool(
         "test_sampling",
         "Asks a model",
-        json!({"prompt": text("What to ask")}),
+        json!({"prompt": text("The question")}),
     ));
     tools.push(tool(
         "test_elicitation",
         "Asks a person",
-        json!({"message": text("What to ask")}),
+        json!({"message": text("The question")}),
     ));
     tools
 }

@@ -28,7 +28,7 @@ pub(crate) fn list() -> Vec<Tool> {
         tool(
             "slow_compute",
             "Takes its time",
-            json!({"seconds": seconds, "label": text("What it is called")}),
+            json!({"seconds": seconds, "label": text("The name of the task")}),
         ),
         tool(
             "failing_job",
@@ -43,7 +43,7 @@ pub(crate) fn list() -> Vec<Tool> {
         tool(
             "confirm_delete",
             "Asks a person in a task",
-            json!({"filename": text("What to delete")}),
+            json!({"filename": text("The file to delete")}),
         ),
         tool(
             "multi_input",
