@@ -64,7 +64,7 @@ impl LoadedHook {
 
     /// Queues an event for the hook. If the queue is full, the event is dropped and counted.
     pub(super) fn observe(&self, trigger: &HookTrigger, at: Timestamp, payload: &RawValue) {
-        let input = Envelope::write(&self.prepared.hook, trigger.event, at, payload);
+        let input = Envelope::encode(&self.prepared.hook, trigger.event, at, payload);
         let bytes = u32::try_from(input.len()).unwrap_or(u32::MAX);
         let permit = self.budget.clone().try_acquire_many_owned(bytes);
         let is_queued = permit.is_ok_and(|permit| {

@@ -30,7 +30,7 @@ pub(super) struct Envelope<'a> {
 
 impl Envelope<'_> {
     /// Returns the input for a hook.
-    pub(super) fn write(
+    pub(super) fn encode(
         hook: &Hook,
         event: HookEvent,
         at: Timestamp,

@@ -95,7 +95,7 @@ impl Hooks {
         let prepared = &hook.prepared;
         let name = prepared.hook.name.clone();
         let payload = payload::tool_requested(request);
-        let input = Envelope::write(&prepared.hook, trigger.event, clock::now(), &payload);
+        let input = Envelope::encode(&prepared.hook, trigger.event, clock::now(), &payload);
         let before = request.arguments.get().to_owned();
         let describe = |answer: &RequestAnswer| match answer {
             RequestAnswer::Deny { reason } => (HookEffect::Denied, reason.clone()),
@@ -284,7 +284,7 @@ impl WatchedCall {
         payload: &RawValue,
     ) -> Result<ResultAnswer, String> {
         let prepared = &hook.prepared;
-        let input = Envelope::write(&prepared.hook, trigger.event, clock::now(), payload);
+        let input = Envelope::encode(&prepared.hook, trigger.event, clock::now(), payload);
         let describe = |answer: &ResultAnswer| match answer {
             ResultAnswer::Continue => (HookEffect::Continued, String::new()),
             ResultAnswer::Change { .. } => (HookEffect::ReplacedResult, String::new()),

@@ -56,7 +56,7 @@ impl Hooks {
             tool: string_member(&payload, "tool_name"),
             is_trial: true,
         };
-        let input = Envelope::write(&hook, event, clock::now(), &payload);
+        let input = Envelope::encode(&hook, event, clock::now(), &payload);
         let arguments = RawObject::parse(&*payload)
             .ok()
             .and_then(|payload| payload.get("arguments").map(ToOwned::to_owned));
