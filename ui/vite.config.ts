@@ -3,7 +3,7 @@ import { svelteTesting } from "@testing-library/svelte/vite";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  // Relative, because both the app's web view and `drawbridge serve` serve this build.
+  // Relative, so that the build works at the app's own URLs and at those of `drawbridge serve`.
   base: "./",
   plugins: [svelte(), svelteTesting()],
   clearScreen: false,

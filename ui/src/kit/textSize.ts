@@ -2,7 +2,7 @@
 
 import { readStored, writeStored } from "../lib/stored";
 
-/** The sizes. All lengths of texts are in rem, so the size of the root scales them. */
+/** The font sizes of the root element. All texts have relative sizes, so they scale. */
 const ROOT_SIZES = { small: "90%", normal: "", large: "115%", very_large: "130%" };
 
 export type TextSize = keyof typeof ROOT_SIZES;

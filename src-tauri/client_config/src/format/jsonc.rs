@@ -32,9 +32,9 @@ pub(super) fn parse(text: &str) -> Result<Value, SyntaxError> {
     Ok(parsed.unwrap_or_default())
 }
 
-/// Replaces an error of serde, such as that of a text that ends before a value: it has the position
-/// of the object or array around the fault. The syntax tree has an error at the fault itself, if
-/// the fault is one of syntax.
+/// Moves an error to the fault. An error of serde (for example, if the text ends before a value)
+/// has the position of the object or array around the fault. Parsing the text as a syntax tree
+/// reports a syntax error at the fault itself.
 fn locate(text: &str, error: ParseError) -> ParseError {
     if !matches!(error.kind(), ParseErrorKind::Custom(_)) {
         return error;
