@@ -92,7 +92,10 @@ pub(crate) fn calls_refused_until(until: Option<&str>) -> String {
     let until = until
         .map(|time| format!(" until {time}"))
         .unwrap_or_default();
-    format!("Nobody decided three of the client's calls in a row. Its calls are refused{until}.")
+    format!(
+        "Nobody decided three of the client's calls in a row. Its calls that need your decision \
+         are refused{until}."
+    )
 }
 
 pub(crate) fn calls_missed(count: usize) -> String {

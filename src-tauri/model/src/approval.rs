@@ -82,7 +82,8 @@ pub struct ApprovalRequest {
     pub remaining_ms: u32,
 }
 
-/// A mute of a client: its calls are refused, because nobody decided its last calls.
+/// A mute of a client: its calls that need a decision are refused, because nobody decided its last
+/// calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct ClientMute {

@@ -57,8 +57,8 @@ pub enum Event {
     },
     /// A client was added or revoked, connected or disconnected.
     ClientsChanged,
-    /// A client was muted: its calls are refused until the mute ends, because nobody decided its
-    /// last calls.
+    /// A client was muted: its calls that need a decision are refused until the mute ends, because
+    /// nobody decided its last calls.
     ClientMuted {
         client: ClientName,
         mute: ClientMute,

@@ -227,7 +227,7 @@ port: number, refused: boolean, };
 
 /**
  * `approvals.allow_retry`: allows one identical retry of a request that nobody decided in time.
- * The verb itself runs nothing: the client has to send the request again.
+ * The verb itself runs nothing: the sender has to send the request again.
  */
 export type AllowRetry = { id: CallId, 
 /**
@@ -1305,7 +1305,8 @@ install_link: string | null,
 max_tool_name: number, files: Array<ClientFileView>, };
 
 /**
- * A mute of a client: its calls are refused, because nobody decided its last calls.
+ * A mute of a client: its calls that need a decision are refused, because nobody decided its last
+ * calls.
  */
 export type ClientMute = { 
 /**

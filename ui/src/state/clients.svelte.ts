@@ -3,7 +3,7 @@
 import type { ClientAdded, ClientRotated, ClientView, Event, Ipc } from "../ipc";
 import { Reloader } from "./reloader";
 
-/** A muted client, whose calls are refused. */
+/** A muted client, whose calls that need a decision are refused. */
 export interface MutedClient {
   name: string;
   /** When the mute ends, in milliseconds since 1970. */

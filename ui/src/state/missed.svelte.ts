@@ -1,4 +1,4 @@
-/** The missed calls for which an identical retry can still be allowed. */
+/** The missed requests for which an identical retry can still be allowed. */
 
 import type { Event, Ipc } from "../ipc";
 import { texts } from "../texts";
@@ -29,7 +29,7 @@ export class Missed {
       void this.load().catch(() => undefined);
   }
 
-  /** Allows an identical call if the client sends it again. Runs nothing by itself. */
+  /** Allows one identical retry. Runs nothing: the sender has to send the request again. */
   async allowRetry({ request }: RequestWithDeadline): Promise<void> {
     const { seconds } = await this.ipc.call("approvals.allow_retry", {
       id: request.id,

@@ -167,8 +167,8 @@ impl Approvals {
     }
 }
 
-/// Allows an identical retry of a missed call. The call does not run now: the client has to send it
-/// again.
+/// Allows an identical retry of a missed call. The call does not run now: its sender has to send
+/// the call again.
 async fn allow_retry(
     context: &Context,
     hub: &ApiClient,

@@ -43,7 +43,7 @@ pub struct DecideApproval {
 }
 
 /// `approvals.allow_retry`: allows one identical retry of a request that nobody decided in time.
-/// The verb itself runs nothing: the client has to send the request again.
+/// The verb itself runs nothing: the sender has to send the request again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AllowRetry {

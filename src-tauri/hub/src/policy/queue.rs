@@ -3,8 +3,8 @@
 //! A call that nobody decides in time is denied and remembered for a while. If a person approves it
 //! later, an identical retry is allowed; the approval itself runs no call.
 //!
-//! If several calls of a client in a row are missed, the client is muted: its calls are refused for
-//! a while, unless a person decides another call or unmutes the client.
+//! If several calls of a client in a row are missed, the client is muted: its calls that need a
+//! decision are refused for a while, unless a person decides another call or unmutes the client.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},

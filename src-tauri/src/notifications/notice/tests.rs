@@ -94,7 +94,7 @@ fn arguments_that_could_be_markup_are_not_shown() {
 }
 
 #[test]
-fn an_incomplete_call_cannot_be_approved() {
+fn a_call_that_is_shown_in_part_cannot_be_approved_in_its_notification() {
     let with_extra = notice(ApprovalRequest {
         extra: Some("{}".into()),
         ..request("1")
@@ -164,7 +164,8 @@ fn a_muted_client_can_be_unmuted_in_its_notification() {
     assert_eq!(notice.title, "claude is muted");
     assert!(
         notice.body.starts_with(
-            "Nobody decided three of the client's calls in a row. Its calls are refused until 1 Jan, "
+            "Nobody decided three of the client's calls in a row. Its calls that need your decision \
+             are refused until 1 Jan, "
         ),
         "{}",
         notice.body

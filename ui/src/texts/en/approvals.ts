@@ -357,7 +357,7 @@ export const approvals = {
   },
 
   missed: {
-    lead: "You missed these requests, so they were denied. If you allow a retry, the same request runs without asking if it comes again in the time that is left.",
+    lead: "You missed these requests, so they were denied. If you allow a retry, and the same request comes again in the time that is left, it runs without asking.",
     emptyTitle: "No missed calls.",
     emptyHint:
       "If you do not decide in time, the call is denied and listed here. For two minutes you can allow the client to try it again.",
