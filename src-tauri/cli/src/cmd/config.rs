@@ -44,7 +44,7 @@ pub(crate) enum Config {
     Connect {
         #[command(flatten)]
         connect: ConnectArgs,
-        /// Restore the entry without asking if another program removes or changes it
+        /// Restore the entry if another program changes or removes it
         #[arg(long)]
         restore: bool,
         /// Do not ask for confirmation

@@ -41,7 +41,7 @@ pub(crate) struct Import {
     /// Let the clients ask as well, before Drawbridge asks
     #[arg(long)]
     ask_twice: bool,
-    /// Restore the clients' entries without asking if another program removes or changes them
+    /// Restore the clients' entries if another program changes or removes them
     #[arg(long)]
     restore: bool,
     /// Show what would happen, and change nothing

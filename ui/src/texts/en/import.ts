@@ -34,7 +34,7 @@ export const clientImport = {
     filesOf: (name: string) => `The files that have ${name}`,
     inputMissing: "Enter a value, or deselect the server.",
     chooseOne: "Choose one…",
-    storedAsSecret: "Stored as secrets.",
+    storedAsSecret: "Stored as a secret.",
     projects: "Search project folders too",
     projectsLabel: "Project folders",
     projectsHint: "Full paths, one per line, on the machine where Drawbridge runs.",
@@ -75,7 +75,7 @@ export const clientImport = {
         ? "Also remove the entry of the server that Drawbridge already has"
         : `Also remove the entries of the ${count} servers that Drawbridge already has`,
     askOnce: "Let only Drawbridge ask before a call, if the client supports it",
-    restores: "Restore Drawbridge's entry without asking if another program removes or changes it",
+    restores: "Restore Drawbridge's entry if another program changes or removes it",
   },
 
   preview: {
