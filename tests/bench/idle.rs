@@ -183,7 +183,7 @@ fn measure_popup() {
         measure_card(&driver, &client)
     });
     print_times(
-        "from the call of a client that has connected to the popup",
+        "from a call to the popup, just after the client connected",
         times.collect(),
         "≤ 300",
     );
@@ -193,7 +193,7 @@ fn measure_popup() {
         measure_card(&driver, &client)
     });
     print_times(
-        "from the first call in two minutes to the popup",
+        "from a call to the popup, after two minutes without use",
         times.collect(),
         "",
     );

@@ -1,5 +1,5 @@
-//! The cost of a call: `cargo xtask bench call`. Loads the hub and the floors, which are the
-//! simplest possible proxies, in turn. Prints ratios; asserts nothing.
+//! The cost of a call: `cargo xtask bench call`. Sends calls through the hub and the floors, which
+//! are the simplest possible proxies, in turn. Prints ratios; asserts nothing.
 //!
 //! `--short` measures each row once, with a few sessions. `--out FILE` writes the rows as JSON.
 //! `--write` writes the table to `docs/performance.md`.

@@ -262,7 +262,7 @@ impl Comparison<'_> {
         Ok(rows)
     }
 
-    /// Loads the floor and the hub in turn.
+    /// Sends calls through the floor and through the hub, in turn.
     async fn measure_sessions(&self, count: usize) -> io::Result<Vec<[Measured; 2]>> {
         let mut sessions = Vec::new();
         for target in &self.targets {
