@@ -1,5 +1,4 @@
-//! Processes that a test starts, which are killed when their value is dropped, and searches for
-//! running processes.
+//! Starts processes for a test, and kills each when its value is dropped. Finds running processes.
 
 use std::{
     fs::{self, File},

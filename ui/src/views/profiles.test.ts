@@ -127,7 +127,7 @@ describe("a profile", () => {
     ).toBe("removed");
   });
 
-  it("that limits nothing is removed without a question, and the removal can be undone", async () => {
+  it("that is unused is removed without a question, and the removal can be undone", async () => {
     const hub = await open("#/clients", (fake) => {
       for (const profile of fake.profiles) profile.folder = null;
       for (const client of fake.clients) client.profile = null;
@@ -159,7 +159,7 @@ describe("the runtimes", () => {
     await advanceTime(1000);
     expect(part("runtime-row", "runtime", "npx").textContent).toContain("10.8.2");
     expect(part("runtime-row", "runtime", "docker").textContent).toContain(
-      "Start Docker, then look again.",
+      "Start Docker, then check again.",
     );
   });
 });

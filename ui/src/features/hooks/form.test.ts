@@ -48,7 +48,7 @@ describe("the form of a hook", () => {
     expect(errors.parts).not.toContain("hunter2");
   });
 
-  it("says what is missing", () => {
+  it("says what is missing or invalid", () => {
     const empty = { ...toForm(), events: [], timeout: "5" };
     expect(Object.keys(validate(empty, []))).toEqual(["name", "events", "target", "timeout"]);
     expect(validate({ ...toForm(guard), events: ["server_connected"] }, []).events).toContain(

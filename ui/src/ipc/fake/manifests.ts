@@ -25,7 +25,7 @@ export const RUNTIMES: RuntimeStatus[] = [
     path: "/usr/bin/docker",
     version: "27.3.1",
     problem: "Its daemon does not answer.",
-    remedy: "Start Docker, then look again.",
+    remedy: "Start Docker, then check again.",
   },
   { runtime: "node", path: "/usr/bin/node", version: "22.11.0", problem: "", remedy: "" },
   { runtime: "python", path: "/usr/bin/python3", version: "3.11.2", problem: "", remedy: "" },
