@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import js from "@eslint/js";
 import svelte from "eslint-plugin-svelte";
 import globals from "globals";
@@ -19,26 +20,10 @@ const forbiddenFolders = {
   features: ["views"],
 };
 
-const features = [
-  "servers",
-  "clients",
-  "approvals",
-  "calls",
-  "logs",
-  "settings",
-  "secrets",
-  "folders",
-  "policy",
-  "profiles",
-  "hooks",
-  "drawbridge",
-  "import",
-  "guide",
-  "memory",
-  "audit",
-  "doctor",
-  "overview",
-];
+/** The names of the features: the folders in `src/features`. */
+const features = readdirSync(new URL("src/features", import.meta.url), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map((entry) => entry.name);
 
 function forbid(files, folders, message, extra = [], allowed = []) {
   return {
@@ -105,7 +90,7 @@ export default ts.config(
   ...features.map((feature) =>
     forbid([`src/features/${feature}/**`], ["views"], "A feature must not import a view.", [
       {
-        group: features.filter((other) => other !== feature).map((other) => `../${other}/*`),
+        group: features.filter((other) => other !== feature).map((other) => `**/${other}/*`),
         message: "A feature must not import another feature.",
       },
     ]),
