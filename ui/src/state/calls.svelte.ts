@@ -14,12 +14,10 @@ import { wasAsked } from "./labels";
 import { Reloader } from "./reloader";
 
 const MAX_CALLS = 200;
-const MAX_ASKED_CALLS = 200;
 
 export class Calls {
   list = $state.raw<Call[]>([]);
   loaded = $state(false);
-  private readonly limit: number;
   private readonly searches = new Set<CallSearch>();
   private readonly reloader = new Reloader(
     () => this.read(),
@@ -30,9 +28,7 @@ export class Calls {
   constructor(
     private readonly ipc: Ipc,
     private readonly onlyAsked = false,
-  ) {
-    this.limit = onlyAsked ? MAX_ASKED_CALLS : MAX_CALLS;
-  }
+  ) {}
 
   async load(): Promise<void> {
     await Promise.all([this.reloader.run(), ...[...this.searches].map((search) => search.load())]);
@@ -60,8 +56,8 @@ export class Calls {
   }
 
   /** Calls a tool by hand. The policy applies, and the call is recorded. Returns the result. */
-  callTool(name: string, args: JsonValue): Promise<JsonValue> {
-    return this.ipc.call("tools.call", { name, arguments: args, format: "mcp" });
+  callTool(name: string, values: Record<string, unknown>): Promise<JsonValue> {
+    return this.ipc.call("tools.call", { name, arguments: values });
   }
 
   /** Returns a call with its sent content and its result, which the list does not contain. */
@@ -84,8 +80,7 @@ export class Calls {
     const { call } = event;
     if (this.onlyAsked && !wasAsked(call)) return;
     const index = this.list.findIndex((listed) => listed.id === call.id);
-    this.list =
-      index >= 0 ? this.list.with(index, call) : [call, ...this.list].slice(0, this.limit);
+    this.list = index >= 0 ? this.list.with(index, call) : [call, ...this.list].slice(0, MAX_CALLS);
   }
 
   private async read(): Promise<void> {
@@ -101,7 +96,7 @@ export class Calls {
       before: null,
       since: null,
       until: null,
-      limit: this.limit,
+      limit: MAX_CALLS,
     });
     this.loaded = true;
   }

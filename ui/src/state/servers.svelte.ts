@@ -239,11 +239,6 @@ export class Servers {
     await this.load();
   }
 
-  /** Calls a tool by hand, through the policy. */
-  callTool(name: string, values: Record<string, unknown>): Promise<unknown> {
-    return this.ipc.call("tools.call", { name, arguments: values });
-  }
-
   /** Gets a prompt by hand, through the policy. */
   getPrompt(name: string, values: Record<string, unknown>): Promise<unknown> {
     return this.ipc.call("prompts.get", { name, arguments: values });

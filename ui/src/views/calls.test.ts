@@ -171,7 +171,7 @@ describe("an opened call", () => {
     await user.click(screen.getByTestId("call-run"));
     await advanceTime(1);
     expect(listParams(hub, "tools.call")).toEqual([
-      { name: "github__list", arguments: { page: 1 }, format: "mcp" },
+      { name: "github__list", arguments: { page: 1 } },
     ]);
     expect(screen.getByTestId("call-run-result").textContent).toContain("github__list was called.");
   });
