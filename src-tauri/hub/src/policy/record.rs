@@ -242,9 +242,12 @@ impl PendingRecord {
             _ => (Outcome::NotSent, reason),
         };
         let client = &self.row.as_ref().expect(ROW_PRESENT).call.client;
-        // A call that timed out keeps its arguments, so that a person can allow a retry.
-        let may_store = matches!(decision, Decision::Allowed | Decision::TimedOut)
-            || by == DecidedBy::Person
+        // A missed call keeps its arguments, so that a person can judge a retry. The mute of its
+        // client limits how many calls are missed.
+        let may_store = matches!(
+            decision,
+            Decision::Allowed | Decision::TimedOut | Decision::NoScreen
+        ) || by == DecidedBy::Person
             || self.recorder.denied_arguments.try_acquire(client);
         let row = self.row_mut();
         if !may_store {

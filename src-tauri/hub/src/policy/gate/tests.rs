@@ -112,6 +112,13 @@ impl Fixture {
         }
     }
 
+    /// Returns the stored arguments of the newest recorded call.
+    async fn newest_arguments(&self) -> Option<String> {
+        let id = self.newest_call().await.id;
+        let stored = self.store.call(&id).await.expect("read");
+        stored.expect("the call is recorded").arguments
+    }
+
     async fn waiting_request(&self) -> ApprovalRequest {
         loop {
             if let Some(request) = self.queue.list().into_iter().next() {
@@ -165,14 +172,7 @@ async fn arguments_are_stored_with_secrets_masked_unless_they_are_too_long() {
                 .await
                 .is_err()
         );
-        let id = fixture.newest_call().await.id;
-        let shown = fixture
-            .store
-            .call(&id)
-            .await
-            .expect("read")
-            .expect("the call is recorded");
-        assert_eq!(shown.arguments.as_deref(), recorded);
+        assert_eq!(fixture.newest_arguments().await.as_deref(), recorded);
     }
     while let Ok(event) = events.try_recv() {
         assert!(
@@ -327,6 +327,35 @@ async fn a_call_that_nobody_decides_in_time_is_denied_as_timed_out() {
     assert!(refusal.to_string().starts_with("Timed out"), "{refusal}");
     assert_eq!(fixture.newest_call().await.decision, Decision::TimedOut);
     assert!(fixture.queue.list().is_empty());
+}
+
+#[tokio::test]
+async fn a_missed_call_keeps_its_arguments_even_if_many_calls_were_denied() {
+    let fixture = fixture().await;
+    let admit = || fixture.gate.admit(call("client", r#"{"n":1}"#), None);
+    fixture.set_default(Effect::Deny).await;
+    for _ in 0..20 {
+        assert!(admit().await.is_err());
+    }
+    assert_eq!(fixture.newest_arguments().await, None);
+
+    fixture.set_default(Effect::Ask).await;
+    fixture
+        .change_settings(SettingsChange {
+            approval_timeout: Some(Duration::from_millis(20)),
+            ..SettingsChange::default()
+        })
+        .await;
+    assert!(admit().await.is_err());
+    assert_eq!(fixture.newest_call().await.decision, Decision::NoScreen);
+    let arguments = fixture.newest_arguments().await;
+    assert_eq!(arguments.as_deref(), Some(r#"{"n":1}"#));
+
+    let _screen = fixture.gate.recorder.events.subscribe();
+    assert!(admit().await.is_err());
+    assert_eq!(fixture.newest_call().await.decision, Decision::TimedOut);
+    let arguments = fixture.newest_arguments().await;
+    assert_eq!(arguments.as_deref(), Some(r#"{"n":1}"#));
 }
 
 #[tokio::test]
