@@ -215,6 +215,13 @@ describe("an opened call", () => {
     expect(listParams(hub, "policy.save")).toEqual([]);
   });
 
+  it("says who may have ended it if it is cancelled, and who did", async () => {
+    await openCall({ outcome: "cancelled", error: "the user cancelled the call" });
+    const text = screen.getByTestId("call-detail").textContent;
+    expect(text).toContain("you cancelled it");
+    expect(text).toContain("the user cancelled the call");
+  });
+
   it("shows how long it waited and how long the server took", async () => {
     await openCall({ waited_ms: 2000, duration_ms: 300 });
     const steps = within(screen.getByTestId("call-timing")).getAllByRole("listitem");

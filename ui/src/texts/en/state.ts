@@ -53,7 +53,8 @@ export const state = {
     unreachable: "The server could not be reached. The request was not sent.",
     unknown: "The connection broke after the request was sent. The server may have run it.",
     timed_out: "The server did not answer in time. The request may still have run.",
-    cancelled: "The client cancelled the request or disconnected, or all calls were paused.",
+    cancelled:
+      "The client cancelled the request or disconnected, you cancelled it, or all calls were paused.",
     withheld: "The server answered, but the result was not passed on to the client.",
   },
   /** The meanings that differ for a request of a server to a client. */
