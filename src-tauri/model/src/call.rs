@@ -208,9 +208,10 @@ pub enum Outcome {
     Unknown,
     /// The server did not answer in time.
     TimedOut,
-    /// The client cancelled the call or disconnected, or Drawbridge aborted the call because all
-    /// calls were paused.
+    /// The client cancelled the call or disconnected, a person cancelled the call, or Drawbridge
+    /// aborted the call because all calls were paused. The call's error says which.
     Cancelled,
-    /// The server answered, and a person did not release the result.
+    /// The server answered, but the client did not get the result: a person did not release it, it
+    /// was too large to show to a person or could not be marked as data, or a hook failed.
     Withheld,
 }
