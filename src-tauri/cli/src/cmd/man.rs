@@ -1,6 +1,9 @@
 //! `drawbridge man`: writes the manual pages, one for each command.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use clap::{Args, Command};
 use serde::Serialize;
@@ -29,10 +32,9 @@ impl Man {
             source,
         };
         fs::create_dir_all(&self.folder).map_err(create_error)?;
-        clap_mangen::generate_to(program, &self.folder).map_err(create_error)?;
         let pages = Pages {
             folder: self.folder.clone(),
-            count: fs::read_dir(&self.folder).map_err(create_error)?.count(),
+            count: write_pages(program, &self.folder).map_err(create_error)?,
         };
         print_answer(context.json, &pages, |pages| {
             format!(
@@ -41,5 +43,42 @@ impl Man {
                 escape(&pages.folder.to_string_lossy())
             )
         })
+    }
+}
+
+/// Writes a page for the program and for each of its commands that is not hidden, and returns the
+/// number of pages.
+fn write_pages(program: Command, folder: &Path) -> io::Result<usize> {
+    let mut program = program.disable_help_subcommand(true);
+    program.build();
+    write_page_tree(&program, folder)
+}
+
+fn write_page_tree(command: &Command, folder: &Path) -> io::Result<usize> {
+    let mut count = 1;
+    for inner in command.get_subcommands() {
+        if !inner.is_hide_set() {
+            count += write_page_tree(inner, folder)?;
+        }
+    }
+    clap_mangen::Man::new(command.clone()).generate_to(folder)?;
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_written_pages_are_counted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("other.1"), "").expect("a file of another program");
+        let program = Command::new("drawbridge")
+            .subcommand(Command::new("servers").subcommand(Command::new("add")))
+            .subcommand(Command::new("internal").hide(true));
+        let count = write_pages(program, folder.path()).expect("pages");
+        assert_eq!(count, 3);
+        assert!(folder.path().join("drawbridge-servers-add.1").exists());
+        assert!(!folder.path().join("drawbridge-internal.1").exists());
     }
 }
