@@ -4,9 +4,12 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand, ValueEnum};
-use drawbridge_hub::api::hooks::{
-    AddHook, DisableHook, EditHook, EnableHook, HookTrial, HookView, ListHookRuns, ListHooks,
-    RemoveHook, ReorderHook, TryHook,
+use drawbridge_hub::api::{
+    ApiError,
+    hooks::{
+        AddHook, DisableHook, EditHook, EnableHook, HookTrial, HookView, ListHookRuns, ListHooks,
+        RemoveHook, ReorderHook, TryHook,
+    },
 };
 use drawbridge_model::{
     hook::{Hook, HookEffect, HookEvent, HookMode, HookRun, HookTarget, OnFailure},
@@ -270,10 +273,9 @@ impl Hooks {
                 payload,
             } => {
                 let hook = find_hook(context, &name).await?.hook;
-                let event = event.map_or(hook.events[0], HookEvent::from);
                 let verb = TryHook {
+                    event: choose_event(&hook, event)?,
                     hook,
-                    event,
                     payload,
                 };
                 context.run_and_print(verb, format_trial).await
@@ -375,7 +377,24 @@ async fn find_hook(context: &Context, name: &str) -> Result<HookView, Failure> {
     let found = hooks.into_iter().find(|view| view.hook.name == name);
     found.ok_or_else(|| {
         let message = format!("there is no hook '{name}'; see `drawbridge hooks list`");
-        drawbridge_hub::api::ApiError::not_found(message).into()
+        ApiError::not_found(message).into()
+    })
+}
+
+/// Returns the event on which a hook is tried: the given event, or the hook's first event.
+///
+/// # Errors
+/// Returns an error if no event is given and the hook has none.
+fn choose_event(hook: &Hook, event: Option<EventArg>) -> Result<HookEvent, Failure> {
+    if let Some(event) = event {
+        return Ok(event.into());
+    }
+    hook.events.first().copied().ok_or_else(|| {
+        let message = format!(
+            "the hook '{}' has no event; add one with `drawbridge hooks edit NAME --on EVENT`",
+            hook.name
+        );
+        ApiError::invalid(message).into()
     })
 }
 
@@ -603,6 +622,16 @@ mod tests {
             let error = fields.apply(&mut hook).expect_err(message);
             assert!(error.to_string().starts_with(message), "{error}");
         }
+    }
+
+    #[test]
+    fn a_hook_without_an_event_cannot_be_tried_without_one() {
+        let mut hook = new_hook("log".to_owned());
+        let error = choose_event(&hook, None).expect_err("the hook has no event");
+        assert!(error.to_string().contains("--on EVENT"), "{error}");
+        hook.events.push(HookEvent::ToolExecuted);
+        let event = choose_event(&hook, None).expect("the hook's first event");
+        assert_eq!(event, HookEvent::ToolExecuted);
     }
 
     #[test]
