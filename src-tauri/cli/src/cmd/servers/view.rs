@@ -8,7 +8,7 @@ use drawbridge_hub::api::{
 };
 use drawbridge_model::{
     capability::ExcludedEntries,
-    reference::{Part, split_references},
+    reference::{Part, has_reference, split_references},
     sandbox::{EnforcedSandbox, Sandbox, SandboxFiles, SandboxNetwork},
     server::SyncStatus,
     sign_in::ServerSignIn,
@@ -312,12 +312,12 @@ fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
         line("  header", &format!("{name}: {value}"));
     }
     if let Some(token) = bearer_token {
-        line("  bearer", describe_secret(token));
+        line("  bearer", &describe_secret(token));
     }
     if let Some(client) = oauth {
         line("oauth client", &client.client_id);
         if let Some(secret) = &client.client_secret {
-            line("  secret", describe_secret(secret));
+            line("  secret", &describe_secret(secret));
         }
         if let Some(port) = client.callback_port {
             line("  port", &port.to_string());
@@ -408,14 +408,20 @@ fn describe_sandbox(sandbox: &Sandbox, line: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// Returns a value that begins with a reference to a secret unchanged. For a literal secret,
-/// returns a text that says where the secret is.
-fn describe_secret(value: &str) -> &str {
-    if matches!(split_references(value).first(), Some(Part::Reference(..))) {
-        value
-    } else {
-        "in the spec file"
+/// Returns the references in a secret value, with `•••` for the literal text around them. For a
+/// value without a reference, returns a text that says where the secret is.
+fn describe_secret(value: &str) -> String {
+    if !has_reference(value) {
+        return "in the spec file".to_owned();
     }
+    let parts = split_references(value);
+    parts
+        .into_iter()
+        .map(|part| match part {
+            Part::Reference(_, whole) => whole,
+            Part::Text(_) => "•••",
+        })
+        .collect()
 }
 
 pub(super) fn format_verified(view: &VerifiedView) -> String {
@@ -445,4 +451,21 @@ fn format_tools(tools: &[ToolView]) -> String {
         }
     }
     table.format_or("No tools.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_references_in_a_secret_value_are_shown() {
+        for (value, shown) in [
+            ("${keyring:a}", "${keyring:a}"),
+            ("${keyring:a}literal", "${keyring:a}•••"),
+            ("Bearer ${keyring:a}", "•••${keyring:a}"),
+            ("literal", "in the spec file"),
+        ] {
+            assert_eq!(describe_secret(value), shown, "{value}");
+        }
+    }
 }
