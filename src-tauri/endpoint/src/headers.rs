@@ -85,18 +85,36 @@ pub(crate) fn accepts_events(headers: &HeaderMap) -> bool {
     accepts(headers, ["text/event-stream", "text/*", "*/*"])
 }
 
+/// Returns whether the `Accept` header includes a media type. `ranges` are the ranges that contain
+/// the type, the most specific first: the first of them that the header lists decides, and a weight
+/// of 0 excludes the type (RFC 9110, section 12.5.1).
 fn accepts(headers: &HeaderMap, ranges: [&str; 3]) -> bool {
-    let is_in_ranges = |range: &str| {
-        let essence = range.split_once(';').map_or(range, |(essence, _)| essence);
-        ranges
-            .iter()
-            .any(|accepted| essence.trim().eq_ignore_ascii_case(accepted))
-    };
     let values = headers.get_all(header::ACCEPT).iter();
-    values
+    let listed: Vec<(&str, &str)> = values
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
-        .any(is_in_ranges)
+        .map(|range| range.split_once(';').unwrap_or((range, "")))
+        .collect();
+    for range in ranges {
+        let mut found = listed
+            .iter()
+            .filter(|(essence, _)| essence.trim().eq_ignore_ascii_case(range))
+            .peekable();
+        if found.peek().is_some() {
+            return found.any(|(_, parameters)| !has_zero_weight(parameters));
+        }
+    }
+    false
+}
+
+/// Returns whether the parameters of a media range contain `q=0`.
+fn has_zero_weight(parameters: &str) -> bool {
+    parameters
+        .split(';')
+        .filter_map(|parameter| parameter.split_once('='))
+        .any(|(name, weight)| {
+            name.trim().eq_ignore_ascii_case("q") && weight.trim().parse::<f32>() == Ok(0.0)
+        })
 }
 
 /// Returns the text of a header, or of its first value if the header is repeated.

@@ -42,6 +42,8 @@ fn a_client_accepts_json_by_name_by_range_or_without_the_header() {
         "text/event-stream, application/json",
         "*/*",
         "application/*;q=0.1",
+        "application/json, */*;q=0",
+        "application/json;version=1;q=0, application/json",
     ] {
         assert!(accepts_json(&headers("accept", &[accept])), "{accept}");
     }
@@ -49,7 +51,15 @@ fn a_client_accepts_json_by_name_by_range_or_without_the_header() {
         "accept",
         &["text/event-stream", "application/json"]
     )));
-    for other in ["text/event-stream", "text/*", "application/xml", ""] {
+    for other in [
+        "text/event-stream",
+        "text/*",
+        "application/xml",
+        "",
+        "application/json;q=0",
+        "*/*, application/json; Q=0.000",
+        "application/*;q=0, text/event-stream",
+    ] {
         assert!(!accepts_json(&headers("accept", &[other])), "{other}");
     }
 }
@@ -65,7 +75,12 @@ fn a_client_accepts_events_only_if_it_says_so() {
         assert!(accepts_events(&headers("accept", &[accept])), "{accept}");
     }
     assert!(!accepts_events(&HeaderMap::new()));
-    for other in ["application/json", "application/*", ""] {
+    for other in [
+        "application/json",
+        "application/*",
+        "",
+        "*/*, text/event-stream;q=0",
+    ] {
         assert!(!accepts_events(&headers("accept", &[other])), "{other}");
     }
 }
