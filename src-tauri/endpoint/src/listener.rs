@@ -57,6 +57,9 @@ pub(crate) enum BindError {
     #[error("{} must be a folder that only its owner can write to (chmod 700)", folder.display())]
     SharedFolder { folder: std::path::PathBuf },
     #[cfg(unix)]
+    #[error("{} belongs to another user; set XDG_RUNTIME_DIR to a folder of your own", folder.display())]
+    ForeignFolder { folder: std::path::PathBuf },
+    #[cfg(unix)]
     #[error(transparent)]
     Socket(#[from] io::Error),
     #[cfg(not(unix))]

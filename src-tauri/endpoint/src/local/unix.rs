@@ -30,7 +30,7 @@ const MAX_PATH_BYTES: usize = 100;
 
 /// Binds the socket of the hub for `data_dir`. The caller must hold the lock of that folder.
 /// Replaces the socket file of a hub that was killed. Fails if another program listens on the
-/// socket, if the file or folder cannot be created, or if other users can write to the folder.
+/// socket, if the file or folder cannot be created, or if [`check_folder`] refuses the folder.
 pub(crate) async fn bind(data_dir: &Path) -> BindOutcome<OwnUserListener> {
     let path = socket_path(data_dir);
     BindOutcome {
@@ -42,7 +42,7 @@ pub(crate) async fn bind(data_dir: &Path) -> BindOutcome<OwnUserListener> {
 /// Checks that the hub of `data_dir` listens, and returns a builder of HTTP clients for it.
 ///
 /// # Errors
-/// Returns an error if no hub listens, or if other users can write to the socket's folder.
+/// Returns an error if no hub listens, or if [`check_folder`] refuses the socket's folder.
 pub(crate) fn client_builder(data_dir: &Path) -> Result<reqwest::ClientBuilder, ApiError> {
     let path = socket_path(data_dir);
     check_folder(folder_of(&path))
@@ -107,14 +107,18 @@ fn listen(path: &Path) -> Result<UnixListener, BindError> {
 /// to this user: its parent may be shared, so another user could have created it.
 fn check_folder(folder: &Path) -> Result<(), BindError> {
     let metadata = fs::symlink_metadata(folder)?;
-    let owner_is_allowed = metadata.uid() == Uid::effective().as_raw()
-        || folder.file_name() != Some(OsStr::new(&user_folder_name()));
-    if owner_is_allowed && metadata.is_dir() && metadata.mode() & 0o022 == 0 {
-        return Ok(());
+    let is_user_folder = folder.file_name() == Some(OsStr::new(&user_folder_name()));
+    if is_user_folder && metadata.uid() != Uid::effective().as_raw() {
+        return Err(BindError::ForeignFolder {
+            folder: folder.to_path_buf(),
+        });
     }
-    Err(BindError::SharedFolder {
-        folder: folder.to_path_buf(),
-    })
+    if !metadata.is_dir() || metadata.mode() & 0o022 != 0 {
+        return Err(BindError::SharedFolder {
+            folder: folder.to_path_buf(),
+        });
+    }
+    Ok(())
 }
 
 /// Returns the name of this user's folder for sockets, which is in a place that users may share.
