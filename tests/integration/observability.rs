@@ -10,6 +10,7 @@ use drawbridge_tests::{
     http::{Request, Response, Url},
     hub::ADMIN_TOKEN,
     paths,
+    ports::find_free_port,
     wait::some_if,
     wait_until,
 };
@@ -468,6 +469,23 @@ fn progress_of_a_long_call_is_seen_and_a_person_cancels_it() {
         "{}",
         second_output.stderr()
     );
+}
+
+#[test]
+fn a_reader_of_the_progress_is_told_that_the_port_changes() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let mut socket = watch_progress(&hub);
+    next_of_type(&mut socket, "running");
+    let port = find_free_port().to_string();
+    home.cli(&["settings", "set", "port", &port])
+        .expect_success();
+    let reason = loop {
+        if let Message::Close(frame) = socket.read().expect("a message") {
+            break frame.expect("a reason").reason;
+        }
+    };
+    assert!(reason.contains("listens on another port"), "{reason}");
 }
 
 #[test]

@@ -89,7 +89,10 @@ async fn serve_reader(state: Arc<ListenerState>, access: AdminAccess, mut socket
         Ended::Disconnected => return,
         Ended::ReaderTooSlow => (close_code::AGAIN, "events were missed; connect again"),
         Ended::SignedOut => (close_code::POLICY, "the browser was signed out"),
-        Ended::Stopping => (close_code::AWAY, "Drawbridge stops"),
+        Ended::Stopping => (
+            close_code::AWAY,
+            "Drawbridge ends, or listens on another port",
+        ),
     };
     let frame = CloseFrame {
         code,
