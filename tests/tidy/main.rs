@@ -202,8 +202,6 @@ fn only_listed_modules_start_processes() {
             "src-tauri/cli/src/cmd/stdio.rs",
             // Starts the app.
             "src-tauri/cli/src/cmd/desktop.rs",
-            // Uses a type of clap with the same name, and starts no process.
-            "src-tauri/cli/src/cmd/completions.rs",
             // Starts the updated app.
             "src-tauri/src/updates.rs",
         ],
