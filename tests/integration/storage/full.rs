@@ -58,12 +58,12 @@ fn on_a_full_disk_calls_are_denied_and_the_screens_work_until_there_is_space() {
     assert_runs(&client, &faulty);
     assert_eq!(faulty.count_starts(), 1, "nothing was restarted");
     hub.run_verb("servers.add", &spec);
-    let marker = "a line after the flood";
+    let marker = "a line after the full disk";
     hub.add_server(marker, &[], &["true"]);
     wait_until("the log is written again", || {
         let logs = list_files(&home.data_dir().join("logs"));
         some_if(logs.iter().any(|file| {
-            fs::read_to_string(file).is_ok_and(|text| text.contains("a-line-after-the-flood"))
+            fs::read_to_string(file).is_ok_and(|text| text.contains("a-line-after-the-full-disk"))
         }))
     });
     hub.stop(Signal::SIGTERM);
