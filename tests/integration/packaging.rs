@@ -298,8 +298,8 @@ fn list_libraries(program: &Path) -> Vec<PathBuf> {
 #[test]
 fn the_image_runs_a_hub_and_a_client_that_knows_only_its_url() {
     let home = Home::new();
-    if has_container_engine(&home) {
-        build_image(&home);
+    if let Some(engine) = find_container_engine(&home) {
+        build_image(&home, engine);
     }
     let compose = read_compose();
     let (hub_root, client_root) = (
@@ -389,16 +389,17 @@ fn the_configuration_of_the_packages_is_valid_for_all_systems() {
     }
 }
 
-fn has_container_engine(home: &Home) -> bool {
-    ["docker", "podman"].iter().any(|engine| {
+/// Returns the name of a program that can build images.
+fn find_container_engine(home: &Home) -> Option<&'static str> {
+    ["docker", "podman"].into_iter().find(|engine| {
         let output = home.command(engine).arg("info").output();
         output.is_ok_and(|output| output.status.success())
     })
 }
 
 /// Builds the image as docs/headless.md says.
-fn build_image(home: &Home) {
-    let mut command = home.command("docker");
+fn build_image(home: &Home, engine: &str) {
+    let mut command = home.command(engine);
     command.args([
         "build",
         "--file",
@@ -408,7 +409,7 @@ fn build_image(home: &Home) {
         ".",
     ]);
     command.current_dir(paths::repository_root());
-    let mut build = Process::start(home, "docker-build", &mut command);
+    let mut build = Process::start(home, "image-build", &mut command);
     let (status, _) = build.wait_until_exit(Duration::from_secs(3600));
     assert!(status.success(), "{}", build.stderr());
 }
