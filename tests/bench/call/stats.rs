@@ -34,11 +34,12 @@ pub(crate) fn read_status(pid: u32, field: &str) -> io::Result<f64> {
     number.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// Returns the median. Values that are not numbers, such as the ratio of 0 to 0, count as the
-/// smallest or the largest.
+/// Returns the median of the values that are numbers. The ratio of 0 to 0 is none: in a short round,
+/// neither side may use a whole tick of processor time. Returns NaN if no value is a number.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.retain(|value| !value.is_nan());
     values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// Returns a percentile of the durations, in ms.
