@@ -487,7 +487,7 @@ describe("the stats of approval requests", () => {
     await open("#/policy", (hub) => {
       hub.calls = Array.from({ length: 5_000 }, () => hub.calls[0] as Call);
     });
-    expect(screen.getByTestId("policy-stats-partial").textContent).toContain("Older ones");
+    expect(screen.getByTestId("policy-stats-partial").textContent).toContain("Older requests");
   });
 
   it("suggest rules, each added by one click", async () => {

@@ -33,7 +33,7 @@ export const calls = {
     emptyTitle: "No calls in this period.",
     emptyHint:
       "Choose a longer period or clear a filter. Drawbridge counts a call of a tool when it ends.",
-    partial: "There were too many calls to count all of them. Older ones are missing here.",
+    partial: "There were too many calls to count all of them. Older calls are missing here.",
     time: "Time",
     calls: (count: string) => `Calls: ${count}`,
     answered: "Answered",

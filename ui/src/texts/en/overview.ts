@@ -66,6 +66,6 @@ export const overview = {
   errorsChart: (count: string) => `Errors: ${count}`,
   errorsSeries: "Errors",
   latencyOfGroups: "Latency (95th percentile)",
-  partial: "There were too many calls to count all of them. Older ones are missing here.",
+  partial: "There were too many calls to count all of them. Older calls are missing here.",
   showCalls: "Show calls",
 };

@@ -96,7 +96,7 @@ export const policy = {
     title: "How often you are asked",
     lead: "In the last two weeks.",
     loading: "Loading stats…",
-    partial: "There were too many requests to count all of them. Older ones are missing here.",
+    partial: "There were too many requests to count all of them. Older requests are missing here.",
     requestsPerDay: "Approval requests per day",
     approved: "Approved",
     denied: "Denied",
