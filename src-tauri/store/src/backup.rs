@@ -1,7 +1,8 @@
 //! Backups: a ZIP archive of the database, the audit log's key and head file, the specs of servers
 //! and the copies of clients' files.
 //!
-//! Secrets stay in the keyring. Logs, models and the folders of sandboxed servers are not included.
+//! Secrets stay in the secret store, which no backup includes. Logs, models and the folders of
+//! sandboxed servers are not included either.
 
 mod reset;
 

@@ -97,13 +97,15 @@ pub enum SecretError {
     NotGranted { name: String, server: ServerId },
     #[error("The keyring is locked")]
     Locked,
-    /// The keyring does not report that it is locked, and yet does not answer.
-    #[error("The keyring did not answer in time")]
+    /// The store does not report that it is locked, and yet does not answer.
+    #[error("The secret store did not answer in time")]
     NoAnswer,
     #[error("The value is longer than {max} characters, the most that Drawbridge stores")]
     TooLong { max: usize },
     #[error("The keyring cannot be used: {0}")]
     Unavailable(#[source] KeyringFailure),
+    #[error("Drawbridge's thread for the secret store has ended")]
+    ThreadEnded,
     /// The key of the encrypted file is not known.
     #[error("The encrypted file of the secrets is locked{}", format_reason(.reason.as_ref()))]
     FileLocked { reason: Option<Cause> },
@@ -131,8 +133,6 @@ fn format_reason(reason: Option<&Cause>) -> String {
 pub enum KeyringFailure {
     #[error("no keyring is running")]
     Absent,
-    #[error("Drawbridge's thread for the keyring has ended")]
-    ThreadEnded,
     #[error("the value was not stored")]
     NotStored,
     #[error("{source}")]
@@ -153,7 +153,7 @@ impl SecretError {
             ),
             Self::Locked => "Unlock the keyring (log in to your desktop session), then restart the server.".into(),
             Self::NoAnswer => {
-                "Answer the keyring's prompt if it shows one, or try again later. Then restart the server."
+                "If the keyring shows a prompt, answer it. If not, try again later. Then restart the server."
                     .into()
             }
             Self::TooLong { .. } => "Use a shorter value.".into(),
@@ -162,6 +162,7 @@ impl SecretError {
                  without a keyring, choose an encrypted file: `drawbridge secrets use file --key-file PATH`."
                     .into()
             }
+            Self::ThreadEnded => "Try again, or restart Drawbridge.".into(),
             Self::FileLocked { .. } => {
                 "Run `drawbridge secrets unlock` and type the passphrase, or start Drawbridge with \
                  DRAWBRIDGE_SECRETS_KEY_FILE or DRAWBRIDGE_SECRETS_PASSPHRASE_FILE. Then restart the server."
@@ -195,6 +196,7 @@ impl SecretError {
             | Self::NoAnswer
             | Self::TooLong { .. }
             | Self::Unavailable(_)
+            | Self::ThreadEnded
             | Self::FileLocked { .. }
             | Self::File(_)
             | Self::MissingVariable(_)
@@ -213,6 +215,7 @@ impl SecretError {
             | Self::NoAnswer
             | Self::TooLong { .. }
             | Self::Unavailable(_)
+            | Self::ThreadEnded
             | Self::MissingVariable(_)
             | Self::ReservedVariable(_)
             | Self::NotAccepted { .. }
@@ -525,7 +528,7 @@ impl StoreThreads {
         let deadline = Instant::now() + ANSWER_TIMEOUT;
         let error = loop {
             match timeout(LOCK_CHECK_INTERVAL, &mut answer).await {
-                Ok(answer) => return answer.map_err(|_| thread_ended())?,
+                Ok(answer) => return answer.map_err(|_| SecretError::ThreadEnded)?,
                 Err(_) if self.check().await == Err(SecretError::Locked) => {
                     break SecretError::Locked;
                 }
@@ -550,7 +553,7 @@ impl StoreThreads {
     async fn check(&self) -> Result<(), SecretError> {
         let answer = self.status_thread.send(|store| store.check())?;
         match timeout(LOCK_CHECK_INTERVAL, answer).await {
-            Ok(answer) => answer.map_err(|_| thread_ended())?,
+            Ok(answer) => answer.map_err(|_| SecretError::ThreadEnded)?,
             Err(_) => Err(SecretError::NoAnswer),
         }
     }
@@ -608,7 +611,7 @@ impl StoreThread {
                     request(&*store);
                 }
             })
-            .map_err(|_| thread_ended())?;
+            .map_err(|_| SecretError::ThreadEnded)?;
         Ok(sender)
     }
 }
@@ -630,10 +633,6 @@ fn next_request(
         *queue = None;
     }
     request
-}
-
-fn thread_ended() -> SecretError {
-    SecretError::Unavailable(KeyringFailure::ThreadEnded)
 }
 
 #[cfg(test)]

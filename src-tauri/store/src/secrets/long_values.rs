@@ -11,7 +11,7 @@ impl Secrets {
     /// Returns a value that [`Secrets::set_long`] stored, or `None` if one of its parts is missing.
     ///
     /// # Errors
-    /// Returns an error if the keyring cannot be used.
+    /// Returns an error if the store cannot be used.
     pub async fn get_long(&self, name: &str) -> Result<Option<Secret>, SecretError> {
         let name = name.to_owned();
         self.read(move |store| read_parts(store, &name)).await
@@ -20,7 +20,7 @@ impl Secrets {
     /// Stores a value of at most [`MAX_PARTS`] parts.
     ///
     /// # Errors
-    /// Returns an error if the value is longer, or if the keyring cannot be used.
+    /// Returns an error if the value is longer, or if the store cannot be used.
     pub async fn set_long(&self, name: &str, value: Secret) -> Result<(), SecretError> {
         let name = name.to_owned();
         self.write(move |store| write_parts(store, &name, &value))
@@ -30,7 +30,7 @@ impl Secrets {
     /// Removes a value with all its parts.
     ///
     /// # Errors
-    /// Returns an error if the keyring cannot be used.
+    /// Returns an error if the store cannot be used.
     pub async fn remove_long(&self, name: &str) -> Result<(), SecretError> {
         let name = name.to_owned();
         self.write(move |store| remove_parts(store, &name)).await

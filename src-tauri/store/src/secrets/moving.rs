@@ -101,7 +101,7 @@ impl Secrets {
         let create = move || EncryptedFile::create(path, &key, values, replaces);
         let file = tokio::task::spawn_blocking(create)
             .await
-            .map_err(|_| super::thread_ended())??;
+            .map_err(|_| SecretError::ThreadEnded)??;
         let old = self.store.swap(Arc::new(StoreThreads::new(file)));
         if !replaces {
             for name in outcome.moved.clone() {
@@ -179,7 +179,7 @@ impl Secrets {
         let unlock = move || EncryptedFile::unlock(path, &passphrase);
         let file = tokio::task::spawn_blocking(unlock)
             .await
-            .map_err(|_| super::thread_ended())??;
+            .map_err(|_| SecretError::ThreadEnded)??;
         self.store.store(Arc::new(StoreThreads::new(file)));
         Ok(())
     }

@@ -143,6 +143,36 @@ impl SecretStore for UnresponsiveStore {
     }
 }
 
+/// A store with a defect.
+struct PanickingStore;
+
+impl SecretStore for PanickingStore {
+    fn get(&self, _: &str) -> Result<Option<Secret>, SecretError> {
+        panic!("a defect of the store")
+    }
+
+    fn set(&self, _: &str, _: &Secret) -> Result<(), SecretError> {
+        Ok(())
+    }
+
+    fn remove(&self, _: &str) -> Result<(), SecretError> {
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), SecretError> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_defect_of_the_store_is_not_blamed_on_the_keyring() {
+    let secrets = Secrets::new(PanickingStore);
+    let error = secrets.get("a").await.err().expect("there is no value");
+    for text in [error.to_string(), error.remedy()] {
+        assert!(!text.contains("keyring"), "{text}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_unresponsive_keyring_is_not_reported_as_locked_and_blocks_nobody() {
     let (release, blocked) = mpsc::channel();
