@@ -40,8 +40,8 @@ pub enum RuleChange {
     DeleteForClient(ClientName),
     Enable(RuleId),
     Disable(RuleId),
-    /// Deletes the rules that have expired by this time, have used up their calls, or apply to a
-    /// client session: no session outlives the hub.
+    /// Deletes the rules that have ended by this time, as `Rule::has_ended` says, and those that
+    /// apply to a client session: no session outlives the hub.
     DeleteEnded(Timestamp),
     /// Binds the rules of a server to this identity, if they were bound to an earlier identity.
     BindToIdentity {
@@ -168,7 +168,9 @@ fn apply_change(change: &RuleChange, connection: &Connection) -> Result<(), rusq
         }
         RuleChange::DeleteEnded(now) => {
             connection.execute(
-                "DELETE FROM rule WHERE lifetime ->> 'kind' = 'session' OR lifetime ->> 'at' <= ?
+                "DELETE FROM rule WHERE lifetime ->> 'kind' = 'session'
+                 OR (lifetime ->> 'kind' = 'until'
+                     AND (lifetime ->> 'at' <= ?1 OR created_at > ?1))
                  OR lifetime ->> 'count' <= used",
                 [now.0],
             )?;

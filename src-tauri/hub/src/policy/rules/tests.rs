@@ -241,6 +241,29 @@ async fn a_rule_expires_with_its_deadline_or_its_session() {
 }
 
 #[tokio::test]
+async fn setting_the_clock_back_before_a_restart_does_not_prolong_a_rule() {
+    let fixture = fixture().await;
+    let now = clock::now().0;
+    for created_at in [now, now + 60_000] {
+        fixture
+            .save_rule(Effect::Allow, |rule| {
+                rule.created_at = Timestamp(created_at);
+                rule.spec.lifetime = Lifetime::Until {
+                    at: Timestamp(created_at + 3_600_000),
+                };
+            })
+            .await;
+    }
+    let (store, settings) = (fixture.store.clone(), fixture.settings.clone());
+    Rules::load(store, settings, Events::new(), fixture.access.clone())
+        .await
+        .expect("rules");
+    let stored = fixture.store.rules().await.expect("read");
+    let created: Vec<_> = stored.iter().map(|rule| rule.created_at.0).collect();
+    assert_eq!(created, [now], "only the rule that has not ended is left");
+}
+
+#[tokio::test]
 async fn a_rule_for_a_number_of_calls_is_used_up_by_calls_only() {
     let fixture = fixture().await;
     let id = fixture
