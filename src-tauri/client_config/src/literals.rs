@@ -278,7 +278,7 @@ fn is_ordinary(name: &str, value: &str) -> bool {
 }
 
 /// Returns a name as a part of a secret's name: `--api-key` becomes `api-key`.
-fn to_key(name: &str) -> String {
+pub(crate) fn to_key(name: &str) -> String {
     let key: String = name
         .trim_start_matches('-')
         .chars()

@@ -148,7 +148,7 @@ pub(super) fn edit(text: &str, edit: &Edit) -> Result<String, EditError> {
         }
     }
     let mut edited = lines.join("\n");
-    if text.ends_with('\n') || text.is_empty() || text.trim().is_empty() {
+    if text.ends_with('\n') || text.trim().is_empty() {
         edited.push('\n');
     }
     Ok(edited)

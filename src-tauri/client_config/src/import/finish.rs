@@ -93,7 +93,7 @@ fn name_inputs(
             let name = if is_whole { name } else { input };
             names
                 .entry(input.to_owned())
-                .or_insert_with(|| to_secret_name(name));
+                .or_insert_with(|| literals::to_key(name));
             places
                 .entry(input.to_owned())
                 .or_default()
@@ -124,7 +124,7 @@ fn name_inputs(
             places.dedup();
             let base = names
                 .remove(&input)
-                .unwrap_or_else(|| to_secret_name(&input));
+                .unwrap_or_else(|| literals::to_key(&input));
             let key = (1..)
                 .map(|number| match number {
                     1 => base.clone(),
@@ -154,23 +154,4 @@ fn name_inputs(
         });
     }
     inputs
-}
-
-/// Returns a name with only the characters that the name of a secret may have.
-fn to_secret_name(input: &str) -> String {
-    let name: String = input
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || "_.-".contains(c) {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect();
-    if name.is_empty() {
-        "value".to_owned()
-    } else {
-        name
-    }
 }
