@@ -243,6 +243,18 @@ fn missing_prerequisites_of_a_server_are_shown_until_they_are_met_in_a_browser()
         &json!({"name": "shop.API_KEY", "value": "not a secret"}),
     );
     // The program was not there when the server was accepted.
+    let mut steps = open_page("shop");
+    steps.extend([
+        click("server-tab-checks"),
+        wait_for("preflight-summary"),
+        click("preflight-run"),
+        wait_for_text("preflight-summary", "1 check failed"),
+        wait_for_text(
+            "preflight-check[data-topic=acceptance][data-status=failure]",
+            "was not there when you accepted",
+        ),
+    ]);
+    take_steps(&desktop, steps);
     let restart = desktop.cli(&["servers", "restart", "shop"]);
     assert_ne!(restart.exit_code(), 0);
     let mut steps = open_page("shop");

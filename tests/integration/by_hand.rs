@@ -125,6 +125,29 @@ fn the_preflight_check_finds_a_missing_program_and_a_missing_secret() {
 
 #[cfg(unix)]
 #[test]
+fn the_preflight_check_finds_a_program_that_was_not_there_when_its_server_was_accepted() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let program = home.file("late-server");
+    hub.run_verb(
+        "servers.add",
+        &json!({"spec": {"name": "late", "command": paths::path_text(&program)}}),
+    );
+    fs::copy("/bin/cat", &program).expect("install the program");
+    let checks = hub.run_verb("servers.preflight", &json!({"id": "late"}));
+    let acceptance = checks
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|check| check["topic"] == "acceptance")
+        .expect("the check of the acceptance");
+    assert_eq!(acceptance["status"], "failure", "{checks}");
+    let text = acceptance["text"].as_str().expect("a text");
+    assert!(text.contains("was not there when you accepted"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
 fn a_failed_verification_shows_the_output_of_the_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);

@@ -286,6 +286,14 @@ impl Registry {
         self.accepted().get(id)?.program_change.clone()
     }
 
+    /// Compares a program with the accepted program of a server, as a start of the server does, but
+    /// records nothing. Returns the first difference.
+    pub fn find_program_change(&self, id: &ServerId, program: &Program) -> Option<ProgramChange> {
+        let accepted = self.accepted();
+        let accepted_program = accepted.get(id)?.program.as_ref()?;
+        ProgramChange::find(accepted_program, program)
+    }
+
     /// Returns the foreign secrets that a person granted to a server.
     pub fn granted_secrets(&self, id: &ServerId) -> BTreeSet<String> {
         let accepted = self.accepted();

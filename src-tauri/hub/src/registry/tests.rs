@@ -437,6 +437,11 @@ async fn a_replaced_program_is_not_started_until_it_is_accepted() {
     write("two");
     let path = file.display().to_string();
     assert_eq!(
+        registry.find_program_change(&server.id, &identify_program().await),
+        Some(ProgramChange::Replaced { path: path.clone() })
+    );
+    assert!(registry.may_run(&server), "no start has found the change");
+    assert_eq!(
         registry
             .check_program(&server, identify_program().await)
             .await,

@@ -7,6 +7,7 @@ use drawbridge_model::{
     acceptance::AcceptanceState,
     check::CheckStatus,
     ids::ServerId,
+    program::Program,
     sandbox::SandboxNetwork,
     sign_in::ServerSignIn,
     spec::{RegisteredServer, package},
@@ -73,11 +74,15 @@ impl Verb for CheckServer {
 
     async fn run(self, hub: &Hub) -> Result<Vec<PreflightCheck>, ApiError> {
         let server = hub.registry.get(&self.id)?;
-        let mut checks = vec![check_enabled(&server), check_acceptance(hub, &server)];
+        let program = program::identify(&server.spec).await;
+        let mut checks = vec![
+            check_enabled(&server),
+            check_acceptance(hub, &server, program.as_ref()),
+        ];
         if server.spec.builtin.is_some() {
             return Ok(checks);
         }
-        checks.extend(check_program(&server).await);
+        checks.extend(check_program(&server, program));
         checks.extend(check_runtime(&server).await);
         checks.extend(check_version(&server));
         checks.extend(check_variables(&server));
@@ -134,10 +139,32 @@ fn check_enabled(server: &RegisteredServer) -> PreflightCheck {
     }
 }
 
-fn check_acceptance(hub: &Hub, server: &RegisteredServer) -> PreflightCheck {
+/// `program` is the program that the server would start now.
+fn check_acceptance(
+    hub: &Hub,
+    server: &RegisteredServer,
+    program: Option<&Program>,
+) -> PreflightCheck {
     const TOPIC: PreflightTopic = PreflightTopic::Acceptance;
     let text = match hub.registry.acceptance(server) {
-        AcceptanceState::Accepted => return ok(TOPIC, "You accepted the server as it is."),
+        AcceptanceState::Accepted => {
+            // The server waits for acceptance only from its next start on, which compares the
+            // programs too.
+            let change =
+                program.and_then(|program| hub.registry.find_program_change(&server.id, program));
+            return match change {
+                None => ok(TOPIC, "You accepted the server as it is."),
+                Some(change) => failure(
+                    TOPIC,
+                    format!("The server does not start before you accept it again: {change}."),
+                    format!(
+                        "Restart the server, or run `drawbridge servers restart {}`. Then check what it would start, \
+                         and accept it.",
+                        server.id
+                    ),
+                ),
+            };
+        }
         AcceptanceState::New => "The server is new, and you have not accepted it.".to_owned(),
         AcceptanceState::Changed => match hub.registry.program_change(&server.id) {
             Some(change) => format!("The server waits for acceptance: {change}."),
@@ -151,10 +178,10 @@ fn check_acceptance(hub: &Hub, server: &RegisteredServer) -> PreflightCheck {
     failure(TOPIC, text, remedy)
 }
 
-async fn check_program(server: &RegisteredServer) -> Option<PreflightCheck> {
+fn check_program(server: &RegisteredServer, program: Option<Program>) -> Option<PreflightCheck> {
     const TOPIC: PreflightTopic = PreflightTopic::Program;
     let command = server.spec.command.as_deref()?;
-    let found = program::identify(&server.spec).await?;
+    let found = program?;
     Some(match found.path {
         Some(path) => {
             let target = found
