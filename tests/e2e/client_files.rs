@@ -139,7 +139,7 @@ fn a_removed_entry_is_noticed_and_repaired_and_a_broken_program_is_named() {
     browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();
 }
 
-/// Returns whether Drawbridge restores the entry in this file of Cursor without a question.
+/// Returns whether Drawbridge restores the entry in this file of Cursor without asking a person.
 fn restores_entry(hub: &Hub<'_>, file: &Path) -> bool {
     let list = hub.run_verb("config.list", &json!({}));
     let kinds = list["kinds"].as_array().expect("a list of clients");

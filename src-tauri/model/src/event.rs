@@ -85,7 +85,7 @@ pub enum Event {
     /// All calls were paused or resumed.
     DrawbridgeChanged {
         paused: bool,
-        /// When paused calls resume by themselves; absent if a person has to resume them.
+        /// When paused calls resume by themselves; null if a person has to resume them.
         #[serde(default)]
         resumes_at: Option<Timestamp>,
     },

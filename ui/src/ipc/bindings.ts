@@ -274,7 +274,8 @@ export type ApplyConfig = {
  */
 id: string, 
 /**
- * Whether to restore the entry without a question if another program removes or changes it.
+ * Whether to restore the entry without asking a person if another program removes or changes
+ * it.
  */
 restores: boolean, };
 
@@ -1766,7 +1767,7 @@ export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "un
  */
 export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "call_progressed", id: CallId, progress: CallProgress, } | { "kind": "clients_changed" } | { "kind": "client_muted", client: ClientName, mute: ClientMute, } | { "kind": "client_unmuted", client: ClientName, } | { "kind": "memory_changed" } | { "kind": "pairing_requested", request: PairingRequest, } | { "kind": "pairing_ended", id: PairingId, } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, 
 /**
- * When paused calls resume by themselves; absent if a person has to resume them.
+ * When paused calls resume by themselves; null if a person has to resume them.
  */
 resumes_at: Timestamp | null, } | { "kind": "profiles_changed" } | { "kind": "official_registry_changed" } | { "kind": "hooks_changed" } | { "kind": "browsers_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
 
@@ -2337,8 +2338,8 @@ export type ImportServers = {
  */
 id: string, 
 /**
- * Whether to restore the clients' entries without a question if another program removes or
- * changes them.
+ * Whether to restore the clients' entries without asking a person if another program removes
+ * or changes them.
  */
 restores: boolean, };
 
@@ -2767,7 +2768,8 @@ client: ClientName, transport: ClientTransport,
  */
 asks_once: boolean, 
 /**
- * Whether the entry is restored without a question if another program removes or changes it.
+ * Whether the entry is restored without asking a person if another program removes or changes
+ * it.
  */
 restores: boolean, connected_at: Timestamp, };
 
@@ -3118,7 +3120,7 @@ export type PolicyPreset = { "kind": "ask_all" } | { "kind": "ask_writes", trust
  */
 export type PolicyStats = { 
 /**
- * One entry for each day, oldest first, including days without a question.
+ * One entry for each day, oldest first, including days on which nobody was asked.
  */
 days: Array<DayStats>, suggestions: Array<Suggestion>, 
 /**
@@ -4226,8 +4228,8 @@ user: UserName | null,
 kind: RequestKind | null, };
 
 /**
- * `config.set_restores`: sets whether Drawbridge restores an entry without a question if another
- * program removes or changes it.
+ * `config.set_restores`: sets whether Drawbridge restores an entry without asking a person if
+ * another program removes or changes it.
  */
 export type SetRestores = { path: string, restores: boolean, };
 

@@ -127,7 +127,7 @@ describe("a profile", () => {
     ).toBe("removed");
   });
 
-  it("that is unused is removed without a question, and the removal can be undone", async () => {
+  it("that is unused is removed without asking, and the removal can be undone", async () => {
     const hub = await open("#/clients", (fake) => {
       for (const profile of fake.profiles) profile.folder = null;
       for (const client of fake.clients) client.profile = null;

@@ -101,7 +101,8 @@ pub struct ManagedEntry {
     pub transport: ClientTransport,
     /// Whether the entry tells the client to leave approval to Drawbridge.
     pub asks_once: bool,
-    /// Whether the entry is restored without a question if another program removes or changes it.
+    /// Whether the entry is restored without asking a person if another program removes or changes
+    /// it.
     pub restores: bool,
     pub connected_at: Timestamp,
 }
@@ -265,7 +266,8 @@ pub enum ConfigAction {
 pub struct ApplyConfig {
     /// The id of the preview.
     pub id: String,
-    /// Whether to restore the entry without a question if another program removes or changes it.
+    /// Whether to restore the entry without asking a person if another program removes or changes
+    /// it.
     #[serde(default)]
     pub restores: bool,
 }
@@ -283,8 +285,8 @@ pub struct UndoConfig {
     pub kind: Option<String>,
 }
 
-/// `config.set_restores`: sets whether Drawbridge restores an entry without a question if another
-/// program removes or changes it.
+/// `config.set_restores`: sets whether Drawbridge restores an entry without asking a person if
+/// another program removes or changes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SetRestores {

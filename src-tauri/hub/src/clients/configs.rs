@@ -230,7 +230,7 @@ impl ClientConfigs {
 
     /// Makes the changes of a preview, and records them with `servers`, the servers that were
     /// imported. Writes nothing if a file has changed since the preview was made. `restores` says
-    /// whether the entries are restored without a question if another program changes them.
+    /// whether the entries are restored without asking a person if another program changes them.
     ///
     /// # Errors
     /// Returns an error if a file cannot be written or has changed, or if the copies or the record
@@ -411,7 +411,8 @@ impl ClientConfigs {
             })
     }
 
-    /// Sets whether a managed entry is restored without a question if another program changes it.
+    /// Sets whether a managed entry is restored without asking a person if another program changes
+    /// it.
     ///
     /// # Errors
     /// Returns an error if no entry of the file is managed, or if the store cannot be written.

@@ -35,7 +35,7 @@ const MAX_DAYS: u32 = 90;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PolicyStats {
-    /// One entry for each day, oldest first, including days without a question.
+    /// One entry for each day, oldest first, including days on which nobody was asked.
     pub days: Vec<DayStats>,
     pub suggestions: Vec<Suggestion>,
     /// Whether there were too many requests to examine all. Older requests are then missing.

@@ -24,7 +24,8 @@ pub struct ClientFileRow {
     pub transport: ClientTransport,
     /// Whether the client leaves the approval of calls to Drawbridge.
     pub asks_once: bool,
-    /// Whether the entry is restored without a question if another program removes or changes it.
+    /// Whether the entry is restored without asking a person if another program removes or changes
+    /// it.
     pub restores: bool,
     /// SHA-256 of the entry, in hex. The entry itself may contain a token.
     pub entry_digest: String,

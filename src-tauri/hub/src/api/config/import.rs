@@ -174,8 +174,8 @@ pub struct PreviewImport {
 pub struct ImportServers {
     /// The id of the preview.
     pub id: String,
-    /// Whether to restore the clients' entries without a question if another program removes or
-    /// changes them.
+    /// Whether to restore the clients' entries without asking a person if another program removes
+    /// or changes them.
     #[serde(default)]
     pub restores: bool,
 }
