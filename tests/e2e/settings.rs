@@ -257,7 +257,7 @@ fn a_person_sends_traces_checks_runtimes_and_saves_a_diagnostics_bundle_in_a_bro
         wait_until_gone("bundle-dialog"),
         wait_for_text("setting-version", env!("CARGO_PKG_VERSION")),
         wait_for_text("setting-command", "drawbridge"),
-        wait_for("setting-keyring"),
+        wait_for("setting-secret-store"),
     ]);
     let report = take_steps(&desktop, steps);
     let bundle = report.values()[0].as_str().expect("a file");

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
-pub enum KeyringStatus {
+pub enum SecretStoreStatus {
     Ready,
     /// The keyring is locked, or the key of the encrypted file is not available.
     Locked,

@@ -27,7 +27,7 @@ use drawbridge_model::{
     cause::{Cause, MapText},
     ids::ServerId,
     reference::{Part, Reference, split_references},
-    secret::{KeyringStatus, SecretStoreKind},
+    secret::{SecretStoreKind, SecretStoreStatus},
 };
 use tokio::{
     sync::{RwLock, oneshot},
@@ -206,10 +206,10 @@ impl SecretError {
     }
 
     /// Returns the state of a store that reports this error.
-    pub fn status(&self) -> KeyringStatus {
+    pub fn status(&self) -> SecretStoreStatus {
         match self {
-            Self::Locked | Self::FileLocked { .. } => KeyringStatus::Locked,
-            Self::File(_) => KeyringStatus::Unusable,
+            Self::Locked | Self::FileLocked { .. } => SecretStoreStatus::Locked,
+            Self::File(_) => SecretStoreStatus::Unusable,
             Self::Missing(_)
             | Self::NotGranted { .. }
             | Self::NoAnswer
@@ -219,7 +219,7 @@ impl SecretError {
             | Self::MissingVariable(_)
             | Self::ReservedVariable(_)
             | Self::NotAccepted { .. }
-            | Self::Command { .. } => KeyringStatus::Absent,
+            | Self::Command { .. } => SecretStoreStatus::Absent,
         }
     }
 }
@@ -357,10 +357,10 @@ impl Secrets {
         store.check().await
     }
 
-    pub async fn status(&self) -> KeyringStatus {
+    pub async fn status(&self) -> SecretStoreStatus {
         self.check()
             .await
-            .map_or_else(|error| error.status(), |()| KeyringStatus::Ready)
+            .map_or_else(|error| error.status(), |()| SecretStoreStatus::Ready)
     }
 
     /// Returns the kind of the secret store.

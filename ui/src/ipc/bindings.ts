@@ -2397,11 +2397,6 @@ text: string, is_cut: boolean,
  */
 bytes: number, };
 
-/**
- * The state of the secret store.
- */
-export type KeyringStatus = "ready" | "locked" | "absent" | "unusable";
-
 export type Level = "trace" | "debug" | "info" | "warn" | "error";
 
 /**
@@ -3861,9 +3856,14 @@ broken_files: Array<string>, };
 export type SecretStoreKind = "keyring" | "file";
 
 /**
+ * The state of the secret store.
+ */
+export type SecretStoreStatus = "ready" | "locked" | "absent" | "unusable";
+
+/**
  * The secret store, and whether secrets can be read.
  */
-export type SecretStoreView = { kind: SecretStoreKind, status: KeyringStatus, 
+export type SecretStoreView = { kind: SecretStoreKind, status: SecretStoreStatus, 
 /**
  * The path of the encrypted file, if it is in use.
  */
@@ -4332,13 +4332,13 @@ url: string | null,
 /**
  * Whether the secrets can be read, from the keyring or from the encrypted file.
  */
-keyring: KeyringStatus, 
+secret_store_status: SecretStoreStatus, 
 /**
  * How to make the secrets readable; empty if they can be read.
  */
-keyring_remedy: string, 
+secret_store_remedy: string, 
 /**
- * The place and the state of the secret store. Its `status` is the same as `keyring`.
+ * The place and the state of the secret store. Its `status` is `secret_store_status`.
  */
 secret_store: SecretStoreView, 
 /**

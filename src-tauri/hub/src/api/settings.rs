@@ -15,7 +15,7 @@ use drawbridge_model::{
     ids::ServerId,
     policy::Effect,
     reference::has_reference,
-    secret::KeyringStatus,
+    secret::SecretStoreStatus,
 };
 use drawbridge_store::{secrets, settings::SettingsChange};
 use drawbridge_upstream::{Downloader, oauth};
@@ -82,10 +82,10 @@ pub struct SettingsView {
     /// The URL to which clients connect; null if no listener runs.
     pub url: Option<String>,
     /// Whether the secrets can be read, from the keyring or from the encrypted file.
-    pub keyring: KeyringStatus,
+    pub secret_store_status: SecretStoreStatus,
     /// How to make the secrets readable; empty if they can be read.
-    pub keyring_remedy: String,
-    /// The place and the state of the secret store. Its `status` is the same as `keyring`.
+    pub secret_store_remedy: String,
+    /// The place and the state of the secret store. Its `status` is `secret_store_status`.
     pub secret_store: SecretStoreView,
     /// The path of the `drawbridge` command on the computer of the hub; null if it is not in the
     /// folder of the program that runs the hub.
@@ -454,8 +454,8 @@ async fn settings_view(hub: &Hub) -> SettingsView {
         version: env!("CARGO_PKG_VERSION").into(),
         data_dir: hub.data_dir().display().to_string(),
         url: hub.client_url(),
-        keyring: store.status,
-        keyring_remedy: store.remedy.clone(),
+        secret_store_status: store.status,
+        secret_store_remedy: store.remedy.clone(),
         secret_store: store,
         command_in_path: command
             .as_deref()

@@ -2,7 +2,7 @@
 
 use std::{thread::sleep, time::Duration};
 
-use drawbridge_model::{cause::Cause, secret::KeyringStatus};
+use drawbridge_model::{cause::Cause, secret::SecretStoreStatus};
 use keyring::{Entry, Error};
 
 use super::{KeyringFailure, Secret, SecretError, SecretStore};
@@ -39,9 +39,9 @@ impl SecretStore for Keyring {
 
     fn check(&self) -> Result<(), SecretError> {
         match platform::status() {
-            KeyringStatus::Ready => Ok(()),
-            KeyringStatus::Locked => Err(SecretError::Locked),
-            KeyringStatus::Absent | KeyringStatus::Unusable => {
+            SecretStoreStatus::Ready => Ok(()),
+            SecretStoreStatus::Locked => Err(SecretError::Locked),
+            SecretStoreStatus::Absent | SecretStoreStatus::Unusable => {
                 Err(SecretError::Unavailable(KeyringFailure::Absent))
             }
         }
@@ -87,46 +87,46 @@ fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> SecretE
 /// The Secret Service.
 #[cfg(all(unix, not(target_os = "macos")))]
 mod platform {
-    use drawbridge_model::secret::KeyringStatus;
+    use drawbridge_model::secret::SecretStoreStatus;
     use keyring::Error;
     use secret_service::{EncryptionType, blocking::SecretService};
 
     /// Returns the state of the collection for new items. The check writes nothing: if two
     /// programs wrote and removed an item of the same name at the same time, the requests of both
     /// could fail.
-    pub(super) fn status() -> KeyringStatus {
+    pub(super) fn status() -> SecretStoreStatus {
         // The plain session is enough, because no secret passes over this connection.
         let is_locked = SecretService::connect(EncryptionType::Plain)
             .and_then(|service| service.get_default_collection()?.is_locked());
         match is_locked {
-            Ok(true) => KeyringStatus::Locked,
-            Ok(false) => KeyringStatus::Ready,
-            Err(_) => KeyringStatus::Absent,
+            Ok(true) => SecretStoreStatus::Locked,
+            Ok(false) => SecretStoreStatus::Ready,
+            Err(_) => SecretStoreStatus::Absent,
         }
     }
 
     pub(super) fn may_hide_items() -> bool {
-        status() != KeyringStatus::Ready
+        status() != SecretStoreStatus::Ready
     }
 
     pub(super) fn is_locked_error(_: &Error) -> bool {
-        status() == KeyringStatus::Locked
+        status() == SecretStoreStatus::Locked
     }
 }
 
 /// Keychain and Credential Manager, which report errors precisely.
 #[cfg(not(all(unix, not(target_os = "macos"))))]
 mod platform {
-    use drawbridge_model::secret::KeyringStatus;
+    use drawbridge_model::secret::SecretStoreStatus;
     use keyring::{Entry, Error};
 
-    pub(super) fn status() -> KeyringStatus {
+    pub(super) fn status() -> SecretStoreStatus {
         let probed =
             Entry::new(super::SERVICE, "drawbridge.probe").and_then(|entry| entry.get_password());
         match probed {
-            Ok(_) | Err(Error::NoEntry) => KeyringStatus::Ready,
-            Err(error) if is_locked_error(&error) => KeyringStatus::Locked,
-            Err(_) => KeyringStatus::Absent,
+            Ok(_) | Err(Error::NoEntry) => SecretStoreStatus::Ready,
+            Err(error) if is_locked_error(&error) => SecretStoreStatus::Locked,
+            Err(_) => SecretStoreStatus::Absent,
         }
     }
 

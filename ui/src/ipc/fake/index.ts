@@ -166,8 +166,8 @@ export class FakeHub implements Ipc {
     otlp_endpoint: "",
     otlp_headers: {},
     otlp_content: false,
-    keyring: "ready",
-    keyring_remedy: "",
+    secret_store_status: "ready",
+    secret_store_remedy: "",
     secret_store: this.secrets.store,
     command: "/usr/bin/drawbridge",
     command_in_path: true,
@@ -790,7 +790,7 @@ export class FakeHub implements Ipc {
     },
     "secrets.unlock": () => {
       const store = this.secrets.unlock();
-      this.settings = { ...this.settings, secret_store: store, keyring: store.status };
+      this.settings = { ...this.settings, secret_store: store, secret_store_status: store.status };
       this.emit({ kind: "settings_changed" });
       return store;
     },

@@ -211,7 +211,7 @@ export const settings = {
     notListening: "Not listening: no client can connect over HTTP",
     listeners: "Listeners",
     secretStore: { keyring: "Keyring", file: "Encrypted file" },
-    keyringStatus: { ready: "Ready", locked: "Locked", absent: "Absent", unusable: "Unusable" },
+    secretStoreStatus: { ready: "Ready", locked: "Locked", absent: "Absent", unusable: "Unusable" },
     dataFolder: "Data folder",
     command: "Command",
     copyCommand: "Copy the path of the command",

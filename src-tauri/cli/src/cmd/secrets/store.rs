@@ -9,7 +9,7 @@ use clap::Subcommand;
 use drawbridge_hub::api::secrets::store::{
     SecretStoreChange, SecretStoreView, ShowSecretStore, UnlockSecrets, UseSecretStore,
 };
-use drawbridge_model::secret::{KeyringStatus, SecretStoreKind};
+use drawbridge_model::secret::{SecretStoreKind, SecretStoreStatus};
 use drawbridge_store::secrets::KeySource;
 
 use super::read_value;
@@ -96,10 +96,12 @@ fn format_store(store: &SecretStoreView) -> String {
         (SecretStoreKind::Keyring, _) => "the keyring".to_owned(),
     };
     let status = match store.status {
-        KeyringStatus::Ready => return format!("Secrets are stored in {place}, which is ready."),
-        KeyringStatus::Locked => "locked",
-        KeyringStatus::Absent => "absent",
-        KeyringStatus::Unusable => "unusable",
+        SecretStoreStatus::Ready => {
+            return format!("Secrets are stored in {place}, which is ready.");
+        }
+        SecretStoreStatus::Locked => "locked",
+        SecretStoreStatus::Absent => "absent",
+        SecretStoreStatus::Unusable => "unusable",
     };
     format!(
         "Secrets are stored in {place} ({status}).\n{}.\n{}",

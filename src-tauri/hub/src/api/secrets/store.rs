@@ -6,7 +6,7 @@ use std::fs;
 use drawbridge_model::{
     audit::AuditKind,
     event::Event,
-    secret::{KeyringStatus, SecretStoreKind},
+    secret::{SecretStoreKind, SecretStoreStatus},
 };
 use drawbridge_store::{
     secrets::{
@@ -30,7 +30,7 @@ use crate::{
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SecretStoreView {
     pub kind: SecretStoreKind,
-    pub status: KeyringStatus,
+    pub status: SecretStoreStatus,
     /// The path of the encrypted file, if it is in use.
     pub file: Option<String>,
     /// Why no secret can be read; empty if secrets can be read.
@@ -177,7 +177,7 @@ pub(in crate::api) async fn show_store(hub: &Hub) -> SecretStoreView {
         kind: hub.secrets.kind(),
         status: error
             .as_ref()
-            .map_or(KeyringStatus::Ready, SecretError::status),
+            .map_or(SecretStoreStatus::Ready, SecretError::status),
         file: hub.secrets.file().map(|file| file.display().to_string()),
         needs_passphrase: error == Some(SecretError::FileLocked { reason: None }),
         remedy: error.as_ref().map(SecretError::remedy).unwrap_or_default(),
