@@ -480,7 +480,7 @@ fn repeated_approvals_suggest_a_rule_with_its_dry_run() {
     );
     let suggestion = &stats["suggestions"][0];
     assert_eq!(
-        suggestion["words"],
+        suggestion["text"],
         r#"allow echo of probe for desk if /mode is "r" and /path is in /home/me/notes"#,
         "{stats}"
     );

@@ -3596,7 +3596,7 @@ export type RuleView = { id: RuleId, read_only: boolean, conditions: Array<Condi
 /**
  * The rule in words, on one line.
  */
-words: string, created_at: Timestamp, 
+text: string, created_at: Timestamp, 
 /**
  * How many more calls the rule can decide; null if their number is not limited.
  */
@@ -4557,7 +4557,7 @@ export type Suggestion = { rule: RuleSpec,
 /**
  * The rule in words.
  */
-words: string, 
+text: string, 
 /**
  * How many of the person's approvals the rule would have saved.
  */

@@ -135,7 +135,7 @@ describe("a longer approval of a guarded request", () => {
     expect(button("approve-10-calls").textContent).toContain("10 more requests");
     await user.click(button("approve-session"));
     expect(decisions(hub)[0]?.verdict).toEqual({ kind: "approve_session", conditions: [] });
-    expect(hub.rules.map((rule) => rule.words)).toEqual([
+    expect(hub.rules.map((rule) => rule.text)).toEqual([
       'allow prompts of files for cursor if /name is "review" in this session',
     ]);
   });

@@ -219,7 +219,7 @@ impl Policy {
                 warnings::confirm_rule(context, &rule, yes).await?;
                 context
                     .run_and_print(SaveRule { id: None, rule }, |rule| {
-                        format!("Rule {} added: {}.", rule.id, escape(&rule.words))
+                        format!("Rule {} added: {}.", rule.id, escape(&rule.text))
                     })
                     .await
             }
@@ -227,7 +227,7 @@ impl Policy {
                 let id = RuleId::new(id);
                 context
                     .run_and_print(EnableRule { id }, |rule| {
-                        format!("Rule {} enabled: {}.", rule.id, escape(&rule.words))
+                        format!("Rule {} enabled: {}.", rule.id, escape(&rule.text))
                     })
                     .await
             }
@@ -235,7 +235,7 @@ impl Policy {
                 let id = RuleId::new(id);
                 context
                     .run_and_print(DisableRule { id }, |rule| {
-                        format!("Rule {} disabled: {}.", rule.id, escape(&rule.words))
+                        format!("Rule {} disabled: {}.", rule.id, escape(&rule.text))
                     })
                     .await
             }
@@ -614,7 +614,7 @@ fn format_stats(stats: &PolicyStats) -> String {
     for suggestion in &stats.suggestions {
         sections.push(format!(
             "Suggested rule: {}. You approved {} like this.",
-            escape(&suggestion.words),
+            escape(&suggestion.text),
             format_count(suggestion.approved, "call", "calls")
         ));
     }

@@ -28,7 +28,7 @@ pub struct RuleView {
     pub lifetime: Lifetime,
     pub note: String,
     /// The rule in words, on one line.
-    pub words: String,
+    pub text: String,
     pub created_at: Timestamp,
     /// How many more calls the rule can decide; null if their number is not limited.
     pub remaining: Option<u32>,
@@ -322,7 +322,7 @@ impl Verb for ShowPolicyStats {
 fn rule_view(hub: &Hub, rule: &Rule) -> RuleView {
     RuleView {
         id: rule.id.clone(),
-        words: rule.spec.to_string(),
+        text: rule.spec.to_string(),
         scope: rule.spec.scope.clone(),
         read_only: rule.spec.read_only,
         conditions: rule.spec.conditions.clone(),

@@ -60,7 +60,7 @@ pub struct DayStats {
 pub struct Suggestion {
     pub rule: RuleSpec,
     /// The rule in words.
-    pub words: String,
+    pub text: String,
     /// How many of the person's approvals the rule would have saved.
     pub approved: u32,
     /// How many past calls the rule would have matched: of the newest 1,000 of its scope.
@@ -163,7 +163,7 @@ impl PolicyEditor {
             let past = self.dry_run(&rule).await?;
             let approved = u32::try_from(group.len()).unwrap_or(u32::MAX);
             suggestions.push(Suggestion {
-                words: rule.to_string(),
+                text: rule.to_string(),
                 rule,
                 approved,
                 matched: past.matched,

@@ -5,7 +5,7 @@ import { createForm, hasErrors, toForm, toRule, validateForm, type ConditionForm
 const NOW = 1_000_000_000_000;
 const view: RuleView = {
   id: "r1",
-  words: "",
+  text: "",
   created_at: NOW,
   remaining: null,
   suspended: false,

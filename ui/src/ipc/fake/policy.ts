@@ -59,7 +59,7 @@ export function toRuleView(rule: RuleSpec, part: Partial<RuleView> = {}): RuleVi
     remaining: rule.lifetime.kind === "calls" ? rule.lifetime.count : null,
     suspended: false,
     disabled: false,
-    words: describeRule(rule),
+    text: describeRule(rule),
     ...rule,
     ...part,
   };
@@ -386,7 +386,7 @@ export function computeStats(
       missed: countCalls((call) => call.decision === "timed_out"),
     };
   });
-  const exists = (rule: RuleSpec) => rules.some((view) => view.words === describeRule(rule));
+  const exists = (rule: RuleSpec) => rules.some((view) => view.text === describeRule(rule));
   const suggested = listSuggestions(servers).filter(({ rule }) => !exists(rule));
   return { days, suggestions: suggested, is_partial: calls.length >= MAX_EXAMINED };
 }
@@ -413,7 +413,7 @@ function listSuggestions(servers: ServerView[]): Suggestion[] {
   ];
   return rules.map((rule, index) => ({
     rule,
-    words: describeRule(rule),
+    text: describeRule(rule),
     approved: 12 - index * 5,
     matched: 14 - index * 6,
   }));
