@@ -3321,7 +3321,7 @@ publisher: string, description: string, version: string, kinds: Array<PublishedK
 /**
  * Whether the server cannot be used without a secret.
  */
-needs_key: boolean, 
+needs_secret: boolean, 
 /**
  * Whether the publisher advises against using the server.
  */
@@ -3819,9 +3819,9 @@ text: string,
  */
 kind: PublishedKind | null, 
 /**
- * Only servers that cannot, or can, be used without a secret.
+ * Only servers that cannot (`true`) or can (`false`) be used without a secret.
  */
-needs_key: boolean | null, offset: number, 
+needs_secret: boolean | null, offset: number, 
 /**
  * At most 100; 30 by default.
  */

@@ -87,7 +87,7 @@ export class PublishedServers {
 
   private params() {
     const { text, kind, withoutKey } = this.search;
-    return { text, kind, needs_key: withoutKey ? false : null, offset: 0, limit: null };
+    return { text, kind, needs_secret: withoutKey ? false : null, offset: 0, limit: null };
   }
 
   private async read(): Promise<void> {

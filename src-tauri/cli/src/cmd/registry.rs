@@ -110,7 +110,7 @@ impl RegistryCommand {
                 let search = SearchRegistry {
                     text: words.join(" "),
                     kind: kind.map(PublishedKindArg::to_published_kind),
-                    needs_key: no_key.then_some(false),
+                    needs_secret: no_key.then_some(false),
                     limit: Some(limit),
                     ..SearchRegistry::default()
                 };
@@ -201,7 +201,7 @@ fn format_notes(server: &PublishedServerView) -> String {
     if let Some(id) = server.added.first() {
         notes.push(format!("added as {id}"));
     }
-    if server.needs_key {
+    if server.needs_secret {
         notes.push("needs a key".to_owned());
     }
     if server.deprecated {
@@ -300,7 +300,7 @@ mod tests {
             description: "Does\u{1b}[2J things.".into(),
             version: "1.0.0".into(),
             kinds: vec![PublishedKind::Npm, PublishedKind::Remote],
-            needs_key: true,
+            needs_secret: true,
             deprecated: true,
             updated_at: None,
             repository_url: String::new(),

@@ -71,7 +71,7 @@ pub struct PublishedServerView {
     pub version: String,
     pub kinds: Vec<PublishedKind>,
     /// Whether the server cannot be used without a secret.
-    pub needs_key: bool,
+    pub needs_secret: bool,
     /// Whether the publisher advises against using the server.
     pub deprecated: bool,
     pub updated_at: Option<Timestamp>,
@@ -119,8 +119,8 @@ pub struct SearchRegistry {
     pub text: String,
     /// Only servers with a package or remote of this kind.
     pub kind: Option<PublishedKind>,
-    /// Only servers that cannot, or can, be used without a secret.
-    pub needs_key: Option<bool>,
+    /// Only servers that cannot (`true`) or can (`false`) be used without a secret.
+    pub needs_secret: Option<bool>,
     pub offset: u32,
     /// At most 100; 30 by default.
     pub limit: Option<u32>,
@@ -164,7 +164,7 @@ impl Verb for SearchRegistry {
         let filter = PublishedFilter {
             words,
             kind: self.kind.map(|kind| kind.name().to_owned()),
-            needs_key: self.needs_key,
+            needs_secret: self.needs_secret,
         };
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
         let (rows, total) = hub
@@ -189,10 +189,12 @@ impl Verb for SearchRegistry {
 impl SearchRegistry {
     fn matches_preset(&self, words: &[String], preset: &ServerPreset) -> bool {
         let text = format!("{} {} {}", preset.id, preset.title, preset.description).to_lowercase();
-        let needs_key = requires_secret(&preset.choice);
+        let needs_secret = requires_secret(&preset.choice);
         words.iter().all(|word| text.contains(word))
             && self.kind.is_none_or(|kind| kind == kind_of(&preset.choice))
-            && self.needs_key.is_none_or(|needed| needed == needs_key)
+            && self
+                .needs_secret
+                .is_none_or(|needed| needed == needs_secret)
     }
 }
 
@@ -255,7 +257,7 @@ fn server_view(hub: &Hub, row: &PublishedRow, manifest: &Manifest) -> PublishedS
         description: manifest.description.clone(),
         version: manifest.version.clone(),
         kinds: kinds.collect(),
-        needs_key: row.needs_key,
+        needs_secret: row.needs_secret,
         deprecated: row.deprecated,
         updated_at: row.updated_at,
         repository_url: url("/repository/url"),

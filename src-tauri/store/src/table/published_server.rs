@@ -17,7 +17,7 @@ pub struct PublishedRow {
     /// The names of the kinds of its packages and remotes.
     pub kinds: Vec<String>,
     /// Whether the server cannot be used without a secret.
-    pub needs_key: bool,
+    pub needs_secret: bool,
     pub deprecated: bool,
     /// When the registry changed the entry last.
     pub updated_at: Option<Timestamp>,
@@ -34,7 +34,7 @@ pub struct PublishedFilter {
     /// Only servers with a package or remote of this kind.
     pub kind: Option<String>,
     /// Only servers that cannot (`true`) or can (`false`) be used without a secret.
-    pub needs_key: Option<bool>,
+    pub needs_secret: Option<bool>,
 }
 
 impl Store {
@@ -61,7 +61,7 @@ impl Store {
                 .bind(&row.title)
                 .bind(&row.search_text)
                 .bind(format!(" {} ", row.kinds.join(" ")))
-                .bind(row.needs_key)
+                .bind(row.needs_secret)
                 .bind(row.deprecated)
                 .bind(row.updated_at.map(|at| at.0))
                 .bind(&row.document)
@@ -171,8 +171,8 @@ fn push_conditions(query: &mut QueryBuilder<Sqlite>, filter: &PublishedFilter) {
             .push_bind(format!(" {kind} "))
             .push(") > 0");
     }
-    if let Some(needs_key) = filter.needs_key {
-        query.push(" AND needs_key = ").push_bind(needs_key);
+    if let Some(needs_secret) = filter.needs_secret {
+        query.push(" AND needs_key = ").push_bind(needs_secret);
     }
 }
 
@@ -183,7 +183,7 @@ fn published_from_row(row: &SqliteRow) -> Result<PublishedRow, sqlx::Error> {
         title: row.try_get("title")?,
         search_text: row.try_get("search_text")?,
         kinds: kinds.split_whitespace().map(str::to_owned).collect(),
-        needs_key: row.try_get("needs_key")?,
+        needs_secret: row.try_get("needs_key")?,
         deprecated: row.try_get("deprecated")?,
         updated_at: row.try_get::<Option<i64>, _>("updated_at")?.map(Timestamp),
         document: row.try_get("document")?,
@@ -200,7 +200,7 @@ mod tests {
             title: title.into(),
             search_text: format!("{name} {title} {description}").to_lowercase(),
             kinds: vec!["npm".into()],
-            needs_key: false,
+            needs_secret: false,
             deprecated: false,
             updated_at: Some(Timestamp(1)),
             document: "{}".into(),
@@ -220,7 +220,7 @@ mod tests {
         let (store, _) = Store::open(&folder.path().join("db")).await.expect("open");
         let mut remote = row("a.b/notes", "Notes", "Talks to Jira and 100% more");
         remote.kinds = vec!["remote".into()];
-        remote.needs_key = true;
+        remote.needs_secret = true;
         remote.updated_at = Some(Timestamp(7));
         let rows = [row("a.b/jira", "Issues", "Tickets"), remote];
         store
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(names(&store, &search(&[])).await, ["a.b/notes", "a.b/jira"]);
         let filter = PublishedFilter {
             kind: Some("remote".into()),
-            needs_key: Some(true),
+            needs_secret: Some(true),
             ..PublishedFilter::default()
         };
         assert_eq!(names(&store, &filter).await, ["a.b/notes"]);

@@ -34,7 +34,7 @@ function published(
     description: "",
     version: "1.0.0",
     kinds: ["npm"],
-    needs_key: false,
+    needs_secret: false,
     deprecated: false,
     updated_at: Date.now() - 3 * DAY_MS,
     repository_url: "",
@@ -56,7 +56,7 @@ function listPublished(): Published[] {
         description: "Reads and changes issues, boards and sprints of your Jira site.",
         version: "2.1.0",
         kinds: ["npm", "remote"],
-        needs_key: true,
+        needs_secret: true,
         repository_url: "https://github.com/atlassian/jira-mcp",
         website_url: "https://www.atlassian.com/software/jira",
       },
@@ -181,11 +181,11 @@ export class FakeRegistry {
     const matches = (texts: string[], kinds: PublishedKind[], needsKey: boolean) =>
       words.every((word) => texts.join(" ").toLowerCase().includes(word)) &&
       (!params.kind || kinds.includes(params.kind)) &&
-      (params.needs_key ?? needsKey) === needsKey;
+      (params.needs_secret ?? needsKey) === needsKey;
     const offset = params.offset ?? 0;
     const url = this.hub.settings.official_registry_url;
     const all = (url ? this.published : []).filter(({ view }) =>
-      matches([view.name, view.title, view.description], view.kinds, view.needs_key),
+      matches([view.name, view.title, view.description], view.kinds, view.needs_secret),
     );
     const end = offset + (params.limit ?? 30);
     const presets = PRESETS.filter((preset) =>

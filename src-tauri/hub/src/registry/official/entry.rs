@@ -76,7 +76,7 @@ fn to_row(
             .into_iter()
             .map(|kind| kind.name().to_owned())
             .collect(),
-        needs_key: needs_key(&manifest),
+        needs_secret: needs_secret(&manifest),
         deprecated,
         updated_at: updated_at.and_then(parse_time),
         name,
@@ -119,7 +119,7 @@ fn list_kinds(server: &Map<String, Value>) -> Vec<PublishedKind> {
 }
 
 /// Returns whether the first usable choice requires a secret.
-fn needs_key(manifest: &Manifest) -> bool {
+fn needs_secret(manifest: &Manifest) -> bool {
     let inputs = &manifest.first_usable().inputs;
     inputs.iter().any(|input| input.secret && input.required)
 }

@@ -43,7 +43,7 @@ fn a_server_is_stored_with_its_search_text_and_kinds() {
         "io.github.ada/notes ada's notes keeps notes."
     );
     assert_eq!(row.kinds, ["npm", "mcpb", "remote"]);
-    assert!(row.needs_key && row.deprecated);
+    assert!(row.needs_secret && row.deprecated);
     assert_eq!(row.updated_at, Some(Timestamp(1_767_323_045_678)));
     assert!(!row.document.contains("_meta"), "{}", row.document);
 }
