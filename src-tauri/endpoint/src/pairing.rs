@@ -16,7 +16,7 @@ use axum::{
 use drawbridge_hub::{
     access::MIN_TOKEN_CHARS,
     methods,
-    pairing::{PairingPlace, PairingRefusal, PairingTicket},
+    pairing::{PairingRefusal, PairingReservation, PairingTicket},
 };
 use drawbridge_jsonrpc::client_message::{self, ClientMessage};
 use drawbridge_model::{
@@ -66,9 +66,9 @@ pub(crate) async fn ask_about_token(
         return false;
     }
     let pairing_request = async {
-        let place = state.hub.reserve_pairing(Some(token))?;
+        let reservation = state.hub.reserve_pairing(Some(token))?;
         let name = find_name(parts, body).await;
-        ask_person(state, place, name, Some(token), peer).await
+        ask_person(state, reservation, name, Some(token), peer).await
     };
     match pairing_request.await {
         Ok(ticket) => {
@@ -92,13 +92,13 @@ pub(crate) async fn ask_about_token(
 /// was denied recently.
 pub(crate) async fn ask_person(
     state: &ListenerState,
-    place: PairingPlace,
+    reservation: PairingReservation,
     name: String,
     token: Option<&str>,
     peer: Peer,
 ) -> Result<PairingTicket, PairingRefusal> {
     let program = program::find_program(peer).await;
-    state.hub.ask_to_pair(place, name, token, program)
+    state.hub.ask_to_pair(reservation, name, token, program)
 }
 
 /// Returns the name of a client that sent an unknown token instead of `POST /pair`: the name in its

@@ -145,13 +145,13 @@ impl Pairings {
         self.lock().waiting.is_empty()
     }
 
-    /// Reserves a place for a client that is about to ask with [`PairingPlace::ask`]. `token` is
-    /// the token that the client sent, if any.
+    /// Reserves a place for a client that is about to ask with [`PairingReservation::ask`]. `token`
+    /// is the token that the client sent, if any.
     ///
     /// # Errors
     /// Returns an error if a client with this token already waits or was denied within
     /// the last 10 minutes, or if too many clients ask.
-    pub fn reserve(&self, token: Option<&str>) -> Result<PairingPlace, PairingRefusal> {
+    pub fn reserve(&self, token: Option<&str>) -> Result<PairingReservation, PairingRefusal> {
         let mut table = self.lock();
         table.remove_expired();
         if let Some(token) = token {
@@ -164,7 +164,7 @@ impl Pairings {
             token: token.map(|token| Secret::new(token.to_owned())),
             question: None,
         });
-        Ok(PairingPlace {
+        Ok(PairingReservation {
             pairings: self.clone(),
             id,
         })
@@ -315,12 +315,12 @@ impl Asker {
 }
 
 /// A place among the clients that wait. Dropping it frees the place.
-pub struct PairingPlace {
+pub struct PairingReservation {
     pairings: Pairings,
     id: PairingId,
 }
 
-impl PairingPlace {
+impl PairingReservation {
     /// Asks a person whether the client may be paired.
     ///
     /// # Errors
@@ -341,7 +341,7 @@ impl PairingPlace {
             .waiting
             .iter()
             .position(|entry| entry.id == self.id);
-        let at = at.expect("only this place removes itself before its request is made");
+        let at = at.expect("only this reservation removes itself before its request is made");
         let token = table_ref.waiting[at].token.as_ref();
         let has_token = token.is_some();
         let asker = match token {
@@ -382,12 +382,12 @@ impl PairingPlace {
         Ok(PairingTicket {
             answer,
             deadline,
-            _place: self,
+            _reservation: self,
         })
     }
 }
 
-impl Drop for PairingPlace {
+impl Drop for PairingReservation {
     fn drop(&mut self) {
         let removed = self.pairings.lock().remove(&self.id);
         if removed.is_some_and(|waiting| waiting.question.is_some()) {
@@ -400,7 +400,7 @@ impl Drop for PairingPlace {
 pub struct PairingTicket {
     answer: oneshot::Receiver<PairingAnswer>,
     deadline: Instant,
-    _place: PairingPlace,
+    _reservation: PairingReservation,
 }
 
 impl PairingTicket {

@@ -3,7 +3,7 @@
 use drawbridge_model::{ids::ClientName, pairing::PairingProgram};
 
 use super::Hub;
-use crate::pairing::{PairingPlace, PairingRefusal, PairingTicket, UnpairedClient};
+use crate::pairing::{PairingRefusal, PairingReservation, PairingTicket, UnpairedClient};
 
 impl Hub {
     /// Reserves a place for an unknown client that may ask to be paired.
@@ -11,7 +11,10 @@ impl Hub {
     /// # Errors
     /// Returns an error if a client with this token already waits or was denied within the last 10
     /// minutes, or if too many clients ask.
-    pub fn reserve_pairing(&self, token: Option<&str>) -> Result<PairingPlace, PairingRefusal> {
+    pub fn reserve_pairing(
+        &self,
+        token: Option<&str>,
+    ) -> Result<PairingReservation, PairingRefusal> {
         self.pairings.reserve(token)
     }
 
@@ -22,12 +25,12 @@ impl Hub {
     /// or was denied within the last 10 minutes.
     pub fn ask_to_pair(
         &self,
-        place: PairingPlace,
+        reservation: PairingReservation,
         name: String,
         token: Option<&str>,
         program: Option<PairingProgram>,
     ) -> Result<PairingTicket, PairingRefusal> {
-        place.ask(UnpairedClient {
+        reservation.ask(UnpairedClient {
             suggested_name: self.access.find_free_name(&ClientName::new(name.as_str())),
             revoked_client: token.and_then(|token| self.access.find_revoked_client(token)),
             name,
