@@ -16,7 +16,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use drawbridge_hub::access::{BrowserSession, ScreenAddress, TokenRefusal};
+use drawbridge_hub::access::{BrowserSession, TokenRefusal, WebUiAddress};
 use drawbridge_model::ids::ClientName;
 
 use crate::{
@@ -129,16 +129,16 @@ fn find_administrator(
     if access.is_admin(token) {
         return Some(AdminAccess::default());
     }
-    let browser = access.use_browser_token(token, &screen_address(headers))?;
+    let browser = access.use_browser_token(token, &web_ui_address(headers))?;
     Some(AdminAccess {
         browser: Some(browser),
     })
 }
 
 /// Returns the address of the web UI that a browser's request names.
-pub(crate) fn screen_address(headers: &HeaderMap) -> ScreenAddress {
+pub(crate) fn web_ui_address(headers: &HeaderMap) -> WebUiAddress {
     let text = |name| header_text(headers, name).map(|text| text.into_owned());
-    ScreenAddress {
+    WebUiAddress {
         host: text(&header::HOST).unwrap_or_default(),
         origin: text(&header::ORIGIN),
     }

@@ -29,7 +29,7 @@ use browsers::Browsers;
 use call_limits::CallLimits;
 
 pub use browsers::{
-    BrowserSession, BrowserToken, CODE_TTL, CodeUse, ScreenAddress, SignedInBrowser,
+    BrowserSession, BrowserToken, CODE_TTL, CodeUse, SignedInBrowser, WebUiAddress,
 };
 pub use call_limits::CallLimitReached;
 
@@ -248,7 +248,7 @@ impl Access {
     pub fn redeem_browser_code(
         &self,
         code: &str,
-        address: ScreenAddress,
+        address: WebUiAddress,
         user_agent: Option<&str>,
     ) -> Option<BrowserToken> {
         self.remove_ended_browsers();
@@ -271,11 +271,7 @@ impl Access {
 
     /// Returns the session of the browser that has this token, if the token is used at the address
     /// at which the browser signed in.
-    pub fn use_browser_token(
-        &self,
-        token: &str,
-        address: &ScreenAddress,
-    ) -> Option<BrowserSession> {
+    pub fn use_browser_token(&self, token: &str, address: &WebUiAddress) -> Option<BrowserSession> {
         let session = self.browsers.use_token(token, address);
         if session.is_none() {
             self.remove_ended_browsers();

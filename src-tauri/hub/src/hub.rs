@@ -61,7 +61,7 @@ use tokio::{
 use url::Url;
 
 use crate::{
-    access::{Access, AccessError, BrowserToken, ScreenAddress},
+    access::{Access, AccessError, BrowserToken, WebUiAddress},
     access_reports::AccessReports,
     builtin::BuiltInServers,
     catalog::{Catalog, KindChange, KindChanges, Profiles},
@@ -686,7 +686,7 @@ impl Hub {
     pub fn sign_in_browser(
         &self,
         code: &str,
-        address: ScreenAddress,
+        address: WebUiAddress,
         user_agent: Option<&str>,
     ) -> Option<BrowserToken> {
         let token = self.access.redeem_browser_code(code, address, user_agent);

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::JsonResult;
 use crate::{
-    auth::screen_address,
+    auth::web_ui_address,
     error_response::Refusal,
     headers::{header_text, is_json},
     state::ListenerState,
@@ -58,7 +58,7 @@ pub(crate) async fn redeem(
     let signed_in =
         state
             .hub
-            .sign_in_browser(&login.code, screen_address(&headers), user_agent.as_deref());
+            .sign_in_browser(&login.code, web_ui_address(&headers), user_agent.as_deref());
     let Some(signed_in) = signed_in else {
         let message = "this sign-in link or code was used already, has expired or is wrong; run `drawbridge open` to get a new link";
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, message));

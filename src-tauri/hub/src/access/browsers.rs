@@ -50,7 +50,7 @@ struct Code {
 /// The address under which a browser has the web UI open. A token is valid only at the address at
 /// which the browser signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScreenAddress {
+pub struct WebUiAddress {
     /// The `Host` of the request, with the port.
     pub host: String,
     /// The `Origin` of the request, which browsers send with every POST.
@@ -61,7 +61,7 @@ pub struct ScreenAddress {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedInBrowser {
     pub id: BrowserId,
-    pub address: ScreenAddress,
+    pub address: WebUiAddress,
     /// The `User-Agent` that the browser sent, shortened and without control characters.
     pub user_agent: Option<String>,
     pub signed_in_at: Timestamp,
@@ -85,7 +85,7 @@ pub struct BrowserSession(Arc<Session>);
 
 struct Session {
     id: BrowserId,
-    address: ScreenAddress,
+    address: WebUiAddress,
     user_agent: Option<String>,
     began: Instant,
     signed_in_at: Timestamp,
@@ -133,7 +133,7 @@ impl Browsers {
     pub(super) fn redeem_code(
         &self,
         code: &str,
-        address: ScreenAddress,
+        address: WebUiAddress,
         user_agent: Option<&str>,
     ) -> Option<(BrowserToken, Option<SignedInBrowser>)> {
         let mut inner = self.lock();
@@ -183,7 +183,7 @@ impl Browsers {
 
     /// Returns the session to which a token belongs, and notes the use. Returns `None` if the
     /// session has ended, or if the token is used at another address.
-    pub(super) fn use_token(&self, token: &str, address: &ScreenAddress) -> Option<BrowserSession> {
+    pub(super) fn use_token(&self, token: &str, address: &WebUiAddress) -> Option<BrowserSession> {
         let digest = digest::sha256(token.as_bytes());
         let session = self.lock().sessions.get(&digest).cloned()?;
         if session.has_ended() || !session.0.address.includes(address) {
@@ -253,7 +253,7 @@ impl LastUse {
     }
 }
 
-impl ScreenAddress {
+impl WebUiAddress {
     /// Returns whether a request to the address `used` comes from this address. A browser sends no
     /// `Origin` with a GET to its own origin.
     fn includes(&self, used: &Self) -> bool {
@@ -334,8 +334,8 @@ fn digest_of_code(code: &str) -> String {
 mod tests {
     use super::*;
 
-    fn web_ui_address() -> ScreenAddress {
-        ScreenAddress {
+    fn web_ui_address() -> WebUiAddress {
+        WebUiAddress {
             host: "127.0.0.1:8765".to_owned(),
             origin: Some("http://127.0.0.1:8765".to_owned()),
         }
@@ -377,7 +377,7 @@ mod tests {
         let browsers = Browsers::default();
         let token = sign_in(&browsers).token;
         let at = |host: &str, origin: Option<&str>| {
-            let address = ScreenAddress {
+            let address = WebUiAddress {
                 host: host.to_owned(),
                 origin: origin.map(str::to_owned),
             };

@@ -74,7 +74,7 @@ async fn the_token_of_a_browser_belongs_to_no_client() {
     let folder = tempfile::tempdir().expect("a folder");
     let access = access(folder.path()).await;
     let code = access.issue_browser_code();
-    let address = ScreenAddress {
+    let address = WebUiAddress {
         host: "127.0.0.1:8765".to_owned(),
         origin: None,
     };
@@ -221,7 +221,7 @@ async fn the_sign_out_of_a_browser_that_makes_room_is_recorded() {
     let access = access(folder.path()).await;
     let journal = access.store.journal();
     journal.recover().await.expect("recover the journal");
-    let address = ScreenAddress {
+    let address = WebUiAddress {
         host: "127.0.0.1:8765".to_owned(),
         origin: None,
     };

@@ -4,7 +4,7 @@ use drawbridge_model::{audit::AuditKind, pairing::PairingProgram};
 use serde_json::Value;
 
 use super::*;
-use crate::access::ScreenAddress;
+use crate::access::WebUiAddress;
 use crate::api::{
     self,
     audited::{AUDITED, Audited},
@@ -392,14 +392,14 @@ async fn refusals_are_counted_and_recorded_at_most_once_a_minute() {
         .token;
     hub.run(RevokeClient { name }).await.expect("revoked");
     let before = hub.last_listed_seq().await;
-    let screens = ScreenAddress {
+    let web_ui = WebUiAddress {
         host: "127.0.0.1:8765".to_owned(),
         origin: None,
     };
     for _ in 0..5 {
         hub.hub.record_unknown_token("guess");
         hub.hub.record_unknown_token(&token);
-        let refused = hub.hub.sign_in_browser("guess", screens.clone(), None);
+        let refused = hub.hub.sign_in_browser("guess", web_ui.clone(), None);
         assert!(refused.is_none());
     }
     let local = hub.hub.admit_local_client(&ClientName::new("desk")).await;
@@ -407,7 +407,7 @@ async fn refusals_are_counted_and_recorded_at_most_once_a_minute() {
     let code = hub.hub.access().issue_browser_code();
     let browser = hub
         .hub
-        .sign_in_browser(&code, screens.clone(), Some("Firefox"));
+        .sign_in_browser(&code, web_ui.clone(), Some("Firefox"));
     let browser = browser.expect("signed in").browser.id;
     let entries = hub.entries_since(before).await;
     assert_eq!(
