@@ -187,7 +187,7 @@ impl Pairings {
     ///
     /// # Errors
     /// Returns an error if there is no such request.
-    pub(crate) fn take(&self, id: &PairingId) -> Result<TakenPairing, UnknownPairing> {
+    pub(crate) fn take_request(&self, id: &PairingId) -> Result<TakenPairing, UnknownPairing> {
         let (token, question) = self
             .lock()
             .remove_question(id)

@@ -215,7 +215,7 @@ impl Verb for ListClients {
                     .get(&row.name)
                     .map_or(0, |calls| calls.longest_wait_ms),
                 ignores_tool_changes: ignoring.contains(&row.name),
-                mute: hub.queue.mute(&row.name),
+                mute: hub.queue.find_mute(&row.name),
                 user: row.user,
                 has_token: row.token_hmac.is_some(),
                 calls_per_minute: row.calls_per_minute,

@@ -74,7 +74,7 @@ async fn approve(hub: &Hub, answer: AnswerPairing) -> Result<ClientName, ApiErro
     if let Some(profile) = &profile {
         hub.catalog.profiles().check_known(profile)?;
     }
-    let pairing = hub.pairings.take(&id)?;
+    let pairing = hub.pairings.take_request(&id)?;
     let own_token = pairing
         .token
         .as_ref()

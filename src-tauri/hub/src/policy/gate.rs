@@ -402,7 +402,7 @@ impl Gate {
         verdict: Verdict,
     ) -> Result<Call, DecideError> {
         verdict::check(&self.rules, &self.queue.view(id)?, &verdict)?;
-        self.decide_taken(self.queue.take(id, digest)?, verdict)
+        self.decide_taken(self.queue.take_request(id, digest)?, verdict)
             .await
     }
 

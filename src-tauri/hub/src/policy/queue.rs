@@ -246,7 +246,7 @@ impl Queue {
     }
 
     /// Returns the mute of a client, or `None` if the client is not muted.
-    pub fn mute(&self, client: &ClientName) -> Option<ClientMute> {
+    pub fn find_mute(&self, client: &ClientName) -> Option<ClientMute> {
         self.lock().missed_streaks.get(client)?.view_mute()
     }
 
@@ -267,7 +267,11 @@ impl Queue {
     ///
     /// # Errors
     /// Returns an error if the request no longer waits, or differs from the request that was shown.
-    pub(crate) fn take(&self, id: &CallId, digest: &str) -> Result<TakenRequest, QueueError> {
+    pub(crate) fn take_request(
+        &self,
+        id: &CallId,
+        digest: &str,
+    ) -> Result<TakenRequest, QueueError> {
         let mut inner = self.lock();
         let Entry::Occupied(found) = inner.pending.entry(id.clone()) else {
             return Err(QueueError::Gone(id.clone()));

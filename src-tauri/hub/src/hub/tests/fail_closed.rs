@@ -159,7 +159,7 @@ impl Fixture {
         verdict: Verdict,
     ) -> Result<Call, ApiError> {
         let hub = &self.test_hub.hub;
-        let taken = hub.queue.take(&request.id, &request.digest)?;
+        let taken = hub.queue.take_request(&request.id, &request.digest)?;
         Ok(hub.gate.decide_taken(taken, verdict).await?)
     }
 
@@ -413,7 +413,7 @@ async fn nothing_is_sent_if_a_step_fails_while_a_person_decides() {
                 "dropped" => {
                     drop(
                         hub.queue
-                            .take(&request.id, &request.digest)
+                            .take_request(&request.id, &request.digest)
                             .expect("take the request"),
                     );
                     Err(ApiError::invalid("the verdict cannot be delivered"))

@@ -366,7 +366,7 @@ async fn a_call_is_recorded_as_abandoned_if_its_client_disconnects() {
     call.abort();
     assert_eq!(fixture.newest_call().await.decision, Decision::Abandoned);
     assert!(matches!(
-        fixture.queue.take(&request.id, &request.digest),
+        fixture.queue.take_request(&request.id, &request.digest),
         Err(QueueError::Gone(_))
     ));
 }
@@ -527,7 +527,7 @@ async fn a_client_is_muted_for_a_minute_after_three_missed_calls_in_a_row() {
     let (queue, mut received) = (Queue::new(events.clone()), events.subscribe());
     let client = ClientName::new("a");
     miss(&queue, "a", MAX_MISSED_IN_A_ROW - 1).await;
-    assert_eq!(queue.mute(&client), None);
+    assert_eq!(queue.find_mute(&client), None);
     let before_mute = hold(&queue, "a").expect("two missed calls are too few");
     miss(&queue, "a", 1).await;
     assert!(before_mute.expire().is_some());
@@ -537,7 +537,7 @@ async fn a_client_is_muted_for_a_minute_after_three_missed_calls_in_a_row() {
         "a call that waited already does not mute the client again"
     );
     tokio::time::advance(Duration::from_secs(18)).await;
-    let mute = queue.mute(&client).expect("the client is muted");
+    let mute = queue.find_mute(&client).expect("the client is muted");
     assert_eq!(mute.remaining_ms.div_ceil(1000), 42);
     let refused = hold(&queue, "a").err().expect("the client is muted");
     assert_eq!(
@@ -550,7 +550,7 @@ async fn a_client_is_muted_for_a_minute_after_three_missed_calls_in_a_row() {
     );
     assert!(hold(&queue, "b").is_ok(), "only this client is muted");
     tokio::time::advance(Duration::from_secs(42)).await;
-    assert_eq!(queue.mute(&client), None);
+    assert_eq!(queue.find_mute(&client), None);
     assert!(hold(&queue, "a").is_ok());
     assert_eq!(mutes(&mut received), [], "the mute ended by itself");
 }
@@ -567,7 +567,7 @@ async fn a_client_that_is_unmuted_can_miss_three_calls_again() {
     let muted_and_unmuted = [("a".to_owned(), Some(60)), ("a".to_owned(), None)];
     assert_eq!(mutes(&mut received), muted_and_unmuted);
     miss(&queue, "a", MAX_MISSED_IN_A_ROW - 1).await;
-    assert_eq!(queue.mute(&client), None);
+    assert_eq!(queue.find_mute(&client), None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -579,7 +579,7 @@ async fn a_decision_about_any_call_unmutes_the_muted_clients() {
     let _ticket = hold(&queue, "c").expect("the client is not muted");
     mutes(&mut received);
     let request = queue.list().remove(0);
-    assert!(queue.take(&request.id, &request.digest).is_ok());
+    assert!(queue.take_request(&request.id, &request.digest).is_ok());
     assert_eq!(mutes(&mut received), [("a".to_owned(), None)]);
     assert!(hold(&queue, "a").is_ok());
 }
