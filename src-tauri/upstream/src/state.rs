@@ -1,5 +1,5 @@
 //! The state machine of a server session: a pure function `(state, event) → (state, effect)`.
-//! ARCHITECTURE.md shows the function as a table, which a test compares with [`State::on`].
+//! ARCHITECTURE.md shows the function as a table, which a test compares with [`State::apply`].
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateEvent {
     /// Somebody needs the server.
-    Wanted,
+    Needed,
     Ready,
     /// A start failed. `is_permanent` is set if no retry can help.
     Failed {
@@ -77,9 +77,9 @@ pub enum StateEffect {
 impl State {
     /// Returns the next state and the action to perform. If an event has no meaning in a state,
     /// nothing changes.
-    pub fn on(self, event: StateEvent) -> (Self, Option<StateEffect>) {
+    pub fn apply(self, event: StateEvent) -> (Self, Option<StateEffect>) {
         match (self, event) {
-            (Self::Idle | Self::Closed, StateEvent::Wanted) => {
+            (Self::Idle | Self::Closed, StateEvent::Needed) => {
                 (Self::Initializing { failures: 0 }, Some(StateEffect::Start))
             }
             (Self::Initializing { .. }, StateEvent::Ready) => (Self::Active, None),
@@ -129,7 +129,7 @@ impl State {
             ) => (Self::Closed, None),
             (
                 state,
-                StateEvent::Wanted
+                StateEvent::Needed
                 | StateEvent::Ready
                 | StateEvent::Failed { .. }
                 | StateEvent::PauseOver

@@ -108,7 +108,7 @@ impl ServerSession {
             return Err(UpstreamError::stopped());
         }
         let reason = "Starting: a request needs the server";
-        let mut effect = self.step(StateEvent::Wanted, reason.into(), None);
+        let mut effect = self.step(StateEvent::Needed, reason.into(), None);
         let mut failure = UpstreamError::stopped();
         while let Some(StateEffect::Start) = effect {
             self.starts.fetch_add(1, Ordering::Relaxed);
@@ -187,7 +187,7 @@ impl ServerSession {
         let Connected { connection, inbox } = connected;
         let accepted = {
             let mut inner = self.inner();
-            let (next, _) = inner.state.on(StateEvent::Ready);
+            let (next, _) = inner.state.apply(StateEvent::Ready);
             let accepted = next == State::Active && !inner.retired;
             if accepted {
                 inner.state = next;
@@ -301,7 +301,7 @@ impl ServerSession {
             let mut inner = self.inner();
             let ends = inner.owns(connection) && may_end(&inner);
             if ends {
-                let (next, _) = inner.state.on(StateEvent::IdleTimeout);
+                let (next, _) = inner.state.apply(StateEvent::IdleTimeout);
                 inner.state = next;
                 inner.reason.clone_from(&reason);
                 inner.take_connection();
@@ -378,7 +378,7 @@ impl ServerSession {
     ) -> Option<StateEffect> {
         let is_failure = matches!(event, StateEvent::Failed { .. } | StateEvent::Ended { .. });
         let mut inner = self.inner();
-        let (next, effect) = inner.state.on(event);
+        let (next, effect) = inner.state.apply(event);
         if next != inner.state {
             inner.state = next;
             inner.reason.clone_from(&reason);
@@ -576,7 +576,7 @@ impl Inner {
         if self.in_use > 0 || deadline > now {
             return IdleCheck::Until(deadline.max(now + MIN_PAUSE));
         }
-        let (next, effect) = self.state.on(StateEvent::IdleTimeout);
+        let (next, effect) = self.state.apply(StateEvent::IdleTimeout);
         self.state = next;
         self.reason = IDLE_REASON.into();
         if effect == Some(StateEffect::Stop) {

@@ -4,7 +4,7 @@ fn run(events: &[StateEvent]) -> (State, Vec<StateEffect>) {
     events
         .iter()
         .fold((State::Idle, Vec::new()), |(state, mut effects), event| {
-            let (next, effect) = state.on(*event);
+            let (next, effect) = state.apply(*event);
             effects.extend(effect);
             (next, effects)
         })
@@ -43,21 +43,21 @@ fn pauses(effects: &[StateEffect]) -> Vec<u128> {
 #[test]
 fn a_server_that_is_needed_starts_only_once() {
     assert_eq!(
-        run(&[StateEvent::Wanted, StateEvent::Wanted]),
+        run(&[StateEvent::Needed, StateEvent::Needed]),
         (
             State::Initializing { failures: 0 },
             vec![StateEffect::Start]
         )
     );
     assert_eq!(
-        run(&[StateEvent::Wanted, StateEvent::Ready, StateEvent::Wanted]).0,
+        run(&[StateEvent::Needed, StateEvent::Ready, StateEvent::Needed]).0,
         State::Active
     );
 }
 
 #[test]
 fn a_failed_start_is_retried_three_times_with_longer_pauses_and_then_the_session_closes() {
-    let mut events = vec![StateEvent::Wanted, FAILED];
+    let mut events = vec![StateEvent::Needed, FAILED];
     for _ in 0..RETRIES {
         events.extend([StateEvent::PauseOver, FAILED]);
     }
@@ -80,7 +80,7 @@ fn a_spec_can_disable_retries() {
         crashes: 0,
     };
     assert_eq!(
-        run(&[StateEvent::Wanted, failed_without_retries]),
+        run(&[StateEvent::Needed, failed_without_retries]),
         (State::Closed, vec![StateEffect::Start])
     );
 }
@@ -88,14 +88,14 @@ fn a_spec_can_disable_retries() {
 #[test]
 fn a_permanent_failure_closes_the_session_at_once() {
     assert_eq!(
-        run(&[StateEvent::Wanted, PERMANENT_FAILURE]),
+        run(&[StateEvent::Needed, PERMANENT_FAILURE]),
         (State::Closed, vec![StateEffect::Start])
     );
 }
 
 #[test]
 fn a_crashed_server_pauses_and_then_the_next_call_starts_it() {
-    let crashed = [StateEvent::Wanted, StateEvent::Ready, CRASHED];
+    let crashed = [StateEvent::Needed, StateEvent::Ready, CRASHED];
     assert_eq!(
         run(&crashed),
         (
@@ -103,14 +103,14 @@ fn a_crashed_server_pauses_and_then_the_next_call_starts_it() {
             vec![StateEffect::Start, StateEffect::Pause(FIRST_PAUSE)]
         )
     );
-    let wanted_at_once = [&crashed[..], &[StateEvent::Wanted]].concat();
+    let needed_at_once = [&crashed[..], &[StateEvent::Needed]].concat();
     assert_eq!(
-        run(&wanted_at_once).0,
+        run(&needed_at_once).0,
         State::Error { failures: 0 },
         "a server that crashed starts only after its pause"
     );
-    let wanted_after = [&crashed[..], &[StateEvent::PauseOver, StateEvent::Wanted]].concat();
-    assert_eq!(run(&wanted_after).0, State::Initializing { failures: 0 });
+    let needed_after = [&crashed[..], &[StateEvent::PauseOver, StateEvent::Needed]].concat();
+    assert_eq!(run(&needed_after).0, State::Initializing { failures: 0 });
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn the_pause_grows_with_each_crash_of_the_last_minute() {
     let pause_after = |crashes| {
         pauses(
             &run(&[
-                StateEvent::Wanted,
+                StateEvent::Needed,
                 StateEvent::Ready,
                 StateEvent::Ended { crashes },
             ])
@@ -132,13 +132,13 @@ fn the_pause_grows_with_each_crash_of_the_last_minute() {
 fn the_fifth_crash_opens_the_breaker_until_its_pause_is_over() {
     for crashed in [
         run(&[
-            StateEvent::Wanted,
+            StateEvent::Needed,
             StateEvent::Ready,
             StateEvent::Ended {
                 crashes: MAX_CRASHES,
             },
         ]),
-        run(&[StateEvent::Wanted, failed(MAX_CRASHES)]),
+        run(&[StateEvent::Needed, failed(MAX_CRASHES)]),
     ] {
         assert_eq!(
             crashed,
@@ -149,15 +149,15 @@ fn the_fifth_crash_opens_the_breaker_until_its_pause_is_over() {
         );
     }
     assert_eq!(
-        State::BreakerOpen.on(StateEvent::Wanted),
+        State::BreakerOpen.apply(StateEvent::Needed),
         (State::BreakerOpen, None)
     );
     assert_eq!(
-        State::BreakerOpen.on(StateEvent::PauseOver),
+        State::BreakerOpen.apply(StateEvent::PauseOver),
         (State::Idle, None)
     );
     assert_eq!(
-        State::BreakerOpen.on(StateEvent::Close),
+        State::BreakerOpen.apply(StateEvent::Close),
         (State::Closed, None)
     );
 }
@@ -165,7 +165,7 @@ fn the_fifth_crash_opens_the_breaker_until_its_pause_is_over() {
 #[test]
 fn an_idle_server_is_stopped_and_can_be_started_again() {
     let (state, effects) = run(&[
-        StateEvent::Wanted,
+        StateEvent::Needed,
         StateEvent::Ready,
         StateEvent::IdleTimeout,
     ]);
@@ -178,16 +178,16 @@ fn an_idle_server_is_stopped_and_can_be_started_again() {
 #[test]
 fn closing_ends_a_session_and_a_late_start_does_not_revive_it() {
     assert_eq!(
-        run(&[StateEvent::Wanted, StateEvent::Ready, StateEvent::Close]).1,
+        run(&[StateEvent::Needed, StateEvent::Ready, StateEvent::Close]).1,
         [StateEffect::Start, StateEffect::Stop]
     );
     assert_eq!(
-        run(&[StateEvent::Wanted, StateEvent::Close, StateEvent::Ready]).0,
+        run(&[StateEvent::Needed, StateEvent::Close, StateEvent::Ready]).0,
         State::Closed
     );
     assert_eq!(
         run(&[
-            StateEvent::Wanted,
+            StateEvent::Needed,
             FAILED,
             StateEvent::Close,
             StateEvent::PauseOver
@@ -197,7 +197,7 @@ fn closing_ends_a_session_and_a_late_start_does_not_revive_it() {
     );
 }
 
-/// Renders the transitions of [`State::on`] as the table of ARCHITECTURE.md. A pair of a state and
+/// Renders the transitions of [`State::apply`] as the table of ARCHITECTURE.md. A pair of a state and
 /// an event that changes nothing has no row.
 fn render_table() -> String {
     let failed = |is_permanent, crashes| StateEvent::Failed {
@@ -223,7 +223,7 @@ fn render_table() -> String {
         ("Closed", State::Closed),
     ];
     let events = [
-        ("Wanted", StateEvent::Wanted),
+        ("Needed", StateEvent::Needed),
         ("Ready", StateEvent::Ready),
         ("Failed", failed(false, 0)),
         ("Failed permanently", failed(true, 0)),
@@ -240,7 +240,7 @@ fn render_table() -> String {
     let mut table = String::from("| state | event | next state | effect |\n|---|---|---|---|\n");
     for (name, state) in states {
         for (event_name, event) in events {
-            let (next, effect) = state.on(event);
+            let (next, effect) = state.apply(event);
             if (next, effect) == (state, None) {
                 continue;
             }
