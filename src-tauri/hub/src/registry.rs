@@ -253,7 +253,10 @@ impl Registry {
         let mut programs = BTreeMap::new();
         for server in specs.servers.values() {
             if self.acceptance(server) != AcceptanceState::Accepted {
-                programs.insert(server.id.clone(), program::identify(&server.spec).await);
+                programs.insert(
+                    server.id.clone(),
+                    program::identify_program(&server.spec).await,
+                );
             }
         }
         *self
@@ -389,7 +392,7 @@ impl Registry {
                 ..Accepted::new(&offered, before.program.clone(), granted_secrets, since)
             },
             None => {
-                let program = program::identify(spec).await;
+                let program = program::identify_program(spec).await;
                 Accepted::new(&offered, program, granted_secrets, since)
             }
         };

@@ -494,7 +494,7 @@ impl Connector {
         command: &str,
     ) -> Result<Launch, UpstreamError> {
         let spec = &server.spec;
-        if let Some(program) = program::identify(spec).await {
+        if let Some(program) = program::identify_program(spec).await {
             self.acceptances
                 .check_program(server, program)
                 .await

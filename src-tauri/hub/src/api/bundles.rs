@@ -111,7 +111,7 @@ impl Verb for OpenBundle {
     async fn run(self, _: &Hub) -> Result<BundleView, ApiError> {
         let manifest = read_source(self.source).await?.manifest;
         let needed: Vec<_> = manifest.runtime().into_iter().collect();
-        let runtime = runtime::check(&needed).await.pop();
+        let runtime = runtime::check_runtimes(&needed).await.pop();
         Ok(bundle_view(&manifest, runtime)?)
     }
 }

@@ -212,7 +212,7 @@ impl Verb for ShowPublishedServer {
         Ok(PublishedServerDetails {
             server: server_view(hub, &row, &manifest),
             manifest: manifest_view(manifest),
-            runtimes: runtime::check(&needed).await,
+            runtimes: runtime::check_runtimes(&needed).await,
         })
     }
 }

@@ -472,7 +472,7 @@ impl Verb for AcceptServer {
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         let server = hub.registry.get(&self.id)?;
-        let program = program::identify(&server.spec).await;
+        let program = program::identify_program(&server.spec).await;
         if Registry::offered_identity(&server, program.as_ref()) != self.identity {
             return Err(ApiError::conflict(format!(
                 "'{}' has changed since it was shown; check it again",

@@ -26,7 +26,7 @@ use drawbridge_upstream::{
         process::{
             Launch,
             guard::Guard,
-            run::{RunError, RunLimits, run_program},
+            run::{RunError, RunLimits, run_with_limits},
         },
     },
 };
@@ -202,7 +202,7 @@ impl Runner {
                     timeout: hook.time_limit(),
                     max_output: MAX_MESSAGE,
                 };
-                Ok(run_program(&launch, &self.guard, input.as_bytes(), limits).await?)
+                Ok(run_with_limits(&launch, &self.guard, input.as_bytes(), limits).await?)
             }
             HookTarget::Webhook { url, .. } => {
                 let client = hook.webhook.get_or_init(|| WebhookClient::new(url));

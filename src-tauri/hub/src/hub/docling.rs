@@ -22,7 +22,7 @@ use drawbridge_model::{
 use drawbridge_store::logs::LogFilter;
 use drawbridge_upstream::{
     Lease, ServerRequest, ServerSession,
-    transport::process::run::{RunLimits, run_program},
+    transport::process::run::{RunLimits, run_with_limits},
 };
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -280,7 +280,7 @@ impl Docling {
             timeout: DOCLING_TIME_LIMIT,
             max_output: MAX_TOOLS_OUTPUT,
         };
-        run_program(&launch, &hub.guard, b"", limits).await?;
+        run_with_limits(&launch, &hub.guard, b"", limits).await?;
         if let Some(folder) = folder {
             fs::remove_file(folder.join(INCOMPLETE)).map_err(DoclingError::Io)?;
         }

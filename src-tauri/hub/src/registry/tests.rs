@@ -421,7 +421,11 @@ async fn a_replaced_program_is_not_started_until_it_is_accepted() {
     write("one");
     let server = edit(&fixture, &json!({"command": file}));
     let registry = &fixture.registry;
-    let identify_program = async || program::identify(&server.spec).await.expect("a program");
+    let identify_program = async || {
+        program::identify_program(&server.spec)
+            .await
+            .expect("a program")
+    };
     registry
         .accept(&server, Some(identify_program().await), BTreeSet::new())
         .await
@@ -497,7 +501,11 @@ async fn moving_a_secret_in_a_spec_does_not_accept_a_replaced_program() {
     };
     write("accepted");
     let server = edit(&fixture, &json!({"command": file, "args": ["--key", "k"]}));
-    let identify_program = async || program::identify(&server.spec).await.expect("a program");
+    let identify_program = async || {
+        program::identify_program(&server.spec)
+            .await
+            .expect("a program")
+    };
     let accepted = identify_program().await;
     registry
         .accept(&server, Some(accepted.clone()), BTreeSet::new())

@@ -17,7 +17,7 @@ use crate::hub::disk_space::{DOCTOR_WARNING_SPACE, NO_SPACE, free_bytes};
 /// missing runtime fails only if the runtime is needed.
 pub async fn check_machine(data_dir: &Path, needed: &BTreeSet<Runtime>) -> Vec<DoctorCheck> {
     let mut checks = check_environment(runtime::search_path().await);
-    let runtimes = runtime::check(&Runtime::ALL).await;
+    let runtimes = runtime::check_runtimes(&Runtime::ALL).await;
     checks.extend(runtimes.iter().map(|found| check_runtime(found, needed)));
     checks.extend(check_data_folder(data_dir));
     checks.extend(check_disk(data_dir));

@@ -147,7 +147,7 @@ impl Verb for ListPresets {
             .collect();
         needed.sort_unstable();
         needed.dedup();
-        let found = runtime::check(&needed).await;
+        let found = runtime::check_runtimes(&needed).await;
         Ok(presets::all()
             .iter()
             .map(|preset| preset_view(preset, &found))
@@ -159,7 +159,7 @@ impl Verb for CheckRuntimes {
     type Answer = Vec<RuntimeStatus>;
 
     async fn run(self, _: &Hub) -> Result<Vec<RuntimeStatus>, ApiError> {
-        Ok(runtime::check(&Runtime::ALL).await)
+        Ok(runtime::check_runtimes(&Runtime::ALL).await)
     }
 }
 

@@ -74,7 +74,7 @@ impl Verb for CheckServer {
 
     async fn run(self, hub: &Hub) -> Result<Vec<PreflightCheck>, ApiError> {
         let server = hub.registry.get(&self.id)?;
-        let program = program::identify(&server.spec).await;
+        let program = program::identify_program(&server.spec).await;
         let mut checks = vec![
             check_enabled(&server),
             check_acceptance(hub, &server, program.as_ref()),
@@ -201,7 +201,7 @@ fn check_program(server: &RegisteredServer, program: Option<Program>) -> Option<
 async fn check_runtime(server: &RegisteredServer) -> Option<PreflightCheck> {
     const TOPIC: PreflightTopic = PreflightTopic::Runtime;
     let runtime = server.spec.command.as_ref().and(server.spec.runtime())?;
-    let found = runtime::check(&[runtime]).await.pop()?;
+    let found = runtime::check_runtimes(&[runtime]).await.pop()?;
     if found.problem.is_empty() {
         let version = found.version.as_deref().unwrap_or("of unknown version");
         let text = format!("{} {version} is installed.", runtime.command());

@@ -107,7 +107,7 @@ impl Runner {
             let program = program.to_owned();
             return Err(PackageVersionError::ProgramNotFound { program });
         };
-        let output = runtime::run_program(&file, args, &self.env, Some(&self.folder))
+        let output = runtime::query_program(&file, args, &self.env, Some(&self.folder))
             .await
             .map_err(|source| PackageVersionError::Failed {
                 program: program.to_owned(),

@@ -86,7 +86,7 @@ struct Stamp {
 static DIGESTS: LazyLock<Mutex<HashMap<PathBuf, (Stamp, String)>>> = LazyLock::new(Mutex::default);
 
 /// Returns the program that a spec starts now; `None` for a remote server.
-pub async fn identify(spec: &ServerSpec) -> Option<Program> {
+pub async fn identify_program(spec: &ServerSpec) -> Option<Program> {
     let command = spec.command.clone()?;
     let path = match spec.env.get("PATH") {
         Some(path) => path.clone(),
@@ -310,10 +310,10 @@ mod tests {
             (changing, "script.py", false),
         ];
         for (number, (spec, replaced, differs)) in cases.into_iter().enumerate() {
-            let before = identify(&spec).await.expect("a local server");
-            assert_eq!(identify(&spec).await.as_ref(), Some(&before));
+            let before = identify_program(&spec).await.expect("a local server");
+            assert_eq!(identify_program(&spec).await.as_ref(), Some(&before));
             write_program(&file(replaced), &format!("new {number}"));
-            let now = identify(&spec).await.expect("a local server");
+            let now = identify_program(&spec).await.expect("a local server");
             let change = ProgramChange::find(&before, &now);
             assert_eq!(change.is_some(), differs, "{spec:?} {replaced}: {change:?}");
         }
@@ -332,9 +332,13 @@ mod tests {
             std::os::unix::fs::symlink(file(target).join("node"), file(name)).expect("link");
         };
         link("one", "node");
-        let accepted = identify(&spec(&file("node"), &[])).await.expect("local");
+        let accepted = identify_program(&spec(&file("node"), &[]))
+            .await
+            .expect("local");
         let find_change = async |command: &str| {
-            let now = identify(&spec(&file(command), &[])).await.expect("local");
+            let now = identify_program(&spec(&file(command), &[]))
+                .await
+                .expect("local");
             ProgramChange::find(&accepted, &now)
         };
         assert_eq!(find_change("one/node").await, None);

@@ -50,7 +50,7 @@ pub enum RunError {
 /// # Errors
 /// Returns an error if the program cannot be started, exceeds a limit, or does not end with exit
 /// code 0.
-pub async fn run_program(
+pub async fn run_with_limits(
     launch: &Launch,
     guard: &Guard,
     input: &[u8],

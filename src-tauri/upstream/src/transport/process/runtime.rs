@@ -13,10 +13,10 @@ use super::{ProcessExit, environment, platform};
 const PROGRAM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Checks these runtimes concurrently.
-pub async fn check(runtimes: &[Runtime]) -> Vec<RuntimeStatus> {
+pub async fn check_runtimes(runtimes: &[Runtime]) -> Vec<RuntimeStatus> {
     let mut env = environment::build_environment(&BTreeMap::new(), "").await;
     env.remove(environment::RUN_ID_VARIABLE);
-    join_all(runtimes.iter().map(|runtime| check_in(*runtime, &env))).await
+    join_all(runtimes.iter().map(|runtime| check_runtime(*runtime, &env))).await
 }
 
 /// Returns the PATH on which Drawbridge searches for the programs of servers.
@@ -26,7 +26,7 @@ pub async fn search_path() -> String {
 }
 
 /// Checks one runtime in the given environment.
-async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeStatus {
+async fn check_runtime(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeStatus {
     let command = runtime.command();
     let path = env.get("PATH").cloned().unwrap_or_default();
     let mut status = RuntimeStatus {
@@ -42,7 +42,7 @@ async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeSt
         return status;
     };
     status.path = Some(program.display().to_string());
-    match run_program(&program, version_args(runtime), env, None).await {
+    match query_program(&program, version_args(runtime), env, None).await {
         Ok(output) => status.version = parse_version(&output),
         Err(error) => {
             status.problem = format!("'{command}' was found, but does not work. {error}");
@@ -60,7 +60,7 @@ async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeSt
 }
 
 async fn daemon_answers(docker: &Path, env: &BTreeMap<String, String>) -> bool {
-    run_program(
+    query_program(
         docker,
         &["version", "--format", "{{.Server.Version}}"],
         env,
@@ -86,7 +86,7 @@ pub enum ProgramError {
 ///
 /// # Errors
 /// Returns an error if the program fails or does not end in time.
-pub(super) async fn run_program(
+pub(super) async fn query_program(
     program: &Path,
     args: &[&str],
     env: &BTreeMap<String, String>,

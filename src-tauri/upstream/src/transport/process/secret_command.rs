@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use super::{
     Launch, appimage,
     guard::Guard,
-    run::{RunError, RunLimits, run_program},
+    run::{RunError, RunLimits, run_with_limits},
 };
 
 /// Long enough for a person who has to unlock a password manager.
@@ -60,7 +60,7 @@ impl SecretCommandRunner {
             timeout: TIMEOUT,
             max_output: MAX_OUTPUT,
         };
-        let output = run_program(&launch, &self.guard, &[], limits).await?;
+        let output = run_with_limits(&launch, &self.guard, &[], limits).await?;
         let printed = String::from_utf8(output).map_err(|_| SecretCommandError::NotText)?;
         let printed = Secret::new(printed);
         let line = printed.expose();

@@ -47,7 +47,7 @@ mod with_programs {
     #[tokio::test]
     async fn a_runtime_is_found_with_its_path_and_version() {
         let (folder, env) = environment_with("npx", "echo 10.9.2");
-        let status = check_in(Runtime::Npx, &env).await;
+        let status = check_runtime(Runtime::Npx, &env).await;
         assert_eq!(
             status.path,
             Some(folder.path().join("npx").display().to_string())
@@ -62,7 +62,7 @@ mod with_programs {
     #[tokio::test]
     async fn a_missing_runtime_is_reported_with_an_install_hint() {
         let (_folder, env) = environment_with("npx", "echo 10.9.2");
-        let status = check_in(Runtime::Uvx, &env).await;
+        let status = check_runtime(Runtime::Uvx, &env).await;
         assert_eq!(status.path, None);
         assert!(
             status.problem.contains("cannot find 'uvx'"),
@@ -75,7 +75,7 @@ mod with_programs {
     #[tokio::test]
     async fn a_runtime_that_fails_has_a_problem_and_no_version() {
         let (_folder, env) = environment_with("node", "exit 3");
-        let status = check_in(Runtime::Node, &env).await;
+        let status = check_runtime(Runtime::Node, &env).await;
         assert!(status.path.is_some() && status.version.is_none());
         assert!(status.problem.contains("exit code 3"), "{}", status.problem);
     }
@@ -83,7 +83,7 @@ mod with_programs {
     #[tokio::test(start_paused = true)]
     async fn a_runtime_that_hangs_is_given_up_after_5_s() {
         let (_folder, env) = environment_with("uvx", "exec /bin/sleep 600");
-        let status = check_in(Runtime::Uvx, &env).await;
+        let status = check_runtime(Runtime::Uvx, &env).await;
         assert!(status.problem.contains("within 5 s"), "{}", status.problem);
     }
 
@@ -93,7 +93,7 @@ mod with_programs {
             "docker",
             r#"[ "$1" = --version ] && echo "Docker version 28.2.2, build x""#,
         );
-        let status = check_in(Runtime::Docker, &env).await;
+        let status = check_runtime(Runtime::Docker, &env).await;
         assert_eq!(status.version.as_deref(), Some("28.2.2"));
         assert!(
             status.problem.contains("daemon does not answer"),
@@ -102,6 +102,6 @@ mod with_programs {
         );
         assert!(status.remedy.contains("Start"), "{}", status.remedy);
         let (_folder, env) = environment_with("docker", "echo 28.2.2");
-        assert_eq!(check_in(Runtime::Docker, &env).await.problem, "");
+        assert_eq!(check_runtime(Runtime::Docker, &env).await.problem, "");
     }
 }
