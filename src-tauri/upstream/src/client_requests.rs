@@ -47,11 +47,11 @@ pub trait ClientRequestGate: Send + Sync {
     /// # Errors
     /// Returns an error if the request is denied, if nobody can answer it, or if the answer is an
     /// error or does not arrive within `max_wait`.
-    fn ask<'a>(&'a self, question: ServerQuestion<'a>) -> BoxFuture<'a, RpcResult>;
+    fn answer_request<'a>(&'a self, question: ServerQuestion<'a>) -> BoxFuture<'a, RpcResult>;
 
     /// Returns Drawbridge's answer to a request that is for no particular client, or `None` if
     /// Drawbridge cannot answer it.
-    fn ask_without_client<'a>(
+    fn answer_request_without_client<'a>(
         &'a self,
         server: &'a Arc<RegisteredServer>,
         request: &'a InputRequest,

@@ -98,11 +98,11 @@ impl ClientRequestGate for ClientRequests {
         }
     }
 
-    fn ask<'a>(&'a self, question: ServerQuestion<'a>) -> BoxFuture<'a, RpcResult> {
+    fn answer_request<'a>(&'a self, question: ServerQuestion<'a>) -> BoxFuture<'a, RpcResult> {
         Box::pin(self.answer_question(question))
     }
 
-    fn ask_without_client<'a>(
+    fn answer_request_without_client<'a>(
         &'a self,
         server: &'a Arc<RegisteredServer>,
         request: &'a InputRequest,

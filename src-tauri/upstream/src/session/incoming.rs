@@ -186,7 +186,7 @@ impl ServerSession {
         let Some(recipient) = self.in_flight.find_recipient(during) else {
             let answer = self
                 .client_requests
-                .ask_without_client(&self.server, &request)
+                .answer_request_without_client(&self.server, &request)
                 .await;
             return answer.unwrap_or_else(|| {
                 Err(unanswerable(
@@ -202,7 +202,7 @@ impl ServerSession {
         }
         let _timeout_pause = recipient.pause_timeout();
         self.client_requests
-            .ask(ServerQuestion {
+            .answer_request(ServerQuestion {
                 server: &self.server,
                 request: &request,
                 handle: &recipient.client_handle,

@@ -123,7 +123,7 @@ impl ServerSession {
                     );
                     return Err(RpcError::new(meta::MISSING_CAPABILITY, reason));
                 }
-                let answer = self.client_requests.ask(ServerQuestion {
+                let answer = self.client_requests.answer_request(ServerQuestion {
                     server: &self.server,
                     request: &request,
                     handle: client_handle,
