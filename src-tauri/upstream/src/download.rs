@@ -65,17 +65,17 @@ impl Downloader {
     ///
     /// # Errors
     /// Returns an error if the URL is not allowed, if there is no complete answer within
-    /// `time_limit`, if the status is not 2xx, or if the body has more than `max` bytes.
+    /// `time_limit`, if the status is not 2xx, or if the body has more than `max_bytes` bytes.
     pub async fn get(
         &self,
         url: &Url,
-        max: u64,
+        max_bytes: u64,
         time_limit: Duration,
     ) -> Result<Vec<u8>, DownloadError> {
         let exchange = async {
             let response = self.send(url).await?;
             let mut body = Vec::new();
-            copy_body(response, max, &mut body).await?;
+            copy_body(response, max_bytes, &mut body).await?;
             Ok(body)
         };
         with_timeout(time_limit, exchange).await
@@ -90,7 +90,7 @@ impl Downloader {
     pub async fn download(
         &self,
         url: &str,
-        max: u64,
+        max_bytes: u64,
         time_limit: Duration,
         sink: &mut (impl AsyncWrite + Unpin + Send),
     ) -> Result<u64, DownloadError> {
@@ -100,7 +100,7 @@ impl Downloader {
                 let response = self.send(&url).await?;
                 match redirect_target(&url, &response) {
                     Some(target) => url = target?,
-                    None => return copy_body(response, max, sink).await,
+                    None => return copy_body(response, max_bytes, sink).await,
                 }
             }
             Err(DownloadError::TooManyRedirects)
@@ -141,7 +141,7 @@ fn redirect_target(url: &Url, response: &reqwest::Response) -> Option<Result<Url
 
 async fn copy_body(
     mut response: reqwest::Response,
-    max: u64,
+    max_bytes: u64,
     sink: &mut (impl AsyncWrite + Unpin),
 ) -> Result<u64, DownloadError> {
     if !response.status().is_success() {
@@ -150,8 +150,8 @@ async fn copy_body(
     let mut length = 0;
     while let Some(chunk) = response.chunk().await.map_err(request_error)? {
         length += chunk.len() as u64;
-        if length > max {
-            return Err(DownloadError::TooLong(max));
+        if length > max_bytes {
+            return Err(DownloadError::TooLong(max_bytes));
         }
         sink.write_all(&chunk).await.map_err(write_error)?;
     }
