@@ -81,7 +81,7 @@ impl Backend {
 
     fn remote(client: ApiClient) -> Self {
         Self {
-            hub: HubHandle::Remote(client),
+            hub: HubHandle::OtherProcess(client),
             endpoint: None,
         }
     }

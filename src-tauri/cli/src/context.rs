@@ -109,17 +109,17 @@ impl Context {
     /// folder. If no hub runs, opens a hub in this process. The caller has to close the handle.
     pub(crate) async fn open_hub_handle(&self) -> Result<HubHandle, Failure> {
         if let Some(client) = self.remote_hub()? {
-            return Ok(HubHandle::Remote(client));
+            return Ok(HubHandle::OtherProcess(client));
         }
         if let Ok(client) = ApiClient::local(&self.data_dir) {
-            return Ok(HubHandle::Remote(client));
+            return Ok(HubHandle::OtherProcess(client));
         }
         let options = HubOptions::from_env(self.data_dir.clone(), None)?;
         match open_hub(options).await {
             Ok(hub) => Ok(HubHandle::Embedded(hub)),
             // Another hub may have started in the meantime.
             Err(error) => ApiClient::local(&self.data_dir)
-                .map(HubHandle::Remote)
+                .map(HubHandle::OtherProcess)
                 .map_err(|_| error.into()),
         }
     }

@@ -209,7 +209,9 @@ async fn reset(context: &Context, parts: &[Part], yes: bool) -> Result<(), Failu
 /// complete the reset or restore.
 async fn cancel(context: &Context) -> Result<(), Failure> {
     if let Ok(client) = context.running_hub() {
-        HubHandle::Remote(client).run(CancelReplacement {}).await?;
+        HubHandle::OtherProcess(client)
+            .run(CancelReplacement {})
+            .await?;
     } else if !cancel_prepared(&context.data_dir)? {
         return Err(ApiError::conflict("no restore and no reset is prepared").into());
     }

@@ -24,7 +24,7 @@ const LONGEST_RECONNECT_PAUSE: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub enum HubHandle {
     Embedded(Arc<Hub>),
-    Remote(ApiClient),
+    OtherProcess(ApiClient),
 }
 
 impl HubHandle {
@@ -33,7 +33,7 @@ impl HubHandle {
     pub fn is_remote(&self) -> bool {
         match self {
             Self::Embedded(_) => false,
-            Self::Remote(client) => client.remote_origin().is_some(),
+            Self::OtherProcess(client) => client.remote_origin().is_some(),
         }
     }
 
@@ -45,7 +45,7 @@ impl HubHandle {
     pub async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
         match self {
             Self::Embedded(hub) => verb.run(hub).await,
-            Self::Remote(client) => client.call(verb).await,
+            Self::OtherProcess(client) => client.call(verb).await,
         }
     }
 
@@ -57,7 +57,7 @@ impl HubHandle {
     pub async fn run_by_name(&self, name: &str, params: String) -> Result<Box<RawValue>, ApiError> {
         match self {
             Self::Embedded(hub) => api::dispatch(hub, name, params.as_bytes()).await,
-            Self::Remote(client) => client.call_by_name(name, params).await,
+            Self::OtherProcess(client) => client.call_by_name(name, params).await,
         }
     }
 
@@ -65,7 +65,7 @@ impl HubHandle {
     pub async fn close(self) {
         match self {
             Self::Embedded(hub) => hub.close().await,
-            Self::Remote(_) => {}
+            Self::OtherProcess(_) => {}
         }
     }
 
@@ -75,7 +75,9 @@ impl HubHandle {
         let (sender, receiver) = mpsc::channel(QUEUE_LEN);
         match self {
             Self::Embedded(hub) => tokio::spawn(forward_events(hub.events(), sender)),
-            Self::Remote(client) => tokio::spawn(forward_remote_events(client.clone(), sender)),
+            Self::OtherProcess(client) => {
+                tokio::spawn(forward_remote_events(client.clone(), sender))
+            }
         };
         receiver
     }
