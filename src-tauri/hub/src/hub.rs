@@ -912,7 +912,7 @@ impl Hub {
         let acknowledged = session
             .subscription
             .as_ref()
-            .map(|subscription| json::to_raw(&subscription.acknowledgement()));
+            .map(|subscription| json::to_raw(&subscription.acknowledgement_params()));
         let resources = session
             .subscription
             .iter()
@@ -1240,7 +1240,7 @@ fn notify_session(session: &Arc<ClientSession>, kinds: &BTreeSet<CapabilityKind>
         .map(|kind| kind.list_changed_method())
         .collect();
     if session.hello.era == Era::Legacy && kinds.contains(&CapabilityKind::Tools) {
-        session.note_tool_change();
+        session.record_tool_change();
     }
     let handle = ClientHandle::for_session(session.clone());
     methods

@@ -23,12 +23,12 @@ pub fn encode_notification(method: &str, params: Option<&str>) -> Vec<u8> {
 pub fn encode_cancelled(id: u64, reason: &str) -> Vec<u8> {
     encode_notification(
         "notifications/cancelled",
-        Some(&cancelled_params(id, reason)),
+        Some(&build_cancelled_params(id, reason)),
     )
 }
 
 /// Returns the params of the notification that cancels one of Drawbridge's requests.
-pub fn cancelled_params(id: u64, reason: &str) -> String {
+pub fn build_cancelled_params(id: u64, reason: &str) -> String {
     format!(r#"{{"requestId":{id},"reason":{}}}"#, json::quote(reason))
 }
 

@@ -16,7 +16,7 @@ use std::{
 
 use bytes::Bytes;
 use drawbridge_jsonrpc::{
-    encode::{cancelled_params, encode_notification, encode_request},
+    encode::{build_cancelled_params, encode_notification, encode_request},
     json::{self, RawObject},
     pending::PendingRequests,
     rpc::{Reply, RpcError, RpcResult, code},
@@ -354,7 +354,7 @@ impl Drop for PendingGuard<'_> {
         let is_unanswered = session.hub_requests.pending.remove(self.id);
         if is_unanswered && !session.ended.is_cancelled() {
             let reason = "the server cancelled the request, or it timed out";
-            let params = json::raw(cancelled_params(self.id, reason));
+            let params = json::raw(build_cancelled_params(self.id, reason));
             self.client.notify("notifications/cancelled", Some(&params));
         }
     }

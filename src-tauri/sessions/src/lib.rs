@@ -40,7 +40,7 @@ pub use opening_limit::TooManyOpened;
 pub use request_budget::{BudgetExceeded, RequestBudget, RequestPermit};
 pub use scope::{ClientScope, ServerScope};
 pub use subscription::Subscription;
-pub use token_bucket::{TokenBucket, wait_seconds};
+pub use token_bucket::{TokenBucket, round_up_to_seconds};
 
 /// The most sessions that a client may have open. If a client opens more, its oldest session ends.
 const MAX_PER_CLIENT: usize = 1_000;
@@ -103,12 +103,12 @@ impl ClientSession {
     }
 
     /// Records that the client was notified that its tools have changed.
-    pub fn note_tool_change(&self) {
+    pub fn record_tool_change(&self) {
         self.unread_tool_change().get_or_insert_with(Instant::now);
     }
 
     /// Records that the client reads its tools.
-    pub fn note_tools_read(&self) {
+    pub fn record_tools_read(&self) {
         *self.unread_tool_change() = None;
     }
 

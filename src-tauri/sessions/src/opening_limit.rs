@@ -9,7 +9,7 @@ use std::{
 
 use drawbridge_model::ids::ClientName;
 
-use crate::token_bucket::{TokenBucket, wait_seconds};
+use crate::token_bucket::{TokenBucket, round_up_to_seconds};
 
 /// The sessions that a client may open at once, and in each minute. Opening a session costs as much
 /// as a few calls, adds a line to the log, and updates the list of clients on each screen. Even a
@@ -47,7 +47,7 @@ impl OpeningLimit {
             .entry(client.clone())
             .or_insert_with(|| TokenBucket::new(SESSIONS_PER_MINUTE, MINUTE));
         bucket.try_take().map_err(|wait| TooManyOpened {
-            wait_s: wait_seconds(wait),
+            wait_s: round_up_to_seconds(wait),
         })
     }
 }

@@ -67,7 +67,7 @@ impl Subscription {
 
     /// Returns the params of the acknowledgement, which name the notifications that the client will
     /// receive.
-    pub fn acknowledgement(&self) -> serde_json::Value {
+    pub fn acknowledgement_params(&self) -> serde_json::Value {
         let mut notifications = serde_json::Map::new();
         for (kind, name) in [
             (CapabilityKind::Tools, "toolsListChanged"),

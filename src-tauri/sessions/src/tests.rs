@@ -62,16 +62,16 @@ async fn a_client_that_does_not_read_its_changed_tools_counts_as_ignoring_the_ch
     let session = sessions
         .open(ClientName::new("c"), hello, ClientScope::ALL)
         .expect("a session");
-    session.note_tool_change();
+    session.record_tool_change();
     advance(LIST_CHANGE_TIMEOUT / 2).await;
-    session.note_tool_change();
+    session.record_tool_change();
     assert!(!session.ignores_tool_changes(), "the client still has time");
     advance(LIST_CHANGE_TIMEOUT).await;
     assert!(
         session.ignores_tool_changes(),
         "the first change counts, not the latest"
     );
-    session.note_tools_read();
+    session.record_tools_read();
     assert!(!session.ignores_tool_changes());
     advance(LIST_CHANGE_TIMEOUT * 2).await;
     assert!(!session.ignores_tool_changes(), "nothing has changed since");

@@ -47,7 +47,7 @@ impl TokenBucket {
 }
 
 /// Returns a wait in whole seconds, rounded up, and at least 1.
-pub fn wait_seconds(wait: Duration) -> u64 {
+pub fn round_up_to_seconds(wait: Duration) -> u64 {
     (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
 }
 
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_wait_is_rounded_up_to_whole_seconds() {
-        let waits = [0, 1, 1_000, 1_001].map(|ms| wait_seconds(Duration::from_millis(ms)));
+        let waits = [0, 1, 1_000, 1_001].map(|ms| round_up_to_seconds(Duration::from_millis(ms)));
         assert_eq!(waits, [1, 1, 1, 2]);
     }
 }

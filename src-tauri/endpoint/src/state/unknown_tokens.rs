@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_sessions::{TokenBucket, wait_seconds};
+use drawbridge_sessions::{TokenBucket, round_up_to_seconds};
 
 /// The unknown tokens that an address may send in a minute. A client that repeats a revoked token
 /// in a loop is told to wait, and causes no more pairing requests and log entries. All programs on
@@ -66,7 +66,7 @@ impl UnknownTokens {
         let bucket = sources
             .entry(source)
             .or_insert_with(|| TokenBucket::new(TOKENS_PER_MINUTE, MINUTE));
-        bucket.try_take().map_err(wait_seconds)
+        bucket.try_take().map_err(round_up_to_seconds)
     }
 }
 

@@ -15,7 +15,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 use drawbridge_model::ids::ClientName;
-use drawbridge_sessions::{TokenBucket, wait_seconds};
+use drawbridge_sessions::{TokenBucket, round_up_to_seconds};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -77,7 +77,7 @@ impl CallLimits {
         let mut bucket = limit.bucket.lock().unwrap_or_else(PoisonError::into_inner);
         bucket.try_take().map_err(|wait| CallLimitReached {
             calls_per_minute: limit.calls_per_minute,
-            wait_s: wait_seconds(wait),
+            wait_s: round_up_to_seconds(wait),
         })
     }
 }

@@ -209,7 +209,7 @@ impl Hub {
         protocol::reject_cursor(request.method, request.params)?;
         let session = request.handle.session();
         if kind == CapabilityKind::Tools {
-            session.note_tools_read();
+            session.record_tools_read();
         }
         self.catalog.refresh_stale(Some(session)).await;
         let view = self.catalog.session_view(session);
