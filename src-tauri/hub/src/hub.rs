@@ -864,13 +864,13 @@ impl Hub {
             params,
             trace: span.as_ref().map(|span| span.context()),
         };
-        let reply = method.answer(self, request).await;
+        let response = method.answer(self, request).await;
         if let Some(span) = span {
             let is_tool_error =
-                method.name == "tools/call" && reply.as_ref().is_ok_and(is_tool_error);
-            span.end_with_reply(method.name, &reply, is_tool_error);
+                method.name == "tools/call" && response.as_ref().is_ok_and(is_tool_error);
+            span.end_with_response(method.name, &response, is_tool_error);
         }
-        reply
+        response
     }
 
     /// Handles a notification of a client. A notification with an unknown method has no effect.
@@ -898,8 +898,8 @@ impl Hub {
         let start = |handle: ClientHandle, method: String, params: Box<RawValue>| async move {
             hub.handle_request(&handle, &method, Some(&params)).await
         };
-        let reply = self.parked_requests.start_or_resume(request, start).await;
-        protocol::translate::reply_for_modern_client(&method, reply)
+        let response = self.parked_requests.start_or_resume(request, start).await;
+        protocol::translate::response_for_modern_client(&method, response)
     }
 
     /// Begins the subscription of a session that [`ClientSessions::open_subscription`] opened.
@@ -942,7 +942,7 @@ impl Hub {
         let session = self
             .open_session(client, ClientHello::for_manual_calls(), ClientScope::ALL)
             .map_err(|error| ApiError::unavailable(error.to_string()))?;
-        let reply = self
+        let response = self
             .handle_request(
                 &ClientHandle::for_session(session.clone()),
                 method,
@@ -950,7 +950,7 @@ impl Hub {
             )
             .await;
         self.sessions.close(&session.id);
-        let result = reply.map_err(|error| ApiError::invalid(error.message))?;
+        let result = response.map_err(|error| ApiError::invalid(error.message))?;
         serde_json::from_str(result.get())
             .map_err(|e| ApiError::unavailable(format!("cannot read the result: {e}")))
     }

@@ -9,7 +9,7 @@ use std::{borrow::Cow, collections::HashSet, path::PathBuf, sync::Arc};
 
 use drawbridge_jsonrpc::{
     json::{self, Json, RawObject},
-    rpc::{Reply, RpcError, RpcResult, code},
+    rpc::{RpcError, RpcResponse, RpcResult, code},
 };
 use drawbridge_model::{
     call::{Call, Decision, Outcome},
@@ -211,9 +211,9 @@ impl Pipeline {
                     report_to_hooks(watched, &error);
                     return Ok(failed_result(permitted, &error));
                 }
-                Ok(reply) => {
+                Ok(response) => {
                     let id = permitted.record().id.clone();
-                    let answer = self.answer(permitted, watched, reply, handle);
+                    let answer = self.answer(permitted, watched, response, handle);
                     return within_call(id, answer).await;
                 }
             }
@@ -286,30 +286,35 @@ impl Pipeline {
         &self,
         mut permitted: Permitted,
         watched: Option<Box<WatchedCall>>,
-        reply: Reply,
+        response: RpcResponse,
         handle: &ClientHandle,
     ) -> RpcResult {
-        if let Reply::Result(result) = &reply {
+        if let RpcResponse::Result(result) = &response {
             permitted.count_tokens(result.get().len());
         }
-        let (outcome, message) = match &reply {
-            Reply::Result(result) if is_tool_error(result) => (Outcome::ServerError, String::new()),
-            Reply::Result(_) => (Outcome::Ok, String::new()),
-            Reply::Error(error) => (Outcome::ServerError, error.message.clone()),
+        let (outcome, message) = match &response {
+            RpcResponse::Result(result) if is_tool_error(result) => {
+                (Outcome::ServerError, String::new())
+            }
+            RpcResponse::Result(_) => (Outcome::Ok, String::new()),
+            RpcResponse::Error(error) => (Outcome::ServerError, error.message.clone()),
         };
-        let reply = match self.ask_result_hooks(&mut permitted, watched, reply).await {
-            Ok(reply) => reply,
+        let response = match self
+            .ask_result_hooks(&mut permitted, watched, response)
+            .await
+        {
+            Ok(response) => response,
             Err(refusal) => return Ok(withheld_result(permitted, &refusal)),
         };
-        let flags = scan_reply(&permitted.request().server, &reply).await;
+        let flags = scan_response(&permitted.request().server, &response).await;
         permitted.set_flags(flags.clone());
         let (request, call) = (permitted.request(), permitted.record());
-        let released = match reply {
-            Reply::Result(result) => {
+        let released = match response {
+            RpcResponse::Result(result) => {
                 let released = self.release(request, call, result, &flags, handle);
                 released.await.map(Ok)
             }
-            Reply::Error(error) => {
+            RpcResponse::Error(error) => {
                 let released = self
                     .gate
                     .release_error(request, call, error, &flags, Some(handle));
@@ -339,14 +344,14 @@ impl Pipeline {
         &self,
         permitted: &mut Permitted,
         watched: Option<Box<WatchedCall>>,
-        reply: Reply,
-    ) -> Result<Reply, Refusal> {
+        response: RpcResponse,
+    ) -> Result<RpcResponse, Refusal> {
         let Some(watched) = watched else {
-            return Ok(reply);
+            return Ok(response);
         };
-        let reviewed = Box::pin(watched.review(reply)).await?;
+        let reviewed = Box::pin(watched.review(response)).await?;
         permitted.set_result_hooks(reviewed.hooks);
-        Ok(reviewed.reply)
+        Ok(reviewed.response)
     }
 
     /// Returns the result of a permitted request for the client, as the rules for results demand.
@@ -702,10 +707,10 @@ fn error_outcome(error: &ForwardError) -> Outcome {
 }
 
 /// Returns the flags of a server's answer.
-async fn scan_reply(server: &RegisteredServer, reply: &Reply) -> Vec<ContentFlag> {
-    match reply {
-        Reply::Result(result) => content::scan_result(server, result).await,
-        Reply::Error(error) => content::scan_error(server, error).await,
+async fn scan_response(server: &RegisteredServer, response: &RpcResponse) -> Vec<ContentFlag> {
+    match response {
+        RpcResponse::Result(result) => content::scan_result(server, result).await,
+        RpcResponse::Error(error) => content::scan_error(server, error).await,
     }
 }
 

@@ -17,7 +17,7 @@ use drawbridge_model::{
 use drawbridge_sessions::{ClientHandle, ClientSession};
 use drawbridge_upstream::{
     Lease, Pool, ProgressObserver, RequestSpan, RequestTimeouts, ServerRequest, UpstreamError,
-    transport::Reply,
+    transport::RpcResponse,
 };
 
 use crate::{
@@ -68,20 +68,23 @@ impl ServerSpan {
     }
 
     /// Ends the span with the server's answer, which is returned unchanged.
-    fn end(self, reply: Result<Reply, UpstreamError>) -> Result<Reply, UpstreamError> {
-        let Some(span) = self.0 else { return reply };
+    fn end(
+        self,
+        response: Result<RpcResponse, UpstreamError>,
+    ) -> Result<RpcResponse, UpstreamError> {
+        let Some(span) = self.0 else { return response };
         let (mut span, request) = *span;
         if let Some(sent) = request.sent.get() {
             span.set_sent(sent);
         }
-        match &reply {
-            Ok(Reply::Result(result)) if is_tool_error(result) => span.fail("tool_error", ""),
-            Ok(Reply::Result(_)) => {}
-            Ok(Reply::Error(error)) => span.set_error(error),
+        match &response {
+            Ok(RpcResponse::Result(result)) if is_tool_error(result) => span.fail("tool_error", ""),
+            Ok(RpcResponse::Result(_)) => {}
+            Ok(RpcResponse::Error(error)) => span.set_error(error),
             Err(error) => span.fail(failure_kind(error), &error.to_string()),
         }
         span.finish();
-        reply
+        response
     }
 }
 
@@ -204,7 +207,7 @@ impl Router {
         permitted: &Permitted,
         handle: &ClientHandle,
         observer: Option<&Arc<dyn ProgressObserver>>,
-    ) -> Result<Reply, ForwardError> {
+    ) -> Result<RpcResponse, ForwardError> {
         let call = permitted.request();
         let Some(tool) = &call.entry else {
             return Err(ForwardError::Changed);
@@ -221,7 +224,7 @@ impl Router {
             self.metrics
                 .count_cache_request(Cache::Results, cached.is_some());
             if let Some(result) = cached {
-                return Ok(Reply::Result(result));
+                return Ok(RpcResponse::Result(result));
             }
         }
         let timeouts =
@@ -233,9 +236,9 @@ impl Router {
             .observed_by(observer);
         let span = self.begin_span(call);
         let sent = session.request(outgoing.within_span(span.request())).await;
-        let reply = span.end(sent)?;
-        match (cache_key, &reply) {
-            (Some(key), Reply::Result(result)) => {
+        let response = span.end(sent)?;
+        match (cache_key, &response) {
+            (Some(key), RpcResponse::Result(result)) => {
                 self.metrics.count_cache_refresh(Cache::Results);
                 self.result_cache.put(key, result);
             }
@@ -249,15 +252,15 @@ impl Router {
         }
         let may_become_task =
             protocol::tasks::may_become_task(&handle.session().hello, call.extra.as_deref());
-        if let (true, Reply::Result(result)) = (may_become_task, &reply)
+        if let (true, RpcResponse::Result(result)) = (may_become_task, &response)
             && let Some(id) = protocol::tasks::created_task_id(result)
             && let Err(error) = self
                 .tasks
                 .record(permitted.to_permitted_request(), id, handle)
         {
-            return Ok(Reply::Error(error));
+            return Ok(RpcResponse::Error(error));
         }
-        Ok(reply)
+        Ok(response)
     }
 
     /// Begins the span of a request to a server, if spans are recorded.

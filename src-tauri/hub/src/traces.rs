@@ -263,8 +263,8 @@ impl OpenSpan {
 
     /// Ends the span of a client's request with its answer. `is_tool_error` says whether the answer
     /// is the result of a tool that failed.
-    pub fn end_with_reply(mut self, method: &str, reply: &RpcResult, is_tool_error: bool) {
-        match reply {
+    pub fn end_with_response(mut self, method: &str, response: &RpcResult, is_tool_error: bool) {
+        match response {
             Ok(result) => {
                 if method == "tools/call" {
                     self.set_content("gen_ai.tool.call.result", result.get());

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::{
     envelope::{Envelope, KeyCheck, read_string},
     json::{MAX_DEPTH, depth_exceeds},
-    rpc::{Reply, RpcError, code},
+    rpc::{RpcError, RpcResponse, code},
 };
 
 /// A request's id: a string or an integer, as it was written.
@@ -43,10 +43,10 @@ pub enum ClientMessage<'a> {
         method: Cow<'a, str>,
         params: Option<&'a RawValue>,
     },
-    /// The answer to a request of Drawbridge: a result or an error.
+    /// The response to a request of Drawbridge: a result or an error.
     Response {
         id: &'a RawValue,
-        reply: Result<&'a RawValue, &'a RawValue>,
+        response: Result<&'a RawValue, &'a RawValue>,
     },
 }
 
@@ -130,7 +130,7 @@ fn interpret_envelope(envelope: Envelope<'_>) -> Result<ClientMessage<'_>, Parse
         return Err(invalid("'jsonrpc' must be \"2.0\""));
     }
     let Some(method) = method else {
-        let reply = match (result, error) {
+        let response = match (result, error) {
             (Some(result), None) => Ok(result),
             (None, Some(error)) => Err(error),
             _ => {
@@ -140,7 +140,7 @@ fn interpret_envelope(envelope: Envelope<'_>) -> Result<ClientMessage<'_>, Parse
             }
         };
         let id = id.ok_or_else(|| invalid("a response must have the 'id' of its request"))?;
-        return Ok(ClientMessage::Response { id: id.0, reply });
+        return Ok(ClientMessage::Response { id: id.0, response });
     };
     if result.is_some() || error.is_some() {
         return Err(invalid("a request must not have a 'result' or an 'error'"));
@@ -181,15 +181,17 @@ pub fn is_answer_to(body: &[u8], id: &str) -> bool {
         .is_ok_and(|answer| answer.method.is_none() && answer.id.map(RawValue::get) == Some(id))
 }
 
-/// Converts the reply of a [`ClientMessage::Response`] to a [`Reply`].
+/// Converts the response of a [`ClientMessage::Response`] to an [`RpcResponse`].
 ///
 /// # Errors
-/// Returns an error if the reply is an error that is not an object.
-pub fn read_reply(reply: Result<&RawValue, &RawValue>) -> Result<Reply, serde_json::Error> {
-    Ok(match reply {
-        Ok(result) => Reply::Result(result.to_owned().into()),
+/// Returns an error if the response is an error that is not an object.
+pub fn read_response(
+    response: Result<&RawValue, &RawValue>,
+) -> Result<RpcResponse, serde_json::Error> {
+    Ok(match response {
+        Ok(result) => RpcResponse::Result(result.to_owned().into()),
         Err(error) if error.get().starts_with('{') => {
-            Reply::Error(RpcError::parse_or_wrap(error, "client"))
+            RpcResponse::Error(RpcError::parse_or_wrap(error, "client"))
         }
         Err(_) => return Err(serde::de::Error::custom("not an object")),
     })

@@ -34,13 +34,13 @@ pub fn build_cancelled_params(id: u64, reason: &str) -> String {
 
 /// Returns a response with this result.
 pub fn encode_result(id: Id<'_>, result: &RawValue) -> Bytes {
-    encode_response(id.as_json(), "result", result.get())
+    encode_with_member(id.as_json(), "result", result.get())
 }
 
-/// Returns a response with this reply. `id` is the request's id as JSON text.
-pub fn encode_reply(id: &str, reply: &RpcResult) -> Bytes {
-    match reply {
-        Ok(result) => encode_response(id, "result", result.get()),
+/// Returns the response with this result or error. `id` is the request's id as JSON text.
+pub fn encode_response(id: &str, response: &RpcResult) -> Bytes {
+    match response {
+        Ok(result) => encode_with_member(id, "result", result.get()),
         Err(error) => encode_error_with_raw_id(id, error),
     }
 }
@@ -54,10 +54,10 @@ pub fn encode_error(id: Option<Id<'_>>, error: &RpcError) -> Bytes {
 pub fn encode_error_with_raw_id(id: &str, error: &RpcError) -> Bytes {
     let text = serde_json::to_string(error)
         .expect("an error has a number, strings and JSON, all of which can be written");
-    encode_response(id, "error", &text)
+    encode_with_member(id, "error", &text)
 }
 
-fn encode_response(id: &str, key: &str, value: &str) -> Bytes {
+fn encode_with_member(id: &str, key: &str, value: &str) -> Bytes {
     let mut bytes = BytesMut::with_capacity(id.len() + value.len() + 40);
     for part in [
         r#"{"jsonrpc":"2.0","id":"#,

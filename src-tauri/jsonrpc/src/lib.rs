@@ -6,7 +6,7 @@
 //! | module | purpose |
 //! |---|---|
 //! | [`json`] | raw JSON: objects that keep order, numbers and unknown members |
-//! | [`rpc`] | errors, and replies: a result or an error |
+//! | [`rpc`] | errors, and responses: a result or an error |
 //! | [`client_message`] | reads the messages of clients, strictly |
 //! | [`server_message`] | reads the messages of servers, tolerantly |
 //! | [`encode`] | writes messages |

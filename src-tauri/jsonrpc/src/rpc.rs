@@ -1,4 +1,4 @@
-//! JSON-RPC errors and replies, which keep their parts as raw JSON, so that no member is lost.
+//! JSON-RPC errors and responses, which keep their parts as raw JSON, so that no member is lost.
 
 use serde::{Serialize, Serializer, de::Error, ser::SerializeMap};
 use serde_json::value::RawValue;
@@ -22,12 +22,12 @@ pub type RpcResult = Result<Json, RpcError>;
 /// A peer's answer to a request, as the peer sent it. A request without an answer fails with an
 /// error of another type.
 #[derive(Debug, Clone)]
-pub enum Reply {
+pub enum RpcResponse {
     Result(Json),
     Error(RpcError),
 }
 
-impl Reply {
+impl RpcResponse {
     /// Returns the result.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use crate::{
     envelope::{Envelope, KeyCheck, read_string},
     json::{self, Json},
-    rpc::{Reply, RpcError},
+    rpc::{RpcError, RpcResponse},
 };
 
 /// A request or notification that a server sent by itself.
@@ -25,13 +25,13 @@ pub enum Incoming {
 /// Any message of a server.
 #[derive(Debug)]
 pub enum ServerMessage {
-    /// An answer to the request with this id. If no request can be identified, `id` is `None`.
-    Answer {
+    /// The response to the request with this id. If no request can be identified, `id` is `None`.
+    Response {
         id: Option<u64>,
-        reply: Reply,
+        response: RpcResponse,
     },
-    /// An answer that breaks a rule of JSON-RPC. `ids` are the ids of the requests that the message
-    /// seems to answer, if any.
+    /// A response that breaks a rule of JSON-RPC. `ids` are the ids of the requests that the
+    /// message seems to answer, if any.
     Malformed {
         ids: Vec<u64>,
         rule: MalformedAnswer,
@@ -180,16 +180,19 @@ pub fn parse(message: &Json) -> Option<ServerMessage> {
             params,
         })),
         (None, _) => {
-            let reply = match (envelope.result, envelope.error) {
+            let response = match (envelope.result, envelope.error) {
                 // Some servers also write the other member, as null.
-                (None, Some(error)) => Reply::Error(RpcError::parse_or_wrap(error, "server")),
+                (None, Some(error)) => RpcResponse::Error(RpcError::parse_or_wrap(error, "server")),
                 (Some(result), Some(error)) if result.get() == "null" => {
-                    Reply::Error(RpcError::parse_or_wrap(error, "server"))
+                    RpcResponse::Error(RpcError::parse_or_wrap(error, "server"))
                 }
-                (Some(result), _) => Reply::Result(message.slice_ref(result.get())),
+                (Some(result), _) => RpcResponse::Result(message.slice_ref(result.get())),
                 (None, None) => return None,
             };
-            Some(ServerMessage::Answer { id: own_id, reply })
+            Some(ServerMessage::Response {
+                id: own_id,
+                response,
+            })
         }
     }
 }

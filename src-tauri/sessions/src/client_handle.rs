@@ -19,7 +19,7 @@ use drawbridge_jsonrpc::{
     encode::{build_cancelled_params, encode_notification, encode_request},
     json::{self, RawObject},
     pending::PendingRequests,
-    rpc::{Reply, RpcError, RpcResult, code},
+    rpc::{RpcError, RpcResponse, RpcResult, code},
 };
 use serde_json::value::RawValue;
 use tokio::{
@@ -76,9 +76,9 @@ impl ClientSession {
 
     /// Delivers the client's answer to a request of the hub. An answer to an unknown request is
     /// dropped.
-    pub fn deliver_reply(&self, id: &RawValue, reply: Reply) {
+    pub fn deliver_response(&self, id: &RawValue, response: RpcResponse) {
         if let Ok(id) = id.get().parse() {
-            self.hub_requests.pending.settle(id, reply.into_result());
+            self.hub_requests.pending.settle(id, response.into_result());
         }
     }
 }
@@ -271,7 +271,7 @@ impl ClientHandle {
             });
         }
         match timeout(max_wait, answer_receiver).await {
-            Ok(Ok(reply)) => reply,
+            Ok(Ok(response)) => response,
             Ok(Err(_)) => Err(no_answer_error(
                 &request.method,
                 "it did not repeat its request",
@@ -300,7 +300,7 @@ impl ClientHandle {
         }
         tokio::select! {
             answer = timeout(max_wait, answer_receiver) => match answer {
-                Ok(Ok(reply)) => reply,
+                Ok(Ok(response)) => response,
                 Ok(Err(_)) => Err(no_answer_error(method, "its session has ended")),
                 Err(_) => Err(no_answer_error(method, "it timed out")),
             },

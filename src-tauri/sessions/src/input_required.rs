@@ -7,8 +7,8 @@
 //! finds it by the `requestState` that Drawbridge issued.
 //!
 //! A parked request continues in a task of its own. If the server answers it without the client's
-//! answers, the request has ended at the server and in the records. Only its reply is kept for the
-//! client.
+//! answers, the request has ended at the server and in the records. Only its response is kept for
+//! the client.
 
 use drawbridge_model::{
     digest,
@@ -44,9 +44,9 @@ use super::{ClientHandle, ClientSession, MessageSender, PendingQuestion, Request
 const RETRY_TIMEOUT: Duration = Duration::from_secs(300);
 /// The most parked requests of one client.
 const MAX_PER_CLIENT: usize = 64;
-/// The most bytes of replies that are kept for one client. If there are more, the oldest replies
-/// are dropped with their requests.
-const MAX_REPLY_BYTES: usize = 32 * 1024 * 1024;
+/// The most bytes of responses that are kept for one client. If there are more, the oldest
+/// responses are dropped with their requests.
+const MAX_RESPONSE_BYTES: usize = 32 * 1024 * 1024;
 /// The prefix of the states that Drawbridge issues. Other states belong to the servers.
 const STATE_PREFIX: &str = "drawbridge:";
 
@@ -64,7 +64,7 @@ pub struct StatelessRequest {
     pub params: Box<RawValue>,
 }
 
-type ReplyFuture = Pin<Box<dyn Future<Output = RpcResult> + Send>>;
+type ResponseFuture = Pin<Box<dyn Future<Output = RpcResult> + Send>>;
 
 /// A request that runs, and the questions to its client.
 struct ActiveRequest {
@@ -72,9 +72,9 @@ struct ActiveRequest {
     /// Identifies the request, so that its state cannot be used for another request.
     digest: String,
     handle: ClientHandle,
-    reply: ReplyFuture,
-    /// Whether the reply arrived while the request was parked. `reply` then resolves at once.
-    has_reply: bool,
+    response: ResponseFuture,
+    /// Whether the response arrived while the request was parked. `response` then resolves at once.
+    has_response: bool,
     questions: mpsc::Receiver<PendingQuestion>,
     /// The questions that the client has not answered, each with its key.
     unanswered: Vec<(String, PendingQuestion)>,
@@ -89,10 +89,11 @@ struct ParkedRequest {
     /// Asks the task to hand the request over. If this sender is dropped, the task ends the
     /// request.
     hand_over: oneshot::Sender<oneshot::Sender<ActiveRequest>>,
-    /// The size of the reply in bytes, or 0 until there is one.
-    reply_bytes: usize,
-    /// The position of the reply in the order in which replies arrived, or 0 until there is one.
-    reply_number: u64,
+    /// The size of the response in bytes, or 0 until there is one.
+    response_bytes: usize,
+    /// The position of the response in the order in which responses arrived, or 0 until there is
+    /// one.
+    response_number: u64,
 }
 
 /// The map entry of a parked request. Dropping this value, at the end of the task, removes the
@@ -138,13 +139,13 @@ impl ParkedRequests {
                 let (client, digest) = (session.client.clone(), request_digest(&method, &params)?);
                 let (handle, questions) =
                     ClientHandle::for_stateless_request(session, stream, log_level);
-                let reply: ReplyFuture = Box::pin(start(handle.clone(), method, params));
+                let response: ResponseFuture = Box::pin(start(handle.clone(), method, params));
                 ActiveRequest {
                     client,
                     digest,
                     handle,
-                    reply,
-                    has_reply: false,
+                    response,
+                    has_response: false,
                     questions,
                     unanswered: Vec::new(),
                     last_key: 0,
@@ -230,12 +231,12 @@ impl ParkedRequests {
                 active.add_question(question);
             }
             active.drop_withdrawn_questions();
-            if !active.unanswered.is_empty() && !active.has_reply {
+            if !active.unanswered.is_empty() && !active.has_response {
                 break;
             }
             tokio::select! {
                 biased;
-                reply = &mut active.reply => return reply,
+                response = &mut active.response => return response,
                 Some(question) = active.questions.recv() => active.add_question(question),
             }
         }
@@ -270,8 +271,8 @@ impl ParkedRequests {
                 client,
                 digest,
                 hand_over,
-                reply_bytes: 0,
-                reply_number: 0,
+                response_bytes: 0,
+                response_number: 0,
             },
         );
         drop(parked_requests);
@@ -286,36 +287,36 @@ impl ParkedRequests {
         Ok(())
     }
 
-    /// Records the size of a parked request's reply. If the client's replies take too many bytes,
-    /// drops its oldest requests with a reply.
-    fn record_reply(&self, state: &str, length: usize) {
+    /// Records the size of a parked request's response. If the client's responses take too many
+    /// bytes, drops its oldest requests with a response.
+    fn record_response(&self, state: &str, length: usize) {
         let mut parked_requests = self.lock();
-        let reply_number = parked_requests
+        let response_number = parked_requests
             .values()
-            .map(|parked| parked.reply_number)
+            .map(|parked| parked.response_number)
             .max()
             .unwrap_or(0)
             + 1;
         let Some(parked) = parked_requests.get_mut(state) else {
             return;
         };
-        (parked.reply_bytes, parked.reply_number) = (length, reply_number);
+        (parked.response_bytes, parked.response_number) = (length, response_number);
         let client = parked.client.clone();
-        let mut client_replies: Vec<_> = parked_requests
+        let mut client_responses: Vec<_> = parked_requests
             .iter()
-            .filter(|(_, parked)| parked.client == client && parked.reply_bytes > 0)
+            .filter(|(_, parked)| parked.client == client && parked.response_bytes > 0)
             .collect();
-        client_replies.sort_by_key(|(_, parked)| parked.reply_number);
-        let mut total_bytes: usize = client_replies
+        client_responses.sort_by_key(|(_, parked)| parked.response_number);
+        let mut total_bytes: usize = client_responses
             .iter()
-            .map(|(_, parked)| parked.reply_bytes)
+            .map(|(_, parked)| parked.response_bytes)
             .sum();
         let mut oldest = Vec::new();
-        for (state, parked) in client_replies {
-            if total_bytes <= MAX_REPLY_BYTES {
+        for (state, parked) in client_responses {
+            if total_bytes <= MAX_RESPONSE_BYTES {
                 break;
             }
-            total_bytes -= parked.reply_bytes;
+            total_bytes -= parked.response_bytes;
             oldest.push(state.clone());
         }
         for state in &oldest {
@@ -362,18 +363,18 @@ async fn run_parked(
             }
             () = session.ended.cancelled() => return,
             () = &mut timeout => return,
-            reply = &mut active.reply, if !active.has_reply => {
-                guard.parked_requests.record_reply(&guard.state, reply_size(&reply));
-                active.has_reply = true;
-                active.reply = Box::pin(ready(reply));
+            response = &mut active.response, if !active.has_response => {
+                guard.parked_requests.record_response(&guard.state, response_size(&response));
+                active.has_response = true;
+                active.response = Box::pin(ready(response));
             }
         }
     }
 }
 
-/// Returns the number of bytes that a stored reply takes.
-fn reply_size(reply: &RpcResult) -> usize {
-    match reply {
+/// Returns the number of bytes that a stored response takes.
+fn response_size(response: &RpcResult) -> usize {
+    match response {
         Ok(result) => result.get().len(),
         Err(error) => {
             let other_members = error

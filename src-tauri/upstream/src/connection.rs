@@ -28,7 +28,7 @@ use super::{
     client_extensions::ClientExtensions,
     server_request::{SentRequest, ServerRequest},
 };
-use crate::transport::{NotSentReason, Reply, Transport, TransportError, TransportRequest};
+use crate::transport::{NotSentReason, RpcResponse, Transport, TransportError, TransportRequest};
 
 /// Generates ids for requests to servers. No id is used twice while Drawbridge runs. Cheap to
 /// clone.
@@ -161,10 +161,10 @@ impl Connection {
         method: &str,
         params: &RawValue,
         time_limit: Duration,
-    ) -> Result<Reply, UpstreamError> {
+    ) -> Result<RpcResponse, UpstreamError> {
         let request = ServerRequest::without_timeout(method, Some(params));
         match timeout(time_limit, self.request(self.ids.next(), &request)).await {
-            Ok(reply) => Ok(reply?),
+            Ok(response) => Ok(response?),
             Err(_) => Err(UpstreamError::no_answer(time_limit)),
         }
     }
@@ -176,7 +176,7 @@ impl Connection {
     pub(super) async fn ping(&self, time_limit: Duration) -> Result<(), UpstreamError> {
         let request = ServerRequest::without_timeout("ping", None);
         match timeout(time_limit, self.request(self.ids.next(), &request)).await {
-            Ok(reply) => Ok(reply.map(drop)?),
+            Ok(response) => Ok(response.map(drop)?),
             Err(_) => Err(UpstreamError::no_answer(time_limit)),
         }
     }
@@ -188,7 +188,7 @@ impl Connection {
         &self,
         id: u64,
         request: &ServerRequest<'_>,
-    ) -> Result<Reply, TransportError> {
+    ) -> Result<RpcResponse, TransportError> {
         let ServerRequest { method, params, .. } = *request;
         if request.client_handle.is_some() && !method.ends_with("/list") {
             self.has_client.store(true, Ordering::Relaxed);

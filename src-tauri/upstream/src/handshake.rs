@@ -28,7 +28,7 @@ use super::{
     connection::RequestIds,
     error::{ProtocolFault, TimeoutReason},
 };
-use crate::transport::{RefusedReason, Reply, Transport, TransportError, TransportRequest};
+use crate::transport::{RefusedReason, RpcResponse, Transport, TransportError, TransportRequest};
 
 /// How long a server may leave `server/discover` unanswered before `initialize` is sent too.
 const DISCOVER_TIMEOUT: Duration = Duration::from_secs(3);
@@ -309,25 +309,25 @@ impl Handshake<'_> {
         const METHOD: &str = "server/discover";
         let params = meta::own_params(self.extensions);
         let headers = headers::standard_headers(METHOD, &RawObject::default());
-        let mut reply = self.send_request(METHOD, &params, &headers).await?;
+        let mut response = self.send_request(METHOD, &params, &headers).await?;
         // The request already named the revision that the error asks for. A server that negotiates
         // in two steps accepts the revision the second time.
-        if matches!(&reply, Reply::Error(error) if meta::names_modern_revision(error)) {
-            reply = self.send_request(METHOD, &params, &headers).await?;
+        if matches!(&response, RpcResponse::Error(error) if meta::names_modern_revision(error)) {
+            response = self.send_request(METHOD, &params, &headers).await?;
         }
-        let result = reply.into_result().map_err(HandshakeError::Refused)?;
+        let result = response.into_result().map_err(HandshakeError::Refused)?;
         handshake::read_discover_result(&result).ok_or(HandshakeError::UnknownRevision)
     }
 
     async fn initialize(self, revision: Option<&str>) -> Result<ServerHello, HandshakeError> {
-        let reply = self
+        let response = self
             .send_request(
                 "initialize",
                 handshake::initialize_params(revision, self.extensions).get(),
                 &[],
             )
             .await?;
-        let result = reply.into_result().map_err(HandshakeError::Refused)?;
+        let result = response.into_result().map_err(HandshakeError::Refused)?;
         handshake::read_initialize_result(&result).map_err(HandshakeError::Initialize)
     }
 
@@ -336,7 +336,7 @@ impl Handshake<'_> {
         method: &str,
         params: &str,
         headers: &[(String, String)],
-    ) -> Result<Reply, TransportError> {
+    ) -> Result<RpcResponse, TransportError> {
         self.transport
             .request(TransportRequest {
                 id: self.ids.next(),

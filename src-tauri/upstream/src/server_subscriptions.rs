@@ -9,7 +9,7 @@ use std::{
 
 use drawbridge_jsonrpc::{
     json,
-    rpc::{Reply, code},
+    rpc::{RpcResponse, code},
 };
 use drawbridge_model::protocol::Era;
 use serde_json::{json, value::RawValue};
@@ -116,10 +116,10 @@ async fn renew_subscriptions(desired: &DesiredSubscriptions, connection: &Connec
     let uris = desired.lock().clone();
     for uri in uris {
         let params = json::to_raw(&json!({ "uri": uri }));
-        let reply = connection
+        let response = connection
             .request_with_timeout("resources/subscribe", &params, SUBSCRIBE_TIMEOUT)
             .await;
-        if !matches!(reply, Ok(Reply::Result(_))) {
+        if !matches!(response, Ok(RpcResponse::Result(_))) {
             tracing::warn!("The subscription to {uri} could not be renewed on the new connection");
         }
     }
@@ -140,8 +140,8 @@ async fn listen(desired: &DesiredSubscriptions, connection: &Connection, ids: &R
         let request = ServerRequest::without_timeout("subscriptions/listen", Some(&params));
         let opened_at = Instant::now();
         tokio::select! {
-            reply = connection.request(ids.next(), &request) => match reply {
-                Ok(Reply::Error(error)) if error.code == code::METHOD_NOT_FOUND => return,
+            response = connection.request(ids.next(), &request) => match response {
+                Ok(RpcResponse::Error(error)) if error.code == code::METHOD_NOT_FOUND => return,
                 _ if connection.transport().end_reason().is_some() => return,
                 _ => {
                     if opened_at.elapsed() > MAX_PAUSE {

@@ -38,7 +38,7 @@ use super::{
     state::{State, StateEvent},
     url_elicitations::UrlElicitations,
 };
-use crate::transport::Reply;
+use crate::transport::RpcResponse;
 
 /// How long a client may take to answer a server's request, which a person may have to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
@@ -165,7 +165,7 @@ impl ServerSession {
     pub async fn request(
         self: &Arc<Self>,
         outgoing: ServerRequest<'_>,
-    ) -> Result<Reply, UpstreamError> {
+    ) -> Result<RpcResponse, UpstreamError> {
         self.end_outdated_connection().await;
         let _in_use = self.mark_in_use();
         let connection = self
@@ -175,15 +175,16 @@ impl ServerSession {
         if let Some(level) = outgoing.client_handle.and_then(ClientHandle::log_level) {
             Box::pin(self.set_log_level(&connection, level)).await;
         }
-        let mut reply = self.request_until_final(&connection, &outgoing).await;
-        if let Ok(Reply::Error(error)) = &reply
+        let mut response = self.request_until_final(&connection, &outgoing).await;
+        if let Ok(RpcResponse::Error(error)) = &response
             && connection.may_need_initialize()
             && handshake::is_initialize_required(error)
         {
-            reply = Box::pin(self.request_after_initialize(&connection, &outgoing, &error.message))
-                .await;
+            response =
+                Box::pin(self.request_after_initialize(&connection, &outgoing, &error.message))
+                    .await;
         }
-        reply.map_err(|error| error.map_text(&|text| self.connector.logs().mask_text(text)))
+        response.map_err(|error| error.map_text(&|text| self.connector.logs().mask_text(text)))
     }
 
     /// Sends a request again after the server refused it for lack of `initialize`, on a new
@@ -193,7 +194,7 @@ impl ServerSession {
         refused_on: &Arc<Connection>,
         outgoing: &ServerRequest<'_>,
         message: &str,
-    ) -> Result<Reply, UpstreamError> {
+    ) -> Result<RpcResponse, UpstreamError> {
         self.connector
             .negotiations()
             .require_initialize(&self.server);
@@ -223,7 +224,7 @@ impl ServerSession {
         &self,
         connection: &Connection,
         outgoing: &ServerRequest<'_>,
-    ) -> Result<Reply, UpstreamError> {
+    ) -> Result<RpcResponse, UpstreamError> {
         let ServerRequest {
             method,
             params,
@@ -241,19 +242,19 @@ impl ServerSession {
                 .send_once(connection, outgoing, retry_params.as_deref().or(params))
                 .await?
             {
-                Reply::Result(result) => result,
-                Reply::Error(error) => {
+                RpcResponse::Result(result) => result,
+                RpcResponse::Error(error) => {
                     // A server that requires URLs to be visited has not processed the request.
                     if Box::pin(self.visit_required_urls(&error, outgoing)).await {
                         continue;
                     }
-                    return Ok(Reply::Error(error));
+                    return Ok(RpcResponse::Error(error));
                 }
             };
             let required =
                 self.find_required_input(client, connection.era(), client_handle, &result);
             let (Some(client_handle), Some(required)) = (client_handle, required) else {
-                return Ok(Reply::Result(translate::translate_result(
+                return Ok(RpcResponse::Result(translate::translate_result(
                     client,
                     connection.era(),
                     method,
@@ -262,7 +263,7 @@ impl ServerSession {
             };
             let answers = match Box::pin(self.ask_all(client_handle, &required, outgoing)).await {
                 Ok(answers) => answers,
-                Err(error) => return Ok(Reply::Error(error)),
+                Err(error) => return Ok(RpcResponse::Error(error)),
             };
             retry_params = input_required::build_retry_params(params, &required, &answers);
         }
@@ -276,7 +277,7 @@ impl ServerSession {
         connection: &Connection,
         outgoing: &ServerRequest<'_>,
         params: Option<&RawValue>,
-    ) -> Result<Reply, UpstreamError> {
+    ) -> Result<RpcResponse, UpstreamError> {
         let id = self.connector.ids().next();
         let tracked = self.in_flight.register(id, outgoing);
         let capabilities = outgoing
@@ -293,12 +294,12 @@ impl ServerSession {
         };
         tokio::select! {
             biased;
-            reply = connection.request(id, &request) => {
-                let reply = reply?;
-                if matches!(reply, Reply::Result(_)) {
+            response = connection.request(id, &request) => {
+                let response = response?;
+                if matches!(response, RpcResponse::Result(_)) {
                     connection.record_success(request.method);
                 }
-                Ok(reply)
+                Ok(response)
             }
             () = tracked.expired(request.timeouts) => Err(tracked.timeout_error(request.timeouts)),
         }
@@ -334,18 +335,18 @@ impl ServerSession {
         self: &Arc<Self>,
         uri: &str,
         outgoing: ServerRequest<'_>,
-    ) -> Result<Reply, UpstreamError> {
+    ) -> Result<RpcResponse, UpstreamError> {
         let connection = (self.connect().await).map_err(UpstreamError::into_not_sent)?;
         if connection.era() == Era::Modern {
             self.subscriptions.add(uri);
             self.subscriptions.wait_until_acknowledged(uri).await;
-            return Ok(Reply::Result(Json::new("{}")));
+            return Ok(RpcResponse::Result(Json::new("{}")));
         }
-        let reply = self.request(outgoing).await?;
-        if matches!(reply, Reply::Result(_)) {
+        let response = self.request(outgoing).await?;
+        if matches!(response, RpcResponse::Result(_)) {
             self.subscriptions.add(uri);
         }
-        Ok(reply)
+        Ok(response)
     }
 
     /// Ends a subscription, without starting a server that does not run.
@@ -356,11 +357,11 @@ impl ServerSession {
         self: &Arc<Self>,
         uri: &str,
         outgoing: ServerRequest<'_>,
-    ) -> Result<Reply, UpstreamError> {
+    ) -> Result<RpcResponse, UpstreamError> {
         self.subscriptions.remove(uri);
         match self.live_connection() {
             Some(connection) if connection.era() == Era::Legacy => self.request(outgoing).await,
-            _ => Ok(Reply::Result(Json::new("{}"))),
+            _ => Ok(RpcResponse::Result(Json::new("{}"))),
         }
     }
 

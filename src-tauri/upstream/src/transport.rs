@@ -32,7 +32,7 @@ use tokio::sync::{
     mpsc::{self, error::TrySendError},
 };
 
-pub use drawbridge_jsonrpc::rpc::Reply;
+pub use drawbridge_jsonrpc::rpc::RpcResponse;
 pub use error::{
     EndReason, HttpRefusal, InvalidAnswer, LostReason, NotSentReason, RefusedReason, RemoteError,
     TransportError,
@@ -68,7 +68,10 @@ impl Transport {
     /// # Errors
     /// Returns an error if there is no answer. The variant shows whether the server may have
     /// received the request.
-    pub async fn request(&self, request: TransportRequest<'_>) -> Result<Reply, TransportError> {
+    pub async fn request(
+        &self,
+        request: TransportRequest<'_>,
+    ) -> Result<RpcResponse, TransportError> {
         // Large futures are boxed, because a future is as large as the largest future that it
         // awaits, and moves together with it.
         match self {
@@ -94,8 +97,8 @@ impl Transport {
     }
 
     /// Answers a request of the server.
-    pub async fn answer(&self, id: &RawValue, reply: &RpcResult) -> Result<(), TransportError> {
-        self.send_message(encode::encode_reply(id.get(), reply).to_vec())
+    pub async fn answer(&self, id: &RawValue, response: &RpcResult) -> Result<(), TransportError> {
+        self.send_message(encode::encode_response(id.get(), response).to_vec())
             .await
     }
 

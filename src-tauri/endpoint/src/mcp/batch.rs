@@ -178,10 +178,12 @@ impl Batch {
             Ok(ClientMessage::Notification { method, params }) => {
                 state.hub.handle_notification(session, &method, params)
             }
-            Ok(ClientMessage::Response { id, reply }) => match client_message::read_reply(reply) {
-                Ok(reply) => session.deliver_reply(id, reply),
-                Err(error) => self.answers.push(malformed_error(error).into_body()),
-            },
+            Ok(ClientMessage::Response { id, response }) => {
+                match client_message::read_response(response) {
+                    Ok(response) => session.deliver_response(id, response),
+                    Err(error) => self.answers.push(malformed_error(error).into_body()),
+                }
+            }
             Err(error) => self.answers.push(RpcRefusal::from(error).into_body()),
         }
     }

@@ -68,10 +68,10 @@ impl Exchange {
             .state
             .hub
             .handle_request(&handle, &self.method, self.params.as_deref());
-        let reply = self.in_flight.run(answer).await;
-        let reply = reply.unwrap_or_else(|aborted| {
+        let response = self.in_flight.run(answer).await;
+        let response = response.unwrap_or_else(|aborted| {
             Err(RpcError::new(code::INTERNAL_ERROR, aborted.to_string()))
         });
-        encode::encode_reply(self.in_flight.id(), &reply)
+        encode::encode_response(self.in_flight.id(), &response)
     }
 }

@@ -100,10 +100,10 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
                 state.hub.handle_notification(session, &method, params);
             }
         }
-        ClientMessage::Response { id, reply } => {
-            let reply = client_message::read_reply(reply).map_err(malformed_error)?;
+        ClientMessage::Response { id, response } => {
+            let response = client_message::read_response(response).map_err(malformed_error)?;
             if let Some(session) = outlet.session.get() {
-                session.deliver_reply(id, reply);
+                session.deliver_response(id, response);
             }
         }
     }

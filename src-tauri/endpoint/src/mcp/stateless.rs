@@ -250,14 +250,14 @@ async fn run_request(
     let (id, error_code_setter) = (id.as_json().to_owned(), Arc::clone(&error_code));
     let session = Arc::clone(&stateless_request.session);
     let answer = async move {
-        let reply = tokio::select! {
-            reply = hub.handle_stateless_request(stateless_request) => reply,
+        let response = tokio::select! {
+            response = hub.handle_stateless_request(stateless_request) => response,
             () = session.ended.cancelled() => Err(RpcError::new(code::INTERNAL_ERROR, "Drawbridge ended the client's session and aborted this request; if the client was not revoked, it may send the request again")),
         };
-        if let Err(error) = &reply {
+        if let Err(error) = &response {
             let _ = error_code_setter.set(error.code);
         }
-        encode::encode_reply(&id, &reply)
+        encode::encode_response(&id, &response)
     };
     let mut response = respond(ResponseMessages::new(messages, answer)).await;
     if let Some(code) = error_code.get()

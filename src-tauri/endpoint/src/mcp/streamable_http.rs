@@ -92,11 +92,11 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
             state.hub.handle_notification(&session, &method, params);
             Ok(StatusCode::ACCEPTED.into_response())
         }
-        ClientMessage::Response { id, reply } => {
+        ClientMessage::Response { id, response } => {
             let session = caller.find_session(&state, &headers, None)?;
-            session.deliver_reply(
+            session.deliver_response(
                 id,
-                client_message::read_reply(reply).map_err(malformed_error)?,
+                client_message::read_response(response).map_err(malformed_error)?,
             );
             Ok(StatusCode::ACCEPTED.into_response())
         }

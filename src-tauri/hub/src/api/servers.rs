@@ -47,7 +47,7 @@ pub use usage::{ServerUsage, ShowUsage};
 
 pub(super) use manifests::manifest_view;
 
-use drawbridge_jsonrpc::rpc::Reply;
+use drawbridge_jsonrpc::rpc::RpcResponse;
 use drawbridge_upstream::transport::process::program;
 
 use super::{ApiError, Done, Verb, tools::ToolView};
@@ -592,7 +592,7 @@ pub(super) async fn request_entry(
     method: &str,
     params: &RawValue,
     time_limit: Duration,
-) -> Result<Reply, ApiError> {
+) -> Result<RpcResponse, ApiError> {
     lifecycle::request_once(hub, spec, method, params, time_limit).await
 }
 

@@ -15,7 +15,7 @@ use drawbridge_model::{
 use drawbridge_sessions::ClientHandle;
 use drawbridge_store::StoreError;
 use drawbridge_upstream::{
-    ListChanges, ServerRequest, ServerSession, UpstreamError, transport::Reply,
+    ListChanges, ServerRequest, ServerSession, UpstreamError, transport::RpcResponse,
 };
 use serde_json::value::RawValue;
 use tokio::time;
@@ -214,7 +214,7 @@ fn exclude_unsendable(tools: &mut Vec<Arc<Definition>>, excluded: &mut ExcludedE
 ///
 /// # Errors
 /// Returns an error if a page cannot be read, or if the list does not end.
-pub async fn read_list<F: Future<Output = Result<Reply, UpstreamError>>>(
+pub async fn read_list<F: Future<Output = Result<RpcResponse, UpstreamError>>>(
     kind: CapabilityKind,
     max_bytes: usize,
     send_request: impl Fn(&'static str, Box<RawValue>) -> F,
@@ -224,7 +224,7 @@ pub async fn read_list<F: Future<Output = Result<Reply, UpstreamError>>>(
         .unwrap_or(Err(SyncError::Endless))
 }
 
-async fn read_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
+async fn read_pages<F: Future<Output = Result<RpcResponse, UpstreamError>>>(
     kind: CapabilityKind,
     max_bytes: usize,
     send_request: impl Fn(&'static str, Box<RawValue>) -> F,
@@ -242,9 +242,9 @@ async fn read_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
     let mut params = json::raw("{}".into());
     while cursors.len() < MAX_PAGES {
         let result = match send_request(kind.list_method(), params).await? {
-            Reply::Result(result) => result,
-            Reply::Error(error) if error.code == code::METHOD_NOT_FOUND => return Ok(all),
-            Reply::Error(error) => {
+            RpcResponse::Result(result) => result,
+            RpcResponse::Error(error) if error.code == code::METHOD_NOT_FOUND => return Ok(all),
+            RpcResponse::Error(error) => {
                 return Err(SyncError::Refused {
                     method: kind.list_method(),
                     message: error.message,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use drawbridge_jsonrpc::{
     json::{self, Json, RawObject},
-    rpc::Reply,
+    rpc::RpcResponse,
 };
 use drawbridge_model::{
     call::Outcome,
@@ -52,7 +52,7 @@ pub struct WatchedCall {
 
 /// A server's answer, or the result with which hooks replaced it.
 pub struct Reviewed {
-    pub reply: Reply,
+    pub response: RpcResponse,
     /// The hooks that replaced the result, in order.
     pub hooks: Vec<String>,
 }
@@ -170,30 +170,33 @@ impl WatchedCall {
     /// # Errors
     /// Returns an error if a hook fails and the person chose that the result is withheld in this
     /// case.
-    pub async fn review(mut self: Box<Self>, mut reply: Reply) -> Result<Reviewed, Refusal> {
-        if let Reply::Result(result) = &reply
+    pub async fn review(
+        mut self: Box<Self>,
+        mut response: RpcResponse,
+    ) -> Result<Reviewed, Refusal> {
+        if let RpcResponse::Result(result) = &response
             && !is_final(result)
         {
             self.is_reported = true;
             let hooks = Vec::new();
-            return Ok(Reviewed { reply, hooks });
+            return Ok(Reviewed { response, hooks });
         }
         let duration_ms = self.elapsed_ms();
         let PermittedRequest { request, .. } = &self.permitted;
         let hooks = self.hooks.hooks_for(HookEvent::ToolExecuted, request);
         let trigger = HookTrigger::of_call(HookEvent::ToolExecuted, request);
-        let original = match &reply {
-            Reply::Result(result) => Some(result.clone()),
-            Reply::Error(_) => None,
+        let original = match &response {
+            RpcResponse::Result(result) => Some(result.clone()),
+            RpcResponse::Error(_) => None,
         };
-        let outcome = if to_unified(&reply, duration_ms).success {
+        let outcome = if to_unified(&response, duration_ms).success {
             Outcome::Ok
         } else {
             Outcome::ServerError
         };
         let mut changed_by = Vec::new();
         for hook in blocking(&hooks) {
-            let payload = self.payload(&reply, outcome, duration_ms, &changed_by, true);
+            let payload = self.payload(&response, outcome, duration_ms, &changed_by, true);
             let name = &hook.prepared.hook.name;
             match self.ask_about_result(hook, &trigger, &payload).await {
                 Ok(ResultAnswer::Continue) => {}
@@ -202,7 +205,7 @@ impl WatchedCall {
                         Some(original) => complete_result(&result, original),
                         None => result,
                     };
-                    reply = Reply::Result(result);
+                    response = RpcResponse::Result(result);
                     changed_by.push(name.clone());
                 }
                 Err(_) if hook.prepared.hook.on_failure == OnFailure::Allow => {}
@@ -221,13 +224,13 @@ impl WatchedCall {
             if observers.is_empty() {
                 continue;
             }
-            let payload = self.payload(&reply, outcome, duration_ms, &changed_by, with_result);
+            let payload = self.payload(&response, outcome, duration_ms, &changed_by, with_result);
             for hook in observers {
                 hook.observe(&trigger, clock::now(), &payload);
             }
         }
         Ok(Reviewed {
-            reply,
+            response,
             hooks: changed_by,
         })
     }
@@ -297,17 +300,17 @@ impl WatchedCall {
 
     fn payload(
         &self,
-        reply: &Reply,
+        response: &RpcResponse,
         outcome: Outcome,
         duration_ms: u32,
         changed_by: &[String],
         with_result: bool,
     ) -> Box<RawValue> {
         let PermittedRequest { request, call } = &self.permitted;
-        let converted = to_unified(reply, duration_ms);
-        let mcp_result = match reply {
-            Reply::Result(result) if with_result => Some(result.to_raw()),
-            Reply::Result(_) | Reply::Error(_) => None,
+        let converted = to_unified(response, duration_ms);
+        let mcp_result = match response {
+            RpcResponse::Result(result) if with_result => Some(result.to_raw()),
+            RpcResponse::Result(_) | RpcResponse::Error(_) => None,
         };
         let executed = Executed {
             request,
@@ -343,13 +346,15 @@ impl HookTrigger {
     }
 }
 
-fn to_unified(reply: &Reply, duration_ms: u32) -> ToolExecutionResult {
-    match reply {
-        Reply::Result(result) => {
+fn to_unified(response: &RpcResponse, duration_ms: u32) -> ToolExecutionResult {
+    match response {
+        RpcResponse::Result(result) => {
             let value = serde_json::from_str(result.get()).unwrap_or_default();
             ToolExecutionResult::from_result(&value, Some(duration_ms))
         }
-        Reply::Error(error) => ToolExecutionResult::from_error(&error.message, Some(duration_ms)),
+        RpcResponse::Error(error) => {
+            ToolExecutionResult::from_error(&error.message, Some(duration_ms))
+        }
     }
 }
 

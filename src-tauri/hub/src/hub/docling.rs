@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_jsonrpc::{json, rpc::Reply};
+use drawbridge_jsonrpc::{json, rpc::RpcResponse};
 use drawbridge_model::{
     acceptance::AcceptanceState,
     builtin::BuiltIn,
@@ -423,8 +423,8 @@ async fn call_tool(
     let params = json::to_raw(&json!({ "name": tool, "arguments": arguments }));
     let request = ServerRequest::new("tools/call", Some(&params), DOCLING_TIME_LIMIT);
     let text = match session.request(request).await? {
-        Reply::Error(error) => error.message,
-        Reply::Result(result) => {
+        RpcResponse::Error(error) => error.message,
+        RpcResponse::Result(result) => {
             let result: ToolResult = serde_json::from_str(result.get())
                 .map_err(|error| DoclingError::UnexpectedAnswer(error.to_string()))?;
             if !result.is_error {

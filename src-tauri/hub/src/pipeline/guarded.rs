@@ -3,7 +3,7 @@
 
 use drawbridge_jsonrpc::{
     json::{self, RawObject},
-    rpc::{Reply, RpcError, RpcResult, code},
+    rpc::{RpcError, RpcResponse, RpcResult, code},
 };
 use drawbridge_model::{
     call::Outcome,
@@ -14,7 +14,7 @@ use drawbridge_model::{
 use drawbridge_sessions::{ClientHandle, ClientRequest};
 use drawbridge_store::logs::within_call;
 
-use super::{PAUSED_REASON, Pipeline, error_outcome, scan_reply};
+use super::{PAUSED_REASON, Pipeline, error_outcome, scan_response};
 use crate::{
     policy::{GuardedRequest, Permitted, Refusal},
     router::{ForwardError, Target, server_error, string_member},
@@ -68,7 +68,7 @@ impl Pipeline {
         )?;
         self.run_request(request, handle, async |permitted| {
             match self.router.cached_resource(permitted) {
-                Some(cached) => Ok(Reply::Result(cached)),
+                Some(cached) => Ok(RpcResponse::Result(cached)),
                 None => self.router.read_resource(permitted, handle).await,
             }
         })
@@ -169,7 +169,7 @@ impl Pipeline {
         &self,
         request: GuardedRequest,
         handle: &ClientHandle,
-        send: impl AsyncFnOnce(&Permitted) -> Result<Reply, ForwardError>,
+        send: impl AsyncFnOnce(&Permitted) -> Result<RpcResponse, ForwardError>,
     ) -> RpcResult {
         if let Err(limit) = self.access.count_call(&request.client) {
             let refusal = self.record_beyond_limit(&request, limit).await;
@@ -181,13 +181,13 @@ impl Pipeline {
             return Err(abort(permitted));
         };
         let flags = match &sent {
-            Ok(reply) => scan_reply(&permitted.request().server, reply).await,
+            Ok(response) => scan_response(&permitted.request().server, response).await,
             Err(_) => Vec::new(),
         };
         permitted.set_flags(flags.clone());
         let (request, call) = (permitted.request(), permitted.record());
         match sent {
-            Ok(Reply::Result(result)) => {
+            Ok(RpcResponse::Result(result)) => {
                 match self.release(request, call, result, &flags, handle).await {
                     Ok(result) => {
                         permitted.keep_result(&result);
@@ -197,7 +197,7 @@ impl Pipeline {
                     Err(refusal) => Err(withhold(permitted, &refusal)),
                 }
             }
-            Ok(Reply::Error(error)) => {
+            Ok(RpcResponse::Error(error)) => {
                 let released = self
                     .gate
                     .release_error(request, call, error, &flags, Some(handle));
@@ -213,8 +213,8 @@ impl Pipeline {
     pub(super) async fn send_unless_paused(
         &self,
         permitted: &Permitted,
-        send: impl AsyncFnOnce(&Permitted) -> Result<Reply, ForwardError>,
-    ) -> Option<Result<Reply, ForwardError>> {
+        send: impl AsyncFnOnce(&Permitted) -> Result<RpcResponse, ForwardError>,
+    ) -> Option<Result<RpcResponse, ForwardError>> {
         tokio::select! {
             biased;
             () = self.gate.wait_until_paused() => None,

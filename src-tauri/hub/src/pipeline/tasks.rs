@@ -3,7 +3,7 @@
 
 use drawbridge_jsonrpc::{
     json::{self, Json, RawObject},
-    rpc::{Reply, RpcError, RpcResult, code},
+    rpc::{RpcError, RpcResponse, RpcResult, code},
 };
 use drawbridge_model::{
     call::Outcome,
@@ -111,8 +111,8 @@ impl Pipeline {
             self.router.send_task_request(permitted, handle).await
         });
         let result = match sent.await {
-            Some(Ok(Reply::Result(result))) => result,
-            Some(Ok(Reply::Error(error))) => {
+            Some(Ok(RpcResponse::Result(result))) => result,
+            Some(Ok(RpcResponse::Error(error))) => {
                 let PermittedRequest { request, call, .. } = started_by;
                 let flags = content::scan_error(&request.server, &error).await;
                 permitted.set_flags(flags.clone());
@@ -170,12 +170,12 @@ impl Pipeline {
     ) -> Result<Json, Refusal> {
         if method == GuardedMethod::GetTaskResult {
             let watched = self.hooks.watch_task(started_by);
-            let reply = Reply::Result(answer.clone());
-            let reply = self.ask_result_hooks(permitted, watched, reply).await?;
-            return Ok(match reply {
-                Reply::Result(result) => result,
+            let response = RpcResponse::Result(answer.clone());
+            let response = self.ask_result_hooks(permitted, watched, response).await?;
+            return Ok(match response {
+                RpcResponse::Result(result) => result,
                 // Hooks replace a result only with a result.
-                Reply::Error(_) => answer,
+                RpcResponse::Error(_) => answer,
             });
         }
         let text = answer.clone();
@@ -189,11 +189,11 @@ impl Pipeline {
         else {
             return Ok(answer);
         };
-        let reply = Reply::Result(Json::from(result));
-        let reply = self
-            .ask_result_hooks(permitted, Some(watched), reply)
+        let response = RpcResponse::Result(Json::from(result));
+        let response = self
+            .ask_result_hooks(permitted, Some(watched), response)
             .await?;
-        if let Reply::Result(result) = reply {
+        if let RpcResponse::Result(result) = response {
             object.set("result", result.to_raw());
         }
         Ok(Json::from(object.to_raw()))

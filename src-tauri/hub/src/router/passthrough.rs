@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 
 use drawbridge_jsonrpc::{
     json::{self, Json, RawObject},
-    rpc::{Reply, RpcError, RpcResult, code},
+    rpc::{RpcError, RpcResponse, RpcResult, code},
 };
 use drawbridge_sessions::{ClientHandle, ClientRequest, ClientSession, ServerScope};
 use drawbridge_upstream::{RequestTimeouts, ServerRequest, ServerSession, UpstreamError};
@@ -168,13 +168,15 @@ impl Router {
         &self,
         permitted: &Permitted,
         handle: &ClientHandle,
-    ) -> Result<Reply, ForwardError> {
-        let reply = self.send(permitted, handle).await?;
-        if let (Reply::Result(result), Some(key)) = (&reply, Self::resource_cache_key(permitted)) {
+    ) -> Result<RpcResponse, ForwardError> {
+        let response = self.send(permitted, handle).await?;
+        if let (RpcResponse::Result(result), Some(key)) =
+            (&response, Self::resource_cache_key(permitted))
+        {
             self.metrics.count_cache_refresh(Cache::Results);
             self.result_cache.put(key, result);
         }
-        Ok(reply)
+        Ok(response)
     }
 
     /// Sends a permitted request to its server, once.
@@ -186,7 +188,7 @@ impl Router {
         &self,
         permitted: &Permitted,
         handle: &ClientHandle,
-    ) -> Result<Reply, ForwardError> {
+    ) -> Result<RpcResponse, ForwardError> {
         let send = async |session: &Arc<ServerSession>, outgoing: ServerRequest<'_>| {
             session.request(outgoing).await
         };
@@ -200,8 +202,11 @@ impl Router {
         permitted: &Permitted,
         handle: &ClientHandle,
         timeout: Option<Duration>,
-        send: impl AsyncFnOnce(&Arc<ServerSession>, ServerRequest<'_>) -> Result<Reply, UpstreamError>,
-    ) -> Result<Reply, ForwardError> {
+        send: impl AsyncFnOnce(
+            &Arc<ServerSession>,
+            ServerRequest<'_>,
+        ) -> Result<RpcResponse, UpstreamError>,
+    ) -> Result<RpcResponse, ForwardError> {
         let request = permitted.request();
         let (server, session) = self.lease_session(request)?;
         let timeouts = match timeout {
@@ -224,7 +229,7 @@ impl Router {
         &self,
         permitted: &Permitted,
         handle: &ClientHandle,
-    ) -> Result<Reply, ForwardError> {
+    ) -> Result<RpcResponse, ForwardError> {
         let request = permitted.request();
         let (id, uri) = (&request.server.id, &request.name);
         if request.server.spec.lifecycle == Lifecycle::Transient {
@@ -236,8 +241,10 @@ impl Router {
         let send = async |session: &Arc<ServerSession>, outgoing: ServerRequest<'_>| {
             session.subscribe(uri, outgoing).await
         };
-        let reply = self.send_with(permitted, handle, None, send).await?;
-        if matches!(reply, Reply::Result(_)) && self.subscriptions.add(id, uri, handle.session()) {
+        let response = self.send_with(permitted, handle, None, send).await?;
+        if matches!(response, RpcResponse::Result(_))
+            && self.subscriptions.add(id, uri, handle.session())
+        {
             let (router, handle) = (
                 self.clone(),
                 ClientHandle::for_session(handle.session().clone()),
@@ -253,7 +260,7 @@ impl Router {
                 .await;
             });
         }
-        Ok(reply)
+        Ok(response)
     }
 
     /// Answers `resources/unsubscribe`. No decision is needed, because the request only ends a
@@ -295,7 +302,7 @@ impl Router {
             .on_behalf_of(handle, None);
         let session = self.pool.session(&server, Some(&handle.session().client));
         match session.unsubscribe(uri, outgoing).await {
-            Ok(reply) => reply.into_result(),
+            Ok(response) => response.into_result(),
             Err(error) => Err(server_error(&server, &error)),
         }
     }

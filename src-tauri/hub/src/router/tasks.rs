@@ -9,7 +9,7 @@ use std::{
 
 use drawbridge_jsonrpc::{
     json,
-    rpc::{Reply, RpcError, code},
+    rpc::{RpcError, RpcResponse, code},
 };
 use drawbridge_model::{
     ids::{ClientName, ServerId},
@@ -191,7 +191,7 @@ impl Router {
         &self,
         permitted: &Permitted,
         handle: &ClientHandle,
-    ) -> Result<Reply, ForwardError> {
+    ) -> Result<RpcResponse, ForwardError> {
         let is_result = permitted.request().method == GuardedMethod::GetTaskResult;
         let timeout = is_result.then_some(RESULT_TIMEOUT);
         let send = async |session: &Arc<ServerSession>, outgoing: ServerRequest<'_>| {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::value::RawValue;
 
-use super::{ClientMessage, Id, MAX_DEPTH, is_answer_to, parse, read_reply};
+use super::{ClientMessage, Id, MAX_DEPTH, is_answer_to, parse, read_response};
 use crate::{
     encode::{encode_error, encode_result},
     json::{RawObject, fold_key},
@@ -66,14 +66,14 @@ pub(crate) fn check_message(text: &[u8]) {
             );
             assert!(object.get("id").is_none(), "{raw}");
         }
-        ClientMessage::Response { id, reply } => {
+        ClientMessage::Response { id, response } => {
             assert!(has_member("id", id.get()), "{raw}");
             assert!(object.get("method").is_none(), "{raw}");
-            assert!(reply.map_or_else(
+            assert!(response.map_or_else(
                 |error| has_member("error", error.get()),
                 |result| has_member("result", result.get())
             ));
-            if let (Ok(parsed), Ok(sent)) = (read_reply(reply), reply) {
+            if let (Ok(parsed), Ok(sent)) = (read_response(response), response) {
                 assert_eq!(parsed.into_result().expect("a result").get(), sent.get());
             }
         }
@@ -91,7 +91,7 @@ fn check_response(id: Id<'_>, value: &RawValue) {
     match parse(&response) {
         Ok(ClientMessage::Response {
             id: response_id,
-            reply: Ok(result),
+            response: Ok(result),
         }) => {
             assert_eq!(
                 (response_id.get(), result.get()),

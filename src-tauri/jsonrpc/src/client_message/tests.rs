@@ -6,10 +6,10 @@ use serde_json::value::RawValue;
 
 use crate::{
     encode::{encode_error, encode_result},
-    rpc::{Reply, RpcError, code},
+    rpc::{RpcError, RpcResponse, code},
 };
 
-use super::{ClientMessage, MAX_DEPTH, is_answer_to, parse, properties, read_reply};
+use super::{ClientMessage, MAX_DEPTH, is_answer_to, parse, properties, read_response};
 
 fn parse_request(text: &str) -> (String, String, Option<String>) {
     match parse(text.as_bytes()) {
@@ -82,30 +82,35 @@ fn a_message_without_id_is_a_notification() {
 }
 
 #[test]
-fn a_message_without_method_is_a_response_whose_id_and_reply_are_kept() {
-    let parse_reply = |text: &'static str| match parse(text.as_bytes()) {
-        Ok(ClientMessage::Response { id, reply }) => (id.get(), read_reply(reply)),
+fn a_message_without_method_is_a_response_whose_id_and_outcome_are_kept() {
+    let parse_response = |text: &'static str| match parse(text.as_bytes()) {
+        Ok(ClientMessage::Response { id, response }) => (id.get(), read_response(response)),
         other => panic!("{text} is read as {other:?}"),
     };
-    let (id, reply) = parse_reply(r#"{"jsonrpc":"2.0","id":"7","result":{"n":1.0, "z":0.90}}"#);
+    let (id, response) =
+        parse_response(r#"{"jsonrpc":"2.0","id":"7","result":{"n":1.0, "z":0.90}}"#);
     assert_eq!(
         (
             id,
-            reply
-                .expect("a reply")
+            response
+                .expect("a response")
                 .into_result()
                 .expect("a result")
                 .get()
         ),
         ("\"7\"", r#"{"n":1.0, "z":0.90}"#)
     );
-    let (id, reply) =
-        parse_reply(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no","data":[1.0]}}"#);
-    let error = reply.expect("a reply").into_result().expect_err("an error");
+    let (id, response) = parse_response(
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no","data":[1.0]}}"#,
+    );
+    let error = response
+        .expect("a response")
+        .into_result()
+        .expect_err("an error");
     assert_eq!((id, error.code, error.message.as_str()), ("1", -1, "no"));
     assert_eq!(error.data.expect("data").get(), "[1.0]");
     assert!(
-        parse_reply(r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#)
+        parse_response(r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#)
             .1
             .is_err()
     );
@@ -259,7 +264,7 @@ fn nesting_is_bounded_without_recursion() {
 fn an_error_keeps_data_that_is_null() {
     let error: &RawValue =
         serde_json::from_str(r#"{"code":1,"message":"m","data":null}"#).expect("JSON");
-    let Ok(Reply::Error(error)) = read_reply(Err(error)) else {
+    let Ok(RpcResponse::Error(error)) = read_response(Err(error)) else {
         panic!("an error")
     };
     assert_eq!(error.data.expect("data").get(), "null");
@@ -267,20 +272,20 @@ fn an_error_keeps_data_that_is_null() {
 
 #[test]
 fn a_clients_error_keeps_unknown_members_and_a_malformed_error_is_passed_on_whole() {
-    let parse_error_reply = |text: &str| {
+    let parse_error_response = |text: &str| {
         let error: &RawValue = serde_json::from_str(text).expect("JSON");
-        read_reply(Err(error))
+        read_response(Err(error))
             .expect("an answer")
             .into_result()
             .expect_err("an error")
     };
-    let parsed = parse_error_reply(r#"{"code":-1.0,"message":"no","data":1.0,"retryAfter":5}"#);
+    let parsed = parse_error_response(r#"{"code":-1.0,"message":"no","data":1.0,"retryAfter":5}"#);
     assert_eq!(
         serde_json::to_string(&parsed).expect("JSON"),
         r#"{"code":-1,"message":"no","data":1.0,"retryAfter":5}"#
     );
     let unreadable = r#"{"code":"E_NO","message":"no"}"#;
-    let wrapped = parse_error_reply(unreadable);
+    let wrapped = parse_error_response(unreadable);
     assert_eq!(
         (wrapped.code, wrapped.data.expect("data").get()),
         (code::INTERNAL_ERROR, unreadable)

@@ -4,9 +4,9 @@ use serde_json::value::RawValue;
 
 use super::{Incoming, ServerMessage, parse};
 use crate::{
-    encode::{encode_notification, encode_reply, encode_request},
+    encode::{encode_notification, encode_request, encode_response},
     json::Json,
-    rpc::{Reply, RpcError},
+    rpc::{RpcError, RpcResponse},
 };
 
 /// Checks that each part of a message occurs in the message's text, and that the part stays the
@@ -20,14 +20,14 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
     let assert_in_text =
         |raw: &RawValue| assert!(text.contains(raw.get()), "{raw} does not occur in {text}");
     match message {
-        ServerMessage::Answer { id, reply } => {
-            if let Reply::Result(result) = &reply {
+        ServerMessage::Response { id, response } => {
+            if let RpcResponse::Result(result) = &response {
                 let result: &RawValue =
                     serde_json::from_str(result.get()).expect("a result is JSON");
                 assert_in_text(result);
                 written_is_read(id.unwrap_or(0), "m", Some(result));
             }
-            reply
+            response
                 .into_result()
                 .err()
                 .and_then(|error| error.data)
@@ -91,10 +91,10 @@ pub(crate) fn written_is_read(id: u64, text: &str, value: Option<&RawValue>) {
 /// Checks that an answer that Drawbridge wrote, a result or an error, is read without a change.
 fn answer_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValue>) {
     if let Some(value) = value {
-        match read(encode_reply(raw_id.get(), &Ok(value.to_owned().into())).to_vec()) {
-            Some(ServerMessage::Answer {
+        match read(encode_response(raw_id.get(), &Ok(value.to_owned().into())).to_vec()) {
+            Some(ServerMessage::Response {
                 id: read_id,
-                reply: Reply::Result(result),
+                response: RpcResponse::Result(result),
             }) => {
                 assert_eq!((read_id, result.get()), (Some(id), value.get()));
             }
@@ -111,10 +111,10 @@ fn answer_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValu
         data: value.map(ToOwned::to_owned),
         other_members,
     };
-    match read(encode_reply(raw_id.get(), &Err(error)).to_vec()) {
-        Some(ServerMessage::Answer {
+    match read(encode_response(raw_id.get(), &Err(error)).to_vec()) {
+        Some(ServerMessage::Response {
             id: read_id,
-            reply: Reply::Error(error),
+            response: RpcResponse::Error(error),
         }) => {
             assert_eq!(
                 (read_id, error.code, error.message.as_str()),

@@ -3,15 +3,15 @@ use proptest::prelude::*;
 
 use super::{properties::read, *};
 use crate::{
-    encode::{encode_cancelled, encode_reply, encode_request},
+    encode::{encode_cancelled, encode_request, encode_response},
     rpc::code,
 };
 
 #[test]
 fn a_result_is_kept_as_it_was_written() {
-    let Some(ServerMessage::Answer {
+    let Some(ServerMessage::Response {
         id,
-        reply: Reply::Result(result),
+        response: RpcResponse::Result(result),
     }) = parse(&Json::new(
         r#"{"jsonrpc":"2.0","id":7,"result":{"n":1.0,"x":1e400}}"#,
     ))
@@ -23,8 +23,8 @@ fn a_result_is_kept_as_it_was_written() {
 
 #[test]
 fn the_data_of_an_error_is_kept_and_a_missing_code_becomes_0() {
-    let Some(ServerMessage::Answer {
-        reply: Reply::Error(error),
+    let Some(ServerMessage::Response {
+        response: RpcResponse::Error(error),
         ..
     }) = parse(&Json::new(
         r#"{"jsonrpc":"2.0","id":7,"error":{"message":"m","data":{"a" : 1}}}"#,
@@ -41,8 +41,8 @@ fn an_error_keeps_unknown_members_and_a_malformed_error_is_passed_on_whole() {
     let error = |error: &str| match parse(&Json::new(format!(
         r#"{{"jsonrpc":"2.0","id":7,"error":{error}}}"#
     ))) {
-        Some(ServerMessage::Answer {
-            reply: Reply::Error(error),
+        Some(ServerMessage::Response {
+            response: RpcResponse::Error(error),
             ..
         }) => error,
         other => panic!("{error} is read as {other:?}"),
@@ -64,7 +64,7 @@ fn an_error_with_a_null_id_is_an_answer_without_id() {
         parse(&Json::new(
             r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#
         )),
-        Some(ServerMessage::Answer { id: None, .. })
+        Some(ServerMessage::Response { id: None, .. })
     ));
 }
 
@@ -101,33 +101,33 @@ fn a_written_message_can_be_read() {
         Some(ServerMessage::Incoming(Incoming::Notification { .. }))
     ));
     assert!(matches!(
-        read(encode_reply(id.get(), &Err(RpcError::new(1, "m"))).to_vec()),
-        Some(ServerMessage::Answer {
+        read(encode_response(id.get(), &Err(RpcError::new(1, "m"))).to_vec()),
+        Some(ServerMessage::Response {
             id: Some(3),
-            reply: Reply::Error(_)
+            response: RpcResponse::Error(_)
         })
     ));
 }
 
 #[test]
 fn a_result_that_is_null_is_a_result() {
-    let reply = |text: &str| match parse(&Json::new(text)) {
-        Some(ServerMessage::Answer { reply, .. }) => reply
+    let response = |text: &str| match parse(&Json::new(text)) {
+        Some(ServerMessage::Response { response, .. }) => response
             .into_result()
             .map(|result| result.get().to_owned())
             .map_err(|error| error.code),
         other => panic!("{text} is read as {other:?}"),
     };
     assert_eq!(
-        reply(r#"{"jsonrpc":"2.0","id":1,"result":null}"#),
+        response(r#"{"jsonrpc":"2.0","id":1,"result":null}"#),
         Ok("null".to_owned())
     );
     assert_eq!(
-        reply(r#"{"jsonrpc":"2.0","id":1,"result":{},"error":null}"#),
+        response(r#"{"jsonrpc":"2.0","id":1,"result":{},"error":null}"#),
         Ok("{}".to_owned())
     );
     assert_eq!(
-        reply(r#"{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":5,"message":""}}"#),
+        response(r#"{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":5,"message":""}}"#),
         Err(5)
     );
 }
@@ -136,8 +136,8 @@ fn a_result_that_is_null_is_a_result() {
 fn an_error_keeps_data_that_is_null() {
     let text =
         Json::new(r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":null}}"#);
-    let Some(ServerMessage::Answer {
-        reply: Reply::Error(error),
+    let Some(ServerMessage::Response {
+        response: RpcResponse::Error(error),
         ..
     }) = parse(&text)
     else {
@@ -183,8 +183,8 @@ fn an_answer_nested_too_deep_fails_its_request_and_other_messages_are_dropped() 
     ));
     assert!(matches!(
         parse(&in_a_string),
-        Some(ServerMessage::Answer {
-            reply: Reply::Result(_),
+        Some(ServerMessage::Response {
+            response: RpcResponse::Result(_),
             ..
         })
     ));

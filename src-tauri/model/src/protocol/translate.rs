@@ -39,8 +39,8 @@ pub fn supports_input_required(method: &str) -> bool {
 }
 
 /// Translates the answer of a server of either era for a modern client.
-pub fn reply_for_modern_client(method: &str, reply: RpcResult) -> RpcResult {
-    match reply {
+pub fn response_for_modern_client(method: &str, response: RpcResult) -> RpcResult {
+    match response {
         Ok(result) => Ok(add_modern_members(method, result)),
         Err(error) if error.code == RESOURCE_NOT_FOUND => Err(RpcError {
             code: code::INVALID_PARAMS,
@@ -203,7 +203,7 @@ pub fn request_for_legacy_client(request: &InputRequest, id: &str) -> InputReque
 }
 
 /// Translates the result of a modern server for a legacy client. Any other result stays unchanged;
-/// [`reply_for_modern_client`] translates the results for modern clients.
+/// [`response_for_modern_client`] translates the results for modern clients.
 pub fn translate_result(client: Era, server: Era, method: &str, result: Json) -> Json {
     match (client, server) {
         (Era::Legacy, Era::Modern) => result_for_legacy_client(method, result),

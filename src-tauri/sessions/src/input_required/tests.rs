@@ -50,12 +50,12 @@ impl Fixture {
     where
         F: Future<Output = RpcResult> + Send + 'static,
     {
-        let reply = self
+        let response = self
             .parked_requests
             .start_or_resume(self.stateless_request("{}"), |client, _, _| answer(client))
             .await
             .expect("a result");
-        RawObject::parse(&reply)
+        RawObject::parse(&response)
             .expect("an object")
             .get_string("requestState")
             .expect("the result has a state")
@@ -86,8 +86,8 @@ async fn request_input(client: &ClientHandle) -> RpcResult {
         .await
 }
 
-fn text(reply: RpcResult) -> String {
-    reply.expect("a result").get().to_owned()
+fn text(response: RpcResult) -> String {
+    response.expect("a result").get().to_owned()
 }
 
 #[tokio::test(start_paused = true)]
@@ -109,7 +109,7 @@ async fn a_retry_resumes_its_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reply_that_arrives_before_the_retry_is_kept() {
+async fn a_response_that_arrives_before_the_retry_is_kept() {
     let fixture = fixture();
     let (ended, has_ended) = oneshot::channel();
     let state = fixture
@@ -180,9 +180,9 @@ async fn a_request_ends_if_its_client_does_not_retry_in_time_or_is_revoked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unclaimed_replies_are_kept_up_to_a_limit() {
+async fn unclaimed_responses_are_kept_up_to_a_limit() {
     let fixture = fixture();
-    let large = || json::Json::new(format!("\"{}\"", "x".repeat(MAX_REPLY_BYTES / 4)));
+    let large = || json::Json::new(format!("\"{}\"", "x".repeat(MAX_RESPONSE_BYTES / 4)));
     let mut states = Vec::new();
     for _ in 0..6 {
         let answer = |client: ClientHandle| async move {
@@ -197,7 +197,7 @@ async fn unclaimed_replies_are_kept_up_to_a_limit() {
         assert_eq!(
             fixture.retry(state).await.is_ok(),
             number >= 3,
-            "only the newest replies are kept: {number}"
+            "only the newest responses are kept: {number}"
         );
     }
 }

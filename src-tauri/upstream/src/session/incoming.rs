@@ -143,10 +143,10 @@ impl ServerSession {
                     // follow must not wait.
                     let (me, connection) = (self.clone(), connection.clone());
                     answer_tasks.spawn(id.get().into(), async move {
-                        let reply = me
+                        let response = me
                             .answer_request(InputRequest { method, params }, during)
                             .await;
-                        let _ = connection.transport().answer(&id, &reply).await;
+                        let _ = connection.transport().answer(&id, &response).await;
                     });
                 }
                 TransportEvent::Message {

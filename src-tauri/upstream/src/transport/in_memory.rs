@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::{
-    EndReason, EventSender, Reply, TransportError, TransportRequest,
+    EndReason, EventSender, RpcResponse, TransportError, TransportRequest,
     line_channel::{self, Inbound, LineChannel},
     pending::Pending,
 };
@@ -71,7 +71,10 @@ impl InMemoryTransport {
     }
 
     /// See [`super::Transport::request`].
-    pub async fn request(&self, request: TransportRequest<'_>) -> Result<Reply, TransportError> {
+    pub async fn request(
+        &self,
+        request: TransportRequest<'_>,
+    ) -> Result<RpcResponse, TransportError> {
         self.channel.request(request).await
     }
 

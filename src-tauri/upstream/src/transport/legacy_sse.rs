@@ -16,7 +16,7 @@ use http::{HeaderValue, Uri, header::ACCEPT};
 use tokio::{sync::oneshot::error::RecvError, task::AbortHandle, time::timeout};
 
 use super::{
-    EndReason, EventSender, HttpRefusal, LostReason, NotSentReason, RemoteError, Reply,
+    EndReason, EventSender, HttpRefusal, LostReason, NotSentReason, RemoteError, RpcResponse,
     TransportError, TransportEvent, TransportRequest,
     pending::Pending,
     remote::{self, HttpTarget, Remote, TargetError},
@@ -255,7 +255,10 @@ impl SseTransport {
     }
 
     /// See [`super::Transport::request`].
-    pub async fn request(&self, request: TransportRequest<'_>) -> Result<Reply, TransportError> {
+    pub async fn request(
+        &self,
+        request: TransportRequest<'_>,
+    ) -> Result<RpcResponse, TransportError> {
         let is_cancellable = request.is_cancellable();
         let TransportRequest {
             id,
@@ -322,10 +325,10 @@ impl Shared {
         if status.is_success() {
             let body = self.remote.read_body(response).await?;
             match server_message::parse(&body) {
-                Some(ServerMessage::Answer {
+                Some(ServerMessage::Response {
                     id: answered,
-                    reply,
-                }) => drop(self.pending.complete(answered.or(id), reply)),
+                    response,
+                }) => drop(self.pending.complete(answered.or(id), response)),
                 Some(ServerMessage::Malformed { ids, rule }) => {
                     self.pending.fail(&ids, &rule);
                 }
@@ -338,7 +341,7 @@ impl Shared {
             return Err(self.end_not_sent(EndReason::SessionLost));
         }
         let error = self.remote.parse_refusal(status, &text)?;
-        self.pending.complete(id, Reply::Error(error));
+        self.pending.complete(id, RpcResponse::Error(error));
         Ok(())
     }
 
@@ -364,7 +367,9 @@ impl Shared {
             return;
         }
         match server_message::parse(&Json::new(event.data)) {
-            Some(ServerMessage::Answer { id, reply }) => drop(self.pending.complete(id, reply)),
+            Some(ServerMessage::Response { id, response }) => {
+                self.pending.complete(id, response);
+            }
             Some(ServerMessage::Malformed { ids, rule }) => drop(self.pending.fail(&ids, &rule)),
             Some(ServerMessage::Incoming(message)) => {
                 self.events
@@ -407,8 +412,8 @@ async fn listen(shared: Arc<Shared>, opened: OpenedStream) {
 }
 
 fn flatten_answer(
-    answer: Result<Result<Reply, TransportError>, RecvError>,
-) -> Result<Reply, TransportError> {
+    answer: Result<Result<RpcResponse, TransportError>, RecvError>,
+) -> Result<RpcResponse, TransportError> {
     answer.unwrap_or_else(|_| Err(TransportError::Lost(LostReason::Ended(EndReason::Stopped))))
 }
 

@@ -31,7 +31,7 @@ use tokio::{
 };
 
 use super::{
-    EndReason, EventSender, LostReason, MAX_MESSAGE, NotSentReason, Reply, TransportError,
+    EndReason, EventSender, LostReason, MAX_MESSAGE, NotSentReason, RpcResponse, TransportError,
     TransportEvent, TransportRequest, pending::Pending,
 };
 use crate::lines::{Line, next_line};
@@ -115,7 +115,7 @@ impl LineChannel {
     pub(super) async fn request(
         &self,
         request: TransportRequest<'_>,
-    ) -> Result<Reply, TransportError> {
+    ) -> Result<RpcResponse, TransportError> {
         let is_cancellable = request.is_cancellable();
         let TransportRequest {
             id,
@@ -195,8 +195,8 @@ fn not_reading_error() -> TransportError {
 }
 
 impl Inbound {
-    fn deliver_answer(&self, id: Option<u64>, reply: Reply) {
-        if !self.pending.complete(id, reply) {
+    fn deliver_answer(&self, id: Option<u64>, response: RpcResponse) {
+        if !self.pending.complete(id, response) {
             self.logs.add_server_line(
                 &self.server,
                 Level::Debug,
@@ -208,7 +208,7 @@ impl Inbound {
 
     async fn handle_message(&self, message: ServerMessage, events: &EventSender) {
         match message {
-            ServerMessage::Answer { id, reply } => self.deliver_answer(id, reply),
+            ServerMessage::Response { id, response } => self.deliver_answer(id, response),
             ServerMessage::Malformed { ids, rule } => {
                 if !self.pending.fail(&ids, &rule) {
                     self.logs.add_server_line(

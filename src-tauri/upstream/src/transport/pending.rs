@@ -5,15 +5,15 @@ use std::sync::OnceLock;
 use drawbridge_jsonrpc::{pending::PendingRequests, server_message::MalformedAnswer};
 use tokio::sync::oneshot;
 
-use super::{EndReason, InvalidAnswer, LostReason, NotSentReason, Reply, TransportError};
+use super::{EndReason, InvalidAnswer, LostReason, NotSentReason, RpcResponse, TransportError};
 
 /// Receives the answer to a request.
-pub(super) type AnswerReceiver = oneshot::Receiver<Result<Reply, TransportError>>;
+pub(super) type AnswerReceiver = oneshot::Receiver<Result<RpcResponse, TransportError>>;
 
 /// The requests in flight on a connection, and the reason for its end.
 #[derive(Default)]
 pub(super) struct Pending {
-    requests: PendingRequests<Result<Reply, TransportError>>,
+    requests: PendingRequests<Result<RpcResponse, TransportError>>,
     ended: OnceLock<EndReason>,
 }
 
@@ -39,8 +39,8 @@ impl Pending {
     }
 
     /// Delivers an answer. Returns whether a request waited for the answer.
-    pub(super) fn complete(&self, id: Option<u64>, reply: Reply) -> bool {
-        id.is_some_and(|id| self.requests.settle(id, Ok(reply)))
+    pub(super) fn complete(&self, id: Option<u64>, response: RpcResponse) -> bool {
+        id.is_some_and(|id| self.requests.settle(id, Ok(response)))
     }
 
     /// Fails the requests whose answers are malformed. Returns whether any of the requests still

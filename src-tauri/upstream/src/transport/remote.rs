@@ -7,7 +7,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use drawbridge_jsonrpc::{
     json::Json,
-    rpc::{Reply, RpcError},
+    rpc::{RpcError, RpcResponse},
     server_message::{self, ServerMessage},
 };
 use drawbridge_model::{cause::MapText, display_url::DisplayUrl};
@@ -213,8 +213,8 @@ impl Remote {
         status: StatusCode,
         text: &str,
     ) -> Result<RpcError, TransportError> {
-        if let Some(ServerMessage::Answer {
-            reply: Reply::Error(error),
+        if let Some(ServerMessage::Response {
+            response: RpcResponse::Error(error),
             ..
         }) = server_message::parse(&Json::new(text))
         {

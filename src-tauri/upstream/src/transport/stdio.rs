@@ -21,7 +21,7 @@ use tokio::{
 };
 
 use super::{
-    EndReason, EventSender, Reply, TransportError, TransportRequest,
+    EndReason, EventSender, RpcResponse, TransportError, TransportRequest,
     line_channel::{self, Inbound, LineChannel, MAX_NON_JSONRPC_LINES, Outgoing},
     pending::Pending,
     process::{self, Launch, Pipes, Process, ProcessExit, SpawnError, guard::Guard},
@@ -111,7 +111,10 @@ impl StdioTransport {
     }
 
     /// See [`super::Transport::request`].
-    pub async fn request(&self, request: TransportRequest<'_>) -> Result<Reply, TransportError> {
+    pub async fn request(
+        &self,
+        request: TransportRequest<'_>,
+    ) -> Result<RpcResponse, TransportError> {
         self.channel.request(request).await
     }
 

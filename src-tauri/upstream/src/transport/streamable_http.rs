@@ -31,7 +31,7 @@ use tokio::{
 };
 
 use super::{
-    EndReason, EventSender, InvalidAnswer, LostReason, MAX_MESSAGE, NotSentReason, Reply,
+    EndReason, EventSender, InvalidAnswer, LostReason, MAX_MESSAGE, NotSentReason, RpcResponse,
     TransportError, TransportEvent, TransportRequest,
     remote::{self, HttpTarget, Remote, TargetError},
 };
@@ -72,7 +72,7 @@ enum PostResponse {
 
 /// How reading a stream ended.
 enum StreamOutcome {
-    Answered(Reply),
+    Answered(RpcResponse),
     /// The stream broke, or the server closed it, before the answer.
     Broken(TransportError),
 }
@@ -120,7 +120,7 @@ impl HttpTransport {
     pub async fn request(
         self: &Arc<Self>,
         request: TransportRequest<'_>,
-    ) -> Result<Reply, TransportError> {
+    ) -> Result<RpcResponse, TransportError> {
         let mut in_flight = CancelOnDrop {
             transport: self.clone(),
             id: request.id,
@@ -132,7 +132,7 @@ impl HttpTransport {
                 self.read_initialize_answer(response, request.id).await
             }
             Ok(PostResponse::Accepted(response)) => self.read_answer(response, request.id).await,
-            Ok(PostResponse::Refused(error)) => Ok(Reply::Error(error)),
+            Ok(PostResponse::Refused(error)) => Ok(RpcResponse::Error(error)),
             Err(error) => Err(error),
         };
         in_flight.notifies_server = false;
@@ -198,11 +198,11 @@ impl HttpTransport {
         &self,
         response: HttpResponse,
         id: u64,
-    ) -> Result<Reply, TransportError> {
+    ) -> Result<RpcResponse, TransportError> {
         // A request that resumes the stream of the answer already needs the id.
         *self.session() = response.headers().get(SESSION_ID).cloned();
         let answer = self.read_answer(response, id).await;
-        if !matches!(answer, Ok(Reply::Result(_))) {
+        if !matches!(answer, Ok(RpcResponse::Result(_))) {
             *self.session() = None;
         }
         answer
@@ -288,13 +288,17 @@ impl HttpTransport {
         }
     }
 
-    async fn read_answer(&self, response: HttpResponse, id: u64) -> Result<Reply, TransportError> {
+    async fn read_answer(
+        &self,
+        response: HttpResponse,
+        id: u64,
+    ) -> Result<RpcResponse, TransportError> {
         if is_stream(&response) {
             return self.read_stream(response, id).await;
         }
         let body = self.remote.read_body(response).await?;
         match server_message::parse(&body) {
-            Some(ServerMessage::Answer { reply, .. }) => Ok(reply),
+            Some(ServerMessage::Response { response, .. }) => Ok(response),
             Some(ServerMessage::Malformed { rule, .. }) => {
                 Err(TransportError::Protocol(InvalidAnswer::Malformed(rule)))
             }
@@ -312,13 +316,13 @@ impl HttpTransport {
         &self,
         mut response: HttpResponse,
         id: u64,
-    ) -> Result<Reply, TransportError> {
+    ) -> Result<RpcResponse, TransportError> {
         let mut parser = SseParser::new(MAX_MESSAGE);
         let mut breaks = 0;
         loop {
             let previous_id = parser.last_id().map(ToOwned::to_owned);
             let broken = match self.read_until_answer(response, &mut parser, id).await? {
-                StreamOutcome::Answered(reply) => return Ok(reply),
+                StreamOutcome::Answered(response) => return Ok(response),
                 StreamOutcome::Broken(error) => error,
             };
             let last_id = parser.last_id().map(ToOwned::to_owned);
@@ -352,11 +356,11 @@ impl HttpTransport {
             };
             for event in parser.push(&chunk).map_err(|_| self.too_long_error())? {
                 match server_message::parse(&Json::new(event.data)) {
-                    Some(ServerMessage::Answer {
+                    Some(ServerMessage::Response {
                         id: answered,
-                        reply,
+                        response,
                     }) if answered == Some(id) || answered.is_none() => {
-                        return Ok(StreamOutcome::Answered(reply));
+                        return Ok(StreamOutcome::Answered(response));
                     }
                     Some(ServerMessage::Incoming(message)) => {
                         self.events
@@ -371,8 +375,8 @@ impl HttpTransport {
                     {
                         return Err(TransportError::Protocol(InvalidAnswer::Malformed(rule)));
                     }
-                    Some(ServerMessage::Answer { .. } | ServerMessage::Malformed { .. }) | None => {
-                    }
+                    Some(ServerMessage::Response { .. } | ServerMessage::Malformed { .. })
+                    | None => {}
                 }
             }
         }

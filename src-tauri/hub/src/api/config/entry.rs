@@ -134,10 +134,10 @@ impl Verb for TryTool {
             "arguments": self.arguments,
         }));
         let started = Instant::now();
-        let reply =
+        let response =
             servers::request_entry(hub, entry.spec, "tools/call", &params, CALL_TIMEOUT).await?;
         let duration_ms = u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX);
-        let (text, is_error) = match reply.into_result() {
+        let (text, is_error) = match response.into_result() {
             Ok(result) => {
                 let result: serde_json::Value = serde_json::from_str(result.get())
                     .map_err(|e| ApiError::unavailable(format!("cannot read the result: {e}")))?;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use drawbridge_client_config::move_literals;
-use drawbridge_jsonrpc::rpc::Reply;
+use drawbridge_jsonrpc::rpc::RpcResponse;
 use drawbridge_model::{
     acceptance::AcceptanceState,
     audit::AuditKind,
@@ -338,16 +338,16 @@ pub(super) async fn request_once(
     method: &str,
     params: &RawValue,
     time_limit: Duration,
-) -> Result<Reply, ApiError> {
+) -> Result<RpcResponse, ApiError> {
     let (connector, server) =
         prepare_unsaved(hub, None, spec, SecretValues::default(), Vec::new())?;
     let (connection, drain_task) = connect_once(&connector, &server).await?;
-    let reply = connection
+    let response = connection
         .request_with_timeout(method, params, time_limit)
         .await;
     connection.close().await;
     drain_task.abort();
-    Ok(reply?)
+    Ok(response?)
 }
 
 /// Checks a spec that is not saved, and records in the audit log that it is verified. Returns the

@@ -10,7 +10,7 @@ async fn read(pages: &'static [&'static str]) -> Result<FetchedList, SyncError> 
     let next_page = std::sync::atomic::AtomicUsize::new(0);
     let send_request = |_method, _params| {
         let page = pages[next_page.fetch_add(1, std::sync::atomic::Ordering::Relaxed)];
-        async move { Ok(Reply::Result(Json::new(page))) }
+        async move { Ok(RpcResponse::Result(Json::new(page))) }
     };
     read_list(CapabilityKind::Tools, MAX_CATALOG_BYTES, send_request).await
 }
@@ -27,7 +27,7 @@ async fn a_list_beyond_the_limit_in_bytes_is_cut_and_its_other_pages_are_not_rea
             })
             .collect();
         let page = serde_json::json!({"tools": tools, "nextCursor": page.to_string()});
-        async move { Ok(Reply::Result(Json::new(page.to_string()))) }
+        async move { Ok(RpcResponse::Result(Json::new(page.to_string()))) }
     };
     let listed = read_list(CapabilityKind::Tools, 5_000, send_request).await;
     let listed = listed.expect("a list");
@@ -52,7 +52,7 @@ async fn a_page_with_too_many_entries_is_rejected() {
         let page = serde_json::json!({ "tools": tools }).to_string();
         let send_request = |_method, _params| {
             let page = page.clone();
-            async move { Ok(Reply::Result(Json::new(page))) }
+            async move { Ok(RpcResponse::Result(Json::new(page))) }
         };
         let listed = read_list(CapabilityKind::Tools, MAX_CATALOG_BYTES, send_request).await;
         assert_eq!(listed.is_ok(), is_accepted, "{count} entries");

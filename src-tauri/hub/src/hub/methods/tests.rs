@@ -73,8 +73,8 @@ async fn a_method_needs_nothing_but_its_row() {
         method: ROW.name,
         params: None,
     };
-    let reply = ROW.answer(hub, request).await;
-    assert_eq!(reply.expect("a result").get(), r#""test/name""#);
+    let response = ROW.answer(hub, request).await;
+    assert_eq!(response.expect("a result").get(), r#""test/name""#);
     hub.drawbridge.pause(None).await.expect("paused");
     let refused = ROW.answer(hub, request).await.expect_err("paused");
     assert_eq!(refused.message, PAUSED);

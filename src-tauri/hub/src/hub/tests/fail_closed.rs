@@ -219,8 +219,8 @@ impl Fixture {
 }
 
 #[track_caller]
-fn assert_refused(reply: &RpcResult, reason: &str) {
-    let result = reply.as_ref().expect("a result").get();
+fn assert_refused(response: &RpcResult, reason: &str) {
+    let result = response.as_ref().expect("a result").get();
     assert!(
         result.contains(r#""isError":true"#) && result.contains(reason),
         "the call is not refused with '{reason}': {result}"
@@ -236,7 +236,7 @@ async fn an_approved_call_does_not_run_if_its_server_or_tool_has_changed() {
         hub.router
             .forward(&permitted, &fixture.handle, None)
             .await
-            .is_ok_and(|reply| reply.into_result().is_ok())
+            .is_ok_and(|response| response.into_result().is_ok())
     );
     assert_eq!(
         fixture.received_calls(),
@@ -373,8 +373,8 @@ async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
             }
             sql => fixture.test_hub.tamper(sql),
         }
-        let reply = fixture.call().await;
-        let result = reply.as_ref().expect("a result").get().to_lowercase();
+        let response = fixture.call().await;
+        let result = response.as_ref().expect("a result").get().to_lowercase();
         assert!(
             result.contains(r#""iserror":true"#) && result.contains(reason),
             "{broken}: {result}"
@@ -400,7 +400,7 @@ async fn nothing_is_sent_if_a_step_fails_while_a_person_decides() {
     ] {
         let fixture = Fixture::new().await;
         let hub = &fixture.test_hub.hub;
-        let (reply, decided) = fixture
+        let (response, decided) = fixture
             .call_and_decide(async |request| match broken {
                 "closed" => {
                     hub.store.close().await;
@@ -430,7 +430,7 @@ async fn nothing_is_sent_if_a_step_fails_while_a_person_decides() {
                 }
             })
             .await;
-        assert_refused(&reply, "was not run");
+        assert_refused(&response, "was not run");
         assert!(
             decided.is_err() || decided.is_ok_and(|call| call.decision == Decision::Denied),
             "{broken}"
@@ -477,7 +477,7 @@ async fn a_rule_that_an_approval_makes_is_in_force_and_in_the_audit_when_the_cal
 #[tokio::test]
 async fn a_deny_rule_applies_to_a_call_that_already_waits() {
     let fixture = Fixture::new().await;
-    let (reply, _) = fixture
+    let (response, _) = fixture
         .call_and_decide(async |request| {
             fixture.add_rule(Effect::Deny).await;
             let refused = fixture
@@ -497,6 +497,6 @@ async fn a_deny_rule_applies_to_a_call_that_already_waits() {
                 .expect("denied");
         })
         .await;
-    assert_refused(&reply, "The user denied this call");
+    assert_refused(&response, "The user denied this call");
     assert_eq!(fixture.received_calls(), 0);
 }

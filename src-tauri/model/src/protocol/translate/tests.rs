@@ -43,7 +43,8 @@ fn a_modern_client_gets_the_required_members_and_the_rest_unchanged() {
             r#"{"resultType":"complete","content":[{"text":"resultType"}]}"#,
         ),
     ] {
-        let translated = reply_for_modern_client(method, Ok(Json::new(result))).expect("a result");
+        let translated =
+            response_for_modern_client(method, Ok(Json::new(result))).expect("a result");
         assert_eq!(translated.get(), expected, "{method}");
     }
 }
@@ -119,7 +120,8 @@ fn legacy_errors_are_translated_for_modern_clients() {
         data: Some(raw(r#"{"uri":"x"}"#)),
         ..RpcError::new(RESOURCE_NOT_FOUND, "not found")
     };
-    let translated = reply_for_modern_client("resources/read", Err(missing)).expect_err("an error");
+    let translated =
+        response_for_modern_client("resources/read", Err(missing)).expect_err("an error");
     assert_eq!(
         (
             translated.code,
@@ -135,9 +137,9 @@ fn legacy_errors_are_translated_for_modern_clients() {
         data: Some(data),
         ..RpcError::new(URL_ELICITATION_REQUIRED, "visit")
     };
-    let reply = reply_for_modern_client("tools/call", Err(visit)).expect("a result");
+    let response = response_for_modern_client("tools/call", Err(visit)).expect("a result");
     assert_eq!(
-        reply.get(),
+        response.get(),
         r#"{"resultType":"input_required","inputRequests":{"url-1":{"method":"elicitation/create","params":{"mode":"url","url":"https://h","message":"go"}}}}"#
     );
 }

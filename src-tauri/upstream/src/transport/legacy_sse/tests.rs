@@ -84,7 +84,7 @@ fn send_request(
     transport: &Arc<SseTransport>,
     id: u64,
     time_limit: Duration,
-) -> tokio::task::JoinHandle<Result<Reply, TransportError>> {
+) -> tokio::task::JoinHandle<Result<RpcResponse, TransportError>> {
     let transport = transport.clone();
     let given_up = || {
         Err(TransportError::Lost(LostReason::SendTimedOut {
@@ -200,13 +200,13 @@ async fn answers_come_on_the_stream_in_any_order() {
                   event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"n\":1.0}}\n\n";
     stream.write_all(events.as_bytes()).await.expect("written");
     for (request, answer) in [(first, r#"{"n":1.0}"#), (second, r#"{"n":2.0}"#)] {
-        let reply = request
+        let response = request
             .await
             .expect("the task ends")
             .expect("an answer")
             .into_result()
             .expect("a result");
-        assert_eq!(reply.get(), answer);
+        assert_eq!(response.get(), answer);
     }
     let event = inbox.recv().await;
     assert!(

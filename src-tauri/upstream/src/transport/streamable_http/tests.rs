@@ -67,19 +67,25 @@ async fn only_a_successful_initialize_begins_a_session() {
         "refused",
         r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}"#,
     );
-    let (reply, _) = tokio::join!(
+    let (response, _) = tokio::join!(
         transport.request(request(1, "initialize")),
         server.exchange(&refusal)
     );
-    assert!(matches!(reply, Ok(Reply::Error(_))), "{reply:?}");
+    assert!(
+        matches!(response, Ok(RpcResponse::Error(_))),
+        "{response:?}"
+    );
     assert_eq!(transport.session_id(), None);
 
     let success = response_with_session("begun", r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
-    let (reply, (sent, _stream)) = tokio::join!(
+    let (response, (sent, _stream)) = tokio::join!(
         transport.request(request(2, "initialize")),
         server.exchange(&success)
     );
-    assert!(matches!(reply, Ok(Reply::Result(_))), "{reply:?}");
+    assert!(
+        matches!(response, Ok(RpcResponse::Result(_))),
+        "{response:?}"
+    );
     assert!(!sent.to_lowercase().contains("mcp-session-id"), "{sent}");
     assert_eq!(transport.session_id().as_deref(), Some("begun"));
 }
