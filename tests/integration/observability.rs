@@ -316,16 +316,16 @@ fn health_covers_each_part_and_hides_paths_from_programs_without_a_token() {
         assert!(names.contains(&json!(tool)), "{tool}: {text}");
     }
     assert_eq!(health["builtin_tools"]["total"], names.len());
-    assert_eq!(health["servers"]["each"], json!([]));
+    assert_eq!(health["servers"]["states"], json!([]));
     let names = health["transports"].as_array().expect("a list").iter();
     let names: Vec<_> = names.map(|transport| &transport["name"]).collect();
     assert_eq!(names, ["http", "local"]);
 
     let (_, health) = read(&[("Authorization", &admin_header())]);
-    let each = json!([{"id": "later", "state": "active"}]);
-    assert_eq!(health["servers"]["each"], each);
+    let states = json!([{"id": "later", "state": "active"}]);
+    assert_eq!(health["servers"]["states"], states);
     let by_cli = home.cli(&["health", "--json"]).expect_json();
-    assert_eq!(by_cli["servers"]["each"], each);
+    assert_eq!(by_cli["servers"]["states"], states);
     let shown = home.cli(&["health"]).expect_success().stdout();
     assert!(
         shown.contains("server later") && shown.contains("database"),

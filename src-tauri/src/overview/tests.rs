@@ -28,7 +28,7 @@ fn health(status: HealthStatus, listening: bool) -> HealthView {
         servers: ServersHealth {
             connected: 0,
             errors: 0,
-            each: Vec::new(),
+            states: Vec::new(),
         },
     }
 }

@@ -4181,7 +4181,7 @@ errors: number,
 /**
  * The state of each server. The list is empty if the caller is not an administrator.
  */
-each: Array<ServerHealth>, };
+states: Array<ServerHealth>, };
 
 /**
  * All servers, and the spec files that cannot be read.

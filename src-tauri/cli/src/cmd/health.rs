@@ -30,7 +30,7 @@ fn format_health(health: &HealthView) -> String {
         let part = format!("listener {}", listener.name);
         table.add_row([&part, state, details.trim_end()]);
     }
-    for server in &health.servers.each {
+    for server in &health.servers.states {
         table.add_row([&format!("server {}", server.id), server.state.label(), ""]);
     }
     format!(

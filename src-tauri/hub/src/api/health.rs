@@ -74,7 +74,7 @@ pub struct ServersHealth {
     /// plus the number of spec files that cannot be read.
     pub errors: u32,
     /// The state of each server. The list is empty if the caller is not an administrator.
-    pub each: Vec<ServerHealth>,
+    pub states: Vec<ServerHealth>,
 }
 
 /// The state of a server.
@@ -124,7 +124,7 @@ impl Verb for ShowHealth {
                     .count(),
             )
         };
-        let each = external
+        let server_states = external
             .iter()
             .zip(&states)
             .map(|(server, state)| ServerHealth {
@@ -168,7 +168,7 @@ impl Verb for ShowHealth {
             servers: ServersHealth {
                 connected,
                 errors,
-                each,
+                states: server_states,
             },
         })
     }
@@ -206,7 +206,7 @@ impl HealthView {
     /// servers, and without texts that may name a path.
     #[must_use]
     pub fn for_anyone(mut self) -> Self {
-        self.servers.each.clear();
+        self.servers.states.clear();
         for check in &mut self.checks {
             check.error.clear();
         }

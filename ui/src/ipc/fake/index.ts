@@ -590,7 +590,7 @@ export class FakeHub implements Ipc {
       servers: {
         connected: 2,
         errors: 1,
-        each: this.servers.map(({ id, state }) => ({ id, state })),
+        states: this.servers.map(({ id, state }) => ({ id, state })),
       },
       transports: [
         {
