@@ -1492,7 +1492,7 @@ export type ConfigTestView = { path: string,
 /**
  * The command line or URL of the entry.
  */
-started: string, 
+command_or_url: string, 
 /**
  * The failure and its remedy; null if the tools could be listed.
  */

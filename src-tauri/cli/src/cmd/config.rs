@@ -370,11 +370,11 @@ fn format_undone(undone: &UndoneView) -> String {
 }
 
 fn format_test(test: &ConfigTestView) -> String {
-    let started = format!("{}\n  {}", escape(&test.path), escape(&test.started));
+    let heading = format!("{}\n  {}", escape(&test.path), escape(&test.command_or_url));
     match &test.problem {
-        Some(problem) => format!("{started}\n{}", escape(problem)),
+        Some(problem) => format!("{heading}\n{}", escape(problem)),
         None => format!(
-            "{started}\nThe client gets {} tools ({} ms).",
+            "{heading}\nThe client gets {} tools ({} ms).",
             test.tools, test.duration_ms
         ),
     }

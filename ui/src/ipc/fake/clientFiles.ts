@@ -212,7 +212,7 @@ export class FakeClientFiles {
     },
     "config.test": (params) => ({
       path: params.path ?? "",
-      started: `drawbridge stdio --client ${params.kind}`,
+      command_or_url: `drawbridge stdio --client ${params.kind}`,
       problem: this.testProblem,
       tools: this.testProblem === null ? 7 : 0,
       duration_ms: 120,

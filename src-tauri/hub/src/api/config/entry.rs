@@ -30,7 +30,7 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(660);
 pub struct ConfigTestView {
     pub path: String,
     /// The command line or URL of the entry.
-    pub started: String,
+    pub command_or_url: String,
     /// The failure and its remedy; null if the tools could be listed.
     pub problem: Option<String>,
     /// The number of tools that the client would get.
@@ -88,20 +88,20 @@ impl Verb for TestConfig {
 
     async fn run(self, hub: &Hub) -> Result<ConfigTestView, ApiError> {
         let entry = Entry::read(hub, &self.kind, self.path, self.project, &self.environment)?;
-        let started = entry.command_or_url();
+        let command_or_url = entry.command_or_url();
         let result = servers::verify_entry(hub, entry.spec).await;
         let path = entry.path.display().to_string();
         Ok(match result {
             Ok(verified) => ConfigTestView {
                 path,
-                started,
+                command_or_url,
                 problem: None,
                 tools: u32::try_from(verified.tools.len()).unwrap_or(u32::MAX),
                 duration_ms: verified.duration_ms,
             },
             Err(error) => ConfigTestView {
                 path,
-                started,
+                command_or_url,
                 problem: Some(error.message),
                 tools: 0,
                 duration_ms: 0,
