@@ -353,7 +353,10 @@ fn stats_count_calls_by_tool_client_and_time() {
     hub.set_policy("s/echo", "deny");
     phone.call("s__echo", "{}");
 
-    let stats = hub.run_verb("calls.stats", &json!({"period": "hour", "by": "tool"}));
+    let stats = hub.run_verb(
+        "calls.stats",
+        &json!({"period": "hour", "group_by": "tool"}),
+    );
     let total = &stats["total"];
     assert_eq!(
         (&total["calls"], &total["errors"], &total["not_allowed"]),

@@ -299,7 +299,7 @@ fn a_script_lists_and_decides_pending_calls_and_reads_their_outcome() {
         (Some(1), &json!("rule")),
         "{calls}"
     );
-    let (_, asked_calls) = admin("GET", "/api/calls?asked=true&since=0", None);
+    let (_, asked_calls) = admin("GET", "/api/calls?needed_approval=true&since=0", None);
     assert_eq!(
         (asked_calls.as_array().map(Vec::len), &asked_calls[0]["id"]),
         (Some(1), &json!(id)),

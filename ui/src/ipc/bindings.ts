@@ -2474,7 +2474,7 @@ tool: string | null,
  * Only calls that a person was asked to decide, including calls that nobody decided: the
  * history of approvals.
  */
-asked: boolean, 
+needed_approval: boolean, 
 /**
  * Only calls that contain this text in their method, tool, exposed name, reason, error or
  * params. ASCII letters match in either case.
@@ -4375,7 +4375,7 @@ export type ShowCallStats = { period: StatsPeriod,
 /**
  * How the calls are grouped.
  */
-by: StatsGroup, client: ClientName | null, server: ServerId | null, 
+group_by: StatsGroup, client: ClientName | null, server: ServerId | null, 
 /**
  * The server's own name of the tool.
  */

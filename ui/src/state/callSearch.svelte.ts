@@ -129,7 +129,7 @@ export function findCalls(
     session: filter.session || null,
     server: filter.server || null,
     tool: filter.tool || null,
-    asked: false,
+    needed_approval: false,
     text: filter.text.trim() || null,
     decision: filter.decision || null,
     outcome: filter.outcome || null,

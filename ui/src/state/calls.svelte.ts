@@ -89,7 +89,7 @@ export class Calls {
       session: null,
       server: null,
       tool: null,
-      asked: this.onlyAsked,
+      needed_approval: this.onlyAsked,
       text: null,
       decision: null,
       outcome: null,

@@ -56,7 +56,10 @@ export function wasMissed({ decision }: Call): boolean {
   return MISSED.includes(decision);
 }
 
-/** Returns whether a person had to decide the call. `calls.list` finds these calls with `asked`. */
+/**
+ * Returns whether a person had to decide the call. `calls.list` finds these calls with
+ * `needed_approval`.
+ */
 export function wasAsked(call: Call): boolean {
   return call.decided_by === "person" || call.decision === "abandoned" || wasMissed(call);
 }

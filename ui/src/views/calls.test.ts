@@ -251,7 +251,7 @@ describe("the charts", () => {
     expect(tableRows("chart-latency")).toHaveLength(30);
     expect(listParams(hub, "calls.stats").at(-1)).toEqual({
       period: "month",
-      by: "tool",
+      group_by: "tool",
       client: null,
       server: null,
       tool: null,

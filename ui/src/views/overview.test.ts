@@ -136,7 +136,10 @@ describe("the Overview", () => {
     await advanceTime(1);
     expect(rows()).toBe(30);
     expect(location.hash).toBe("#/overview?period=month&by=server");
-    expect(listParams(hub, "calls.stats").at(-1)).toMatchObject({ period: "month", by: "server" });
+    expect(listParams(hub, "calls.stats").at(-1)).toMatchObject({
+      period: "month",
+      group_by: "server",
+    });
     const heads = within(screen.getByTestId("overview-chart-calls")).getAllByRole("columnheader");
     expect(heads.map((head) => head.textContent)).toContain("filesystem");
   });

@@ -120,7 +120,7 @@ impl Calls {
                     session: session.map(SessionId::new),
                     server,
                     tool,
-                    asked,
+                    needed_approval: asked,
                     text,
                     decision: decision.map(Decision::from),
                     outcome: outcome.map(Outcome::from),
@@ -163,7 +163,7 @@ impl Calls {
             } => {
                 let verb = ShowCallStats {
                     period: period.into(),
-                    by: by.into(),
+                    group_by: by.into(),
                     client: client.map(ClientName::new),
                     server: server.map(ServerId::new),
                     tool,

@@ -28,7 +28,7 @@ pub struct ListCalls {
     pub tool: Option<String>,
     /// Only calls that a person was asked to decide, including calls that nobody decided: the
     /// history of approvals.
-    pub asked: bool,
+    pub needed_approval: bool,
     /// Only calls that contain this text in their method, tool, exposed name, reason, error or
     /// params. ASCII letters match in either case.
     pub text: Option<String>,
@@ -61,7 +61,7 @@ impl Verb for ListCalls {
             session: self.session,
             server: self.server,
             tool: self.tool,
-            asked: self.asked,
+            needed_approval: self.needed_approval,
             text: self.text.filter(|text| !text.is_empty()),
             decision: self.decision,
             outcome: self.outcome,
@@ -119,7 +119,7 @@ pub struct CancelCall {
 pub struct ShowCallStats {
     pub period: StatsPeriod,
     /// How the calls are grouped.
-    pub by: StatsGroup,
+    pub group_by: StatsGroup,
     pub client: Option<ClientName>,
     pub server: Option<ServerId>,
     /// The server's own name of the tool.
@@ -245,7 +245,7 @@ impl Verb for ShowCallStats {
         };
         hub.journal.flush().await;
         hub.store_token_usage().await;
-        let report = hub.store.call_stats(&filter, self.by.into()).await?;
+        let report = hub.store.call_stats(&filter, self.group_by.into()).await?;
         let omitted = report.groups.len().saturating_sub(MAX_GROUPS);
         let groups = report.groups.into_iter().take(MAX_GROUPS);
         Ok(CallStatsView {
@@ -254,7 +254,9 @@ impl Verb for ShowCallStats {
             is_partial: report.total.calls >= MAX_COUNTED_CALLS.into(),
             total: report.total,
             series: report.series,
-            groups: groups.map(|group| group_view(group, self.by)).collect(),
+            groups: groups
+                .map(|group| group_view(group, self.group_by))
+                .collect(),
             omitted_groups: u32::try_from(omitted).unwrap_or(u32::MAX),
         })
     }
@@ -270,9 +272,11 @@ impl From<StatsGroup> for CallGroup {
     }
 }
 
-fn group_view(group: GroupStats, by: StatsGroup) -> CallGroupView {
+fn group_view(group: GroupStats, group_by: StatsGroup) -> CallGroupView {
     let (server, name) = match group.key.split_once(' ') {
-        Some((server, tool)) if by == StatsGroup::Tool => (server.to_owned(), tool.to_owned()),
+        Some((server, tool)) if group_by == StatsGroup::Tool => {
+            (server.to_owned(), tool.to_owned())
+        }
         _ => (String::new(), group.key),
     };
     CallGroupView {

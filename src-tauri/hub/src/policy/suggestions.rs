@@ -78,7 +78,7 @@ impl PolicyEditor {
         let today = clock::now().0.div_euclid(DAY_MS);
         let first = today - i64::from(count) + 1;
         let filter = PastCallFilter {
-            asked: true,
+            needed_approval: true,
             since: Some(Timestamp(first * DAY_MS)),
             limit: MAX_CALLS,
             ..Default::default()

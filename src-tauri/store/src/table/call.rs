@@ -132,7 +132,7 @@ pub struct CallFilter {
     /// The server's own name of the tool or prompt, or the URI of the resource.
     pub tool: Option<String>,
     /// Only calls about which a person was asked, including calls that nobody decided.
-    pub asked: bool,
+    pub needed_approval: bool,
     /// Only calls with this text in their method, tool, exposed name, reason, error, arguments,
     /// original arguments or other params. ASCII letters match in any case.
     pub text: Option<String>,
@@ -155,7 +155,7 @@ pub struct PastCallFilter {
     pub server: Option<ServerId>,
     pub tool: Option<String>,
     /// Only calls about which a person was asked, including calls that nobody decided.
-    pub asked: bool,
+    pub needed_approval: bool,
     pub since: Option<Timestamp>,
     pub limit: u32,
 }
@@ -323,7 +323,7 @@ fn calls_query(filter: &CallFilter) -> QueryBuilder<Sqlite> {
         ("tool", filter.tool.as_deref()),
     ];
     push_equal(&mut query, equal);
-    if filter.asked {
+    if filter.needed_approval {
         query.push(format!(" AND {WAS_ASKED}"));
     }
     // The second conditions are the conditions of partial indexes, which hold only the rarer
@@ -406,7 +406,7 @@ fn past_calls_query(filter: &PastCallFilter) -> QueryBuilder<Sqlite> {
         query.push(" AND client IN (SELECT name FROM client WHERE user = ");
         query.push_bind(user.as_str().to_owned()).push(")");
     }
-    if filter.asked {
+    if filter.needed_approval {
         query.push(format!(" AND {WAS_ASKED}"));
     }
     if let Some(since) = filter.since {

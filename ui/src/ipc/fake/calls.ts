@@ -110,12 +110,12 @@ export function callVerbs(hub: FakeHub) {
     "overview.show": ({ since }: { since: number }): OverviewView => showOverview(hub, since),
     "calls.stats": ({
       period,
-      by,
+      group_by: by,
       client,
       server,
     }: {
       period: StatsPeriod;
-      by: "client" | "server" | "tool";
+      group_by: "client" | "server" | "tool";
       client: string | null;
       server: string | null;
     }): CallStatsView => {

@@ -425,7 +425,7 @@ export class FakeHub implements Ipc {
       session,
       server,
       tool,
-      asked,
+      needed_approval,
       text,
       decision,
       outcome,
@@ -457,7 +457,7 @@ export class FakeHub implements Ipc {
         )
         .filter(
           (c) =>
-            !asked ||
+            !needed_approval ||
             c.decided_by === "person" ||
             ["timed_out", "no_screen", "queue_full", "abandoned"].includes(c.decision),
         )

@@ -131,7 +131,7 @@ async fn calls_are_filtered_and_paged() {
     };
     assert_eq!(found(of_tool).await, [2], "the whole name has to match");
     let asked = CallFilter {
-        asked: true,
+        needed_approval: true,
         ..CallFilter::default()
     };
     assert_eq!(
@@ -301,7 +301,7 @@ async fn each_filter_uses_an_index_and_no_list_is_sorted() {
         (
             "INDEX call_asked",
             CallFilter {
-                asked: true,
+                needed_approval: true,
                 ..all.clone()
             },
         ),
