@@ -3438,7 +3438,7 @@ export type RemoveSecret = { name: string,
 /**
  * Whether the value is removed even if something refers to it.
  */
-in_use?: boolean, };
+even_if_used?: boolean, };
 
 /**
  * `servers.remove`: ends a server's sessions, and removes the server's spec file and everything

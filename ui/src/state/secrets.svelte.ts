@@ -28,7 +28,7 @@ export class Secrets {
   }
 
   async remove(name: string): Promise<void> {
-    await this.ipc.call("secrets.remove", { name, in_use: true });
+    await this.ipc.call("secrets.remove", { name, even_if_used: true });
     await this.load();
   }
 

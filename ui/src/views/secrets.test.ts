@@ -37,7 +37,7 @@ describe("the secrets", () => {
     await user.click(dialog.getByRole("button", { name: "Remove secret" }));
     await advanceTime(1);
     expect(listParams(hub, "secrets.remove")).toEqual([
-      { name: "github.Authorization", in_use: true },
+      { name: "github.Authorization", even_if_used: true },
     ]);
     expect(textOf("github.Authorization")).toContain("Missing");
   });

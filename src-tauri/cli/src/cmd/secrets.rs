@@ -65,7 +65,13 @@ impl Secrets {
             Self::Remove { name, in_use } => {
                 let message = format!("Secret '{}' removed.", escape(&name));
                 context
-                    .run_and_print(RemoveSecret { name, in_use }, |_| message)
+                    .run_and_print(
+                        RemoveSecret {
+                            name,
+                            even_if_used: in_use,
+                        },
+                        |_| message,
+                    )
                     .await
             }
             Self::Rename { name, new_name } => {

@@ -122,7 +122,7 @@ pub struct RemoveSecret {
     /// Whether the value is removed even if something refers to it.
     #[serde(default)]
     #[cfg_attr(test, ts(as = "Option<bool>", optional))]
-    pub in_use: bool,
+    pub even_if_used: bool,
 }
 
 /// `secrets.rename`: gives a secret another name in the secret store, and changes the references of
@@ -181,7 +181,10 @@ impl Verb for RemoveSecret {
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         check_not_reserved(&self.name)?;
-        if let Some(uses) = list_uses(hub).get(&self.name).filter(|_| !self.in_use) {
+        if let Some(uses) = list_uses(hub)
+            .get(&self.name)
+            .filter(|_| !self.even_if_used)
+        {
             return Err(ApiError::conflict(format!(
                 "'{}' is used by {}, which cannot start or run without it. Remove the reference first, \
                  or remove the secret although it is in use (on the command line with --in-use)",

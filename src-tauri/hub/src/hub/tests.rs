@@ -291,9 +291,9 @@ async fn a_secret_in_use_is_removed_only_if_a_person_insists() {
         .await;
     let listed = test_hub.run(ListSecrets {}).await.expect("listed");
     assert_eq!(listed[0].not_granted, [ServerId::new("a")]);
-    let remove = |in_use| RemoveSecret {
+    let remove = |even_if_used| RemoveSecret {
         name: "a.KEY".into(),
-        in_use,
+        even_if_used,
     };
     let refused = message(test_hub.run(remove(false)).await);
     assert!(refused.contains("used by the server 'a'"), "{refused}");

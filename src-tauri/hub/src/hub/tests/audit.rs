@@ -221,7 +221,7 @@ async fn clients_profiles_settings_and_secrets_are_recorded_without_values() {
     }
     for _ in 0..2 {
         hub.run(RemoveSecret {
-            in_use: false,
+            even_if_used: false,
             name: "token".into(),
         })
         .await

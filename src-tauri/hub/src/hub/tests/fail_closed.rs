@@ -364,7 +364,7 @@ async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
                 fixture
                     .test_hub
                     .run(RemoveSecret {
-                        in_use: true,
+                        even_if_used: true,
                         name: "s.TOKEN".into(),
                     })
                     .await
