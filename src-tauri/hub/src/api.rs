@@ -108,7 +108,7 @@ verbs! {
     "approvals.last_calls" => approvals::ListLastCalls,
     "approvals.open_url" => approvals::OpenApprovalUrl,
     "audit.verify" => audit::VerifyAudit,
-    "audit.of_call" => audit::VerifyCall,
+    "audit.verify_call" => audit::VerifyCall,
     "audit.list" => audit::ListAudit,
     "audit.export" => audit::ExportAudit,
     "backup.list" => backup::ListBackups,

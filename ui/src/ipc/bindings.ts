@@ -4906,7 +4906,7 @@ duration_ms: number, };
 export type VerifyAudit = Record<symbol, never>;
 
 /**
- * `audit.of_call`: verifies the entries about one call: its decision and its end. Empty if the
+ * `audit.verify_call`: verifies the entries about one call: its decision and its end. Empty if the
  * call is older than the audit log.
  */
 export type VerifyCall = { id: CallId, };
@@ -4949,8 +4949,8 @@ export interface Verbs {
   "approvals.show": { params: ShowApproval; answer: ApprovalRequest };
   "audit.export": { params: ExportAudit; answer: AuditPage };
   "audit.list": { params: ListAudit; answer: AuditEntries };
-  "audit.of_call": { params: VerifyCall; answer: Array<CallAuditEntry> };
   "audit.verify": { params: VerifyAudit; answer: AuditReport };
+  "audit.verify_call": { params: VerifyCall; answer: Array<CallAuditEntry> };
   "backup.cancel": { params: CancelReplacement; answer: Done };
   "backup.check": { params: CheckBackup; answer: BackupView };
   "backup.create": { params: CreateBackup; answer: BackupView };

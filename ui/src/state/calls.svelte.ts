@@ -67,7 +67,7 @@ export class Calls {
 
   /** Verifies the entries of the audit log about a call, and returns them. */
   verify(id: string): Promise<CallAuditEntry[]> {
-    return this.ipc.call("audit.of_call", { id });
+    return this.ipc.call("audit.verify_call", { id });
   }
 
   /** Returns the counts, durations and outcomes of the calls that match a filter. */

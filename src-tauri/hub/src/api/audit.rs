@@ -18,7 +18,7 @@ const MAX_PAGE_SIZE: u32 = 500;
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerifyAudit {}
 
-/// `audit.of_call`: verifies the entries about one call: its decision and its end. Empty if the
+/// `audit.verify_call`: verifies the entries about one call: its decision and its end. Empty if the
 /// call is older than the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

@@ -28,7 +28,7 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ("approvals.last_calls", READS),
     ("approvals.open_url", Entries(&[Decided])),
     ("audit.verify", READS),
-    ("audit.of_call", READS),
+    ("audit.verify_call", READS),
     ("audit.list", READS),
     ("audit.export", READS),
     ("backup.list", READS),

@@ -400,7 +400,7 @@ export class FakeHub implements Ipc {
         next: found.length > entries.length ? (entries.at(-1)?.seq ?? null) : null,
       };
     },
-    "audit.of_call": ({ id }) => {
+    "audit.verify_call": ({ id }) => {
       const call = this.calls.find((call) => call.id === id);
       if (!call) return [];
       const seq = 2 * (this.calls.length - this.calls.indexOf(call));
