@@ -32,7 +32,7 @@ const MAX_WAITING: usize = 4;
 const DENIAL_PERIOD: Duration = Duration::from_secs(600);
 /// The maximum number of requests within [`DENIAL_PERIOD`]. A program that sends another token each
 /// time, or closes its connections, cannot ask more often.
-const MAX_ASKED: usize = 20;
+const MAX_REQUESTS: usize = 20;
 
 /// The clients that ask to be paired. Cheap to clone.
 #[derive(Clone)]
@@ -46,8 +46,8 @@ pub struct Pairings {
 struct Table {
     /// The requests and the reserved places, oldest first.
     waiting: Vec<Waiting>,
-    /// The denied clients: at most [`MAX_ASKED`] + [`MAX_WAITING`], because each of them has asked
-    /// within the period, or was waiting when the period began.
+    /// The denied clients: at most [`MAX_REQUESTS`] + [`MAX_WAITING`], because each of them has
+    /// asked within the period, or was waiting when the period began.
     denied: Vec<(Asker, Instant)>,
     request_times: VecDeque<Instant>,
 }
@@ -266,7 +266,7 @@ impl Table {
     fn check_count(&self) -> Result<(), PairingRefusal> {
         let reserved = self.waiting.iter().filter(|entry| entry.question.is_none());
         let requests = self.request_times.len() + reserved.count();
-        if self.waiting.len() >= MAX_WAITING || requests >= MAX_ASKED {
+        if self.waiting.len() >= MAX_WAITING || requests >= MAX_REQUESTS {
             return Err(PairingRefusal::TooMany);
         }
         Ok(())

@@ -110,7 +110,7 @@ async fn a_request_that_nobody_answers_disappears() {
 async fn clients_that_ask_again_and_again_are_refused() {
     let (pairings, _folder) = pairings().await;
     tokio::time::pause();
-    for number in 0..MAX_ASKED {
+    for number in 0..MAX_REQUESTS {
         let token = format!("{TOKEN} {number}");
         drop(ask(&pairings, Some(&token), "/a").expect("asked"));
     }
