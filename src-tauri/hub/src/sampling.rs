@@ -193,7 +193,11 @@ impl Sampling {
     /// # Errors
     /// Returns an error if the request cannot be converted, if the budget is spent, or if the store
     /// cannot be read.
-    pub async fn check(&self, provider: &Provider, params: &RawValue) -> Result<(), SamplingError> {
+    pub async fn check_request(
+        &self,
+        provider: &Provider,
+        params: &RawValue,
+    ) -> Result<(), SamplingError> {
         SamplingRequest::read(params)?.to_chat(provider)?;
         let budget = self.budget().await?;
         if budget.is_spent() {

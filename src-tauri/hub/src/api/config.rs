@@ -390,7 +390,7 @@ impl Verb for PreviewConfig {
         let is_needed = !plan.is_empty() || (is_connect && managed.is_none());
         if is_needed {
             let path = target.file.path.clone();
-            hub.client_configs.keep(Preview {
+            hub.client_configs.keep_preview(Preview {
                 id: id.clone(),
                 plan,
                 action: if is_connect {
@@ -423,7 +423,7 @@ impl Verb for ApplyConfig {
     async fn run(self, hub: &Hub) -> Result<ClientChangeView, ApiError> {
         let preview = hub
             .client_configs
-            .take(&self.id, |action| action != ClientAction::Import)?;
+            .take_preview(&self.id, |action| action != ClientAction::Import)?;
         apply(hub, preview, Vec::new(), self.restores).await
     }
 }
@@ -624,7 +624,7 @@ impl HubSnapshot {
             state,
             entry,
             problems,
-        } = configs::inspect(kind, file, &self.connection, row, ask_once);
+        } = configs::inspect_entry(kind, file, &self.connection, row, ask_once);
         ClientFileView {
             exists: file.path.exists(),
             path,

@@ -199,7 +199,7 @@ impl ClientConfigs {
     }
 
     /// Keeps a preview until a person agrees. If there are too many previews, drops the oldest.
-    pub fn keep(&self, preview: Preview) {
+    pub fn keep_preview(&self, preview: Preview) {
         let mut state = self.lock();
         state.previews.push_back(preview);
         while state.previews.len() > MAX_PREVIEWS {
@@ -213,7 +213,7 @@ impl ClientConfigs {
     /// # Errors
     /// Returns an error if there is no preview with this id, or if it is the preview of another
     /// kind of change. The preview is then kept.
-    pub fn take(
+    pub fn take_preview(
         &self,
         id: &str,
         accepts: impl FnOnce(ClientAction) -> bool,
@@ -488,7 +488,7 @@ pub struct EntryState {
 /// Returns the state of Drawbridge's entry in a file. `connection` says how to reach the hub, `row`
 /// is the managed entry of the file, and `ask_once` has the settings that the file needs if the
 /// client leaves approval to Drawbridge.
-pub fn inspect(
+pub fn inspect_entry(
     kind: &Client,
     file: &ConfigFile,
     connection: &Connection,

@@ -164,7 +164,7 @@ impl Hub {
                 connection,
                 ..
             } = target;
-            configs::inspect(kind, &file, &connection, Some(&row), Some(&ask_once)).state
+            configs::inspect_entry(kind, &file, &connection, Some(&row), Some(&ask_once)).state
         })
         .await
         .unwrap_or(ClientFileState::Broken)

@@ -209,7 +209,11 @@ impl ClientRequests {
         })?;
         guarded.stand_in = Some(StandIn::Provider(provider.name()));
         // Nobody is asked about a request that cannot be sent.
-        if let Err(error) = self.sampling.check(&provider, &guarded.params).await {
+        if let Err(error) = self
+            .sampling
+            .check_request(&provider, &guarded.params)
+            .await
+        {
             return self.refuse(&guarded, error.to_rpc_error()).await;
         }
         let admitted = self.gate.admit(guarded, Some(question.handle)).await;

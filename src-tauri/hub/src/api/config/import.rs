@@ -297,7 +297,7 @@ impl Verb for PreviewImport {
             files,
             problems,
         };
-        hub.client_configs.keep(Preview {
+        hub.client_configs.keep_preview(Preview {
             id,
             plan,
             action: ClientAction::Import,
@@ -317,7 +317,7 @@ impl Verb for ImportServers {
     async fn run(self, hub: &Hub) -> Result<ImportedView, ApiError> {
         let mut preview = hub
             .client_configs
-            .take(&self.id, |action| action == ClientAction::Import)?;
+            .take_preview(&self.id, |action| action == ClientAction::Import)?;
         let mut added = Vec::new();
         let imported = std::mem::take(&mut preview.imported);
         let result = async {

@@ -107,7 +107,7 @@ async fn a_preview_is_used_only_for_the_kind_of_change_that_it_shows() {
         ("import", ClientAction::Import),
         ("connect", ClientAction::Connect),
     ] {
-        hub.client_configs.keep(Preview {
+        hub.client_configs.keep_preview(Preview {
             id: id.to_owned(),
             plan: Plan::default(),
             action,
@@ -165,7 +165,7 @@ async fn imported_servers_stay_until_all_files_are_restored() {
     let (id, _) = preview(&hub, connect(folder.path(), ClientTransport::Bridge)).await;
     let preview = hub
         .client_configs
-        .take(&id, |action| action != ClientAction::Import)
+        .take_preview(&id, |action| action != ClientAction::Import)
         .expect("a preview");
     let change = apply(&hub, preview, vec![server.clone()], false)
         .await
