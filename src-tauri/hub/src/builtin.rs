@@ -75,9 +75,7 @@ pub(crate) fn spec(built_in: BuiltIn, enabled: bool) -> ServerSpec {
     }
 }
 
-pub(crate) use docling::{
-    DoclingError, DocumentConverter, DocumentOutput, TIME_LIMIT as DOCLING_TIME_LIMIT,
-};
+pub(crate) use docling::{CONVERSION_TIMEOUT, DoclingError, DocumentConverter, DocumentOutput};
 pub(crate) use folders::{FolderProblem, check_folder};
 
 /// Starts built-in servers.

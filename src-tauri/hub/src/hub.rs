@@ -469,7 +469,7 @@ impl Hub {
                 .any(|broken_id| broken_id == *id);
             specs.servers.contains_key(id) || has_broken
         });
-        remove_unused_bundles(&hub, &specs).await;
+        delete_unused_bundles(&hub, &specs).await;
         // Files may have been changed while Drawbridge did not run.
         let writer = hub.spec_record.writer().await;
         writer.record_files(&hub.registry.specs()).await;
@@ -1150,13 +1150,13 @@ const CLI_CLIENT: &str = "command-line";
 
 /// Deletes the unpacked bundles that no spec uses. Does nothing if a spec file is broken, because
 /// that file may refer to any bundle. Has to run before a bundle can be added.
-async fn remove_unused_bundles(hub: &Hub, specs: &Arc<Specs>) {
+async fn delete_unused_bundles(hub: &Hub, specs: &Arc<Specs>) {
     if !specs.broken.is_empty() {
         return;
     }
     let (data_dir, specs) = (hub.data_dir().to_owned(), Arc::clone(specs));
     let removed = tokio::task::spawn_blocking(move || {
-        bundle::remove_unused(&data_dir, specs.servers.values().map(|server| &server.spec))
+        bundle::delete_unused_bundles(&data_dir, specs.servers.values().map(|server| &server.spec))
     });
     match removed.await {
         Ok(Ok(removed)) => {

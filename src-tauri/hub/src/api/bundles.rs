@@ -153,7 +153,7 @@ impl Verb for AddBundle {
         };
         let added = add.run(hub).await;
         if added.is_err() && hub.registry.get(&id).is_err() {
-            on_blocking_thread(move || Ok(bundle::remove_folders(&data_dir, &id)?)).await?;
+            on_blocking_thread(move || Ok(bundle::delete_bundles(&data_dir, &id)?)).await?;
         }
         added
     }

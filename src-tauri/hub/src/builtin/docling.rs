@@ -34,9 +34,9 @@ use document::{Document, FORMATS, MAX_MIB};
 pub(crate) use error::DoclingError;
 
 /// The timeout of a conversion or a download.
-pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(1_800);
-/// The timeout of a call of these tools: longer than [`TIME_LIMIT`], so that the tool can report
-/// its own timeout.
+pub(crate) const CONVERSION_TIMEOUT: Duration = Duration::from_secs(1_800);
+/// The timeout of a call of these tools: longer than [`CONVERSION_TIMEOUT`], so that the tool can
+/// report its own timeout.
 const CALL_TIMEOUT_MS: u32 = 1_830_000;
 
 pub(super) const SPEC: BuiltInSpec = BuiltInSpec {
@@ -175,8 +175,8 @@ async fn models_mib(converter: Arc<dyn DocumentConverter>) -> u64 {
     size.unwrap_or_default() / (1024 * 1024)
 }
 
-/// Runs `work` until it ends, the client cancels the call, or [`TIME_LIMIT`] has passed. Reports
-/// progress to a client that asked for it. `message` gets the seconds since the start.
+/// Runs `work` until it ends, the client cancels the call, or [`CONVERSION_TIMEOUT`] has passed.
+/// Reports progress to a client that asked for it. `message` gets the seconds since the start.
 async fn run_with_progress<T>(
     context: &RequestContext<RoleServer>,
     message: impl Fn(u64) -> BoxFuture<'static, String>,
@@ -200,8 +200,8 @@ async fn run_with_progress<T>(
     tokio::select! {
         biased;
         () = context.ct.cancelled() => Err(DoclingError::Cancelled),
-        result = tokio::time::timeout(TIME_LIMIT, work) => {
-            result.unwrap_or(Err(DoclingError::TimedOut(TIME_LIMIT)))
+        result = tokio::time::timeout(CONVERSION_TIMEOUT, work) => {
+            result.unwrap_or(Err(DoclingError::TimedOut(CONVERSION_TIMEOUT)))
         }
         () = report => unreachable!("reporting never ends"),
     }

@@ -31,7 +31,7 @@ use tokio::{sync::Semaphore, time::sleep};
 
 use super::{Hub, spec_record::ChangedBy};
 use crate::{
-    builtin::{DOCLING_TIME_LIMIT, DoclingError, DocumentConverter, DocumentOutput},
+    builtin::{CONVERSION_TIMEOUT, DoclingError, DocumentConverter, DocumentOutput},
     policy::MatchInput,
     registry::{BrokenFile, RegistryError, docling_spec},
 };
@@ -97,7 +97,7 @@ impl Docling {
 
     fn hub(&self) -> Result<Arc<Hub>, DoclingError> {
         let hub = self.hub.get().and_then(Weak::upgrade);
-        hub.ok_or(DoclingError::HubEnds)
+        hub.ok_or(DoclingError::ShuttingDown)
     }
 
     fn own_models(&self) -> PathBuf {
@@ -208,7 +208,7 @@ impl Docling {
             .conversions
             .acquire()
             .await
-            .map_err(|_| DoclingError::HubEnds)?;
+            .map_err(|_| DoclingError::ShuttingDown)?;
         let server = find_server(&hub)?;
         if needs_models && self.lacks_models_of(&server.spec) {
             return Err(DoclingError::NoModels);
@@ -237,7 +237,7 @@ impl Docling {
                 let export = export_and_remove(hub, client.clone(), server, session, key);
                 tokio::spawn(export)
                     .await
-                    .unwrap_or(Err(DoclingError::HubEnds))
+                    .unwrap_or(Err(DoclingError::ShuttingDown))
             }
         }
     }
@@ -277,7 +277,7 @@ impl Docling {
         let without_bars = ("HF_HUB_DISABLE_PROGRESS_BARS".into(), "1".into());
         launch.env.extend([without_bars]);
         let limits = RunLimits {
-            timeout: DOCLING_TIME_LIMIT,
+            timeout: CONVERSION_TIMEOUT,
             max_output: MAX_TOOLS_OUTPUT,
         };
         run_with_limits(&launch, &hub.guard, b"", limits).await?;
@@ -421,7 +421,7 @@ async fn call_tool(
 ) -> Result<Result<ToolResult, ToolFailure>, DoclingError> {
     let began = clock::now();
     let params = json::to_raw(&json!({ "name": tool, "arguments": arguments }));
-    let request = ServerRequest::new("tools/call", Some(&params), DOCLING_TIME_LIMIT);
+    let request = ServerRequest::new("tools/call", Some(&params), CONVERSION_TIMEOUT);
     let text = match session.request(request).await? {
         RpcResponse::Error(error) => error.message,
         RpcResponse::Result(result) => {

@@ -19,7 +19,7 @@ use std::{
 
 use drawbridge_model::{digest, spec::SpecError};
 
-pub use folder::{bundle_folder, remove_folders, remove_unused, unpack};
+pub use folder::{bundle_folder, delete_bundles, delete_unused_bundles, unpack};
 pub use manifest::{
     BundleManifest, BundleServerType, Tool, UserConfig, UserConfigType, UserConfigValue,
 };

@@ -241,7 +241,7 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     hub.access_reports.remove(id).await?;
     hub.logs.remove_server(id);
     let (data_dir, id) = (hub.data_dir().to_owned(), id.clone());
-    on_blocking_thread(move || Ok(bundle::remove_folders(&data_dir, &id)?)).await
+    on_blocking_thread(move || Ok(bundle::delete_bundles(&data_dir, &id)?)).await
 }
 
 /// Deletes the tokens of a spec that was removed or replaced, unless another server shares them.

@@ -29,7 +29,7 @@ pub(crate) enum DoclingError {
     #[error("the document cannot be written to the data folder: {0}")]
     Io(#[source] io::Error),
     #[error("Drawbridge is shutting down")]
-    HubEnds,
+    ShuttingDown,
     #[error("there is no server 'docling', which converts documents")]
     NotAdded,
     #[error("the spec file of the server 'docling', which converts documents, cannot be read: {0}")]
@@ -73,7 +73,11 @@ impl DoclingError {
     /// Returns the remedy for a person or a model; empty if there is none.
     pub(crate) fn remedy(&self) -> String {
         match self {
-            Self::Arguments(_) | Self::FileName | Self::NoClient | Self::HubEnds | Self::Cancelled => {
+            Self::Arguments(_)
+            | Self::FileName
+            | Self::NoClient
+            | Self::ShuttingDown
+            | Self::Cancelled => {
                 String::new()
             }
             Self::NotBase64(_) | Self::Empty => {

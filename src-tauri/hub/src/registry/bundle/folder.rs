@@ -69,7 +69,7 @@ fn write_files(bundle: &mut Bundle, target: &Path, executable: &[String]) -> io:
 ///
 /// # Errors
 /// Returns an error if a folder cannot be read or deleted.
-pub fn remove_unused<'a>(
+pub fn delete_unused_bundles<'a>(
     data_dir: &Path,
     specs: impl Iterator<Item = &'a ServerSpec>,
 ) -> Result<Vec<PathBuf>, BundleError> {
@@ -138,11 +138,11 @@ fn cannot_remove(folder: &Path, source: io::Error) -> BundleError {
     }
 }
 
-/// Removes the unpacked files of a server, if there are any.
+/// Deletes the unpacked files of a server, if there are any.
 ///
 /// # Errors
-/// Returns an error if a file cannot be removed.
-pub fn remove_folders(data_dir: &Path, id: &ServerId) -> Result<(), BundleError> {
+/// Returns an error if a file cannot be deleted.
+pub fn delete_bundles(data_dir: &Path, id: &ServerId) -> Result<(), BundleError> {
     let folder = server_folder(data_dir, id);
     remove_if_present(&folder).map_err(|source| cannot_remove(&folder, source))
 }

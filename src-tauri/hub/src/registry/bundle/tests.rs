@@ -346,9 +346,9 @@ fn a_bundle_is_unpacked_as_a_whole_and_removed_with_its_server() {
             (0o700, 0o600)
         );
     }
-    remove_folders(data_dir.path(), &id).expect("removed");
+    delete_bundles(data_dir.path(), &id).expect("removed");
     assert!(!folder.exists());
-    remove_folders(data_dir.path(), &id).expect("nothing to remove is no error");
+    delete_bundles(data_dir.path(), &id).expect("nothing to remove is no error");
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn only_folders_that_no_spec_names_are_unused() {
             ..spec(&[])
         },
     ];
-    let mut removed = remove_unused(data_dir.path(), specs.iter()).expect("removed");
+    let mut removed = delete_unused_bundles(data_dir.path(), specs.iter()).expect("removed");
     removed.sort();
     let mut expected = vec![old, unfinished, gone.clone()];
     expected.sort();
@@ -393,7 +393,7 @@ fn only_folders_that_no_spec_names_are_unused() {
     );
     let nothing = tempfile::tempdir().expect("a folder");
     assert!(
-        remove_unused(nothing.path(), specs.iter())
+        delete_unused_bundles(nothing.path(), specs.iter())
             .expect("nothing")
             .is_empty()
     );
