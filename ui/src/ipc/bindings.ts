@@ -4522,11 +4522,11 @@ field: string,
 /**
  * The accepted value; null if the field was not set.
  */
-before: unknown, 
+accepted: unknown, 
 /**
  * The offered value; null if the field is not set.
  */
-after: unknown, };
+offered: unknown, };
 
 /**
  * A fault of a spec's text, and its position.

@@ -16,10 +16,10 @@ pub struct SpecChange {
     pub field: String,
     /// The accepted value; null if the field was not set.
     #[cfg_attr(feature = "bindings", ts(type = "unknown"))]
-    pub before: Option<Value>,
+    pub accepted: Option<Value>,
     /// The offered value; null if the field is not set.
     #[cfg_attr(feature = "bindings", ts(type = "unknown"))]
-    pub after: Option<Value>,
+    pub offered: Option<Value>,
 }
 
 /// Returns whether a person has to accept `offered`, although it has the same identity as
@@ -94,8 +94,8 @@ pub fn list_changes(accepted: &ServerSpec, offered: &ServerSpec) -> Vec<SpecChan
         .filter(|name| accepted.get(*name) != offered.get(*name))
         .map(|name| SpecChange {
             field: name.clone(),
-            before: accepted.get(name).cloned(),
-            after: offered.get(name).cloned(),
+            accepted: accepted.get(name).cloned(),
+            offered: offered.get(name).cloned(),
         })
         .collect()
 }
@@ -263,7 +263,7 @@ mod tests {
         let offered = spec(json!({"args": ["b"], "env": {"A": "1", "C": "3"}}));
         let changes: Vec<_> = list_changes(&accepted, &offered)
             .into_iter()
-            .map(|change| (change.field, change.before, change.after))
+            .map(|change| (change.field, change.accepted, change.offered))
             .collect();
         let expected = [
             ("/args".to_owned(), Some(json!(["a"])), Some(json!(["b"]))),

@@ -180,10 +180,10 @@ export function servers(): ServerView[] {
       changes: [
         {
           field: "/args",
-          before: ["-y", "@playwright/mcp@1.0.0"],
-          after: ["-y", "@playwright/mcp@latest", "--headless"],
+          accepted: ["-y", "@playwright/mcp@1.0.0"],
+          offered: ["-y", "@playwright/mcp@latest", "--headless"],
         },
-        { field: "/env/GITHUB_TOKEN", before: null, after: "${keyring:github.GITHUB_TOKEN}" },
+        { field: "/env/GITHUB_TOKEN", accepted: null, offered: "${keyring:github.GITHUB_TOKEN}" },
       ],
       foreign_secrets: ["github.GITHUB_TOKEN"],
       state: "needs_acceptance",

@@ -224,8 +224,8 @@ fn format_changes(server: &ServerView) -> String {
             lines,
             "    {}\n      - {}\n      + {}",
             escape(&change.field),
-            format_value(change.before.as_ref()),
-            format_value(change.after.as_ref())
+            format_value(change.accepted.as_ref()),
+            format_value(change.offered.as_ref())
         );
     }
     lines
