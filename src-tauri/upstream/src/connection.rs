@@ -193,7 +193,7 @@ impl Connection {
         if request.client_handle.is_some() && !method.ends_with("/list") {
             self.has_client.store(true, Ordering::Relaxed);
         }
-        let modern = self.era().is_modern();
+        let is_modern = self.era().is_modern();
         // Two clients may use the same token, so the server gets Drawbridge's own token.
         let progress_token = request
             .progress_token
@@ -205,7 +205,7 @@ impl Connection {
                 is_pipe: self.transport.is_pipe(),
             });
         }
-        if !modern && progress_token.is_none() && request.span.is_none() {
+        if !is_modern && progress_token.is_none() && request.span.is_none() {
             return self
                 .transport
                 .request(TransportRequest {
@@ -223,9 +223,9 @@ impl Connection {
             })
         };
         let client = request.client_handle.map(|handle| &handle.session().hello);
-        let own_extensions = (modern && client.is_none()).then(|| self.extensions.current());
+        let own_extensions = (is_modern && client.is_none()).then(|| self.extensions.current());
         let outgoing_meta = OutgoingMeta {
-            modern,
+            is_modern,
             client,
             own_extensions: own_extensions.as_ref(),
             capabilities: request.capabilities,
@@ -234,7 +234,7 @@ impl Connection {
             trace: request.span.map(|span| span.context),
         };
         let text = meta::add_meta(params, &outgoing_meta).map_err(unreadable)?;
-        let headers = if modern && self.transport.is_streamable_http() {
+        let headers = if is_modern && self.transport.is_streamable_http() {
             let params = params
                 .map(RawObject::parse)
                 .transpose()

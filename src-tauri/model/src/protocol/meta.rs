@@ -140,7 +140,7 @@ pub fn unsupported_revision(requested: &str) -> RpcError {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OutgoingMeta<'a> {
     /// Whether the server is modern, so that it needs the client's introduction with each request.
-    pub modern: bool,
+    pub is_modern: bool,
     /// The client whose request is sent; `None` for a request of Drawbridge itself.
     pub client: Option<&'a ClientHello>,
     /// The extensions of Drawbridge's clients, for a request of Drawbridge itself.
@@ -199,7 +199,7 @@ pub fn own_params(extensions: &Extensions) -> String {
     add_meta(
         None,
         &OutgoingMeta {
-            modern: true,
+            is_modern: true,
             own_extensions: Some(extensions),
             ..OutgoingMeta::default()
         },
@@ -211,7 +211,7 @@ fn merge_meta(params: &str, outgoing: &OutgoingMeta<'_>) -> Result<String, serde
     let mut params: RawObject<'_> = serde_json::from_str(params)?;
     update_meta(&mut params, |meta| {
         // A legacy client may have set this member. The server must not use the client's level.
-        if outgoing.modern {
+        if outgoing.is_modern {
             meta.remove(LOG_LEVEL);
         }
         for (key, value) in outgoing.members() {
@@ -242,10 +242,10 @@ impl OutgoingMeta<'_> {
             (CLIENT_INFO, info.into()),
             (CLIENT_CAPABILITIES, capabilities),
         ];
-        let era_members = era_members.into_iter().filter(|_| self.modern);
+        let era_members = era_members.into_iter().filter(|_| self.is_modern);
         let level = self
             .log_level
-            .filter(|_| self.modern)
+            .filter(|_| self.is_modern)
             .map(|level| (LOG_LEVEL, json::quote(level.as_str()).into()));
         let token = self
             .progress_token

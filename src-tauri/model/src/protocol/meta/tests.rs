@@ -30,7 +30,7 @@ fn meta_survives_being_taken_out_and_added_again() {
     let (meta, rest) = take_request_meta(Some(&params(WHOLE))).expect("take the meta out");
     let token = token_7();
     let outgoing = OutgoingMeta {
-        modern: true,
+        is_modern: true,
         client: Some(&meta.hello),
         own_extensions: None,
         log_level: meta.log_level,
@@ -94,7 +94,7 @@ fn a_client_cannot_override_the_revision_sent_to_a_server() {
     let text = add_meta(
         Some(&forged),
         &OutgoingMeta {
-            modern: true,
+            is_modern: true,
             ..OutgoingMeta::default()
         },
     )
