@@ -90,7 +90,7 @@ impl Plan {
         connection: &Connection,
         ask_once: Option<&AskOnce>,
     ) -> Result<Self, PlanError> {
-        Self::move_in(client, machine, config, connection, ask_once, &[])
+        Self::connect_and_remove_entries(client, machine, config, connection, ask_once, &[])
     }
 
     /// Plans to connect a client as [`Plan::connect`] does, and to remove the entries of servers
@@ -99,7 +99,7 @@ impl Plan {
     ///
     /// # Errors
     /// Returns an error in the same cases as [`Plan::connect`].
-    pub fn move_in(
+    pub fn connect_and_remove_entries(
         client: &Client,
         machine: &Machine,
         config: &ConfigFile,

@@ -1882,7 +1882,7 @@ diff: string, };
 /**
  * The state of a file after a change was undone.
  */
-export type FileOutcome = "restored" | "removed" | "own_part_removed" | "gone";
+export type FileOutcome = "restored" | "removed" | "own_changes_undone" | "gone";
 
 /**
  * A file or folder that a process used, or a folder that stands for the files in it.

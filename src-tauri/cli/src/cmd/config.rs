@@ -347,7 +347,7 @@ fn format_undone(undone: &UndoneView) -> String {
             let text = match (&file.outcome, &file.error) {
                 (Some(FileOutcome::Restored), _) => "restored",
                 (Some(FileOutcome::Removed), _) => "removed, as it did not exist before",
-                (Some(FileOutcome::OwnPartRemoved), _) => {
+                (Some(FileOutcome::OwnChangesUndone), _) => {
                     "has changed since, so only Drawbridge's own part was undone"
                 }
                 (Some(FileOutcome::Gone), _) => "no longer exists",

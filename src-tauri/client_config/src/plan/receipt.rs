@@ -51,7 +51,8 @@ pub struct ChangedFile {
     /// The name of the copy from before the change; `None` if the plan created the file.
     pub backup: Option<String>,
     /// The SHA-256 of the bytes that were written, in hex.
-    pub written: String,
+    #[serde(alias = "written")]
+    pub written_digest: String,
     /// The folders that the plan created, outermost first.
     pub created_folders: Vec<PathBuf>,
     /// The edits that undo only Drawbridge's changes, if another program has changed the file
@@ -68,7 +69,7 @@ pub enum UndoOutcome {
     /// The file did not exist before, and is removed.
     Removed,
     /// Another program has changed the file since, so only Drawbridge's changes were undone.
-    OwnMembersRemoved,
+    OwnChangesUndone,
     /// The file no longer exists.
     Gone,
 }
@@ -129,7 +130,7 @@ impl PlannedFile {
             target: self.target.clone(),
             format: self.format,
             backup,
-            written: digest::sha256(&self.after),
+            written_digest: digest::sha256(&self.after),
             created_folders,
             reverse: self.reverse.clone(),
         })
@@ -141,7 +142,7 @@ impl ChangedFile {
         let Some(present) = file::read(&self.target)? else {
             return Ok(UndoOutcome::Gone);
         };
-        if digest::sha256(&present) != self.written {
+        if digest::sha256(&present) != self.written_digest {
             return self.undo_own_changes(&present);
         }
         let Some(backup) = &self.backup else {
@@ -165,7 +166,7 @@ impl ChangedFile {
                 source,
             })?;
         file::replace(&self.target, Some(present), &source.encode(&edited))?;
-        Ok(UndoOutcome::OwnMembersRemoved)
+        Ok(UndoOutcome::OwnChangesUndone)
     }
 }
 

@@ -199,7 +199,7 @@ pub enum FileOutcome {
     /// The file did not exist before, and is removed.
     Removed,
     /// Another program has changed the file since, so only Drawbridge's own part was undone.
-    OwnPartRemoved,
+    OwnChangesUndone,
     /// The file no longer exists.
     Gone,
 }
@@ -753,7 +753,7 @@ fn outcome_view(outcome: UndoOutcome) -> FileOutcome {
     match outcome {
         UndoOutcome::Restored => FileOutcome::Restored,
         UndoOutcome::Removed => FileOutcome::Removed,
-        UndoOutcome::OwnMembersRemoved => FileOutcome::OwnPartRemoved,
+        UndoOutcome::OwnChangesUndone => FileOutcome::OwnChangesUndone,
         UndoOutcome::Gone => FileOutcome::Gone,
     }
 }

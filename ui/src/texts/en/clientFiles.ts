@@ -33,7 +33,7 @@ const actions: Record<ClientAction, string> = {
 const outcomes: Record<FileOutcome, string> = {
   restored: "The file has the same content as before.",
   removed: "The file did not exist before, and is removed.",
-  own_part_removed:
+  own_changes_undone:
     "Another program has changed the file since. Only Drawbridge's own part was undone.",
   gone: "The file no longer exists.",
 };

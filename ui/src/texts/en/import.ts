@@ -141,7 +141,7 @@ export const clientImport = {
     outcomes: {
       restored: "restored exactly",
       removed: "removed, because it did not exist before",
-      own_part_removed: "only Drawbridge's part was undone, because the file has changed since",
+      own_changes_undone: "only Drawbridge's part was undone, because the file has changed since",
       gone: "no longer exists",
     },
     again: "Import again",

@@ -264,7 +264,7 @@ impl Verb for PreviewImport {
                     .asks_once
                     .then(|| hub.ask_once(&ClientName::new(target.kind.id)));
                 let (file, connection) = (&target.file, &target.connection);
-                match Plan::move_in(
+                match Plan::connect_and_remove_entries(
                     target.kind,
                     &machine,
                     file,
