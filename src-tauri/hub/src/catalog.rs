@@ -603,7 +603,7 @@ impl Catalog {
     pub async fn delete_client(&self, client: &ClientName) -> Result<(), StoreError> {
         self.lock().remove_client(client);
         self.rebuild();
-        self.store.delete_copies_of_client(client).await
+        self.store.delete_client_copies_by_client(client).await
     }
 
     /// Starts to read the servers whose copies are missing or stale: Drawbridge's own copies, and
@@ -843,7 +843,7 @@ impl Catalog {
             && self.lock().get(key).is_none()
         {
             // The client was revoked meanwhile.
-            return Ok(self.store.delete_copies_of_client(client).await?);
+            return Ok(self.store.delete_client_copies_by_client(client).await?);
         }
         self.update_copy(key, |copy| {
             copy.syncs_ended += 1;
@@ -1046,7 +1046,7 @@ impl Catalog {
                 .await?;
             if !copy.row.has_private_lists {
                 self.store
-                    .delete_client_copies_of_server(&server.id)
+                    .delete_client_copies_by_server(&server.id)
                     .await?;
             }
             return Ok(());

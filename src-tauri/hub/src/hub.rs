@@ -188,7 +188,7 @@ const KNOWN_CRASHES: &str = "known_crashes";
 
 /// Logs an internal error of an earlier run if there is a report that is not in [`KNOWN_CRASHES`].
 async fn report_new_crashes(data_dir: &DataDir, store: &Store) -> Result<(), ApiError> {
-    let reports = crashes::list(data_dir.path()).files;
+    let reports = crashes::list_reports(data_dir.path()).files;
     let known: Vec<Timestamp> = store.json_setting(KNOWN_CRASHES).await?.unwrap_or_default();
     // The clock may have been ahead, so a report with an earlier time may be new too.
     let Some((_, new)) = reports.iter().find(|(at, _)| !known.contains(at)) else {

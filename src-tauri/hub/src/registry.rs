@@ -38,7 +38,7 @@ use drawbridge_model::{
 };
 use drawbridge_store::{
     Store, StoreError,
-    secrets::{SecretScope, is_own_secret, referenced_names, references_elsewhere},
+    secrets::{SecretScope, external_references, is_own_secret, referenced_names},
     settings::{Settings, SettingsChange},
     table::server::AcceptedColumns,
 };
@@ -706,7 +706,7 @@ impl Acceptances for Registry {
         let granted = self.granted_secrets(id);
         let elsewhere = accepted.as_ref().map(|server| {
             let values = server.spec.values_with_references();
-            values.flat_map(|text| references_elsewhere(text)).collect()
+            values.flat_map(|text| external_references(text)).collect()
         });
         let names = accepted.map(|server| {
             let names = server

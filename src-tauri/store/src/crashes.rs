@@ -69,7 +69,7 @@ pub struct CrashReports {
 }
 
 /// Lists the reports of a data folder.
-pub fn list(data_dir: &Path) -> CrashReports {
+pub fn list_reports(data_dir: &Path) -> CrashReports {
     let folder = data_dir.join(FOLDER);
     let mut files: Vec<(Timestamp, PathBuf)> = fs::read_dir(&folder)
         .into_iter()
@@ -168,7 +168,7 @@ fn write_report(folder: &Path, now: Timestamp, text: &str) -> io::Result<PathBuf
     options.open(&file)?.write_all(&text.as_bytes()[..end])?;
     let data_dir = folder.parent().unwrap_or(folder);
     // If the clock was set back, this report is not the newest one by name.
-    let others = list(data_dir)
+    let others = list_reports(data_dir)
         .files
         .into_iter()
         .filter(|(_, old)| *old != file);

@@ -40,7 +40,7 @@ pub use in_memory::InMemory;
 pub use keyring::Keyring;
 pub use moving::{MoveError, MovedSecrets, StoredName};
 pub use reference::{
-    SecretScope, format_reference, is_own_secret, referenced_names, references_elsewhere,
+    SecretScope, external_references, format_reference, is_own_secret, referenced_names,
 };
 
 /// The prefix of the names of the secrets that hold OAuth tokens and client registrations.

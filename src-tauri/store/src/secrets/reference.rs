@@ -47,7 +47,7 @@ pub fn referenced_names(text: &str) -> Vec<String> {
 
 /// Returns the references in a text to external secrets, which Drawbridge does not store, as they
 /// are written.
-pub fn references_elsewhere(text: &str) -> Vec<String> {
+pub fn external_references(text: &str) -> Vec<String> {
     list_references(text)
         .filter(|(reference, _)| reference.is_external())
         .map(|(_, whole)| whole.to_owned())

@@ -70,7 +70,7 @@ impl Store {
     }
 
     /// Deletes all copies of a server.
-    pub async fn delete_client_copies_of_server(
+    pub async fn delete_client_copies_by_server(
         &self,
         server: &ServerId,
     ) -> Result<(), StoreError> {
@@ -83,7 +83,10 @@ impl Store {
     }
 
     /// Deletes all copies of a client.
-    pub async fn delete_copies_of_client(&self, client: &ClientName) -> Result<(), StoreError> {
+    pub async fn delete_client_copies_by_client(
+        &self,
+        client: &ClientName,
+    ) -> Result<(), StoreError> {
         sqlx::query("DELETE FROM client_copy WHERE client = ?")
             .bind(client.as_str())
             .execute(&self.pool)
@@ -152,7 +155,7 @@ mod tests {
         let stored = async || store.client_copies().await.expect("the copies");
         assert_eq!(stored().await, [first.clone(), second.clone()]);
         store
-            .delete_copies_of_client(&first.client)
+            .delete_client_copies_by_client(&first.client)
             .await
             .expect("delete a client's copies");
         assert_eq!(stored().await, [second]);

@@ -128,7 +128,7 @@ impl Files {
 
     /// Adds the reports of internal errors, newest first.
     fn add_crashes(&mut self, data_dir: &Path) {
-        let reports = crashes::list(data_dir).files;
+        let reports = crashes::list_reports(data_dir).files;
         for (number, (_, file)) in (1..).zip(reports) {
             if let Ok(text) = fs::read_to_string(file) {
                 self.add(

@@ -46,7 +46,7 @@ pub(super) async fn check_all(hub: &Hub) -> Vec<DoctorCheck> {
 
 /// Reports internal errors of Drawbridge, including errors of earlier runs.
 fn check_crashes(hub: &Hub) -> Option<DoctorCheck> {
-    let reports = crashes::list(hub.data_dir());
+    let reports = crashes::list_reports(hub.data_dir());
     let (_, newest) = reports.files.first()?;
     let count = reports.files.len();
     Some(DoctorCheck::warning(
