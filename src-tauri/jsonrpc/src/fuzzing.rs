@@ -15,14 +15,14 @@ pub fn client_message(text: &[u8]) {
 pub fn events(pieces: &[&[u8]]) {
     sse::properties::events_do_not_depend_on_cuts(pieces, 16);
     sse::properties::events_do_not_depend_on_cuts(pieces, 1_000);
-    sse::properties::written_is_read(&String::from_utf8_lossy(&pieces.concat()));
+    sse::properties::data_survives_a_round_trip(&String::from_utf8_lossy(&pieces.concat()));
 }
 
 /// Checks how a server's message is read, and how messages with this text are written.
 pub fn server_message(text: &[u8]) {
     server_message::properties::read_is_what_was_sent(text);
     let text = String::from_utf8_lossy(text);
-    server_message::properties::written_is_read(
+    server_message::properties::messages_survive_a_round_trip(
         7,
         &text,
         RawValue::from_string(text.clone().into_owned())

@@ -15,6 +15,6 @@ pub fn escaped_json(json: &str) {
 
 /// Checks how two spec files are read, written and compared.
 pub fn specs(first: &str, second: &str) {
-    spec::properties::written_is_read(first);
+    spec::properties::specs_survive_a_round_trip(first);
     spec::properties::equal_specs_have_no_changes(first, second);
 }

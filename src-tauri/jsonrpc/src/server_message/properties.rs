@@ -25,7 +25,7 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
                 let result: &RawValue =
                     serde_json::from_str(result.get()).expect("a result is JSON");
                 assert_in_text(result);
-                written_is_read(id.unwrap_or(0), "m", Some(result));
+                messages_survive_a_round_trip(id.unwrap_or(0), "m", Some(result));
             }
             response
                 .into_result()
@@ -38,11 +38,11 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
         ServerMessage::Incoming(Incoming::Request { id, method, params }) => {
             assert_in_text(&id);
             params.iter().for_each(|params| assert_in_text(params));
-            written_is_read(7, &method, params.as_deref());
+            messages_survive_a_round_trip(7, &method, params.as_deref());
         }
         ServerMessage::Incoming(Incoming::Notification { method, params }) => {
             params.iter().for_each(|params| assert_in_text(params));
-            written_is_read(7, &method, params.as_deref());
+            messages_survive_a_round_trip(7, &method, params.as_deref());
         }
     }
 }
@@ -54,7 +54,7 @@ pub(super) fn read(bytes: Vec<u8>) -> Option<ServerMessage> {
 
 /// Checks that the messages that Drawbridge writes are read without a change, except that the
 /// params `null` are read as missing params. `text` is the method, and the message of an error.
-pub(crate) fn written_is_read(id: u64, text: &str, value: Option<&RawValue>) {
+pub(crate) fn messages_survive_a_round_trip(id: u64, text: &str, value: Option<&RawValue>) {
     let params = value
         .filter(|value| value.get() != "null")
         .map(RawValue::get);

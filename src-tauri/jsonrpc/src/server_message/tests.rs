@@ -162,8 +162,8 @@ proptest! {
     #[test]
     fn any_written_message_is_read_unchanged(id: u64, method: String, bytes: Vec<u8>) {
         let value = json::raw(Choices::new(&bytes).value());
-        properties::written_is_read(id, &method, Some(&value));
-        properties::written_is_read(id, &method, None);
+        properties::messages_survive_a_round_trip(id, &method, Some(&value));
+        properties::messages_survive_a_round_trip(id, &method, None);
     }
 }
 

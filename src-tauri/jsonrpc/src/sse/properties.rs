@@ -28,7 +28,7 @@ pub(crate) fn events_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
 }
 
 /// Checks that data is read as it was written into an event, unless it is blank.
-pub(crate) fn written_is_read(data: &str) {
+pub(crate) fn data_survives_a_round_trip(data: &str) {
     let data = data.replace('\r', " ");
     if data.trim().is_empty() {
         return;

@@ -110,6 +110,6 @@ proptest! {
 
     #[test]
     fn any_text_written_into_an_event_is_read_back(text: String) {
-        properties::written_is_read(&text);
+        properties::data_survives_a_round_trip(&text);
     }
 }

@@ -9,7 +9,7 @@ use super::{
 /// Checks that a spec that is read, written and read again is the same spec and has the same
 /// identity, that a package contains the version that is added to it, and that checking the spec
 /// does not panic.
-pub(crate) fn written_is_read(text: &str) {
+pub(crate) fn specs_survive_a_round_trip(text: &str) {
     let Ok(spec) = serde_json::from_str::<ServerSpec>(text) else {
         return;
     };
