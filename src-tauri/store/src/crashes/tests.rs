@@ -47,7 +47,7 @@ fn a_panic_is_reported_without_secrets_and_leaves_no_core_dump() {
     let printed = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{printed}");
 
-    let reports = list(folder.path());
+    let reports = list_reports(folder.path());
     let [(_, file)] = reports.files.as_slice() else {
         panic!("{reports:?}, and stderr was {printed}");
     };
@@ -89,13 +89,13 @@ fn the_newest_reports_are_kept() {
         )
         .expect("write");
     }
-    let times: Vec<i64> = list(folder.path())
+    let times: Vec<i64> = list_reports(folder.path())
         .files
         .iter()
         .map(|(time, _)| time.0)
         .collect();
     assert_eq!(times, (5..15).rev().collect::<Vec<_>>());
-    let (_, newest) = &list(folder.path()).files[0];
+    let (_, newest) = &list_reports(folder.path()).files[0];
     let length = fs::metadata(newest).expect("read the length").len();
     assert_eq!(length, MAX_REPORT_BYTES as u64);
 }
