@@ -40,7 +40,8 @@ pub(crate) struct Notifications {
     /// Servers that failed for good.
     pub(crate) failed_servers: bool,
     /// New or changed definitions that wait for acceptance.
-    pub(crate) changed_tools: bool,
+    #[serde(alias = "changed_tools")]
+    pub(crate) changed_definitions: bool,
 }
 
 impl Notifications {
@@ -50,7 +51,7 @@ impl Notifications {
             NoticeKind::Approvals | NoticeKind::Pairings => self.approvals,
             NoticeKind::MissedCalls | NoticeKind::MutedClient => self.missed,
             NoticeKind::FailedServers => self.failed_servers,
-            NoticeKind::WaitingDefinitions => self.changed_tools,
+            NoticeKind::WaitingDefinitions => self.changed_definitions,
             // A person who turned the search for updates on wants to know about them. The hint how
             // to reopen the app is shown once.
             NoticeKind::Update | NoticeKind::ReopenHint => true,
@@ -73,7 +74,7 @@ impl Default for Notifications {
             approvals: true,
             missed: true,
             failed_servers: true,
-            changed_tools: true,
+            changed_definitions: true,
         }
     }
 }
@@ -152,7 +153,7 @@ mod tests {
             approvals: false,
             missed: false,
             failed_servers: false,
-            changed_tools: false,
+            changed_definitions: false,
         };
         let shown: Vec<_> = NoticeKind::BY_URGENCY
             .into_iter()
@@ -165,6 +166,18 @@ mod tests {
                 .into_iter()
                 .all(|kind| on.include(kind))
         );
+    }
+
+    #[test]
+    fn a_choice_of_an_earlier_version_is_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(
+            folder.path().join(FILE),
+            r#"{"notifications": {"changed_tools": false}}"#,
+        )
+        .expect("write the file");
+        let stored = StoredPreferences::load(folder.path().to_owned());
+        assert!(!stored.get().notifications.changed_definitions);
     }
 
     #[test]

@@ -92,7 +92,7 @@ export interface NotificationOptions {
   /** Servers that failed for good. */
   failed_servers: boolean;
   /** New or changed tools that wait for acceptance. */
-  changed_tools: boolean;
+  changed_definitions: boolean;
 }
 
 export interface ChangedOptions {

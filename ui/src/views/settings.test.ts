@@ -110,14 +110,14 @@ describe("the options of the app", () => {
       approvals: true,
       missed: false,
       failed_servers: true,
-      changed_tools: true,
+      changed_definitions: true,
     });
   });
 
   it("shows the options disabled in a browser, and says where they can be changed", async () => {
     await open("#/settings");
     expect(screen.getByTestId("app-options-none").textContent).toContain("Drawbridge app");
-    for (const testid of ["setting-autostart", "setting-notify-changed_tools"])
+    for (const testid of ["setting-autostart", "setting-notify-changed_definitions"])
       expect(screen.getByTestId<HTMLInputElement>(testid).disabled).toBe(true);
     expect(screen.getByTestId("shortcut-record").getAttribute("aria-disabled")).toBe("true");
   });

@@ -16,7 +16,12 @@ export class FakeDesktop implements DesktopShell {
     autostart: false,
     shortcut: "Ctrl+Alt+D",
     shortcut_status: { kind: "registered" },
-    notifications: { approvals: true, missed: true, failed_servers: true, changed_tools: true },
+    notifications: {
+      approvals: true,
+      missed: true,
+      failed_servers: true,
+      changed_definitions: true,
+    },
   };
   private ask: ((endsHub: boolean) => void) | null = null;
 

@@ -166,7 +166,7 @@ export const settings = {
     approvals: "Calls that wait for a decision, and new clients",
     missed: "Calls that nobody decided in time, and muted clients",
     failed_servers: "Servers that failed",
-    changed_tools: "New or changed tools that wait for you",
+    changed_definitions: "New or changed tools that wait for you",
   },
   guide: {
     label: "Guide",
