@@ -150,7 +150,7 @@ impl Person {
         if server["sync_status"] == "SYNCED" {
             return Ok(Some(()));
         }
-        if server["authorization"]["kind"] == "needed" {
+        if server["sign_in"]["kind"] == "needed" {
             if self.sign_ins >= MAX_SIGN_INS {
                 return Err(format!("the server still requires a sign-in: {server}"));
             }

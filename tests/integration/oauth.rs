@@ -114,7 +114,7 @@ fn a_person_signs_in_in_a_browser_and_the_token_is_only_in_the_keyring() {
             .is_some_and(|remedy| remedy.starts_with("Sign in")),
         "{server}"
     );
-    assert_eq!(server["authorization"], json!({"kind": "needed"}));
+    assert_eq!(server["sign_in"], json!({"kind": "needed"}));
     desktop
         .cli(&["servers", "remove", "protected"])
         .expect_success();
@@ -125,10 +125,10 @@ fn a_person_signs_in_in_a_browser_and_the_token_is_only_in_the_keyring() {
     assert!(identity.starts_with("client "), "{identity}");
     let server = hub.show_server("protected");
     assert_eq!(
-        (&server["state"], &server["authorization"]["kind"]),
+        (&server["state"], &server["sign_in"]["kind"]),
         (&json!("active"), &json!("signed_in"))
     );
-    assert_eq!(server["authorization"]["issuer"], json!(remote.issuer));
+    assert_eq!(server["sign_in"]["issuer"], json!(remote.issuer));
     assert_eq!(server["signing_in"]["state"]["kind"], "done");
     let registration = &remote.recorded("registrations")[0];
     assert_eq!(

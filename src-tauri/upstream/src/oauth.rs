@@ -163,7 +163,7 @@ impl Authorizer {
     }
 
     /// Returns whether a person is signed in to the server, or has to sign in.
-    pub fn authorization(&self, spec: &ServerSpec) -> ServerSignIn {
+    pub fn sign_in_state(&self, spec: &ServerSpec) -> ServerSignIn {
         let Ok(account) = self.account(spec) else {
             return ServerSignIn::None;
         };

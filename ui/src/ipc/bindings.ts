@@ -4118,7 +4118,7 @@ transitions: Array<Transition>,
 /**
  * The sign-in state of the server.
  */
-authorization: ServerSignIn, 
+sign_in: ServerSignIn, 
 /**
  * The latest attempt to sign in, if there is one.
  */

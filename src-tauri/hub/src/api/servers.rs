@@ -114,7 +114,7 @@ pub struct ServerView {
     /// The latest state transitions of the server's sessions, oldest first.
     pub transitions: Vec<Transition>,
     /// The sign-in state of the server.
-    pub authorization: ServerSignIn,
+    pub sign_in: ServerSignIn,
     /// The latest attempt to sign in, if there is one.
     pub signing_in: Option<SignIn>,
     /// The process id of a running local server.

@@ -292,7 +292,7 @@ export class FakeHub implements Ipc {
         state: "active",
         reason: "",
         remedy: "",
-        authorization: {
+        sign_in: {
           kind: "signed_in",
           issuer: "https://auth.example.com",
           expires_at: Date.now() + 3_600_000,
@@ -841,7 +841,7 @@ export class FakeHub implements Ipc {
     },
     "servers.sign_out": ({ id }) =>
       this.update(id, {
-        authorization: { kind: "needed" },
+        sign_in: { kind: "needed" },
         state: "needs_sign_in",
         signing_in: null,
       }),

@@ -91,7 +91,7 @@ pub(super) fn format_server(server: &ServerView) -> String {
     if server.spec.builtin.is_none() {
         line("file", &server.file);
     }
-    match &server.authorization {
+    match &server.sign_in {
         ServerSignIn::None => {}
         ServerSignIn::Needed => line(
             "signed in",

@@ -372,7 +372,7 @@ async fn check_address(hub: &Hub, server: &RegisteredServer) -> Option<Preflight
 fn check_sign_in(hub: &Hub, server: &RegisteredServer) -> Option<PreflightCheck> {
     const TOPIC: PreflightTopic = PreflightTopic::SignIn;
     server.spec.url.as_ref()?;
-    match hub.authorizer.authorization(&server.spec) {
+    match hub.authorizer.sign_in_state(&server.spec) {
         ServerSignIn::None => None,
         ServerSignIn::SignedIn { issuer, .. } => {
             Some(ok(TOPIC, format!("You are signed in with {issuer}.")))

@@ -50,7 +50,7 @@ pub(super) fn server_view(hub: &Hub, server: &RegisteredServer) -> ServerView {
             .and_then(|status| status.retry_after)
             .map(clock::time_after),
         transitions: hub.pool.history().transitions(&server.id),
-        authorization: hub.authorizer.authorization(&server.spec),
+        sign_in: hub.authorizer.sign_in_state(&server.spec),
         signing_in: hub.authorizer.attempt(&server.id),
         pid: status.as_ref().and_then(|status| status.pid),
         sandbox: status.as_ref().and_then(|status| status.sandbox),
