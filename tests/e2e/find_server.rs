@@ -53,7 +53,7 @@ fn a_published_server_is_found_added_and_waits_for_acceptance() {
         {"do": "wait_until_settled"},
         {"do": "take_screenshot", "name": "published-server-light"},
         {"do": "check_accessibility", "where": "the form of a published server"},
-        {"do": "click", "part": "preset-add"},
+        {"do": "click", "part": "find-add"},
         {"do": "wait_for", "part": "server-row[data-server=notes]"},
     ]);
     browser::take_steps(&desktop, &create_login_link(&desktop), &steps).assert_no_problems();

@@ -160,8 +160,8 @@ fn a_newcomer_without_servers_begins_with_a_preset() {
     driver.wait_for("guide-preset");
     newcomer.save_screenshot("first-run-preset-1-guide");
     newcomer.click("guide-preset");
-    driver.wait_until_enabled("preset-add");
-    newcomer.click("preset-add");
+    driver.wait_until_enabled("find-add");
+    newcomer.click("find-add");
     driver.wait_for("guide-connect[data-kind=cursor]");
     newcomer.save_screenshot("first-run-preset-2-clients");
     newcomer.click("guide-connect[data-kind=cursor]");

@@ -82,14 +82,14 @@ fn the_server_of_a_bundle_is_added_and_accepted_in_a_browser() {
 
     let mut steps = open_form("bundle");
     steps.extend([
-        wait_for("preset-add[aria-disabled=true]"),
+        wait_for("bundle-add[aria-disabled=true]"),
         choose_file("bundle-file", &other_file),
         wait_for_text("bundle-error", "not an MCP bundle"),
         expect_failed_verb("bundles.open"),
         choose_file("bundle-file", &bundle),
         wait_for_text("bundle", "Sells things"),
         wait_until_gone("bundle-error"),
-        click("preset-add"),
+        click("bundle-add"),
         wait_for("manifest-input[data-input=key][aria-invalid=true]"),
     ]);
     steps.extend(check_screen("bundle-incomplete"));
@@ -97,7 +97,7 @@ fn the_server_of_a_bundle_is_added_and_accepted_in_a_browser() {
         fill("manifest-input[data-input=key]", "not a secret"),
         fill("manifest-input[data-input=record]", &record),
         fill("manifest-name", "corner shop"),
-        click("preset-add"),
+        click("bundle-add"),
         wait_until_gone("server-dialog"),
         wait_until_enabled("server-accept"),
     ]);
@@ -227,7 +227,7 @@ fn a_server_is_added_from_a_manifest_in_a_browser() {
         wait_for_text("manifest-preview", "https://shop.example/mcp"),
         wait_until_gone("manifest-input"),
         click("manifest-choice:not(:checked)"),
-        click("preset-add"),
+        click("manifest-add"),
         wait_for("manifest-input[data-input=API_KEY][aria-invalid=true]"),
     ]);
     steps.extend(check_screen("manifest-incomplete"));
@@ -235,7 +235,7 @@ fn a_server_is_added_from_a_manifest_in_a_browser() {
         fill("manifest-input[data-input=API_KEY]", "not a secret"),
         select("manifest-input[data-input=LEVEL]", "high"),
         click("manifest-input[data-input=--fast]"),
-        click("preset-add"),
+        click("manifest-add"),
         wait_until_gone("server-dialog"),
         wait_for("server-row[data-server=shop]"),
     ]);

@@ -248,7 +248,7 @@ fn a_preset_server_is_added_on_the_screen() {
         {"do": "log_in"},
         {"do": "click", "part": "nav-servers"},
         {"do": "click", "part": "add-server"},
-        {"do": "click", "part": "server-preset-tab"},
+        {"do": "click", "part": "server-find-tab"},
         {"do": "wait_for", "part": "preset-card[data-preset=filesystem]"},
         {"do": "wait_until_settled"},
         {"do": "take_screenshot", "name": "presets-light"},
@@ -258,7 +258,7 @@ fn a_preset_server_is_added_on_the_screen() {
         {"do": "wait_until_settled"},
         {"do": "take_screenshot", "name": "preset-form-light"},
         {"do": "check_accessibility", "where": "the form of a well-known server"},
-        {"do": "click", "part": "preset-add"},
+        {"do": "click", "part": "find-add"},
         {"do": "wait_for", "part": "server-row[data-server=filesystem]"},
     ]);
     browser::take_steps(&desktop, &create_login_link(&desktop), &steps).assert_no_problems();

@@ -87,7 +87,7 @@ describe("a bundle that the app was asked to open", () => {
   it("says why a file cannot be opened, and opens it again on request", async () => {
     const hub = await open(hashOfBundle("/home/ada/notes.txt"), inApp);
     expect(screen.getByTestId("bundle-error").textContent).toContain("this is not an MCP bundle");
-    expect(screen.getByTestId("preset-add").getAttribute("aria-disabled")).toBe("true");
+    expect(screen.getByTestId("bundle-add").getAttribute("aria-disabled")).toBe("true");
     await user.click(screen.getByTestId("bundle-retry"));
     await advanceTime(1);
     expect(listParams(hub, "bundles.open")).toHaveLength(2);

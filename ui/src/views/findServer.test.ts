@@ -115,13 +115,13 @@ describe("a published server", () => {
       "npx -y @atlassian/jira-mcp@2.1.0 --site <site>",
     );
 
-    await user.click(screen.getByTestId("preset-add"));
+    await user.click(screen.getByTestId("find-add"));
     expect(listParams(hub, "servers.add")).toEqual([]);
     const [token, site] = screen.getAllByTestId<HTMLInputElement>("manifest-input");
     expect(token?.type).toBe("password");
     await user.type(token as HTMLElement, "hunter2");
     await user.type(site as HTMLElement, "x.example");
-    await user.click(screen.getByTestId("preset-add"));
+    await user.click(screen.getByTestId("find-add"));
     await advanceTime(10);
     expect(listParams(hub, "servers.fill_manifest")).toMatchObject([
       { source: { published: "com.atlassian/jira" }, choice: 0, name: "Jira" },
@@ -142,7 +142,7 @@ describe("a published server", () => {
     expect(screen.getByTestId("manifest-preview").textContent).toBe(
       "https://mcp.atlassian.com/v1/mcp",
     );
-    await user.click(screen.getByTestId("preset-back"));
+    await user.click(screen.getByTestId("find-back"));
     await user.click(card("io.github.ada/postgres"));
     await advanceTime(10);
     expect(screen.getByText(/uvx is not in the PATH/)).toBeTruthy();

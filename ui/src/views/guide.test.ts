@@ -131,7 +131,7 @@ describe("the guide", () => {
     });
     expect(step("servers").textContent).toContain("No servers were found");
     await click("guide-preset");
-    await click("preset-add");
+    await click("find-add");
     expect(step("servers").className).toContain("done");
     await click("guide-show", step("servers"));
     expect(step("servers").textContent).toContain("1 server added");

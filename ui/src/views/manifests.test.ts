@@ -23,7 +23,7 @@ async function openTab(tab: string) {
 
 describe("a well-known server", () => {
   it("shows whether its runtime was found, and the remedy if it was not", async () => {
-    await openTab("server-preset-tab");
+    await openTab("server-find-tab");
     expect(card("filesystem").textContent).toContain("npx 10.8.2");
     expect(card("github").textContent).toContain("No prerequisites");
     expect(card("fetch").textContent).toContain("Needs uvx");
@@ -32,13 +32,13 @@ describe("a well-known server", () => {
       /uvx is not in the PATH of your login shell\.\s*What to do:\s*Install uv/,
     );
     expect(others, "each runtime once").toEqual([]);
-    expect(screen.getByTestId("preset-add").getAttribute("aria-disabled")).toBe("true");
+    expect(screen.getByTestId("find-add").getAttribute("aria-disabled")).toBe("true");
   });
 
   it("reports missing inputs, is verified, and is added as the hub fills it in", async () => {
-    const hub = await openTab("server-preset-tab");
+    const hub = await openTab("server-find-tab");
     await user.click(card("filesystem"));
-    await user.click(screen.getByTestId("preset-add"));
+    await user.click(screen.getByTestId("find-add"));
     expect(screen.getByText(/Enter a value\. A folder/)).toBeTruthy();
     expect(document.activeElement).toBe(input("folder"));
     expect(listParams(hub, "servers.fill_manifest")).toEqual([]);
@@ -59,7 +59,7 @@ describe("a well-known server", () => {
 
     await user.clear(screen.getByTestId("manifest-name"));
     await user.type(screen.getByTestId("manifest-name"), "notes");
-    await user.click(screen.getByTestId("preset-add"));
+    await user.click(screen.getByTestId("find-add"));
     await advanceTime(1);
     expect(listParams(hub, "servers.add")).toMatchObject([
       {
@@ -74,13 +74,13 @@ describe("a well-known server", () => {
   });
 
   it("keeps its secret out of the spec", async () => {
-    const hub = await openTab("server-preset-tab");
+    const hub = await openTab("server-find-tab");
     await user.click(card("github"));
     expect(input("token").type).toBe("password");
     await user.type(input("token"), "ghp_123");
     await user.clear(screen.getByTestId("manifest-name"));
     await user.type(screen.getByTestId("manifest-name"), "gh");
-    await user.click(screen.getByTestId("preset-add"));
+    await user.click(screen.getByTestId("find-add"));
     await advanceTime(1);
     expect(listParams(hub, "servers.add")).toMatchObject([
       { spec: { headers: {} }, secrets: { headers: { token: "ghp_123" } } },
@@ -88,7 +88,7 @@ describe("a well-known server", () => {
   });
 
   it("stays open with the reason if the hub cannot fill it in", async () => {
-    const hub = await openTab("server-preset-tab");
+    const hub = await openTab("server-find-tab");
     await user.click(card("playwright"));
     expect(
       within(input("browser"))
@@ -100,7 +100,7 @@ describe("a well-known server", () => {
       "servers.fill_manifest",
       new IpcError("invalid", "'browser' must be one of chrome, firefox."),
     );
-    await user.click(screen.getByTestId("preset-add"));
+    await user.click(screen.getByTestId("find-add"));
     await advanceTime(1);
     expect(listParams(hub, "servers.fill_manifest")).toMatchObject([
       { values: { browser: "", headless: "true" } },
@@ -108,7 +108,7 @@ describe("a well-known server", () => {
     expect(screen.getByTestId("dialog-error").textContent).toBe(
       "'browser' must be one of chrome, firefox.",
     );
-    await user.click(screen.getByTestId("preset-back"));
+    await user.click(screen.getByTestId("find-back"));
     expect(screen.getAllByTestId("preset-card")).toHaveLength(4);
   });
 });
@@ -124,7 +124,7 @@ describe("a manifest", () => {
     ]);
     await user.type(input("SHOP_KEY"), "s3cret");
     await user.selectOptions(input("region"), "us");
-    await user.click(screen.getByTestId("preset-add"));
+    await user.click(screen.getByTestId("manifest-add"));
     await advanceTime(1);
     expect(listParams(hub, "servers.fill_manifest")).toMatchObject([
       { choice: 0, values: { SHOP_KEY: "s3cret", region: "us", LIMIT: "", verbose: "" } },
@@ -144,7 +144,7 @@ describe("a manifest", () => {
     expect(screen.getByTestId("manifest-problem").textContent).toContain(
       "it is an MCP bundle (.mcpb)",
     );
-    await user.click(screen.getByTestId("preset-add"));
+    await user.click(screen.getByTestId("manifest-add"));
     expect(listParams(hub, "servers.fill_manifest")).toEqual([]);
   });
 
@@ -154,7 +154,7 @@ describe("a manifest", () => {
     await user.click(screen.getByTestId("manifest-read"));
     await advanceTime(1);
     expect(screen.getByTestId("dialog-error").textContent).toContain("This is not JSON");
-    expect(screen.getByTestId("preset-add").getAttribute("aria-disabled")).toBe("true");
+    expect(screen.getByTestId("manifest-add").getAttribute("aria-disabled")).toBe("true");
   });
 
   it("survives a change of the tab", async () => {
@@ -189,7 +189,7 @@ describe("an MCP bundle", () => {
     expect(shown.textContent).toContain("search_notes");
     expect(shown.textContent).toMatch(/Needs Node\.js\s+>=20/);
     expect(screen.queryByTestId("server-verify"), "nothing is unpacked yet").toBeNull();
-    await user.click(screen.getByTestId("preset-add"));
+    await user.click(screen.getByTestId("bundle-add"));
     expect(document.activeElement).toBe(input("folder"));
     expect(listParams(hub, "bundles.add")).toEqual([]);
 
@@ -203,7 +203,7 @@ describe("an MCP bundle", () => {
     await user.clear(limit);
     await user.type(limit, "10");
     await user.type(input("key"), "hunter2");
-    await user.click(screen.getByTestId("preset-add"));
+    await user.click(screen.getByTestId("bundle-add"));
     await advanceTime(1);
     expect(listParams(hub, "bundles.add")).toEqual([
       {
@@ -224,6 +224,6 @@ describe("an MCP bundle", () => {
     expect((await screen.findByTestId("bundle-error")).textContent).toContain(
       "this is not an MCP bundle",
     );
-    expect(screen.getByTestId("preset-add").getAttribute("aria-disabled")).toBe("true");
+    expect(screen.getByTestId("bundle-add").getAttribute("aria-disabled")).toBe("true");
   });
 });

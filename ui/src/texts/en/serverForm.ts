@@ -7,7 +7,7 @@ export const serverForm = {
   addTitle: "Add server",
   editTitle: (name: string) => `Edit ${name}`,
   tabsLabel: "How to add the server",
-  tabs: { preset: "Find", paste: "Paste", manifest: "Manifest", bundle: "Bundle", form: "Form" },
+  tabs: { find: "Find", paste: "Paste", manifest: "Manifest", bundle: "Bundle", form: "Form" },
   verify: "Verify",
   verifying: "Connecting to the server and listing its tools…",
   waitForSaving: "Wait until the server is saved.",
