@@ -256,7 +256,7 @@ fn a_program_that_asks_to_be_paired_is_shown_and_approved() {
         steps.extend(check_screen(&format!("pairing-banner-{theme}")));
     }
     steps.extend([
-        tab_to("pairing-look"),
+        tab_to("pairing-show"),
         press_key("Enter"),
         wait_until_enabled("pairing-approve"),
     ]);

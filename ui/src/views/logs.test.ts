@@ -89,7 +89,7 @@ describe("the Logs screen", () => {
     expect(lines()[0]).toContain("the needle");
     const positions = listParams(hub, "logs.list").map(({ before }) => before);
     expect(positions.slice(-3)).toEqual([null, 30_001, 10_001]);
-    expect(screen.queryByTestId("log-searching")).toBeNull();
+    expect(screen.queryByTestId("log-loading-older")).toBeNull();
   });
 
   it("links lines to their call, and shows the lines of one call", async () => {
