@@ -42,7 +42,7 @@ pub enum ConfigError {
     Backup(#[from] BackupError),
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("these changes were made already, or are too old; look at them again")]
+    #[error("these changes were made already, or are too old; review the changes again")]
     UnknownPreview,
     #[error(
         "id: is the preview of another kind of change; `config.import` imports servers, and `config.apply` makes the other changes"

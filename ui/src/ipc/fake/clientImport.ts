@@ -176,7 +176,7 @@ export class FakeImport {
     if (!preview)
       throw new IpcError(
         "not_found",
-        "these changes were made already, or are too old; look at them again",
+        "these changes were made already, or are too old; review the changes again",
       );
     for (const name of preview.view.servers) this.add(name);
     const change: ClientChangeView = {
