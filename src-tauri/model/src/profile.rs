@@ -13,7 +13,7 @@ use super::ids::ServerId;
 pub struct Profile {
     pub name: String,
     /// The tools of each server, by the server's own names. `None` stands for all tools, including
-    /// future ones.
+    /// future tools.
     pub servers: BTreeMap<ServerId, Option<Vec<String>>>,
     /// The absolute path of the project folder to which the profile belongs, if it belongs to one.
     #[serde(default)]

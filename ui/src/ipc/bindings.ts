@@ -3226,7 +3226,7 @@ export type PreviewVerdict = { id: CallId, verdict: Verdict, };
 export type Profile = { name: string, 
 /**
  * The tools of each server, by the server's own names. `None` stands for all tools, including
- * future ones.
+ * future tools.
  */
 servers: { [key in ServerId]: Array<string> | null }, 
 /**
@@ -3252,7 +3252,7 @@ tools: number,
 tokens: number, name: string, 
 /**
  * The tools of each server, by the server's own names. `None` stands for all tools, including
- * future ones.
+ * future tools.
  */
 servers: { [key in ServerId]: Array<string> | null }, 
 /**
