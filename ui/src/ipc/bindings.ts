@@ -2653,7 +2653,7 @@ export type ListPairings = Record<symbol, never>;
 export type ListPolicy = Record<symbol, never>;
 
 /**
- * `servers.presets`: well-known servers, and whether their prerequisites are present.
+ * `servers.presets`: the presets, and whether their prerequisites are present.
  */
 export type ListPresets = Record<symbol, never>;
 
@@ -3155,7 +3155,7 @@ remedy: string, };
 export type PreflightTopic = "enabled" | "acceptance" | "program" | "runtime" | "version" | "variables" | "secrets" | "address" | "sign_in" | "sandbox";
 
 /**
- * A well-known server.
+ * A preset: a server that is ready to be added.
  */
 export type PresetView = { id: string, title: string, 
 /**

@@ -123,7 +123,7 @@ describe("the guide", () => {
     expect(screen.getByTestId("try-failed").textContent).toContain("denied this call");
   });
 
-  it("offers a well-known server without prerequisites if no client has a server", async () => {
+  it("offers a preset without prerequisites if no client has a server", async () => {
     await open("", (hub) => {
       withoutServers(hub);
       hub.imports.found = [];

@@ -21,7 +21,7 @@ async function openTab(tab: string) {
   return hub;
 }
 
-describe("a well-known server", () => {
+describe("a preset", () => {
   it("shows whether its runtime was found, and the remedy if it was not", async () => {
     await openTab("server-find-tab");
     expect(card("filesystem").textContent).toContain("npx 10.8.2");

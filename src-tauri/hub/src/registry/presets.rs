@@ -1,6 +1,6 @@
-//! Well-known servers, ready to be added: manifests that are part of Drawbridge, in `presets.json`.
-//! Before a preset is added there, a person has to check the package's name and version in
-//! the package registry, and the arguments with that version.
+//! The presets: servers that are ready to be added, as manifests in `presets.json`. Before a preset
+//! is added there, a person has to check the package's name and version in the package registry,
+//! and the arguments with that version.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -13,7 +13,7 @@ use super::manifest::{self, Choice, Manifest};
 
 const PRESETS: &str = include_str!("presets.json");
 
-/// A well-known server, and its only choice.
+/// A preset, and its only choice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerPreset {
     /// The id for `servers add --preset`.

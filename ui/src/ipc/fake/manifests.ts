@@ -162,7 +162,7 @@ const SHOP: ManifestView = {
 export function readManifest(source: Exclude<ManifestSource, { published: string }>): ManifestView {
   if ("preset" in source) {
     const preset = PRESETS.find((preset) => preset.id === source.preset);
-    if (!preset) throw new IpcError("not_found", `There is no well-known server ${source.preset}.`);
+    if (!preset) throw new IpcError("not_found", `There is no preset ${source.preset}.`);
     return {
       name: preset.id,
       title: preset.title,

@@ -66,7 +66,7 @@ pub struct ManifestChoice {
     pub problem: String,
 }
 
-/// A well-known server.
+/// A preset: a server that is ready to be added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PresetView {
@@ -88,7 +88,7 @@ pub struct FilledManifest {
     pub secrets: SecretValues,
 }
 
-/// `servers.presets`: well-known servers, and whether their prerequisites are present.
+/// `servers.presets`: the presets, and whether their prerequisites are present.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListPresets {}
