@@ -197,8 +197,8 @@ fn closing_ends_a_session_and_a_late_start_does_not_revive_it() {
     );
 }
 
-/// Renders the transitions of [`State::apply`] as the table of ARCHITECTURE.md. A pair of a state and
-/// an event that changes nothing has no row.
+/// Renders the transitions of [`State::apply`] as the table of ARCHITECTURE.md. A pair of a state
+/// and an event that changes nothing has no row.
 fn render_table() -> String {
     let failed = |is_permanent, crashes| StateEvent::Failed {
         is_permanent,
