@@ -12,6 +12,7 @@ mod controls;
 mod elicitation;
 mod find_server;
 mod first_run;
+mod focus;
 mod guide;
 mod headless;
 mod hooks;
