@@ -1,11 +1,15 @@
 //! A person finds a server of the official registry on the screen, and adds it.
 
 use drawbridge_tests::{
-    DesktopSession, Hub, OfficialRegistryServer, browser, official_registry::entry,
+    DesktopSession, Hub, OfficialRegistryServer, browser,
+    official_registry::{RegistryAnswer, entry},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::steps::create_login_link;
+use crate::steps::{
+    check_screen, click, count, create_login_link, expect_failed_verb, fill, hand_over, select,
+    take_steps_with_actions, wait_for, wait_for_text, wait_for_value, wait_until_gone,
+};
 
 #[test]
 fn a_published_server_is_found_added_and_waits_for_acceptance() {
@@ -64,4 +68,93 @@ fn a_published_server_is_found_added_and_waits_for_acceptance() {
         json!(["-y", "@example/notes@1.2.3", "work"])
     );
     assert_eq!(registry.requests().len(), 1, "a search sends no request");
+}
+
+/// Returns the entry of an npm package `@example/notes-NUMBER` with these environment variables.
+fn notes_entry(number: u32, variables: &Value) -> Value {
+    let published = json!({"packages": [{
+        "registryType": "npm", "identifier": format!("@example/notes-{number}"),
+        "version": "1.2.3", "transport": {"type": "stdio"}, "environmentVariables": variables,
+    }]});
+    let name = format!("com.example/notes-{number}");
+    entry(&name, published, "2026-01-02T03:04:05Z")
+}
+
+#[test]
+fn published_servers_are_filtered_read_page_by_page_and_refreshed_in_a_browser() {
+    let desktop = DesktopSession::without_screen();
+    let registry = OfficialRegistryServer::start();
+    let mut entries: Vec<Value> = (0..38)
+        .map(|number| notes_entry(number, &json!([])))
+        .collect();
+    let key = json!([{"name": "API_KEY", "isRequired": true, "isSecret": true}]);
+    let remote = json!({"remotes": [{"type": "sse", "url": "https://far.example/sse"}]});
+    entries.extend([
+        notes_entry(38, &key),
+        entry("com.example/far", remote, "2026-01-02T03:04:05Z"),
+    ]);
+    registry.set_entries(entries.clone());
+    entries.push(notes_entry(77, &json!([])));
+    desktop
+        .cli(&["settings", "set", "official-registry", &registry.url])
+        .expect_success();
+    let _hub = Hub::serve(&desktop);
+    let mut steps = vec![
+        click("nav-servers"),
+        click("add-server"),
+        click("registry-load"),
+        wait_for_text("registry-total", "40"),
+        count("published-card"),
+        click("registry-more"),
+        wait_until_gone("registry-more"),
+        count("published-card"),
+        select("find-kind", "remote"),
+        wait_for_text("registry-total", "1"),
+        wait_for("published-card[data-server=com.example/far]"),
+        wait_until_gone("published-card[data-server=com.example/notes-1]"),
+        select("find-kind", "All kinds"),
+        wait_for_text("registry-total", "40"),
+        click("find-without-key"),
+        wait_for_text("registry-total", "39"),
+        click("find-without-key"),
+        fill("find-text", "zzz"),
+        wait_for("registry-nothing"),
+    ];
+    steps.extend(check_screen("find-nothing"));
+    steps.extend([
+        fill("find-text", "notes-38"),
+        wait_for_text("registry-total", "1"),
+        click("published-card"),
+        wait_for("published-server"),
+        click("preset-back"),
+        wait_for_value("find-text", "notes-38"),
+        wait_for("published-card[data-server=com.example/notes-38]"),
+        hand_over(),
+        click("registry-refresh"),
+        wait_for_text("registry-error", "answered 500"),
+        expect_failed_verb("registry.refresh"),
+        // The stored copy is still searched.
+        wait_for("published-card[data-server=com.example/notes-38]"),
+    ]);
+    steps.extend(check_screen("find-not-refreshed"));
+    steps.extend([
+        fill("find-text", "notes-77"),
+        wait_for("registry-nothing"),
+        hand_over(),
+        click("registry-refresh"),
+        wait_for("published-card[data-server=com.example/notes-77]"),
+        wait_until_gone("registry-error"),
+    ]);
+    let report = take_steps_with_actions(
+        &desktop,
+        steps,
+        vec![
+            Box::new(|| registry.answer_with(RegistryAnswer::Raw(500, "broken".to_owned()))),
+            Box::new(|| {
+                registry.set_entries(entries);
+                registry.answer_with(RegistryAnswer::Servers);
+            }),
+        ],
+    );
+    assert_eq!(report.0["counts"], json!([30, 40]));
 }

@@ -5,8 +5,8 @@ use drawbridge_tests::{DesktopSession, Hub};
 use serde_json::{Value, json};
 
 use crate::steps::{
-    check_screen, click, count, fill, press_key, select, take_steps, wait_for, wait_for_text,
-    wait_until_gone,
+    check_screen, click, count, fill, open_route, press_key, select, take_steps, wait_for,
+    wait_for_text, wait_until_gone,
 };
 
 /// Returns the defaults and the rules.
@@ -276,6 +276,10 @@ fn a_suggested_rule_is_added_in_a_browser() {
     ];
     steps.extend(check_screen("suggested-rule"));
     steps.extend([
+        // A dismissed suggestion comes back when the page is loaded again.
+        click("suggestion-dismiss"),
+        wait_until_gone("suggestion"),
+        open_route("#/policy"),
         click("suggestion-add"),
         wait_for_text("rule-row[data-effect=allow]", "/path is in /home/me/notes"),
         wait_until_gone("suggestion"),

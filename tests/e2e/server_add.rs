@@ -135,7 +135,7 @@ fn servers_are_added_from_pasted_json_and_a_command_line_in_a_browser() {
         wait_for("paste-read[aria-disabled=true]"),
         fill("paste-text", "{\"mcpServers\": "),
         click("paste-read"),
-        wait_for_text("dialog-error", "not valid JSON"),
+        wait_for_text("dialog-error", "not valid JSON: line 1, column 15"),
         expect_failed_verb("servers.read_specs"),
         fill("paste-text", &pasted),
         click("paste-read"),
@@ -248,6 +248,59 @@ fn a_server_is_added_from_a_manifest_in_a_browser() {
             &json!({"API_KEY": "${keyring:shop.API_KEY}", "LEVEL": "high"})
         )
     );
+}
+
+#[test]
+fn a_value_is_stored_as_a_secret_if_a_person_says_so_and_a_preset_is_left_for_the_search() {
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
+    let manifest = json!({
+        "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+        "name": "io.example/shop", "description": "Sells things", "version": "1.0.0",
+        "packages": [{
+            "registryType": "npm", "identifier": "@example/shop", "version": "1.0.0",
+            "transport": {"type": "stdio"},
+            "environmentVariables": [
+                {"name": "ACCOUNT", "description": "The account", "isRequired": true},
+            ],
+        }],
+    });
+    let preset = "preset-card[data-preset=filesystem]";
+    let mut steps = vec![
+        click("nav-servers"),
+        click("add-server"),
+        wait_for("preset-card[data-preset=git]"),
+        fill("find-text", "file"),
+        wait_until_gone("preset-card[data-preset=git]"),
+        click(preset),
+        wait_for("manifest-preview"),
+        click("preset-back"),
+        wait_for(preset),
+        wait_until_gone("manifest-preview"),
+        // The search is kept.
+        wait_for_value("find-text", "file"),
+        wait_until_gone("preset-card[data-preset=git]"),
+        click("server-manifest-tab"),
+        fill("manifest-text", &manifest.to_string()),
+        click("manifest-read"),
+        fill("manifest-input[data-input=ACCOUNT]", "ada 4711"),
+        wait_for("manifest-input[type=text]"),
+        click("manifest-secret"),
+        wait_for("manifest-input[type=password]"),
+    ];
+    steps.extend(check_screen("manifest-value-as-secret"));
+    steps.extend([
+        click("preset-add"),
+        wait_until_gone("server-dialog"),
+        wait_for("server-row[data-server=shop]"),
+    ]);
+    take_steps(&desktop, steps);
+    assert_eq!(
+        hub.show_server("shop")["spec"]["env"],
+        json!({"ACCOUNT": "${keyring:shop.ACCOUNT}"})
+    );
+    let items = desktop.keyring().items();
+    assert!(items.iter().any(|item| item.value == "ada 4711"));
 }
 
 /// Encodes a text for a URL.
