@@ -9,6 +9,7 @@ mod calls;
 mod client_access;
 mod client_files;
 mod controls;
+mod documents;
 mod elicitation;
 mod find_server;
 mod first_run;
