@@ -17,6 +17,7 @@ mod focus;
 mod guide;
 mod headless;
 mod hooks;
+mod import_steps;
 mod logs;
 mod memory;
 mod overview;
