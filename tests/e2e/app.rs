@@ -83,6 +83,24 @@ impl<'a> App<'a> {
         Self::start_with_default_data_dir(desktop, program, &arguments)
     }
 
+    /// Starts the app on the port of its settings, with its window open.
+    #[track_caller]
+    pub(crate) fn open_on_port_of_settings(desktop: &'a DesktopSession, port: u16) -> Self {
+        desktop
+            .cli(&["settings", "set", "port", &port.to_string()])
+            .expect_success();
+        let program = paths::built_binary("drawbridge-desktop");
+        let data_dir = paths::path_text(desktop.data_dir());
+        let arguments = ["--data-dir", &data_dir, "--skip-config-gen"].map(str::to_owned);
+        let app = Self {
+            desktop,
+            driver: WebDriver::open(desktop, &program, &arguments),
+            url: format!("http://127.0.0.1:{port}/mcp"),
+        };
+        app.switch_to_main();
+        app
+    }
+
     /// Starts the app with the data folder that it uses without `--data-dir`.
     #[track_caller]
     pub(crate) fn start_with_default_data_dir(

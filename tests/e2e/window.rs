@@ -1,12 +1,13 @@
 //! The main window of the real app: from an empty setup to calls that a person decided.
 
-use std::fs;
+use std::{fs, net::TcpListener};
 
 use drawbridge_tests::{
     DesktopSession,
     canary::Canary,
     clients::{Client, Endpoint, Sdk},
     paths,
+    ports::find_free_port,
     wait::some_if,
     wait_until,
 };
@@ -40,6 +41,27 @@ fn a_person_adds_servers_connects_a_client_and_decides_its_calls() {
     let_a_call_time_out(&app, &endpoint);
     check_calls_screen(&app);
     assert_secret_only_in_keyring(&app, &endpoint, &canary);
+}
+
+#[test]
+fn the_window_names_the_program_that_has_the_port_until_a_person_chooses_another_port() {
+    let desktop = DesktopSession::new();
+    let other_program = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = other_program.local_addr().expect("an address").port();
+    let app = App::open_on_port_of_settings(&desktop, port);
+    let owner = format!("(process {}) uses port {port}", std::process::id());
+    app.driver.wait_for_text("not-listening-banner", &owner);
+    app.driver.save_screenshot("port-in-use");
+    let free_port = find_free_port().to_string();
+    app.driver.fill("banner-port", &free_port);
+    // The port is saved when its field loses the focus.
+    app.driver.click("nav-settings");
+    app.driver.wait_until_gone("not-listening-banner");
+    app.driver.wait_for_text("setting-url", &free_port);
+    let client = desktop
+        .cli(&["clients", "add", "desk", "--json"])
+        .expect_json();
+    assert_eq!(client["url"], format!("http://127.0.0.1:{free_port}/mcp"));
 }
 
 #[test]
