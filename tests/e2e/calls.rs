@@ -173,6 +173,7 @@ fn the_charts_of_calls_are_chosen_by_period_group_client_and_server() {
     steps.extend(check_screen("charts-by-tool"));
     steps.extend([select("stats-server", "memory"), wait_for("stats-empty")]);
     steps.extend(check_screen("charts-without-calls"));
+    steps.extend([click("calls-tab-list"), wait_for("call-row")]);
     let report = take_steps(&desktop, steps);
     assert_eq!(report.0["counts"], json!([2, 1]));
 }

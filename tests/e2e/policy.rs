@@ -229,6 +229,9 @@ fn exported_rules_are_imported_in_a_browser() {
     steps.extend(check_screen("import-rules"));
     steps.extend([
         fill("import-text", &exported),
+        click("import-replace"),
+        // Without a confirmation, because no rule is replaced.
+        click("import-add"),
         click("import-submit"),
         wait_until_gone("import-dialog"),
         wait_for("rule-row[data-effect=deny]"),

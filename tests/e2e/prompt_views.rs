@@ -401,6 +401,10 @@ fn a_queue_of_ten_shows_the_number_of_pending_calls() {
         click("popup-next"),
         wait_for_text("popup-position", "2 of 10"),
         wait_for_text("approval-card", TOOLS[1]),
+        click("popup-previous"),
+        wait_for_text("approval-card", TOOLS[0]),
+        click("popup-next"),
+        wait_for_text("approval-card", TOOLS[1]),
     ]);
     steps.push(set_size(MAIN.0, MAIN.1));
     for name in ["light", "dark"] {
