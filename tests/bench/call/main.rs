@@ -57,10 +57,8 @@ fn main() -> io::Result<()> {
             }
             if arguments.iter().any(|argument| argument == "--write") {
                 let page = paths::repository_root().join("docs/performance.md");
-                fs::write(
-                    &page,
-                    report::replace_table(&fs::read_to_string(&page)?, &rows),
-                )?;
+                let text = report::replace_table(&fs::read_to_string(&page)?, &rows)?;
+                fs::write(&page, text)?;
             }
             Ok(())
         }

@@ -1,6 +1,6 @@
 //! The rows as a table and as JSON.
 
-use std::fmt::Write;
+use std::{fmt::Write, io};
 
 use serde_json::{Value, json};
 
@@ -50,14 +50,17 @@ pub(crate) fn render_json(rows: &[Row]) -> String {
     rows.to_string()
 }
 
-/// Replaces the table of the page, or appends the table if the page has none.
-pub(crate) fn replace_table(page: &str, rows: &[Row]) -> String {
-    let table = format!("{BEGIN}{}{END}", render_table(rows));
-    let parts = page
-        .split_once(BEGIN)
-        .and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    match parts {
-        Some((before, after)) => format!("{before}{table}{after}"),
-        None => format!("{page}\n## The path of a call\n\n{table}"),
-    }
+/// Replaces the table of the page, which is between two comments.
+///
+/// # Errors
+///
+/// Returns an error if the page lacks one of the comments.
+pub(crate) fn replace_table(page: &str, rows: &[Row]) -> io::Result<String> {
+    let (before, rest) = page.split_once(BEGIN).ok_or_else(|| missing(BEGIN))?;
+    let (_, after) = rest.split_once(END).ok_or_else(|| missing(END))?;
+    Ok(format!("{before}{BEGIN}{}{END}{after}", render_table(rows)))
+}
+
+fn missing(comment: &str) -> io::Error {
+    io::Error::other(format!("the page has no {}", comment.trim_end()))
 }
