@@ -14,6 +14,12 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // One file, so that the order of the rules is the same in both windows.
     cssCodeSplit: false,
+    rolldownOptions: {
+      output: {
+        // The code that many screens share is one file, because each file costs a request.
+        codeSplitting: { groups: [{ name: "shared", test: /lucide|src.(kit|lib|state|texts)./ }] },
+      },
+    },
   },
   test: {
     environment: "jsdom",

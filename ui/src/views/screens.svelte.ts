@@ -45,7 +45,10 @@ export async function loadScreen(page: Page): Promise<void> {
   loaded = { ...loaded, [page]: module.default };
 }
 
-/** Loads the code of all screens, so that each opens at once. */
+/**
+ * Loads the code of all screens, so that each opens at once. Loads one after the other, because a
+ * browser sends few requests at a time, and the screen that is shown needs some of them.
+ */
 export async function loadAllScreens(): Promise<void> {
-  await Promise.all(PAGES.map(loadScreen));
+  for (const page of PAGES) await loadScreen(page);
 }
