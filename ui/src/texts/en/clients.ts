@@ -55,10 +55,10 @@ export const clients = {
     stepOf: (client: string) => `New token for ${client}`,
     title: (client: string) => `New token for ${client}`,
     lead: "Drawbridge writes the new token to the files that it manages for this client. The old token is valid until the new one is used, at most for 24 hours.",
-    lifetime: "The new token is valid",
-    sameLifetime: "as long as the old token",
-    days: (days: number) => `for ${days} days`,
-    unlimited: "without end",
+    lifetime: "Lifetime of the new token",
+    sameLifetime: "the same as the old token's",
+    days: (days: number) => `${days} days`,
+    unlimited: "unlimited",
     action: "Create token",
     copyNow: "Copy the token now: it is not shown again.",
     copyToken: "Copy the token",
@@ -90,7 +90,7 @@ export const clients = {
   revokeClient: (client: string) => `Revoke ${client}`,
   revokeTitle: (client: string) => `Revoke ${client}?`,
   revokeHint:
-    "Its token stops working, and its sessions end at once. To let it connect again, add a client with the same name. It gets a new token.",
+    "The client's token stops working, and its sessions end at once. To let the client connect again, add a client with the same name. Drawbridge then creates a new token.",
 
   addTitle: "Add client by hand",
   addedTitle: (client: string) => `Client ${client} added`,
@@ -100,7 +100,7 @@ export const clients = {
   nameMissing: "Enter a name first.",
   tokenOnce: "The token is shown only now.",
   tokenOnceHint:
-    "Drawbridge keeps no readable copy. If you lose it, revoke the client and add it again.",
+    "Drawbridge keeps no readable copy. If you lose the token, revoke the client and add it again.",
   endpoint: "Endpoint",
   copyEndpoint: "Copy the endpoint",
   tokenLabel: "Token",
@@ -109,7 +109,7 @@ export const clients = {
   overHttp: "Over HTTP",
   overStdio: "Over stdio",
   httpHint:
-    "Paste this into the client's MCP settings. It contains the token, so keep that file private.",
+    "Paste this configuration into the client's MCP settings. The file then contains the token, so keep the file private.",
   stdioHint:
     "For clients that can only start programs. This configuration contains no token: Drawbridge knows the client by its name.",
   copyConfig: "Copy the configuration",
