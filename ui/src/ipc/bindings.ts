@@ -4318,7 +4318,7 @@ started_with_hosts: Array<AllowedHost>,
 roots: Array<string>, 
 /**
  * Whether Drawbridge asks a person for the input that a server requests, if the client cannot
- * ask for it.
+ * ask.
  */
 elicitation_forms: boolean, 
 /**

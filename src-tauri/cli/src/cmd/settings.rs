@@ -29,13 +29,15 @@ pub(crate) enum Settings {
         /// numbers of MiB, or `none`. result-limit is a number of KiB. keep-results,
         /// elicitation-forms and otlp-content are `on` or `off`. oauth-client-metadata-url,
         /// otlp-endpoint and official-registry are URLs; official-registry may also be `off`.
-        /// allowed-hosts are names such as hub.example:443, and otlp-headers are NAME=VALUE pairs,
-        /// each separated by commas. An empty text removes the URL, the hosts or the headers.
+        /// allowed-hosts are names such as hub.example:443, with commas between them. otlp-headers
+        /// are NAME=VALUE pairs, with commas between the pairs. An empty text removes the URL, the
+        /// hosts or the headers.
         value: String,
     },
 }
 
-/// A setting that has no command of its own, as the defaults of the policy have.
+/// A setting that `drawbridge settings` manages. Other settings, such as the defaults of the
+/// policy, have commands of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Setting {
@@ -64,7 +66,7 @@ pub(crate) enum Setting {
     /// The host names under which clients and browsers reach the hub, besides this computer's own
     /// addresses
     AllowedHosts,
-    /// Whether you are asked on screen for the input that a client cannot ask for
+    /// Whether Drawbridge asks you for the input that a server requests, if the client cannot ask
     ElicitationForms,
     /// The https URL of the official registry
     OfficialRegistry,

@@ -73,7 +73,7 @@ pub struct SettingsView {
     /// The folders that servers get as roots if the client offers no roots, as `file://` URLs.
     pub roots: Vec<String>,
     /// Whether Drawbridge asks a person for the input that a server requests, if the client cannot
-    /// ask for it.
+    /// ask.
     pub elicitation_forms: bool,
     /// The address of the official registry; empty if it is turned off.
     pub official_registry_url: String,
