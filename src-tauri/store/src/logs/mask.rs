@@ -14,8 +14,8 @@ use tokio::time::Instant;
 
 use crate::redact::MASK;
 
-/// The minimum length of a form of a value that is masked. A shorter text is hardly a secret, and
-/// masking it would make the log unreadable.
+/// The minimum length of a masked text, which is a value or one of its encodings. A shorter text is
+/// hardly a secret, and masking it would make the log unreadable.
 const MIN_SECRET_LEN: usize = 6;
 /// The minimum length of a line that is masked by itself if the value has several lines, like a
 /// private key.
@@ -23,17 +23,17 @@ const MIN_LINE_LEN: usize = 16;
 /// How long a replaced value is still masked: a server may mention a token that it has just
 /// replaced.
 const FORMER_VALUE_TIME: Duration = Duration::from_secs(3600);
-/// The most former values of one name that are still masked.
+/// The maximum number of former values of one name that are still masked.
 const MAX_FORMER_VALUES: usize = 8;
 
 /// The characters that are encoded: all except the unreserved characters of RFC 3986
-/// (`UNRESERVED`), or all except the characters that `encodeURIComponent` keeps (`COMPONENT`).
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+/// (`NON_UNRESERVED`), or all except the characters that `encodeURIComponent` keeps (`COMPONENT`).
+const NON_UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
-const COMPONENT: &AsciiSet = &UNRESERVED
+const COMPONENT: &AsciiSet = &NON_UNRESERVED
     .remove(b'!')
     .remove(b'\'')
     .remove(b'(')
@@ -94,7 +94,7 @@ impl Masks {
             let is_expired = known
                 .replaced_at
                 .is_some_and(|at| now.duration_since(at) >= FORMER_VALUE_TIME);
-            // The value may have had the name before.
+            // The name may have had this value before.
             let is_repeated = is_of_name(known) && known.value == value;
             !is_excess && !is_expired && !is_repeated
         });
@@ -176,7 +176,7 @@ fn list_forms(value: &str) -> Vec<String> {
         let ascii = escape_non_ascii(&quoted);
         let debug = text.escape_debug().to_string();
         let hex = hex::encode(text);
-        let percent = [NON_ALPHANUMERIC, UNRESERVED, COMPONENT]
+        let percent = [NON_ALPHANUMERIC, NON_UNRESERVED, COMPONENT]
             .map(|set| utf8_percent_encode(text, set).to_string());
         let query: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
         forms.extend([hex.to_uppercase(), hex, debug, ascii, requoted]);
@@ -197,7 +197,8 @@ fn unquote(quoted: &str) -> String {
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// Escapes the characters of a JSON text that are not ASCII, as some languages do, in lower case.
+/// Escapes the characters of a JSON text that are not ASCII, with hex digits in lower case, as some
+/// languages do.
 fn escape_non_ascii(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -228,11 +229,11 @@ fn lower_escapes(text: &str) -> String {
         .collect()
 }
 
-/// Returns the characters that stand for a value within a longer text, in Base64 and in the Base64
-/// for URLs, if the value begins `offset` bytes after a multiple of three.
+/// Returns the characters that stand for a value in the Base64, and in the URL-safe Base64, of a
+/// longer text. In this text, the value begins `offset` bytes after a multiple of three.
 fn encode_base64_at(value: &[u8], offset: usize) -> [String; 2] {
     let text = [&[0; 2][..offset], value].concat();
-    // Only the characters whose bits all belong to the value are the same in each text.
+    // A character is the same in all these texts only if all its bits belong to the value.
     let (begin, end) = ((offset * 8).div_ceil(6), text.len() * 8 / 6);
     [BASE64.encode(&text), BASE64_URL.encode(&text)]
         .map(|encoded| encoded.get(begin..end).unwrap_or_default().to_owned())
