@@ -1,4 +1,4 @@
-//! Log messages to the client, at the level that the client requested.
+//! Log messages to the client, unless they are below the level that the client requested.
 
 #![expect(deprecated, reason = "deprecated features must keep working")]
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::client_input::is_modern;
 
-/// The log level that the client of a session set; `info` if it set none.
+/// The minimum log level that the client of a session set; `info` if the client set none.
 #[derive(Debug, Clone)]
 pub(crate) struct LogLevel(Arc<Mutex<LoggingLevel>>);
 
@@ -32,8 +32,8 @@ impl LogLevel {
         *self.0.lock().expect("no thread panicked with this lock")
     }
 
-    /// Sends a message at `info`. In the modern era, only a request that names a level gets
-    /// messages.
+    /// Sends a message at `info`, unless the client's minimum level is higher. In the modern era,
+    /// the request names this level, and a request without a level gets no messages.
     pub(crate) async fn log_info(&self, context: &RequestContext<RoleServer>, text: &str) {
         let min_level = if is_modern(context) {
             context.meta.log_level()

@@ -42,7 +42,7 @@ pub(super) const SPEC: BuiltInSpec = BuiltInSpec {
 const MAX_LISTED: usize = 10_000;
 /// The number of files on a page of the list.
 const PAGE: usize = 500;
-/// The most subscribed resources at a time.
+/// The maximum number of subscribed resources at a time.
 const MAX_SUBSCRIPTIONS: usize = 1_000;
 /// The media type of a folder in the freedesktop.org database of media types.
 const FOLDER_TYPE: &str = "inode/directory";

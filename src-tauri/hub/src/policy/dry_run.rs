@@ -18,7 +18,7 @@ use super::{
     rule_check::check_rule,
 };
 
-/// The most past calls that a dry run examines.
+/// The maximum number of past calls that a dry run examines.
 const MAX_EXAMINED: u32 = 1_000;
 const MAX_NEWEST: usize = 10;
 

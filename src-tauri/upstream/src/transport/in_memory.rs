@@ -106,7 +106,8 @@ async fn read_until_end(
     stopped: Arc<AtomicBool>,
     events: EventSender,
 ) {
-    // A built-in server writes nothing but messages, so it never exceeds the limit on other lines.
+    // A built-in server writes nothing but messages, so it never exceeds the limit on non-JSON-RPC
+    // lines.
     line_channel::read_messages(reader, &inbound, &events).await;
     let reason = if stopped.load(Ordering::Relaxed) {
         EndReason::Stopped

@@ -528,7 +528,7 @@ mod resources {
 
     #[test]
     fn a_template_without_a_literal_scheme_is_refused() {
-        for (template, is_accepted) in [
+        for (template, is_valid) in [
             ("file:///{path}", true),
             ("git+ssh:{x}", true),
             ("demo://x", true),
@@ -541,7 +541,7 @@ mod resources {
         ] {
             let text = serde_json::json!({ "uriTemplate": template, "name": "x" }).to_string();
             let read = Definition::parse(CapabilityKind::Templates, text);
-            assert_eq!(read.is_ok(), is_accepted, "{template}");
+            assert_eq!(read.is_ok(), is_valid, "{template}");
         }
     }
 

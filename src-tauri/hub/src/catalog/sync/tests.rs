@@ -45,7 +45,7 @@ async fn a_list_beyond_the_limit_in_bytes_is_cut_and_its_other_pages_are_not_rea
 
 #[tokio::test]
 async fn a_page_with_too_many_entries_is_rejected() {
-    for (count, is_accepted) in [(MAX_ENTRIES, true), (MAX_ENTRIES + 1, false)] {
+    for (count, is_valid) in [(MAX_ENTRIES, true), (MAX_ENTRIES + 1, false)] {
         let tools: Vec<_> = (0..count)
             .map(|tool| serde_json::json!({"name": tool.to_string()}))
             .collect();
@@ -55,7 +55,7 @@ async fn a_page_with_too_many_entries_is_rejected() {
             async move { Ok(RpcResponse::Result(Json::new(page))) }
         };
         let listed = read_list(CapabilityKind::Tools, MAX_CATALOG_BYTES, send_request).await;
-        assert_eq!(listed.is_ok(), is_accepted, "{count} entries");
+        assert_eq!(listed.is_ok(), is_valid, "{count} entries");
     }
 }
 

@@ -68,17 +68,17 @@ pub enum SandboxFailure {
     OldLandlock { version: u32 },
     #[error("{feature} needs Linux {version} or newer")]
     MissingFeature { feature: String, version: String },
-    #[error("the path '{path}' in its sandbox cannot be opened: {error}")]
+    #[error("the path '{path}' in the server's sandbox cannot be opened: {error}")]
     Path { path: String, error: String },
-    #[error("its own folder '{folder}' cannot be created: {error}")]
+    #[error("the server's own folder '{folder}' cannot be created: {error}")]
     OwnFolder { folder: String, error: String },
     #[error("the system refuses a restriction: {0}")]
     Refused(String),
 }
 
 impl SandboxFailure {
-    /// Returns whether the same sandbox may be enforced if the start is tried again at once. A
-    /// guard that has ended is started again with the next server.
+    /// Returns whether the same start may succeed if it is tried again at once. A guard that has
+    /// ended is started again with the next server.
     pub(super) fn is_transient(&self) -> bool {
         match self {
             Self::NoGuard | Self::Refused(_) => true,
