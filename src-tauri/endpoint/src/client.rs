@@ -199,10 +199,10 @@ impl ApiClient {
         let hub = &self.base_url;
         let message = match (status, &self.token) {
             (StatusCode::UNAUTHORIZED, None) => format!(
-                "the hub at {hub} requires its admin token. Set DRAWBRIDGE_ADMIN_TOKEN to the token that the hub was started with, or DRAWBRIDGE_ADMIN_TOKEN_FILE to a file that holds it"
+                "the hub at {hub} requires its admin token. Set DRAWBRIDGE_ADMIN_TOKEN to the token with which the hub was started, or DRAWBRIDGE_ADMIN_TOKEN_FILE to a file that holds it"
             ),
             (StatusCode::UNAUTHORIZED, Some(_)) => format!(
-                "the hub at {hub} does not accept the token in DRAWBRIDGE_ADMIN_TOKEN, or in the file that DRAWBRIDGE_ADMIN_TOKEN_FILE names. Use the token that the hub was started with"
+                "the hub at {hub} does not accept the token in DRAWBRIDGE_ADMIN_TOKEN, or in the file that DRAWBRIDGE_ADMIN_TOKEN_FILE names. Use the token with which the hub was started"
             ),
             (StatusCode::FORBIDDEN, _) => format!("the hub at {hub} refused: {}", error.message),
             _ => return error,
