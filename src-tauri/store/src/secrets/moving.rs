@@ -1,5 +1,5 @@
-//! Moves the secrets from the keyring to the encrypted file, back, or to a file with another key.
-//! Nothing is removed until everything has been written and read back.
+//! Moves the secrets from the keyring to the encrypted file or from the file to the keyring, or
+//! gives the file another key. Nothing is removed until every value has been checked and written.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -29,7 +29,8 @@ pub struct MovedSecrets {
     pub not_removed: Vec<String>,
 }
 
-/// Why the secrets were not moved. Nothing has changed.
+/// Why the secrets were not moved, or why the encrypted file was not unlocked. The former store
+/// stays in use.
 #[derive(Debug, thiserror::Error)]
 pub enum MoveError {
     #[error("the store of these secrets cannot be changed")]
@@ -119,7 +120,7 @@ impl Secrets {
     ///
     /// # Errors
     /// Returns an error if a secret cannot be read or written, or if the file cannot be deleted.
-    /// The keyring then has the secrets that it had before.
+    /// The former secrets of the keyring are then restored, unless the keyring fails again.
     pub async fn use_keyring(&self) -> Result<MovedSecrets, MoveError> {
         let path = self.file_path()?;
         if self.kind() == SecretStoreKind::Keyring {
