@@ -260,7 +260,11 @@ async fn setting_the_clock_back_before_a_restart_does_not_prolong_a_rule() {
         .expect("rules");
     let stored = fixture.store.rules().await.expect("read");
     let created: Vec<_> = stored.iter().map(|rule| rule.created_at.0).collect();
-    assert_eq!(created, [now], "only the rule that has not ended is left");
+    assert_eq!(
+        created,
+        [now],
+        "a rule created after the current time is deleted"
+    );
 }
 
 #[tokio::test]
@@ -529,7 +533,7 @@ async fn an_invalid_condition_is_rejected_and_denies_if_it_is_stored() {
     );
 }
 
-// The remaining tests compare the engine with a naive reference.
+// The last test compares the engine with a naive reference.
 
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -577,15 +581,15 @@ fn any_rule() -> impl Strategy<Value = Rule> {
         optional(["c", "d"]),
         optional(["ada", "bob"]),
     );
-    let bound = (optional(["d", "older"]), any::<bool>());
     (
         effect,
         scope,
         prop::collection::vec(condition(), 0..3),
-        bound,
+        optional(["d", "older"]),
+        any::<bool>(),
     )
         .prop_map(
-            |(effect, (server, tool, client, user), conditions, (definition, read_only))| {
+            |(effect, (server, tool, client, user), conditions, definition, read_only)| {
                 rule(effect, |rule| {
                     rule.spec.scope = Scope {
                         server: server.map(ServerId::new),
@@ -699,8 +703,8 @@ fn reference_equals(expected: &Value, value: &Value, is_allow: bool) -> bool {
     expected == value || (!is_allow && equals_converted())
 }
 
-/// Returns the number that some server reads. For a deny or an ask, an empty text and null are 0,
-/// as in JavaScript.
+/// Returns the value as a number. For a deny or an ask, an empty text and null are 0, because some
+/// servers convert them as JavaScript does.
 fn reference_number(value: &Value, is_allow: bool) -> Option<i64> {
     let is_nothing = value.is_null() || *value == json!("");
     if is_nothing && !is_allow {
