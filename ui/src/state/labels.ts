@@ -215,7 +215,7 @@ export function effectLabel(rule: Pick<RuleSpec, "effect" | "result">): Label {
   return rule.result ? RESULT_EFFECT[rule.result] : { label: t.effects.none, tone: "quiet" };
 }
 
-/** Returns a sentence such as "It would have matched 7 of 24 past calls." */
+/** Returns a sentence such as "This rule would have matched 7 of 24 past calls." */
 export function describeMatches({ matched, examined, unknown }: DryRun): string {
   if (examined === 0) return t.matches.none;
   const count = t.matches.count(matched, examined);

@@ -67,7 +67,7 @@ describe("an approval for always", () => {
       "allow list_directory of filesystem for claude-code",
     );
     expect(screen.getByTestId("dry-run-matched").textContent).toContain(
-      "It would have matched 4 of 4 past calls.",
+      "This rule would have matched 4 of 4 past calls.",
     );
     expect(
       within(screen.getByTestId("dry-run-matched")).getAllByRole("listitem")[0]?.textContent,
@@ -89,7 +89,7 @@ describe("an approval for always", () => {
       'if /path is "/home/ada/Projects/drawbridge/x"',
     );
     expect(screen.getByTestId("dry-run-matched").textContent).toContain(
-      "It would have matched 0 of 4 past calls",
+      "This rule would have matched 0 of 4 past calls",
     );
     await advanceTime(CLICK_GUARD_MS);
     await user.click(button("approve-always-confirm"));

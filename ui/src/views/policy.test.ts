@@ -215,7 +215,7 @@ describe("a rule's form", () => {
     await write("rule-note", "Only my own.");
     await advanceTime(PAST_DEBOUNCE_MS);
     expect(screen.getByTestId("dry-run-matched").textContent).toContain(
-      "It would have matched 4 of 4 past calls.",
+      "This rule would have matched 4 of 4 past calls.",
     );
     await user.click(screen.getByTestId("rule-save"));
     await advanceTime(1);
@@ -493,7 +493,7 @@ describe("the stats of approval requests", () => {
   it("suggest rules, each added by one click", async () => {
     const hub = await open("#/policy");
     expect(screen.getAllByTestId("suggestion")[0]?.textContent).toContain(
-      "You approved 12 calls that this rule matches. It would have matched 14 past calls in all.",
+      "You approved 12 calls that this rule matches. The rule would have matched 14 past calls in all.",
     );
     await user.click(screen.getAllByTestId("suggestion-add")[0] as HTMLElement);
     await advanceTime(1);

@@ -104,7 +104,7 @@ export const policy = {
     day: "Day",
     suggestedRules: "Suggested rules",
     suggestionReason: (approved: number, matched: number) =>
-      `You approved ${plural(approved, "call")} that this rule matches. It would have matched ${plural(matched, "past call")} in all.`,
+      `You approved ${plural(approved, "call")} that this rule matches. The rule would have matched ${plural(matched, "past call")} in all.`,
     dismiss: "Dismiss",
     dismissNamed: (rule: string) => `Dismiss: ${rule}`,
     addRule: "Add rule",

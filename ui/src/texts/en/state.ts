@@ -88,7 +88,7 @@ export const state = {
   matches: {
     none: "There are no past calls to compare with.",
     count: (matched: number, of: number) =>
-      `It would have matched ${matched} of ${of === 1 ? "1 past call" : `${of} past calls`}.`,
+      `This rule would have matched ${matched} of ${of === 1 ? "1 past call" : `${of} past calls`}.`,
     argumentsMissing: (count: number) =>
       `The arguments of ${plural(count, "call")} were not recorded.`,
     newest: "Newest matching calls",
