@@ -221,7 +221,7 @@ describe("a tail of the log", () => {
 });
 
 describe("a tool's policy", () => {
-  it("is set for all clients, and removed for the default", async () => {
+  it("is set for all clients, and is removed if the person chooses the default", async () => {
     const tool = stores.servers.find("filesystem")?.tools[1];
     if (!tool) throw new Error("no tool");
     await stores.servers.setPolicy(tool, "deny");

@@ -18,7 +18,7 @@ describe("the doctor on the Settings screen", () => {
     expect(checks[1]?.dataset.status).toBe("warning");
   });
 
-  it("says why the checks failed", async () => {
+  it("says why the checks could not run", async () => {
     const hub = await open("#/settings");
     hub.failures.set("doctor.run", new IpcError("unavailable", "The hub has stopped."));
     await user.click(screen.getByTestId("doctor-run"));
