@@ -180,7 +180,7 @@ fn relative_path(path: &Path) -> ApiError {
     ))
 }
 
-/// Splits the values of inputs that may have several values into lines.
+/// Splits a value into its lines if the value's input may have several values.
 fn split_values(
     manifest: &BundleManifest,
     values: impl Iterator<Item = (String, String)>,
@@ -236,7 +236,7 @@ impl From<BundleError> for ApiError {
         let message = error.to_string();
         if matches!(
             error,
-            BundleError::Unpack { .. } | BundleError::Remove { .. }
+            BundleError::Unpack { .. } | BundleError::Delete { .. }
         ) {
             Self::unavailable(message)
         } else {

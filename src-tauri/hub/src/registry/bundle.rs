@@ -84,9 +84,9 @@ pub enum BundleError {
     )]
     Unpack { path: String, source: io::Error },
     #[error(
-        "cannot remove the unpacked bundle in {path}: {source}. Check the permissions of that folder, then remove it"
+        "cannot delete the unpacked bundle in {path}: {source}. Check the permissions of that folder, then delete it"
     )]
-    Remove { path: String, source: io::Error },
+    Delete { path: String, source: io::Error },
 }
 
 /// A bundle that was read and checked. Nothing is unpacked yet.

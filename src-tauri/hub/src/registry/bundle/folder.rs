@@ -48,12 +48,12 @@ fn write_files(bundle: &mut Bundle, target: &Path, executable: &[String]) -> io:
     create_private_folder(parent)?;
     let staging = target.with_extension("part");
     // An interrupted run may have left files.
-    remove_if_present(&staging)?;
+    delete_if_present(&staging)?;
     create_private_folder(&staging)?;
     let written = bundle
         .archive
         .unpack(&staging, executable)
-        .and_then(|()| remove_if_present(target))
+        .and_then(|()| delete_if_present(target))
         .and_then(|()| fs::rename(&staging, target));
     if written.is_err() {
         let _ = fs::remove_dir_all(&staging);
@@ -102,7 +102,7 @@ pub fn delete_unused_bundles<'a>(
     for server in servers {
         for folder in list_folders(&server)? {
             if is_unused(&folder) {
-                remove_if_present(&folder).map_err(|source| cannot_remove(&folder, source))?;
+                delete_if_present(&folder).map_err(|source| cannot_delete(&folder, source))?;
                 removed.push(folder);
             }
         }
@@ -128,11 +128,11 @@ fn list_folders(folder: &Path) -> Result<Vec<PathBuf>, BundleError> {
         }
         Ok(folders)
     });
-    folders.map_err(|source| cannot_remove(folder, source))
+    folders.map_err(|source| cannot_delete(folder, source))
 }
 
-fn cannot_remove(folder: &Path, source: io::Error) -> BundleError {
-    BundleError::Remove {
+fn cannot_delete(folder: &Path, source: io::Error) -> BundleError {
+    BundleError::Delete {
         path: folder.display().to_string(),
         source,
     }
@@ -144,10 +144,10 @@ fn cannot_remove(folder: &Path, source: io::Error) -> BundleError {
 /// Returns an error if a file cannot be deleted.
 pub fn delete_bundles(data_dir: &Path, id: &ServerId) -> Result<(), BundleError> {
     let folder = server_folder(data_dir, id);
-    remove_if_present(&folder).map_err(|source| cannot_remove(&folder, source))
+    delete_if_present(&folder).map_err(|source| cannot_delete(&folder, source))
 }
 
-fn remove_if_present(folder: &Path) -> io::Result<()> {
+fn delete_if_present(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
