@@ -1,4 +1,4 @@
-/** Has the browser or the window save a text or bytes as a file. */
+/** Saves a text or bytes as a file, by a download in the browser or in the app's window. */
 export function downloadFile(
   name: string,
   content: string | Uint8Array<ArrayBuffer>,

@@ -57,10 +57,10 @@ describe("the stores", () => {
   });
 
   it("report a lost connection, and read everything when it is back", async () => {
-    hub.connect(false);
+    hub.setConnected(false);
     expect(stores.connection.status).toBe("lost");
     hub.clients = [];
-    hub.connect(true);
+    hub.setConnected(true);
     await settle();
     expect(stores.connection.status).toBe("connected");
     expect(stores.clients.list).toEqual([]);

@@ -158,7 +158,7 @@ describe("an opened call", () => {
       );
       if (!call) throw new Error("the fake hub has a call of github");
       fake.calls = [{ ...call, exposed_name: "github__list", ...part }];
-      fake.recorded.set(call.id, '{"page":1}');
+      fake.recordedArguments.set(call.id, '{"page":1}');
     });
     await follow(`#/calls/${hub.calls[0]?.id ?? ""}`);
     return hub;
@@ -188,7 +188,7 @@ describe("an opened call", () => {
 
   it("cannot run again if its record masks a secret, and says so", async () => {
     const hub = await openCall({});
-    hub.recorded.set(hub.calls[0]?.id ?? "", '{"token":"•••"}');
+    hub.recordedArguments.set(hub.calls[0]?.id ?? "", '{"token":"•••"}');
     await follow("#/calls");
     await follow(`#/calls/${hub.calls[0]?.id ?? ""}`);
     expect(screen.getByTestId<HTMLButtonElement>("call-run-again").disabled).toBe(true);
@@ -197,7 +197,7 @@ describe("an opened call", () => {
 
   it("cannot run again here if a number would be rounded, but can be copied as a command", async () => {
     const hub = await openCall({});
-    hub.recorded.set(hub.calls[0]?.id ?? "", '{"id":12345678901234567890}');
+    hub.recordedArguments.set(hub.calls[0]?.id ?? "", '{"id":12345678901234567890}');
     await follow("#/calls");
     await follow(`#/calls/${hub.calls[0]?.id ?? ""}`);
     expect(screen.getByTestId<HTMLButtonElement>("call-run-again").disabled).toBe(true);

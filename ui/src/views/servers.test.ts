@@ -359,12 +359,12 @@ describe("a page without access to the hub", () => {
 
   it("shows a banner while the hub is not reachable", async () => {
     await open("#/logs");
-    hub.connect(false);
+    hub.setConnected(false);
     await advanceTime(1);
     expect(screen.getByTestId("not-reachable").textContent).toBe(
       "Drawbridge is not reachable. Trying again…",
     );
-    hub.connect(true);
+    hub.setConnected(true);
     await advanceTime(1);
     expect(screen.queryByTestId("not-reachable")).toBeNull();
   });

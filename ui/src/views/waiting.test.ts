@@ -192,7 +192,7 @@ describe("the state of a server", () => {
     await user.click(screen.getByTestId("server-restart"));
     await advanceTime(1);
     expect(screen.getByTestId("server-reason").textContent).toContain(
-      "npx may have to download it first.",
+      "npx may have to download the server first.",
     );
     expect(screen.getByText("The server is starting…").getAttribute("role")).toBe("status");
     await advanceTime(1000);

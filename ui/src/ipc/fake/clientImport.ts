@@ -226,7 +226,7 @@ export class FakeImport {
         acceptance: "new",
         state: "needs_acceptance",
         reason: "Its program changed while it was imported.",
-        remedy: "Read what it would start now, and accept it if you meant that.",
+        remedy: "Check what the server would start now, then accept it.",
       }),
     });
     this.hub.servers = [...this.hub.servers, server].toSorted((a, b) => (a.id < b.id ? -1 : 1));

@@ -190,7 +190,7 @@ export function servers(): ServerView[] {
       sync_status: "NEVER_SYNCED",
       last_synced_at: null,
       reason: "Its command differs from what you accepted.",
-      remedy: "Read what it would start now, and accept it if you meant that change.",
+      remedy: "Check what the server would start now, then accept it.",
     }),
     server("filesystem", {
       spec: spec({
@@ -904,7 +904,7 @@ export function requests(): ApprovalRequest[] {
 }
 
 /** Returns requests other than calls, for development. */
-export function guardedRequests(): ApprovalRequest[] {
+export function otherRequests(): ApprovalRequest[] {
   const base = { tool_title: null, description: "", annotations: NO_HINTS, definition: "" };
   return [
     request({
@@ -941,8 +941,11 @@ export function guardedRequests(): ApprovalRequest[] {
   ];
 }
 
-/** Returns requests other than calls, and calls without a server, for development. */
-export function guardedCalls(): Call[] {
+/**
+ * Returns the records of requests other than calls, of a call of an unknown tool, and of a call
+ * that Drawbridge answered, for development.
+ */
+export function otherRecords(): Call[] {
   const [call] = calls();
   if (!call) return [];
   const base = { ...call, decided_by: "default", reason: "", rule: null } as const;

@@ -185,11 +185,12 @@ export class FakeHub implements Ipc {
   private readonly listeners = new Set<(event: Event) => void>();
   private readonly connections = new Set<(connected: boolean) => void>();
   private readonly deadlines = new Map<string, number>();
-  readonly recorded: Map<string, string>;
+  /** The recorded arguments, by the id of the call. */
+  readonly recordedArguments: Map<string, string>;
   /** The kept results, by the id of the call. */
   readonly results = new Map<string, KeptResult>();
   /** The params besides the arguments, and the arguments before an edit, by the id of the call. */
-  private readonly sent = new Map<string, Pick<Call, "extra" | "original_arguments">>();
+  private readonly requestDetails = new Map<string, Pick<Call, "extra" | "original_arguments">>();
 
   constructor(private readonly empty = false) {
     if (empty) {
@@ -208,7 +209,7 @@ export class FakeHub implements Ipc {
     this.hookRuns = empty ? [] : hooks.hookRuns();
     this.hooks = empty ? [] : hooks.hooks(this.hookRuns);
     this.audit = data.auditEntries(empty);
-    this.recorded = policy.recordArguments(this.calls);
+    this.recordedArguments = policy.recordArguments(this.calls);
   }
 
   async call<V extends Verb>(verb: V, params: Verbs[V]["params"]): Promise<Verbs[V]["answer"]> {
@@ -240,7 +241,7 @@ export class FakeHub implements Ipc {
   }
 
   /** Reports a change of the connection. */
-  connect(connected: boolean): void {
+  setConnected(connected: boolean): void {
     for (const listener of this.connections) listener(connected);
   }
 
@@ -254,8 +255,8 @@ export class FakeHub implements Ipc {
 
   addApproval(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
     const request = data.request(part);
-    this.recorded.set(request.id, request.arguments);
-    if (request.extra !== null) this.sent.set(request.id, { extra: request.extra });
+    this.recordedArguments.set(request.id, request.arguments);
+    if (request.extra !== null) this.requestDetails.set(request.id, { extra: request.extra });
     if (this.paused) return this.refuse(request, "paused", "All calls are paused.");
     if (this.muteOf(request.client))
       return this.refuse(request, "muted", "nobody decided the last 3 calls of the client");
@@ -305,14 +306,10 @@ export class FakeHub implements Ipc {
   /** Makes requests and log lines at intervals, for development. */
   simulateUse(): void {
     this.delay = 60;
-    for (const request of [
-      ...data.requests(),
-      ...data.guardedRequests(),
-      ...data.bridgedRequests(),
-    ])
+    for (const request of [...data.requests(), ...data.otherRequests(), ...data.bridgedRequests()])
       this.addApproval(request);
     this.addPairing();
-    this.calls = [...data.guardedCalls(), ...this.calls];
+    this.calls = [...data.otherRecords(), ...this.calls];
     this.settings.keep_results = true;
     for (const { id, tool, outcome } of this.calls.slice(0, 20))
       if (outcome === "ok") {
@@ -368,7 +365,7 @@ export class FakeHub implements Ipc {
       this.checkGrant(request, rule.conditions);
       return {
         rule: policy.describeRule(rule),
-        dry_run: policy.matchCalls(rule, this.calls, this.recorded),
+        dry_run: policy.matchCalls(rule, this.calls, this.recordedArguments),
       };
     },
     "approvals.last_calls": ({ id }) => {
@@ -469,12 +466,12 @@ export class FakeHub implements Ipc {
         "call",
         id,
       );
-      const recorded = this.recorded.get(id);
+      const recorded = this.recordedArguments.get(id);
       const result = this.results.get(id);
       return {
         ...call,
         ...(recorded !== undefined && { arguments: recorded }),
-        ...this.sent.get(id),
+        ...this.requestDetails.get(id),
         ...(result && { result }),
       };
     },
@@ -664,7 +661,7 @@ export class FakeHub implements Ipc {
     "policy.check_rule": ({ rule }) => policy.warnAbout(rule, this.servers),
     "policy.preview": ({ rule }) => {
       policy.checkRule(rule);
-      return policy.matchCalls(rule, this.calls, this.recorded);
+      return policy.matchCalls(rule, this.calls, this.recordedArguments);
     },
     "policy.export": () => ({ text: policy.exportRules(this.defaults, this.rules) }),
     "policy.import": ({ text, replace }) => {
@@ -774,8 +771,8 @@ export class FakeHub implements Ipc {
       this.update(this.addServer(fillBundle(bundle)).id, {
         acceptance: "new",
         state: "needs_acceptance",
-        reason: "You have not accepted it yet.",
-        remedy: "Read what it would start, and accept it if you meant that.",
+        reason: "it is new and not accepted yet",
+        remedy: "Check what the server would start, then accept it.",
       }),
     "secrets.list": () => this.secrets.list(),
     "secrets.remove": ({ name }) => this.secrets.set(name, false),
@@ -977,17 +974,23 @@ export class FakeHub implements Ipc {
       this.settings.oauth_client_metadata_url =
         oauth_client_metadata_url ?? this.settings.oauth_client_metadata_url;
       if (approval_timeout_s !== null && (approval_timeout_s < 5 || approval_timeout_s > 600))
-        throw new IpcError("invalid", "The time to decide is between 5 and 600 seconds.");
+        throw new IpcError("invalid", "'approval_timeout_s' must be 5 to 600 seconds.");
       if (cache_ttl_s !== null && (cache_ttl_s < 10 || cache_ttl_s > 86_400))
-        throw new IpcError("invalid", "The cache's time is between 10 and 86,400 seconds.");
+        throw new IpcError("invalid", "'cache_ttl_s' must be 10 to 86400 seconds.");
       this.settings.approval_timeout_s = approval_timeout_s ?? this.settings.approval_timeout_s;
       this.settings.cache_ttl_s = cache_ttl_s ?? this.settings.cache_ttl_s;
       if (audit_retention_days !== null && audit_retention_days > 3650)
-        throw new IpcError("invalid", "Calls are kept for 1 to 3,650 days, or 0 for ever.");
+        throw new IpcError(
+          "invalid",
+          "'audit_retention_days' must be 1 to 3650, or 0 to keep everything.",
+        );
       this.settings.audit_retention_days =
         audit_retention_days ?? this.settings.audit_retention_days;
       if (records_max_mib && (records_max_mib < 64 || records_max_mib > 1_000_000))
-        throw new IpcError("invalid", "The limit is 64 to 1,000,000 MiB, or 0 for none.");
+        throw new IpcError(
+          "invalid",
+          "'records_max_mib' must be 64 to 1000000, or 0 for no limit.",
+        );
       this.settings.records_max_mib = records_max_mib ?? this.settings.records_max_mib;
       if (kept_result_kib !== null && (kept_result_kib < 1 || kept_result_kib > 1024))
         throw new IpcError("invalid", "'kept_result_kib' must be 1 to 1024.");
@@ -997,10 +1000,13 @@ export class FakeHub implements Ipc {
       this.settings.kept_result_kib = kept_result_kib ?? this.settings.kept_result_kib;
       this.settings.kept_results_days = kept_results_days ?? this.settings.kept_results_days;
       if (log_retention_days !== null && log_retention_days > 3650)
-        throw new IpcError("invalid", "Log files are kept for 1 to 3,650 days, or 0 for ever.");
+        throw new IpcError(
+          "invalid",
+          "'log_retention_days' must be 1 to 3650, or 0 to keep everything.",
+        );
       this.settings.log_retention_days = log_retention_days ?? this.settings.log_retention_days;
       if (logs_max_mib && (logs_max_mib < 10 || logs_max_mib > 1_000_000))
-        throw new IpcError("invalid", "The limit is 10 to 1,000,000 MiB, or 0 for none.");
+        throw new IpcError("invalid", "'logs_max_mib' must be 10 to 1000000, or 0 for no limit.");
       this.settings.logs_max_mib = logs_max_mib ?? this.settings.logs_max_mib;
       if (port !== null) {
         this.settings.port = port;
@@ -1064,7 +1070,7 @@ export class FakeHub implements Ipc {
 
   private signOutBrowsers(
     isSelected: (browser: BrowserView) => boolean,
-  ): Verbs["hooks.add"]["answer"] {
+  ): Verbs["browsers.sign_out"]["answer"] {
     this.browsers = this.browsers.filter((browser) => !isSelected(browser));
     this.emit({ kind: "browsers_changed" });
     return {};
@@ -1142,7 +1148,7 @@ export class FakeHub implements Ipc {
     return this.update(view.id, {
       state: "initializing",
       reason: slow
-        ? `${view.spec.command ?? ""} may have to download it first. That can take some minutes.`
+        ? `${view.spec.command ?? ""} may have to download the server first. The first start can take a few minutes.`
         : "The hub has started the server and waits for its first answer.",
       retry_at: null,
       remedy: "",
@@ -1227,8 +1233,11 @@ export class FakeHub implements Ipc {
         "A rule denies these arguments: deny all tools if /path is in /etc.",
       );
     if (edited !== null) {
-      this.recorded.set(id, edited);
-      this.sent.set(id, { ...this.sent.get(id), original_arguments: request.arguments });
+      this.recordedArguments.set(id, edited);
+      this.requestDetails.set(id, {
+        ...this.requestDetails.get(id),
+        original_arguments: request.arguments,
+      });
     }
     const rule = policy.toGrant(request, verdict);
     if (rule) {
@@ -1333,7 +1342,7 @@ export class FakeHub implements Ipc {
     this.calls = [call, ...this.calls];
     this.emit({ kind: "approval_ended", id: request.id });
     this.emit({ kind: "call_changed", call });
-    // A person is present, so the counts of missed calls start again.
+    // A person is present, so mutes end, and the counts of missed calls start again.
     if (call.decided_by === "person")
       for (const client of this.missedStreaks.keys()) this.unmute(client);
     this.log({ area: "call", call: call.id, ...describeDecision(call) });
