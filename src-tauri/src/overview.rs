@@ -88,13 +88,13 @@ impl Overview {
         let drawbridge = hub.run(ShowDrawbridge {}).await?;
         let waiting = hub.run(ListApprovals {}).await?;
         let pairings = hub.run(ListPairings {}).await?;
-        let muted = hub.run(ListClients {}).await?.into_iter();
+        let clients = hub.run(ListClients {}).await?;
         let servers = hub.run(ListServers {}).await?.servers;
         let health = hub.run(ShowHealth {}).await?;
         let url = hub.run(ShowSettings {}).await?.url;
         let servers: Vec<ServerLine> = servers
             .into_iter()
-            // A built-in server has nothing for a person to look after.
+            // A built-in server never needs a person's attention.
             .filter(|server| server.spec.builtin.is_none())
             .map(|server| ServerLine {
                 id: server.id,
@@ -112,7 +112,8 @@ impl Overview {
             url,
             waiting,
             pairings,
-            muted: muted
+            muted: clients
+                .into_iter()
                 .filter_map(|client| Some((client.name, client.mute?.until)))
                 .collect(),
             servers,

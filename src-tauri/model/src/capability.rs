@@ -67,7 +67,7 @@ impl CapabilityKind {
     }
 }
 
-/// The most excluded entries of a server that are kept with their names.
+/// The maximum number of a server's excluded entries that are kept with their names.
 const MAX_ENTRIES: usize = 100;
 /// The longest name of an excluded entry, in characters.
 const MAX_NAME: usize = 200;

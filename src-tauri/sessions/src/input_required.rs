@@ -42,7 +42,7 @@ use super::{ClientHandle, ClientSession, MessageSender, PendingQuestion, Request
 
 /// How long a parked request waits for its client's retry.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(300);
-/// The most parked requests of one client.
+/// The maximum number of parked requests of one client.
 const MAX_PER_CLIENT: usize = 64;
 /// The most bytes of responses that are kept for one client. If there are more, the oldest
 /// responses are dropped with their requests.

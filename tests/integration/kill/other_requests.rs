@@ -1,4 +1,4 @@
-//! `kill -9` of the hub while it serves reads of resources, tasks, and results that a person
+//! `kill -9` of the hub while it serves tasks, reads of resources, and results that a person
 //! releases or denies.
 
 use std::{
@@ -244,7 +244,7 @@ fn assert_recorded(received: &BTreeMap<(String, String), usize>, rows: &[CallRow
 }
 
 #[test]
-fn a_hub_killed_with_reads_tasks_and_held_results_has_recorded_each_and_replays_none() {
+fn a_hub_killed_during_reads_tasks_and_held_results_has_recorded_each_and_replays_none() {
     let rounds = count_rounds(8);
     let home = Home::new();
     let hub = Hub::serve(&home);

@@ -42,7 +42,7 @@ pub(super) const SPEC: BuiltInSpec = BuiltInSpec {
 const MAX_LISTED: usize = 10_000;
 /// The number of files on a page of the list.
 const PAGE: usize = 500;
-/// The maximum number of subscribed resources at a time.
+/// The maximum number of files that have subscriptions.
 const MAX_SUBSCRIPTIONS: usize = 1_000;
 /// The media type of a folder in the freedesktop.org database of media types.
 const FOLDER_TYPE: &str = "inode/directory";
@@ -89,7 +89,7 @@ pub(crate) enum FolderProblem {
     DataFolder(String),
 }
 
-/// Returns the path without links under which a folder is shared.
+/// Returns the path, without links, under which a folder is shared.
 ///
 /// # Errors
 /// Returns an error if the folder cannot be shared.

@@ -448,7 +448,7 @@ async fn store_grant(
     Ok(())
 }
 
-/// Has the logs mask the secrets of a grant instead of those of the account's previous grant.
+/// Makes the logs mask the secrets of a grant instead of those of the account's previous grant.
 fn mask_secrets(account: &Account, authorizer: &Authorizer, grant: &Grant) {
     let client_secret = grant.client.client_secret.clone().map(Secret::new);
     for (kind, secret) in [

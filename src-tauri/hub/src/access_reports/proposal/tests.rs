@@ -112,15 +112,16 @@ fn files_are_folded_to_the_folder_to_which_they_belong() {
         ),
         // A folder that the spec names.
         (&["/home/me/data/a/b/c"], &["~/data"]),
-        // The folder of a program's settings and data.
+        // The folder of a program's settings or data.
         (&["/home/me/.config/app/settings.json"], &["~/.config/app"]),
         (
             &["/home/me/.local/share/app/data/1.db"],
             &["~/.local/share/app"],
         ),
+        // A file directly in the home folder.
         (&["/home/me/.gitconfig"], &["~/.gitconfig"]),
-        // Single files, and the folder if there are many.
         (&["/home/me/notes.txt"], &["~/notes.txt"]),
+        // Single files in a folder directly below the home folder; if there are many, the folder.
         (
             &["/home/me/Documents/1.txt", "/home/me/Documents/2.txt"],
             &["~/Documents/1.txt", "~/Documents/2.txt"],
@@ -135,6 +136,7 @@ fn files_are_folded_to_the_folder_to_which_they_belong() {
             ],
             &["~/Documents"],
         ),
+        // The folder of any other file.
         (&["/home/me/Documents/work/x.txt"], &["~/Documents/work"]),
         (&["/var/lib/app/state.db"], &["/var/lib/app"]),
         (&["/srv/shared/file"], &["/srv/shared"]),
@@ -279,7 +281,7 @@ fn the_network_is_limited_to_the_ports_that_were_used() {
         ),
         (&local, vec![(LocalSocket, 0)], None, vec![], vec![]),
         (&local, ports(1000, 1100), All, vec![], vec![]),
-        // The package of `npx` has to be downloaded once.
+        // `npx` has to download the server's package once.
         (&npx, vec![], Listed, vec![443], vec![]),
         (&url, vec![], Listed, vec![], vec![8123]),
     ] {
@@ -297,7 +299,7 @@ fn the_network_is_limited_to_the_ports_that_were_used() {
         let uses_local = used.iter().any(|(kind, _)| *kind == LocalSocket);
         assert_eq!(sandbox.local_sockets, uses_local, "{used:?}");
     }
-    // A kernel that cannot limit ports could not start the server in a sandbox that lists ports.
+    // If the kernel cannot limit ports, a server does not start in a sandbox that lists ports.
     let summary = AccessSummary {
         addresses: vec![address(Connect, 443)],
         ..AccessSummary::default()
