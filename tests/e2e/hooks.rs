@@ -136,6 +136,10 @@ fn add_webhook() -> Vec<Value> {
         wait_for("hook-row[data-hook=recorder] hook-up[aria-disabled=true]"),
         click("hook-row[data-hook=gate] hook-up"),
         wait_for("hook-row[data-hook=gate] hook-up[aria-disabled=true]"),
+        click("hook-row[data-hook=gate] hook-down"),
+        wait_for("hook-row[data-hook=gate] hook-down[aria-disabled=true]"),
+        click("hook-row[data-hook=gate] hook-up"),
+        wait_for("hook-row[data-hook=gate] hook-up[aria-disabled=true]"),
     ]);
     steps.extend(check_screen("hooks-ordered"));
     steps

@@ -8,6 +8,7 @@ mod banners;
 mod calls;
 mod client_access;
 mod client_files;
+mod connect_dialog;
 mod controls;
 mod documents;
 mod elicitation;
