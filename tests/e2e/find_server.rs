@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::steps::{
     check_screen, click, count, create_login_link, expect_failed_verb, fill, hand_over, select,
-    take_steps_with_actions, wait_for, wait_for_text, wait_for_value, wait_until_gone,
+    take_steps_with_actions, wait_for, wait_for_text, wait_for_value, wait_until_focused,
+    wait_until_gone,
 };
 
 #[test]
@@ -126,7 +127,8 @@ fn published_servers_are_filtered_read_page_by_page_and_refreshed_in_a_browser()
         wait_for_text("registry-total", "1"),
         click("published-card"),
         wait_for("published-server"),
-        click("preset-back"),
+        wait_until_focused("find-back"),
+        click("find-back"),
         wait_for_value("find-text", "notes-38"),
         wait_for("published-card[data-server=com.example/notes-38]"),
         hand_over(),

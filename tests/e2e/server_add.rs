@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 use crate::steps::{
-    check_screen, choose_file, click, expect_failed_verb, fill, open_route, select, take_steps,
-    wait_for, wait_for_text, wait_for_value, wait_until_enabled, wait_until_gone,
+    check_screen, choose_file, click, expect_failed_verb, fill, open_route, press_key, select,
+    take_steps, wait_for, wait_for_text, wait_for_value, wait_until_enabled, wait_until_focused,
+    wait_until_gone,
 };
 
 /// A value that looks like a secret.
@@ -274,8 +275,10 @@ fn a_value_is_stored_as_a_secret_if_a_person_says_so_and_a_preset_is_left_for_th
         wait_until_gone("preset-card[data-preset=git]"),
         click(preset),
         wait_for("manifest-preview"),
-        click("preset-back"),
+        wait_until_focused("find-back"),
+        press_key("Enter"),
         wait_for(preset),
+        wait_until_focused("find-text"),
         wait_until_gone("manifest-preview"),
         // The search is kept.
         wait_for_value("find-text", "file"),
