@@ -43,6 +43,8 @@ export class LogFeed {
   private pending: LogLine[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
   private filter: LogFilter | null = null;
+  /** The filter of `lines`. */
+  private shownFilter: LogFilter | null = null;
   private reads = 0;
 
   constructor(private readonly ipc: Ipc) {}
@@ -61,11 +63,17 @@ export class LogFeed {
     try {
       const page = await this.read(filter, null, FIRST_LINES);
       if (readNumber !== this.reads) return;
+      const firstSeq = page.lines[0]?.seq ?? -1;
       const lastSeq = page.lines.at(-1)?.seq ?? -1;
       // Lines that arrived during the read are newer than its answer.
       const newer = this.lines.filter((line) => line.seq > Math.max(lastSeq, lastShown));
-      this.lines = [...page.lines, ...newer].filter((line) => matchesLine(line, filter));
-      this.older = page.older;
+      // If the lines are read again after a gap, the older ones stay, unless lines are missing
+      // between them and the answer.
+      const adjoins = this.shownFilter === filter && lastShown >= firstSeq;
+      const kept = adjoins ? this.lines.filter((line) => line.seq < firstSeq) : [];
+      this.lines = [...kept, ...page.lines, ...newer].filter((line) => matchesLine(line, filter));
+      if (kept.length === 0) this.older = page.older;
+      this.shownFilter = filter;
       this.loaded = true;
       this.error = null;
       // One answer of the hub covers only a part of its files.

@@ -79,6 +79,29 @@ describe("the Logs screen", () => {
     expect(screen.queryByTestId("log-older")).toBeNull();
   });
 
+  it("keeps older lines if it reads the newest again, unless lines between them are missing", async () => {
+    const hub = await open("#/logs", (fake) => {
+      fake.logs = Array.from({ length: 7000 }, (_, index) => line(index + 1));
+    });
+    const count = () => screen.getByTestId("log-count").textContent;
+    await user.click(screen.getByTestId("log-older"));
+    await advanceTime(1);
+    expect(count()).toContain("7000");
+    hub.logs = [...hub.logs, line(7001)];
+    hub.connect(false);
+    hub.connect(true);
+    await advanceTime(1);
+    expect(count()).toContain("7001");
+    expect(screen.queryByTestId("log-older")).toBeNull();
+
+    hub.logs = Array.from({ length: 20_000 }, (_, index) => line(index + 1));
+    hub.connect(false);
+    hub.connect(true);
+    await advanceTime(1);
+    expect(count()).toContain("5000");
+    expect(screen.getByTestId("log-older")).toBeTruthy();
+  });
+
   it("asks the hub until it has searched all older lines", async () => {
     const hub = await open("#/logs?text=needle", (fake) => {
       fake.logs = Array.from({ length: 50_000 }, (_, index) => line(index + 1));
