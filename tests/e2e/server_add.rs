@@ -293,7 +293,7 @@ fn a_value_is_stored_as_a_secret_if_a_person_says_so_and_a_preset_is_left_for_th
     ];
     steps.extend(check_screen("manifest-value-as-secret"));
     steps.extend([
-        click("preset-add"),
+        click("manifest-add"),
         wait_until_gone("server-dialog"),
         wait_for("server-row[data-server=shop]"),
     ]);
