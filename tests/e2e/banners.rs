@@ -38,9 +38,17 @@ fn every_screen_names_a_lost_hub_and_a_change_that_fails_meanwhile_shows_the_sto
         .cli(&["folders", "add", &paths::path_text(&folder)])
         .expect_success();
     let mut steps = vec![
+        // The page has read what it shows later.
+        click("nav-settings"),
+        wait_for("folders-enabled:checked"),
+        wait_for("docling-enabled"),
+        wait_for("setting-forms:checked"),
+        click("nav-policy"),
+        wait_for("rule-enabled:checked"),
         click("nav-servers"),
         click("server-row[data-server=probe]"),
         wait_for("server-enable:checked"),
+        wait_for_value("server-policy", "allow"),
         hand_over(),
         wait_for("not-reachable"),
     ];
