@@ -91,7 +91,7 @@ fn arguments(desktop: &DesktopSession, port: u16) -> [String; 6] {
 }
 
 fn open_app(desktop: &DesktopSession, port: u16) -> WebDriver {
-    let driver = WebDriver::open(
+    let driver = WebDriver::open_for_measurement(
         desktop,
         &paths::built_binary("drawbridge-desktop"),
         &arguments(desktop, port),

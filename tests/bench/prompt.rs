@@ -65,7 +65,7 @@ fn main() {
         "--hidden",
     ]
     .map(str::to_owned);
-    let driver = WebDriver::open(
+    let driver = WebDriver::open_for_measurement(
         &desktop,
         &paths::built_binary("drawbridge-desktop"),
         &arguments,

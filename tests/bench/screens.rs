@@ -61,7 +61,7 @@ fn main() {
         &port,
         "--skip-config-gen",
     ];
-    let driver = WebDriver::open(
+    let driver = WebDriver::open_for_measurement(
         &desktop,
         &paths::built_binary("drawbridge-desktop"),
         &arguments.map(str::to_owned),

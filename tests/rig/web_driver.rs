@@ -15,6 +15,9 @@ use crate::{
 };
 
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+/// Disables the compositing of WebKit unless its value is 0. The app sets the variable if there is
+/// no graphics card.
+const RENDERER_VARIABLE: &str = "WEBKIT_DISABLE_COMPOSITING_MODE";
 /// The Enter key in WebDriver's encoding of keys.
 const ENTER: &str = "\u{e007}";
 
@@ -59,26 +62,51 @@ impl WebDriver {
     /// the port before the program binds it, both are started again, at most twice.
     #[track_caller]
     pub fn open(desktop: &DesktopSession, binary: &Path, arguments: &[String]) -> Self {
+        // WebDriver takes no screenshot of a web view that draws without compositing.
+        Self::start(desktop, binary, arguments, &[(RENDERER_VARIABLE, "0")])
+    }
+
+    /// Starts a program like [`Self::open`], but lets the app choose how it draws, as without
+    /// WebDriver. On a computer without a graphics card, no screenshot can be taken.
+    #[track_caller]
+    pub fn open_for_measurement(
+        desktop: &DesktopSession,
+        binary: &Path,
+        arguments: &[String],
+    ) -> Self {
+        Self::start(desktop, binary, arguments, &[])
+    }
+
+    #[track_caller]
+    fn start(
+        desktop: &DesktopSession,
+        binary: &Path,
+        arguments: &[String],
+        variables: &[(&str, &str)],
+    ) -> Self {
         for _ in 0..2 {
-            match Self::try_open(desktop, binary, arguments) {
+            match Self::try_start(desktop, binary, arguments, variables) {
                 Err(error) if error.0.contains("Address already in use") => {}
                 opened => return opened.unwrap_or_else(|error| panic!("{error}")),
             }
         }
-        Self::try_open(desktop, binary, arguments).unwrap_or_else(|error| panic!("{error}"))
+        Self::try_start(desktop, binary, arguments, variables)
+            .unwrap_or_else(|error| panic!("{error}"))
     }
 
     #[track_caller]
-    fn try_open(
+    fn try_start(
         desktop: &DesktopSession,
         binary: &Path,
         arguments: &[String],
+        variables: &[(&str, &str)],
     ) -> Result<Self, WebDriverError> {
         let port = find_free_port();
         let mut command = desktop.command(paths::find_program("WebKitWebDriver"));
         command
             .arg(format!("--port={port}"))
-            .env("TAURI_WEBVIEW_AUTOMATION", "true");
+            .env("TAURI_WEBVIEW_AUTOMATION", "true")
+            .envs(variables.iter().copied());
         let process = Process::start(desktop, "WebKitWebDriver", &mut command);
         let server = http::Url::parse(&format!("http://127.0.0.1:{port}"));
         let capabilities = json!({"capabilities": {"alwaysMatch": {
