@@ -142,6 +142,21 @@ fn a_server_reads_the_project_and_writes_nothing_in_it() {
 }
 
 #[test]
+fn a_script_with_a_relative_path_is_found_in_the_working_folder_of_its_server() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let project = home.path().join("home/project");
+    fs::create_dir_all(project.join("src")).expect("create a folder");
+    fs::copy(fixture("curious.py"), project.join("src/server.py")).expect("copy the server");
+    let spec = json!({
+        "name": "curious", "command": python(), "args": ["src/server.py"],
+        "cwd": paths::path_text(&project), "sandbox": {}
+    });
+    hub.run_verb("servers.add", &json!({"spec": spec}));
+    hub.wait_until_synced("curious");
+}
+
+#[test]
 fn a_server_without_the_network_has_no_socket() {
     let home = Home::new();
     let hub = Hub::serve(&home);

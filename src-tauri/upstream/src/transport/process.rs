@@ -340,8 +340,16 @@ async fn prepare_command(launch: &Launch, guard: &Guard) -> Result<PreparedComma
             SpawnError::CommandNotFound { command }
         }
     })?;
-    let resolve =
-        |sandbox| sandbox::resolve(sandbox, &launch.env, &program, &launch.args, &mut env);
+    let resolve = |sandbox| {
+        sandbox::resolve(
+            sandbox,
+            &launch.env,
+            &program,
+            &launch.args,
+            &folder,
+            &mut env,
+        )
+    };
     let confinement = launch.sandbox.as_ref().map(resolve).transpose();
     let confinement = confinement.map_err(|failure| SpawnError::Sandbox {
         command: launch.command.clone(),

@@ -129,14 +129,16 @@ pub fn limits_ports() -> bool {
     return false;
 }
 
-/// Returns the rules of a sandbox for a program. If the server may use only listed files, creates
-/// its own folder, and makes it the home folder in `env`. If the server may not use the network,
-/// adds the [`OFFLINE_VARIABLES`] to `env`. Variables of the spec are not changed.
+/// Returns the rules of a sandbox for a program that runs in `folder`. If the server may use only
+/// listed files, creates its own folder, and makes it the home folder in `env`. If the server may
+/// not use the network, adds the [`OFFLINE_VARIABLES`] to `env`. Variables of the spec are not
+/// changed.
 pub(super) fn resolve(
     launch: &LaunchSandbox,
     spec_env: &BTreeMap<String, String>,
     program: &Path,
     args: &[String],
+    folder: &Path,
     env: &mut BTreeMap<String, String>,
 ) -> Result<Confinement, SandboxFailure> {
     let sandbox = &launch.sandbox;
@@ -151,7 +153,7 @@ pub(super) fn resolve(
             let expand = |paths: &[String]| paths.iter().map(|path| expand_home(path)).collect();
             let mut write: Vec<PathBuf> = expand(&sandbox.write);
             write.push(own_folder.clone());
-            let scripts = program::list_files(program, args, own_folder);
+            let scripts = program::list_files(program, args, folder);
             let mut system = list_folders(program, &scripts, env);
             system.push(launch.bundle_folder.clone());
             let rules = FileRules {
