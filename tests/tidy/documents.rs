@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use drawbridge_tests::{paths, source::list_sources};
+use drawbridge_tests::{
+    paths,
+    source::{SourceFile, list_sources},
+};
 
 use crate::{PRODUCT, assert_none, read_product_code};
 
@@ -133,6 +136,8 @@ fn a_benchmark_prints_every_row_of_the_performance_page() {
 const CONCURRENCY: &[&str] = &[
     "Mutex<",
     "RwLock<",
+    "OnceLock<",
+    "LazyLock<",
     "Semaphore",
     "JoinSet",
     "Notify",
@@ -187,6 +192,26 @@ fn architecture_gives_the_reason_for_each_lock_queue_and_task() {
     assert_none(
         "each file in the section exists",
         &missing.map(str::to_owned).collect::<Vec<_>>(),
+    );
+    // The first cell of a row names files, and the locks, queues or tasks in them.
+    let stale = section.lines().flat_map(|line| {
+        let cell = line
+            .strip_prefix("| ")
+            .and_then(|row| row.split(" | ").next());
+        let quoted = cell.unwrap_or_default().split('`').skip(1).step_by(2);
+        let (files, names): (Vec<&str>, Vec<&str>) = quoted.partition(|name| name.ends_with(".rs"));
+        let sources: Vec<&SourceFile> = code
+            .iter()
+            .filter(|source| files.contains(&documented_path(&source.path).as_str()))
+            .collect();
+        names
+            .into_iter()
+            .flat_map(|name| name.split("::"))
+            .filter(move |part| !sources.iter().any(|source| source.text.contains(part)))
+    });
+    assert_none(
+        "each lock, queue and task of the section is in the files of its row",
+        &stale.map(str::to_owned).collect::<Vec<_>>(),
     );
 }
 
