@@ -71,14 +71,16 @@ fn a_published_server_is_found_added_and_waits_for_acceptance() {
     assert_eq!(registry.requests().len(), 1, "a search sends no request");
 }
 
+const UPDATED_AT: &str = "2026-01-02T03:04:05Z";
+
 /// Returns the entry of an npm package `@example/notes-NUMBER` with these environment variables.
-fn notes_entry(number: u32, variables: &Value) -> Value {
+fn notes_entry(number: u32, variables: &Value, updated_at: &str) -> Value {
     let published = json!({"packages": [{
         "registryType": "npm", "identifier": format!("@example/notes-{number}"),
         "version": "1.2.3", "transport": {"type": "stdio"}, "environmentVariables": variables,
     }]});
     let name = format!("com.example/notes-{number}");
-    entry(&name, published, "2026-01-02T03:04:05Z")
+    entry(&name, published, updated_at)
 }
 
 #[test]
@@ -86,16 +88,17 @@ fn published_servers_are_filtered_read_page_by_page_and_refreshed_in_a_browser()
     let desktop = DesktopSession::without_screen();
     let registry = OfficialRegistryServer::start();
     let mut entries: Vec<Value> = (0..38)
-        .map(|number| notes_entry(number, &json!([])))
+        .map(|number| notes_entry(number, &json!([]), UPDATED_AT))
         .collect();
     let key = json!([{"name": "API_KEY", "isRequired": true, "isSecret": true}]);
     let remote = json!({"remotes": [{"type": "sse", "url": "https://far.example/sse"}]});
     entries.extend([
-        notes_entry(38, &key),
-        entry("com.example/far", remote, "2026-01-02T03:04:05Z"),
+        notes_entry(38, &key, UPDATED_AT),
+        entry("com.example/far", remote, UPDATED_AT),
     ]);
     registry.set_entries(entries.clone());
-    entries.push(notes_entry(77, &json!([])));
+    // A refresh reads only the entries that were updated after the previous refresh began.
+    entries.push(notes_entry(77, &json!([]), "2099-01-02T03:04:05Z"));
     desktop
         .cli(&["settings", "set", "official-registry", &registry.url])
         .expect_success();
