@@ -19,11 +19,11 @@ const STEPS: u64 = 3;
 
 /// Sends calls with the same ids and progress tokens as every other client. Returns a description
 /// of each answer that belongs to another call, and of progress that is missing or foreign.
-fn collect_mismatches(client: &McpClient, name: usize, start: &Barrier) -> Vec<String> {
+fn collect_mismatches(client: &McpClient, number: usize, start: &Barrier) -> Vec<String> {
     let mut mismatches = Vec::new();
     start.wait();
     for id in 1..=CALLS {
-        let nonce = format!("{name}/{id}");
+        let nonce = format!("{number}/{id}");
         let params = json!({"name": "faulty__nonce", "arguments": {"nonce": nonce, "steps": STEPS, "ms": 5},
             "_meta": {"progressToken": "token"}});
         let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
@@ -62,7 +62,7 @@ fn clients_with_the_same_ids_and_progress_tokens_get_their_own_answers_and_progr
     let mismatches: Vec<String> = thread::scope(|scope| {
         let start = &start;
         let threads: Vec<_> = (clients.iter().enumerate())
-            .map(|(name, client)| scope.spawn(move || collect_mismatches(client, name, start)))
+            .map(|(number, client)| scope.spawn(move || collect_mismatches(client, number, start)))
             .collect();
         threads
             .into_iter()
@@ -137,7 +137,7 @@ fn each_request_gets_one_response_and_none_after_its_cancellation() {
     for id in &last_cancelled {
         bridge.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
     }
-    wait_until("the server has received every cancellation", || {
+    wait_until("each hanging call is cancelled at the server", || {
         let received: BTreeSet<String> = faulty
             .received_by_method("notifications/cancelled")
             .iter()

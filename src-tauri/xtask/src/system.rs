@@ -48,8 +48,7 @@ pub(crate) fn install_for_run() -> Outcome {
     install(RUN_PACKAGES)
 }
 
-/// Installs the packages to build the packages that users install, and the packages of
-/// [`install_for_run`].
+/// Installs the packages for `cargo xtask bundle`, and the packages of [`install_for_run`].
 pub(crate) fn install_for_bundle() -> Outcome {
     install(&[RUN_PACKAGES, BUNDLE_PACKAGES].concat())
 }

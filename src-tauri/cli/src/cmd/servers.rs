@@ -97,8 +97,8 @@ pub(crate) enum Servers {
         #[arg(long, value_enum, default_value = "tool")]
         kind: definitions::Kind,
     },
-    /// Accept new or changed definitions of a server: instructions, tools, prompts, templates and
-    /// texts of resources
+    /// Accept new or changed definitions of a server: instructions, tools, prompts, templates, and
+    /// names, titles and descriptions of resources
     #[command(alias = "accept-tools")]
     AcceptDefinitions {
         /// The server's id, as shown by `servers list`
