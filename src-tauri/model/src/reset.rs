@@ -1,4 +1,4 @@
-//! The parts of the data folder that a reset can delete.
+//! The parts of Drawbridge's data that a reset can delete.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum ResetPart {
-    /// Calls and the audit log, which begins anew with another key.
+    /// The calls with their token usage, and the audit log, which begins anew with another key.
     Records,
     /// The hooks, and all settings except the defaults of the policy and the pause of calls.
     Settings,
@@ -34,7 +34,9 @@ impl ResetPart {
         Self::Secrets,
     ];
 
-    /// Returns whether the part is in the data folder, and not in the secret store.
+    /// Returns whether the next start of the hub deletes the part, by replacing the contents of the
+    /// data folder. The secrets are deleted from the secret store at once, even if the store is a
+    /// file in the data folder.
     pub fn is_in_data_folder(self) -> bool {
         self != Self::Secrets
     }

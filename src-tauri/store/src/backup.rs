@@ -371,7 +371,7 @@ pub async fn prepare_restore(
 
 /// Prepares a reset, which the next start of a hub completes: the data folder is then without the
 /// given parts, and the replaced contents move to a folder `replaced-…`. A running hub is not
-/// affected. Parts that are not in the data folder are ignored.
+/// affected. [`ResetPart::Secrets`] is ignored.
 ///
 /// # Errors
 /// Returns an error if a restore or a reset is prepared already, or if the parts that stay cannot
