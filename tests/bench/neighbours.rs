@@ -8,8 +8,8 @@
 //! for the machine alone. The three kinds alternate, so that other load on the machine affects all
 //! kinds equally.
 //!
-//! A second table compares rounds with and without 1,500 connections of programs without a token,
-//! which send a byte a second and are opened again when the hub closes them.
+//! A second table compares rounds with and without 1,500 connections without a token. Each of these
+//! connections sends a byte a second, and is replaced if the hub closes it.
 
 #![expect(clippy::print_stdout, reason = "the bench prints a table")]
 

@@ -1,4 +1,5 @@
-//! The app as a client of a hub in another process, under another host name: `MCP_HUB_URL`.
+//! The app as the front end of a remote hub (`MCP_HUB_URL`): a hub in another process, under
+//! another host name.
 
 use drawbridge_tests::{
     DesktopSession, Home, Hub, clients::Endpoint, host_name::find_other_name, hub::ADMIN_TOKEN,
@@ -8,8 +9,8 @@ use serde_json::json;
 
 use crate::app::{self, App};
 
-/// Starts a hub in a home of its own, under another name of this computer, with a public server and
-/// a client.
+/// Starts a hub in this home, under another name of this computer, with a public server and a
+/// client.
 fn start_hub(home: &Home) -> (Hub<'_>, Endpoint) {
     let (hub, origin) = Hub::serve_as(home, &find_other_name());
     let command = app::everything_command();

@@ -1,5 +1,5 @@
-//! Identifiers. Each kind has its own type, so that an id cannot be passed for an id of another
-//! kind. Ids are cheap to clone.
+//! Identifiers and timestamps. Each kind of id has its own type, so that an id cannot be passed for
+//! an id of another kind. Ids are cheap to clone.
 
 use std::{borrow::Borrow, fmt, sync::Arc};
 

@@ -9,8 +9,8 @@ use super::ids::{SignInId, Timestamp};
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ServerSignIn {
-    /// The server has not asked for a sign-in, or a person cannot sign in to it: it has no URL, or
-    /// its spec has an `Authorization` header of its own.
+    /// The server has not asked for a sign-in, or a person cannot sign in to it, for example
+    /// because it has no URL, or because its spec has an `Authorization` header.
     #[default]
     None,
     /// The server refused a request; a person has to sign in.

@@ -1,10 +1,9 @@
 //! The catalog's copies of the servers' lists, and which client sees which copy.
 //!
-//! Drawbridge reads each server for itself. If the server declares one of its lists private
-//! (`cacheScope`, revision 2026-07-28), Drawbridge also reads the lists for each client: in the
-//! client's own session with the server, if there is one, and on behalf of the client. A client
-//! sees Drawbridge's copy until the client's own copy is read. No client sees another client's
-//! copy.
+//! Drawbridge reads each server's lists for itself. If the server declares one of its lists private
+//! (`cacheScope`, revision 2026-07-28), Drawbridge also reads the lists on behalf of each client,
+//! in the client's own session with the server if there is such a session. A client sees
+//! Drawbridge's copy until the client's own copy is read. No client sees another client's copy.
 //!
 //! A person accepts definitions for the server, not for a client: if a definition differs for
 //! another client, it counts as changed and waits for a person.
