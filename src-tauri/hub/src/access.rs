@@ -285,7 +285,7 @@ impl Access {
         self.browsers.list()
     }
 
-    /// Signs out one browser, or all of them. Returns how many were signed in.
+    /// Signs out one browser, or all of them. Returns the number of signed-out browsers.
     pub fn sign_out_browsers(&self, id: Option<&BrowserId>) -> usize {
         let signed_out = self.browsers.sign_out(id);
         self.record_signed_out(&signed_out, "signed out");
@@ -540,8 +540,8 @@ impl Access {
         }
     }
 
-    /// Writes the last use of each client: the time and the program. The next call writes the uses
-    /// that cannot be written now.
+    /// Writes the last uses that are not stored yet: the time and the software. If a use cannot be
+    /// written, the next run of this function tries again.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.

@@ -218,8 +218,8 @@ impl ServerSession {
     }
 
     /// Sends the request until the answer is final. If a server of the modern era requires input,
-    /// asks a client of the legacy era for the input. Drawbridge provides the input that a client
-    /// of either era cannot provide.
+    /// asks a client of the legacy era for the input. For clients of both eras, Drawbridge provides
+    /// the input that the client cannot provide.
     async fn request_until_final(
         &self,
         connection: &Connection,
@@ -232,8 +232,8 @@ impl ServerSession {
             ..
         } = *outgoing;
         // Drawbridge's own requests need no translation.
-        let client = client_handle.map_or(connection.era(), ClientHandle::era);
-        let mut retry_params = match (client, connection.era()) {
+        let client_era = client_handle.map_or(connection.era(), ClientHandle::era);
+        let mut retry_params = match (client_era, connection.era()) {
             (Era::Modern, Era::Legacy) => input_required::without_retry_fields(params),
             _ => None,
         };
@@ -252,10 +252,10 @@ impl ServerSession {
                 }
             };
             let required =
-                self.find_required_input(client, connection.era(), client_handle, &result);
+                self.find_required_input(client_era, connection.era(), client_handle, &result);
             let (Some(client_handle), Some(required)) = (client_handle, required) else {
                 return Ok(RpcResponse::Result(translate::translate_result(
-                    client,
+                    client_era,
                     connection.era(),
                     method,
                     result,

@@ -63,8 +63,8 @@ pub(crate) async fn pair(
     check_name(&name)?;
     let token = bearer_token(&headers);
     check_token(&state, token)?;
-    let place = state.hub.reserve_pairing(token).map_err(to_refusal)?;
-    let ticket = pairing::ask_person(&state, place, name, token, peer)
+    let reservation = state.hub.reserve_pairing(token).map_err(to_refusal)?;
+    let ticket = pairing::ask_person(&state, reservation, name, token, peer)
         .await
         .map_err(to_refusal)?;
     let answer = tokio::select! {
