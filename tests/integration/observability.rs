@@ -553,7 +553,7 @@ fn traces_show_the_call_the_person_and_the_server() {
     let server = FaultyServer::add(&hub, "s", &json!({}), &[]).wait_until_synced();
     let client = hub.connect_client("desk");
 
-    // Without a collector, the client's context reaches the server as it was sent.
+    // Without a collector, the client's trace context reaches the server as it was sent.
     call_traced(&client, "s__echo");
     let meta = &server.received_calls("echo")[0]["params"]["_meta"];
     assert_eq!(

@@ -1,5 +1,6 @@
-//! The commands, one file for each noun. A command turns its arguments into a verb, and the verb's
-//! answer into lines of text.
+//! The commands, one file for each noun (such as `servers`) and for each command without a noun
+//! (such as `serve`). Most commands turn their arguments into a verb, and the verb's answer into
+//! lines of text.
 
 pub(crate) mod approvals;
 pub(crate) mod audit;

@@ -29,7 +29,8 @@ impl AuditKey {
     /// Loads the key from `folder`, or creates one.
     ///
     /// # Errors
-    /// Returns an error if the key can be neither read nor created.
+    /// Returns an error if the file of the key cannot be read or has no valid key, or if a new key
+    /// cannot be written.
     pub(crate) fn load(folder: &Path) -> io::Result<Self> {
         let (file, new_file) = (folder.join(FILE_NAME), temporary_file(folder));
         let (hex, is_new) = match (fs::read_to_string(&file), fs::read_to_string(&new_file)) {

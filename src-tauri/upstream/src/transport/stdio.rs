@@ -43,7 +43,8 @@ pub struct StdioTransport {
 struct Shared {
     inbound: Arc<Inbound>,
     last_stderr_line: Mutex<String>,
-    /// Whether the transport was closed, so that the server may end by itself.
+    /// Whether [`StdioTransport::close`] was called. If so, the server's exit is reported as
+    /// [`EndReason::Stopped`], even if the server exits by itself.
     is_closed: AtomicBool,
 }
 

@@ -64,18 +64,18 @@ fn a_client_gets_only_requests_that_it_supports() {
         hello(json!({"elicitation": {"form": {}, "url": {}}})),
     );
     let only_url = hello(json!({"elicitation": {"url": {}}, "roots": {}}));
-    for (capabilities, form_too, url_too) in [
+    for (capabilities, answers_form, answers_url) in [
         (&older, true, false),
         (&both, true, true),
         (&only_url, false, true),
     ] {
         assert_eq!(
             capabilities.can_answer("elicitation/create", Some(&form)),
-            form_too
+            answers_form
         );
         assert_eq!(
             capabilities.can_answer("elicitation/create", Some(&url)),
-            url_too
+            answers_url
         );
     }
     assert!(
