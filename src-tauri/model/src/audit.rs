@@ -61,7 +61,8 @@ audit_kinds! {
     Resumed = "resumed",
     ClientAdded = "client_added",
     ClientRevoked = "client_revoked",
-    /// A client was given to another user, got another limit or token, or was unmuted.
+    /// The user, the limit or the token of a client was changed, the token was removed, or the
+    /// client was unmuted.
     ClientChanged = "client_changed",
     /// An unknown client asked to be paired.
     PairingRequested = "pairing_requested",
@@ -70,7 +71,7 @@ audit_kinds! {
     /// Drawbridge changed configuration files of clients, or a person chose whether Drawbridge
     /// restores its entry in a file.
     ClientFilesChanged = "client_files_changed",
-    /// A profile was saved, removed or assigned to a client.
+    /// A profile was saved or removed, or a client got another profile or none.
     ProfileChanged = "profile_changed",
     /// A hook was added, changed, moved, removed or tried.
     HookChanged = "hook_changed",
@@ -81,8 +82,8 @@ audit_kinds! {
     SecretSet = "secret_set",
     /// A secret was removed from the secret store. The entry has only the secret's name.
     SecretRemoved = "secret_removed",
-    /// The secrets were moved to another secret store, or encrypted with another key. The entry has
-    /// no value.
+    /// The secrets were moved to another secret store, or encrypted with another key. The entry
+    /// contains no secret.
     SecretStoreChanged = "secret_store_changed",
     /// A person signed in to a remote server.
     SignedIn = "signed_in",

@@ -62,8 +62,8 @@ struct SavedNote<'a> {
     replaced: &'a [RuleId],
 }
 
-/// A rule in the body of the audit log's entry about several rules. Numbers stay as they were
-/// written.
+/// A removed or imported rule in the body of an entry of the audit log. The numbers in its
+/// conditions stay as they were written.
 #[derive(Serialize)]
 pub struct RuleNote<'a> {
     id: &'a RuleId,

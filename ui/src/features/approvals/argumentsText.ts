@@ -7,8 +7,8 @@ import { texts } from "../../texts";
 const t = texts.approvals.edit;
 
 /**
- * Formats JSON over several lines, with escapes in place of hidden characters. Returns text that is
- * not JSON unchanged.
+ * Formats JSON over several lines, with escapes in place of hidden characters. Returns the text
+ * unchanged if it is not JSON.
  */
 export function prettyPrint(text: string): string {
   try {
@@ -37,7 +37,10 @@ function toEscape(char: string): string {
     .join("");
 }
 
-/** Describes the first error in the text and its position. Returns "" if there is none. */
+/**
+ * Describes the first syntax error in the text with its position, or says that the text is not an
+ * object. Returns "" if the text is a JSON object.
+ */
 export function describeError(text: string): string {
   try {
     return parseLossless(text).kind === "object" ? "" : t.notObject;
