@@ -21,12 +21,12 @@ pub(crate) struct App<'a> {
     pub(crate) url: String,
 }
 
-/// Returns the command of the public server with every kind of tool.
+/// Returns the command of the MCP project's server `everything`, which has every kind of tool.
 pub(crate) fn everything_command() -> Vec<String> {
     vec!["mcp-server-everything".to_owned(), "stdio".to_owned()]
 }
 
-/// Returns the command of the public file server for a folder.
+/// Returns the command of the MCP project's file server for a folder.
 pub(crate) fn filesystem_command(folder: &str) -> Vec<String> {
     vec!["mcp-server-filesystem".to_owned(), folder.to_owned()]
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{app, steps::create_login_link};
 
-/// Starts a hub with a public server, and adds a client.
+/// Starts a hub with the server `everything`, and adds a client.
 fn start_hub(desktop: &DesktopSession) -> (Hub<'_>, Endpoint) {
     let token = app::provision(desktop, "everything", &app::everything_command());
     let hub = Hub::serve(desktop);

@@ -29,7 +29,7 @@ const MAIN: (u32, u32) = (1280, 800);
 /// The approval timeout, which is longer than a test runs.
 const APPROVAL_TIMEOUT_S: u32 = 600;
 
-/// Sets up a hub with two public servers whose calls all wait for a person. Returns a client.
+/// Sets up a hub with two real servers whose calls all wait for a person. Returns a client.
 fn set_up_hub(desktop: &DesktopSession, hub: &Hub<'_>) -> McpClient {
     for (name, command) in [
         ("everything", app::everything_command()),

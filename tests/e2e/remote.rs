@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::app::{self, App};
 
-/// Starts a hub in this home, under another name of this computer, with a public server and a
-/// client.
+/// Starts a hub in this home, under another name of this computer, with the server `everything` and
+/// a client.
 fn start_hub(home: &Home) -> (Hub<'_>, Endpoint) {
     let (hub, origin) = Hub::serve_as(home, &find_other_name());
     let command = app::everything_command();

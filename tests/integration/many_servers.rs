@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const IDLE_MS: u32 = 700;
 const CYCLES: usize = 500;
 
-/// Starts the public server on a port.
+/// Starts the server `everything` on a port.
 fn start_remote_server(home: &Home, port: u16) -> Process {
     let mut command = home.command("node");
     command

@@ -1,4 +1,4 @@
-//! A server at a URL: the public server over streamable HTTP and over HTTP+SSE, and its restarts.
+//! A server at a URL: `everything` over streamable HTTP and over HTTP+SSE, and its restarts.
 
 use std::net::TcpStream;
 
@@ -8,7 +8,7 @@ use drawbridge_tests::{
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-/// Starts the public server with streamable HTTP.
+/// Starts the server `everything` with streamable HTTP.
 fn start_remote_server(home: &Home, port: u16) -> Process {
     start_remote_server_with(home, port, "streamableHttp")
 }

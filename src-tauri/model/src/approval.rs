@@ -67,7 +67,7 @@ pub struct ApprovalRequest {
     pub changed: Option<[String; 2]>,
     /// The client session of the call.
     pub session: SessionId,
-    /// The server's identity: the digest of what it would start or connect to.
+    /// The server's identity: the digest of what its spec starts or connects to.
     pub identity: String,
     /// The digest of the definition of the tool or prompt; empty if there is none.
     pub definition: String,

@@ -201,8 +201,8 @@ pub struct ServerSpec {
     /// absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol_version: Option<String>,
-    /// The program that runs the server, which has to be installed and may download the server at
-    /// its first start. Inferred from `command` if it is absent.
+    /// The program that runs the server, such as `npx`. The program has to be installed, and may
+    /// download the server at the first start. Inferred from `command` if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_hint: Option<Runtime>,
     /// Whether a person replaces the program or script on purpose, for instance while developing
@@ -616,9 +616,9 @@ impl ServerSpec {
             .is_none_or(|allowed| allowed.iter().any(|name| name == tool))
     }
 
-    /// Returns the identity: the digest of what the server would start or connect to. Sessions,
-    /// the catalog's copies and rules are bound to it. [`changes::needs_acceptance`] decides about
-    /// the other fields.
+    /// Returns the identity: the digest of what the spec starts or connects to. Sessions, the
+    /// catalog's copies and rules are bound to it. [`changes::needs_acceptance`] decides about the
+    /// other fields.
     pub fn identity(&self) -> String {
         let parts = (
             &self.command,
@@ -670,7 +670,7 @@ pub struct Timeouts {
     /// Replaces `call_ms` for single tools, by the server's own names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, u32>,
-    /// The time without a call after which the session ends.
+    /// The time without a request or a subscription after which the session ends.
     pub idle_ms: u32,
     /// The interval of pings to an idle server of the legacy era; 0 for no pings.
     pub ping_ms: u32,

@@ -1,4 +1,4 @@
-//! The floors: the simplest possible proxies. They read only the id of a message.
+//! The floors: the simplest possible proxies. They read at most the id of a message.
 
 use std::{
     collections::HashMap,
@@ -48,7 +48,7 @@ async fn accept(listener: &TcpListener) -> io::Result<TokioIo<TcpStream>> {
 /// Serves as a bare reverse proxy in front of an HTTP server.
 ///
 /// # Errors
-/// Returns an error if no address can be bound.
+/// Returns an error if no address can be bound, or if a connection cannot be accepted.
 pub(crate) async fn serve_proxy(upstream: SocketAddr) -> io::Result<()> {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
@@ -75,8 +75,8 @@ pub(crate) async fn serve_proxy(upstream: SocketAddr) -> io::Result<()> {
     }
 }
 
-/// The requests that the child has not answered, by the id in the child's request: the id in the
-/// client's request, and the channel for the answer.
+/// The requests that the child has not answered. A key is the id in the request to the child. A
+/// value has the id in the client's request, and the channel for the answer.
 type InFlight = Mutex<HashMap<u64, (Bytes, oneshot::Sender<Bytes>)>>;
 
 struct Multiplexer {
@@ -88,7 +88,8 @@ struct Multiplexer {
 /// Serves HTTP in front of one stdio child. Only the ids of requests and responses are replaced.
 ///
 /// # Errors
-/// Returns an error if the child cannot be started, or if no address can be bound.
+/// Returns an error if the child cannot be started, no address can be bound, or a connection cannot
+/// be accepted.
 pub(crate) async fn serve_stdio(command: &[String]) -> io::Result<()> {
     let mut child = spawn(command)?;
     let mut stdin = child.stdin.take().expect("stdin is piped");
@@ -142,7 +143,7 @@ impl Multiplexer {
         &self,
         request: Request<Incoming>,
     ) -> Result<Response<Full<Bytes>>, Infallible> {
-        let reply = |status, body| {
+        let respond = |status, body| {
             let mut response = Response::new(Full::new(body));
             *response.status_mut() = status;
             let json = HeaderValue::from_static("application/json");
@@ -150,12 +151,12 @@ impl Multiplexer {
             Ok(response)
         };
         let Ok(body) = request.into_body().collect().await else {
-            return reply(StatusCode::BAD_REQUEST, Bytes::new());
+            return respond(StatusCode::BAD_REQUEST, Bytes::new());
         };
         let body = body.to_bytes();
         let Some(range) = find_id(&body) else {
             let _ = self.lines.send([&body, b"\n".as_slice()].concat().into());
-            return reply(StatusCode::ACCEPTED, Bytes::new());
+            return respond(StatusCode::ACCEPTED, Bytes::new());
         };
         let id = self
             .next_id
@@ -166,8 +167,8 @@ impl Multiplexer {
         let line = splice(&body, range, id.to_string().as_bytes(), b"\n");
         let _ = self.lines.send(line);
         match receiver.await {
-            Ok(answer) => reply(StatusCode::OK, answer),
-            Err(_) => reply(StatusCode::BAD_GATEWAY, Bytes::new()),
+            Ok(answer) => respond(StatusCode::OK, answer),
+            Err(_) => respond(StatusCode::BAD_GATEWAY, Bytes::new()),
         }
     }
 
@@ -213,7 +214,7 @@ fn splice(message: &[u8], range: Range<usize>, id: &[u8], end: &[u8]) -> Bytes {
 /// Copies bytes between the pipes of this process and the pipes of a child.
 ///
 /// # Errors
-/// Returns an error if the child cannot be started, or if a pipe breaks.
+/// Returns an error if the child cannot be started, or if its output cannot be copied.
 pub(crate) async fn pump(command: &[String]) -> io::Result<()> {
     let mut child = spawn(command)?;
     let mut stdin = child.stdin.take().expect("stdin is piped");

@@ -232,10 +232,10 @@ impl ServerHandler for ConformanceServer {
 
     async fn subscribe(
         &self,
-        to: SubscribeRequestParams,
+        request: SubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if to.uri == resources::watched_uri(&self.scheme) {
+        if request.uri == resources::watched_uri(&self.scheme) {
             self.is_subscribed.store(true, Ordering::SeqCst);
         }
         Ok(())
@@ -243,10 +243,10 @@ impl ServerHandler for ConformanceServer {
 
     async fn unsubscribe(
         &self,
-        to: UnsubscribeRequestParams,
+        request: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if to.uri == resources::watched_uri(&self.scheme) {
+        if request.uri == resources::watched_uri(&self.scheme) {
             self.is_subscribed.store(false, Ordering::SeqCst);
         }
         Ok(())

@@ -184,7 +184,7 @@ secret_values?: { [key in string]: string }, };
 
 /**
  * `memory.add`: stores an entry for a user. If the user has an entry with the same content in the
- * same category already, that entry gets the new tags instead.
+ * same category already, the new tags replace the tags of that entry.
  */
 export type AddMemory = { user: UserName, content: string, 
 /**
@@ -364,7 +364,7 @@ changed: [string, string] | null,
  */
 session: SessionId, 
 /**
- * The server's identity: the digest of what it would start or connect to.
+ * The server's identity: the digest of what its spec starts or connects to.
  */
 identity: string, 
 /**
@@ -3983,8 +3983,8 @@ transport?: TransportKind | null,
  */
 protocol_version?: string | null, 
 /**
- * The program that runs the server, which has to be installed and may download the server at
- * its first start. Inferred from `command` if it is absent.
+ * The program that runs the server, such as `npx`. The program has to be installed, and may
+ * download the server at the first start. Inferred from `command` if it is absent.
  */
 runtime_hint?: Runtime | null, 
 /**
@@ -4630,7 +4630,7 @@ total_ms: number,
  */
 tools: { [key in string]: number }, 
 /**
- * The time without a call after which the session ends.
+ * The time without a request or a subscription after which the session ends.
  */
 idle_ms: number, 
 /**

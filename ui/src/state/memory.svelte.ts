@@ -1,4 +1,4 @@
-/** The entries of the memory, which are read only while a screen shows them. */
+/** The entries of the memory. They are loaded only while a screen shows them. */
 
 import type {
   AddMemory,

@@ -1,4 +1,4 @@
-/** The calls of tools that are running, with their progress. */
+/** The running calls of tools, with their progress. */
 
 import type { Call, CallProgress, Event, Ipc } from "../ipc";
 import { Reloader } from "./reloader";

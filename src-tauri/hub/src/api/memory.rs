@@ -54,7 +54,7 @@ pub struct ShowMemory {
 }
 
 /// `memory.add`: stores an entry for a user. If the user has an entry with the same content in the
-/// same category already, that entry gets the new tags instead.
+/// same category already, the new tags replace the tags of that entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AddMemory {

@@ -64,8 +64,8 @@ impl Store {
             .context("cannot write a client")
     }
 
-    /// Writes when and by which program the client was last used, and the old token: after the new
-    /// token was used, `row` has no old token. Does nothing if the client has got another token
+    /// Writes when and with which program the client was last used, and the old token. `row` has no
+    /// old token if the new token was used. Does nothing if the client has got another token
     /// meanwhile.
     pub async fn put_client_use(&self, row: &ClientRow) -> Result<(), StoreError> {
         sqlx::query("UPDATE client SET last_seen_at = ?, software = ?, user_agent = ?, old_token_hmac = ?, old_token_until = ? WHERE name = ? AND token_hmac IS ?")

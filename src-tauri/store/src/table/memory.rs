@@ -35,8 +35,8 @@ pub struct MemoryFilter {
 #[derive(Debug)]
 pub enum StoredMemory {
     New(MemoryEntry),
-    /// The user already had an entry with this content in this category. The entry got the new
-    /// tags.
+    /// The user already had an entry with this content in this category. The new tags replaced the
+    /// tags of the entry.
     Known(MemoryEntry),
     /// The user has as many entries as are allowed. Nothing was stored.
     Full,

@@ -351,7 +351,7 @@ export const serverForm = {
       },
       call: { label: "Call", hint: "From a call to its answer or its next progress." },
       total: { label: "Call in total", hint: "From a call to its answer, regardless of progress." },
-      idle: { label: "Idle timeout", hint: "Stops the server after this time without a call." },
+      idle: { label: "Idle timeout", hint: "Stops the server after this time without a request." },
       ping: { label: "Health check", hint: "How often an idle server is pinged. 0 turns it off." },
       stop: { label: "Stop", hint: "How long the server may take to stop before it is killed." },
       retries: {
