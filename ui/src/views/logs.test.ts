@@ -88,15 +88,15 @@ describe("the Logs screen", () => {
     await advanceTime(1);
     expect(count()).toContain("7000");
     hub.logs = [...hub.logs, line(7001)];
-    hub.connect(false);
-    hub.connect(true);
+    hub.setConnected(false);
+    hub.setConnected(true);
     await advanceTime(1);
     expect(count()).toContain("7001");
     expect(screen.queryByTestId("log-older")).toBeNull();
 
     hub.logs = Array.from({ length: 20_000 }, (_, index) => line(index + 1));
-    hub.connect(false);
-    hub.connect(true);
+    hub.setConnected(false);
+    hub.setConnected(true);
     await advanceTime(1);
     expect(count()).toContain("5000");
     expect(screen.getByTestId("log-older")).toBeTruthy();
