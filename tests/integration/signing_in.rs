@@ -337,7 +337,9 @@ fn a_hub_does_not_start_with_a_short_admin_token() {
     let output = home.cli(&["serve", "--port", "0"]);
     assert_eq!(output.exit_code(), 1);
     assert!(
-        output.stderr().contains("at least 32 characters"),
+        output
+            .stderr()
+            .contains("has 5 characters, and needs at least 32"),
         "{}",
         output.stderr()
     );
