@@ -49,20 +49,16 @@ impl Man {
 /// Writes a page for the program and for each of its commands that is not hidden, and returns the
 /// number of pages.
 fn write_pages(program: Command, folder: &Path) -> io::Result<usize> {
-    let mut program = program.disable_help_subcommand(true);
-    program.build();
-    write_page_tree(&program, folder)
+    let count = count_pages(&program);
+    clap_mangen::generate_to(program, folder)?;
+    Ok(count)
 }
 
-fn write_page_tree(command: &Command, folder: &Path) -> io::Result<usize> {
-    let mut count = 1;
-    for inner in command.get_subcommands() {
-        if !inner.is_hide_set() {
-            count += write_page_tree(inner, folder)?;
-        }
-    }
-    clap_mangen::Man::new(command.clone()).generate_to(folder)?;
-    Ok(count)
+fn count_pages(command: &Command) -> usize {
+    let shown = command
+        .get_subcommands()
+        .filter(|inner| !inner.is_hide_set());
+    1 + shown.map(count_pages).sum::<usize>()
 }
 
 #[cfg(test)]
