@@ -146,17 +146,19 @@ impl RunningProcess {
 /// Returns the ids of the running processes, other than this process, whose command line contains
 /// `text`. A zombie has no command line.
 pub fn find_by_command(text: &str) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        panic!("/proc is needed to find processes")
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
-        .filter(|pid| *pid != std::process::id())
+    other_processes()
         .filter(|pid| {
             fs::read(format!("/proc/{pid}/cmdline"))
                 .is_ok_and(|command| String::from_utf8_lossy(&command).contains(text))
         })
+        .collect()
+}
+
+/// Returns the ids of a process's children. A child that has exited, but is not yet waited for, is
+/// one of them.
+pub fn find_children(pid: u32) -> Vec<u32> {
+    other_processes()
+        .filter(|child| find_parent(*child) == Some(pid))
         .collect()
 }
 
@@ -170,13 +172,7 @@ pub fn find_parent(pid: u32) -> Option<u32> {
 /// Returns the processes, other than this process, whose environment contains the path of `folder`.
 pub fn find_processes(folder: &Path) -> Vec<RunningProcess> {
     let folder = folder.to_string_lossy().into_owned();
-    let Ok(entries) = fs::read_dir("/proc") else {
-        panic!("/proc is needed to find processes")
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
-        .filter(|pid| *pid != std::process::id())
+    other_processes()
         .filter_map(|pid| {
             let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).ok();
             let environment = String::from_utf8_lossy(&read("environ")?).into_owned();
@@ -191,4 +187,16 @@ pub fn find_processes(folder: &Path) -> Vec<RunningProcess> {
             })
         })
         .collect()
+}
+
+/// Returns the ids of the running processes other than this process.
+#[track_caller]
+fn other_processes() -> impl Iterator<Item = u32> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        panic!("/proc is needed to find processes")
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|pid| *pid != std::process::id())
 }

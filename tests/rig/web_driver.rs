@@ -5,12 +5,13 @@
 
 use std::{fmt, fs, path::Path};
 
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::{
     DesktopSession, canary, http, paths,
     ports::find_free_port,
-    process::Process,
+    process::{Process, find_children, signal_process},
     wait::{DEFAULT_TIMEOUT, some_if, try_until_within, wait_until},
 };
 
@@ -444,12 +445,23 @@ impl WebDriver {
 
 impl Drop for WebDriver {
     fn drop(&mut self) {
+        let apps = find_children(self.process.pid());
         let _ = send(
             &self.server,
             "DELETE",
             &format!("/session/{}", self.session),
             &Value::Null,
         );
+        // WebKitWebDriver answers before it ends the app. If the app still ran when the next one
+        // starts, the next one would leave the work to it and exit.
+        let ended = try_until_within(DEFAULT_TIMEOUT, || {
+            some_if(find_children(self.process.pid()).is_empty())
+        });
+        if ended.is_none() {
+            for app in apps {
+                signal_process(app, Signal::SIGKILL);
+            }
+        }
     }
 }
 
