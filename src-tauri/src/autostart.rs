@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::next_start;
+
 /// The name of the entry, which is also the app's identifier.
 const ENTRY: &str = "app.drawbridge.desktop.desktop";
 /// The characters that need a backslash inside quotes.
@@ -26,10 +28,7 @@ impl Autostart {
         if !cfg!(all(unix, not(target_os = "macos"))) {
             return None;
         }
-        // The program of an AppImage is in a folder that exists only while it runs.
-        let program = env::var_os("APPIMAGE")
-            .map(PathBuf::from)
-            .or_else(|| env::current_exe().ok())?;
+        let program = next_start::find_program().ok()?;
         let folder = env::var_os("XDG_CONFIG_HOME")
             .map(PathBuf::from)
             .filter(|folder| folder.is_absolute())

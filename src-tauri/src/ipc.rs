@@ -28,6 +28,7 @@ use tokio::sync::mpsc;
 use crate::{
     browser,
     input::Input,
+    next_start::NextStart,
     reopen_hint::{self, ReopenHint},
     updates::{UpdateError, Updates, UpdatesView},
 };
@@ -62,7 +63,7 @@ pub(crate) fn handle(invoke: Invoke<Wry>) -> bool {
     }
     if invoke.message.command() == "app_restart" {
         let webview = invoke.message.webview_ref();
-        webview.state::<Arc<Updates>>().request_restart();
+        webview.state::<Arc<NextStart>>().request_restart();
         let _ = webview
             .state::<mpsc::UnboundedSender<Input>>()
             .send(Input::Quit);

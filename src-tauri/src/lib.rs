@@ -17,6 +17,7 @@ mod display;
 mod input;
 mod ipc;
 mod missed;
+mod next_start;
 mod notifications;
 mod open_target;
 mod overview;
@@ -32,7 +33,13 @@ mod updates;
 mod window_state;
 mod windows;
 
-use std::{env, path::Path, process::ExitCode, sync::Arc, time::Duration};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Context;
 use clap::Parser;
@@ -50,6 +57,7 @@ use backend::Backend;
 use controller::Controller;
 use desktop_actions::Desktop;
 use input::Input;
+use next_start::NextStart;
 use notifications::LatestNotice;
 use open_target::OpenTarget;
 use overview::Overview;
@@ -90,8 +98,9 @@ fn try_run(mut args: Args) -> anyhow::Result<i32> {
     tauri::async_runtime::set(runtime.handle().clone());
     let (inputs, received) = mpsc::unbounded_channel();
     let updates = Arc::new(Updates::load(&args.data_dir()));
+    let next_start = Arc::new(NextStart::default());
     // Ends this process if the app already runs.
-    let app = build(args, &inputs, Arc::clone(&updates))?;
+    let app = build(args, &inputs, updates, Arc::clone(&next_start))?;
     let backend = runtime.block_on(Backend::open(args))?;
     runtime.spawn(quit_on_signal(inputs.clone()));
     let code = run_event_loop(
@@ -108,9 +117,9 @@ fn try_run(mut args: Args) -> anyhow::Result<i32> {
         &runtime,
     );
     runtime.shutdown_timeout(Duration::from_secs(1));
-    updates
-        .restart_if_requested()
-        .context("Drawbridge is updated, but cannot start again. Start it yourself")?;
+    next_start
+        .start_if_requested()
+        .context("Drawbridge cannot start again. Start it yourself")?;
     Ok(code)
 }
 
@@ -120,11 +129,17 @@ fn build(
     args: &Args,
     inputs: &mpsc::UnboundedSender<Input>,
     updates: Arc<Updates>,
+    next_start: Arc<NextStart>,
 ) -> tauri::Result<App> {
     let reopened = inputs.clone();
+    let requested = Arc::clone(&next_start);
     let mut single_instance =
         tauri_plugin_single_instance::Builder::new().callback(move |_, argv, folder| {
-            let _ = reopened.send(parse_second_start(&argv, Path::new(&folder)));
+            let folder = PathBuf::from(folder);
+            // Nobody receives the input if this process is ending.
+            if reopened.send(parse_second_start(&argv, &folder)).is_err() {
+                requested.request_second_start(argv, folder);
+            }
         });
     let instance = args.instance_name();
     if let Some(instance) = &instance {
@@ -136,6 +151,7 @@ fn build(
         .manage(windows::WebviewFolder(args.data_dir().join("webview")))
         .manage(windows::Popup::new())
         .manage(updates)
+        .manage(next_start)
         .manage(ReopenHintRead::load(args.data_dir()))
         .manage(WindowState::load(args.data_dir()))
         .manage(StoredPreferences::load(args.data_dir()))

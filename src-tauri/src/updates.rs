@@ -10,15 +10,12 @@ mod release;
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
-    process::Command,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use drawbridge_hub::api::{ApiError, ErrorCode};
 use drawbridge_model::cause::Cause;
-#[cfg(target_os = "linux")]
-use drawbridge_upstream::transport::process::original_variables;
 use drawbridge_upstream::{DownloadError, Downloader};
 use minisign_verify::PublicKey;
 use semver::Version;
@@ -132,7 +129,6 @@ struct State {
     choice: StoredChoice,
     available: Option<Release>,
     installed: Option<Version>,
-    is_restart_requested: bool,
 }
 
 /// The updates of this app. Tauri manages the value as state of the app.
@@ -252,27 +248,6 @@ impl Updates {
         state.installed = Some(release.version);
         drop(state);
         Ok(self.view())
-    }
-
-    /// Remembers that the app has to start again after it has ended.
-    pub(crate) fn request_restart(&self) {
-        self.state().is_restart_requested = true;
-    }
-
-    /// Starts the AppImage if a restart was requested. Must be called last, because the new process
-    /// ends if it finds that the app runs already.
-    pub(crate) fn restart_if_requested(&self) -> io::Result<()> {
-        let Ok(source) = &self.source else {
-            return Ok(());
-        };
-        if !self.state().is_restart_requested {
-            return Ok(());
-        }
-        let mut app = Command::new(&source.app_image);
-        app.args(env::args_os().skip(1));
-        #[cfg(target_os = "linux")]
-        app.env_clear().envs(original_variables());
-        app.spawn().map(drop)
     }
 }
 

@@ -534,6 +534,49 @@ fn a_second_start_shows_the_window_of_the_first() {
 }
 
 #[test]
+fn a_start_while_the_app_quits_starts_it_again() {
+    let desktop = DesktopSession::new();
+    // This server stops slowly: its shell waits after the program has ended, and ignores SIGTERM.
+    let program = paths::path_text(paths::built_binary("upstream-probe"));
+    let script = format!("trap '' TERM; '{program}'; sleep 60");
+    app::provision(
+        &desktop,
+        "probe",
+        &["sh".to_owned(), "-c".to_owned(), script],
+    );
+    let start = |name| {
+        let mut command = desktop.command(paths::built_binary("drawbridge-desktop"));
+        command.arg("--data-dir").arg(desktop.data_dir());
+        command.args(["--port", "0", "--skip-config-gen"]);
+        process::Process::start(&desktop, name, &mut command)
+    };
+    let wait_for_windows = |count| {
+        wait_until(format!("{count} windows are on the screen"), || {
+            some_if(desktop.count_visible_windows("Drawbridge") == count)
+        });
+    };
+    let mut first_app = start("first");
+    wait_for_windows(1);
+    desktop.tray.wait_for_item("Quit Drawbridge");
+    desktop.cli(&["servers", "sync", "probe"]).expect_success();
+    desktop.tray.click("Quit Drawbridge");
+    wait_for_windows(0);
+    let mut second_app = start("second");
+    let (status, _) = second_app.wait_until_exit(Duration::from_secs(15));
+    assert!(
+        status.success(),
+        "the second app exits without an error: {status}\n{}",
+        second_app.stderr()
+    );
+    let (status, _) = first_app.wait_until_exit(Duration::from_secs(30));
+    assert!(status.success(), "{status}\n{}", first_app.stderr());
+    wait_for_windows(1);
+    desktop.tray.click("Quit Drawbridge");
+    wait_until("the app has exited", || some_if(!is_app_running(&desktop)));
+    desktop.assert_no_survivors();
+}
+
+#[test]
 fn a_link_fills_in_the_form_of_a_new_server_and_adds_nothing() {
     let desktop = DesktopSession::new();
     let link = "drawbridge://add?name=Notes&command=npx&arg=-y&arg=notes-mcp&env=NOTES_KEY";
