@@ -38,6 +38,7 @@ describe("the last calls of a session", () => {
     expect(rows.map((row) => row.dataset["call"])).toEqual(["c1", "c2", "c3", "c4", "c5"]);
     expect(rows[0]?.textContent).toMatch(/tool_1\s*OK\s*1 min ago/i);
     expect(rows[1]?.textContent).toMatch(/tool_2\s*Denied/);
+    expect(rows[0]?.querySelector("time")?.title).toMatch(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d$/);
     expect(rows[0]?.querySelector("a")?.hash).toBe("#/calls/c1");
     const deny = screen.getByTestId<HTMLButtonElement>("deny");
     expect(deny.disabled, "the buttons moved under the pointer").toBe(true);
