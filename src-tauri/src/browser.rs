@@ -12,7 +12,7 @@ pub(crate) fn open(url: String) {
             .map_err(|e| e.to_string())
             .and_then(|url| open::that_detached(url.as_str()).map_err(|e| e.to_string()));
         if let Err(error) = result {
-            tracing::warn!("no browser could be opened: {error}");
+            tracing::warn!("a page cannot be opened in the browser: {error}");
         }
     });
 }

@@ -1,6 +1,6 @@
 //! The command line as a client of a remote hub: `MCP_HUB_URL`.
 
-use std::io::Write;
+use std::{fs, io::Write, time::Duration};
 
 use drawbridge_tests::{
     Home, Hub, host_name::find_other_name, hub::ADMIN_TOKEN, paths, process::Process,
@@ -139,5 +139,28 @@ fn the_bridge_serves_a_remote_hub_with_a_clients_token() {
     assert_eq!(
         clients[0]["name"], "desk",
         "the token names the client: {clients}"
+    );
+}
+
+#[test]
+fn without_the_app_no_local_hub_runs_in_place_of_the_remote_hub() {
+    let home = Home::new();
+    let alone = home.file("drawbridge");
+    let built = paths::built_binary("drawbridge");
+    // A link is much faster than a copy, but both must be on the same file system.
+    if fs::hard_link(&built, &alone).is_err() {
+        fs::copy(&built, &alone).expect("install the program");
+    }
+    let mut command = home.command(&alone);
+    command
+        .env("MCP_HUB_URL", "https://hub.example.com/mcp")
+        .env("DISPLAY", ":99");
+    let mut program = Process::start(&home, "alone", &mut command);
+    let (status, _) = program.wait_until_exit(Duration::from_secs(15));
+    assert_eq!(status.code(), Some(1), "{}", program.stderr());
+    assert!(
+        program.stderr().contains("drawbridge open"),
+        "{}",
+        program.stderr()
     );
 }

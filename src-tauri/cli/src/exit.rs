@@ -65,6 +65,10 @@ pub(crate) enum Failure {
     )]
     NoDisplayForRemoteHub,
     #[error(
+        "drawbridge-desktop was not found next to this program, and MCP_HUB_URL names a remote hub; run `drawbridge open` for a link to its web UI"
+    )]
+    NoAppForRemoteHub,
+    #[error(
         "a backup is made and restored on the hub's own computer; run the command there, without MCP_HUB_URL"
     )]
     BackupOfRemoteHub,

@@ -13,9 +13,10 @@ pub enum ServerState {
     Idle,
     Initializing,
     Active,
-    /// Failed; Drawbridge starts the server again after a delay.
+    /// Failed. Drawbridge starts the server again after a delay, or has given up after the last
+    /// attempt.
     Error,
-    /// Failed for good, or ended. A restart or the next call starts the server again.
+    /// Ended without a failure. A restart or the next call starts the server again.
     Closed,
     /// Disabled by the user.
     Disabled,

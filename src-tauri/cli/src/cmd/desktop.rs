@@ -20,6 +20,9 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
         return Serve::default().run(context).await;
     }
     let Some(desktop) = find_desktop() else {
+        if context.hub_url.is_some() {
+            return Err(Failure::NoAppForRemoteHub);
+        }
         print_stderr(
             "drawbridge-desktop was not found next to this program, so the hub runs without a window",
         );

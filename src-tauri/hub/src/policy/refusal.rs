@@ -31,8 +31,8 @@ pub enum Refusal {
     )]
     TimedOut { timeout_s: u64 },
     #[error(
-        "No screen: nobody could be asked to approve this call within {timeout_s} s, because the Drawbridge app was \
-         not open. The call was not run. Ask the user to open Drawbridge before you retry it."
+        "No screen: nobody could be asked to approve this call within {timeout_s} s, because no screen of \
+         Drawbridge was open. The call was not run. Ask the user to open Drawbridge before you retry it."
     )]
     NoScreen { timeout_s: u64 },
     #[error("Queue full{}. This call was not run. Ask the user before you retry it.", after_colon(.reason))]
@@ -75,8 +75,8 @@ impl Refusal {
                 "Timed out: nobody approved this request within {timeout_s} s. It was not sent."
             ),
             Self::NoScreen { timeout_s } => format!(
-                "No screen: nobody could be asked to approve this request within {timeout_s} s, because the \
-                 Drawbridge app was not open. It was not sent."
+                "No screen: nobody could be asked to approve this request within {timeout_s} s, because no \
+                 screen of Drawbridge was open. It was not sent."
             ),
             Self::QueueFull { reason } => format!(
                 "Queue full{}. This request was not sent.",
@@ -143,7 +143,7 @@ pub enum Undecided {
     Paused,
     #[error("nobody decided it in time")]
     TimedOut,
-    #[error("the Drawbridge app was not open to show it")]
+    #[error("no screen of Drawbridge was open to show it")]
     NoScreen,
     #[error(transparent)]
     NotQueued(#[from] NotQueued),

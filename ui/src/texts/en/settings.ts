@@ -78,7 +78,7 @@ export const settings = {
   },
   retention: {
     label: "Call history",
-    hint: "How long Drawbridge keeps calls and their decisions. It deletes older calls once a day; the rest can still be verified.",
+    hint: "How long Drawbridge keeps calls and their decisions. It deletes older calls at its start and every hour; the rest can still be verified.",
     unit: "days",
     unlimited: "Forever",
     limited: "For",
