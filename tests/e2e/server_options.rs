@@ -1,9 +1,10 @@
 //! The options of a server in a browser: a person gives a server a sandbox and other options in its
-//! form, edits its spec as text, and enters an OAuth client. The hub and its server are real.
+//! form, edits its spec as text, enters an OAuth client, and adds a program that listens on a URL.
+//! The hub and its servers are real.
 
 use std::fs;
 
-use drawbridge_tests::{DesktopSession, Hub, paths};
+use drawbridge_tests::{DesktopSession, Hub, paths, ports::find_free_port};
 use serde_json::{Value, json};
 
 use crate::steps::{
@@ -148,4 +149,77 @@ fn an_oauth_client_of_a_server_is_entered_in_a_browser() {
         json!({"client_id": "desk", "client_secret": "${keyring:office.oauth_client}",
             "callback_port": 8181})
     );
+}
+
+/// Returns the steps that begin the form of a new local server.
+fn begin_local_server(name: &str, command: &str) -> Vec<Value> {
+    vec![
+        click("nav-servers"),
+        click("add-server"),
+        click("server-form-tab"),
+        click("server-kind-local"),
+        fill("server-name", name),
+        fill("server-command", command),
+    ]
+}
+
+#[test]
+fn a_program_that_listens_on_a_url_is_added_and_changed_to_stdio_in_a_browser() {
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
+    let program = paths::path_text(paths::built_binary("upstream-conformance"));
+    let port = find_free_port().to_string();
+    let url = format!("http://127.0.0.1:{port}/mcp");
+    let mut steps = begin_local_server("lighthouse", &format!("{program} {port}"));
+    steps.extend([
+        click("server-listens"),
+        click("server-save"),
+        wait_for("server-url[aria-invalid=true]"),
+        // An address of another computer.
+        fill("server-url", "http://192.0.2.1/mcp"),
+        click("server-save"),
+        wait_for_text("server-dialog", "The program listens on this computer"),
+    ]);
+    steps.extend(check_screen("server-listens-invalid"));
+    steps.extend([
+        fill("server-url", &url),
+        click("server-verify"),
+        wait_for_text("verify-result", "test_simple_text"),
+    ]);
+    steps.extend(check_screen("server-listens"));
+    steps.extend([
+        // The list of the tools is long, and scrolls with the keyboard.
+        json!({"do": "tab_to", "part": "verify-tools", "back": true}),
+        click("server-save"),
+        wait_until_gone("server-dialog"),
+        wait_for("tool-row[data-tool=test_simple_text]"),
+    ]);
+    take_steps(&desktop, steps);
+    let spec = || hub.show_server("lighthouse")["spec"].clone();
+    assert_eq!(
+        spec(),
+        json!({"name": "lighthouse", "command": program, "args": [port], "url": url,
+            "transport": "http"})
+    );
+    hub.set_policy("lighthouse", "allow");
+    let client = hub.connect_client("claude-code");
+    let call = || client.call("lighthouse__test_simple_text", "{}").text();
+    assert!(call().contains("a simple text response"), "over the URL");
+
+    let mut steps = open_form("lighthouse");
+    steps.extend([
+        wait_for("server-listens:checked"),
+        wait_for_value("server-url", &url),
+        fill("server-command", &format!("{program} --stdio")),
+        click("server-listens"),
+        wait_until_gone("server-url"),
+        click("server-save"),
+        wait_until_gone("server-dialog"),
+    ]);
+    take_steps(&desktop, steps);
+    assert_eq!(
+        spec(),
+        json!({"name": "lighthouse", "command": program, "args": ["--stdio"]})
+    );
+    assert!(call().contains("a simple text response"), "over stdio");
 }

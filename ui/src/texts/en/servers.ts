@@ -494,6 +494,7 @@ export const servers = {
     answered: (duration: string, tools: number) =>
       `answered in ${duration} and has ${plural(tools, "tool")}.`,
     protocol: "Protocol:",
+    tools: "Its tools",
     excluded: (count: number) =>
       count === 1
         ? "Clients would not see this entry of its lists:"
