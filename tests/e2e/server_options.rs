@@ -1,6 +1,6 @@
 //! The options of a server in a browser: a person gives a server a sandbox and other options in its
-//! form, edits its spec as text, enters an OAuth client, and adds a program that listens on a URL.
-//! The hub and its servers are real.
+//! form, edits its spec as text, enters an OAuth client, and adds a program that listens on a URL
+//! and a server with selected tools. The hub and its servers are real.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use drawbridge_tests::{DesktopSession, Hub, paths, ports::find_free_port};
 use serde_json::{Value, json};
 
 use crate::steps::{
-    check_screen, click, fill, select, take_steps, wait_for, wait_for_text, wait_for_value,
+    check_screen, click, count, fill, select, take_steps, wait_for, wait_for_text, wait_for_value,
     wait_until_gone,
 };
 
@@ -222,4 +222,44 @@ fn a_program_that_listens_on_a_url_is_added_and_changed_to_stdio_in_a_browser() 
         json!({"name": "lighthouse", "command": program, "args": ["--stdio"]})
     );
     assert!(call().contains("a simple text response"), "over stdio");
+}
+
+#[test]
+fn the_tools_of_a_new_server_are_selected_by_their_names_in_a_browser() {
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
+    let program = paths::path_text(paths::built_binary("upstream-probe"));
+    let mut steps = begin_local_server("probe", &program);
+    steps.extend([
+        click("advanced"),
+        select("server-allowed", "some"),
+        wait_for_text("server-dialog", "No tool is selected"),
+        fill("allowed-text", " echo \n\nnow\necho\nsing"),
+        wait_for_text("server-dialog", "can neither see nor call the other tools"),
+    ]);
+    steps.extend(check_screen("server-allowed-names"));
+    steps.extend([
+        click("server-save"),
+        wait_until_gone("server-dialog"),
+        wait_for_text("tool-row[data-tool=slow]", "Hidden from clients"),
+        // The tools are known now, so they can be ticked. One of the names is no tool.
+        click("server-edit"),
+        click("advanced"),
+        count("allowed-tool"),
+        count("allowed-tool:checked"),
+        wait_for_text("server-dialog", "not offered now"),
+    ]);
+    steps.extend(check_screen("server-allowed-tools"));
+    let report = take_steps(&desktop, steps);
+    assert_eq!(report.0["counts"], json!([8, 3]));
+    assert_eq!(
+        hub.show_server("probe")["spec"]["allowed_tools"],
+        json!(["echo", "now", "sing"])
+    );
+    let tools = hub.connect_client("claude-code").list_tools();
+    let own: Vec<&str> = tools
+        .iter()
+        .filter_map(|tool| tool.strip_prefix("probe__"))
+        .collect();
+    assert_eq!(own, ["echo", "now"]);
 }

@@ -40,6 +40,20 @@ describe("the advanced part of a server", () => {
     ]);
   });
 
+  it("takes the names of the selected tools if no tool is known, and counts them while they are typed", async () => {
+    await open("#/servers");
+    await user.click(screen.getByTestId("add-server"));
+    await user.click(screen.getByTestId("server-form-tab"));
+    await user.click(screen.getByTestId("advanced"));
+    await user.selectOptions(screen.getByTestId("server-allowed"), "some");
+    const dialog = screen.getByTestId("server-dialog");
+    expect(dialog.textContent).toContain("No tool is selected");
+    const names = within(dialog).getByLabelText<HTMLTextAreaElement>("Names of the selected tools");
+    await user.type(names, "read_file{Enter}");
+    expect(dialog.textContent).not.toContain("No tool is selected");
+    expect(names.value).toBe("read_file\n");
+  });
+
   it("is saved with its ordered fallback servers and its timeouts", async () => {
     const hub = await open("#/servers/filesystem");
     await user.click(screen.getByTestId("server-edit"));

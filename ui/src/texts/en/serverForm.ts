@@ -320,7 +320,7 @@ export const serverForm = {
       hint: "Clients can neither see nor call the other tools.",
       noneHint: "No tool is selected: clients see no tool of this server.",
       notOffered: "not offered now",
-      names: "Tool names",
+      names: "Names of the selected tools",
       namesHint: "One per line, as the server names them.",
     },
     fallback: {
