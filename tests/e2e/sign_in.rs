@@ -33,7 +33,13 @@ fn the_window_signs_in_to_a_server_in_the_system_browser() {
         opened[1],
         "the browser gets the URL that the screen shows"
     );
-    sign_in_as_browser(&desktop, &opened[1]);
+    // A person who has closed the page opens it again.
+    app.driver.click("sign-in-again");
+    let opened_twice = wait_until("the page is opened again", || {
+        Some(launcher.recorded_lines()).filter(|opened| opened.len() >= 4)
+    });
+    assert_eq!(opened_twice[2..], opened[..], "the attempt continues");
+    sign_in_as_browser(&desktop, &opened_twice[3]);
     app.driver.click("server-tab-details");
     app.driver.wait_for("signed-in");
     assert!(app.driver.text("signed-in").contains(&remote.issuer));

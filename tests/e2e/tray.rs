@@ -708,12 +708,7 @@ fn a_bundle_opens_its_form_in_the_running_app_and_adds_nothing() {
     let file = fs::File::create(&huge).expect("create a file");
     file.set_len(300 * 1024 * 1024).expect("a sparse file");
     let text_url = format!("file://{}", text.display());
-    for (argument, reason) in [
-        (text_url.as_str(), "not an MCP bundle"),
-        ("missing.mcpb", "home/missing.mcpb"),
-        (".", "it is a folder"),
-        ("huge.mcpb", "larger than 256 MiB"),
-    ] {
+    let start_again = |argument: &str| {
         let mut command = desktop.command(paths::built_binary("drawbridge-desktop"));
         command.current_dir(desktop.file("home"));
         command.arg("--data-dir").arg(desktop.data_dir());
@@ -721,20 +716,30 @@ fn a_bundle_opens_its_form_in_the_running_app_and_adds_nothing() {
         let mut second_app = process::Process::start(&desktop, "second", &mut command);
         let (status, _) = second_app.wait_until_exit(Duration::from_secs(15));
         assert!(status.success(), "{status}\n{}", second_app.stderr());
+    };
+    for (argument, reason) in [
+        (text_url.as_str(), "not an MCP bundle"),
+        ("missing.mcpb", "home/missing.mcpb"),
+        (".", "it is a folder"),
+        ("huge.mcpb", "larger than 256 MiB"),
+    ] {
+        start_again(argument);
         app.driver.wait_for_text("bundle-error", reason);
     }
     app.driver.save_screenshot("bundle-refused");
 
     // A second start with a good bundle shows its form instead of the error.
-    let mut command = desktop.command(paths::built_binary("drawbridge-desktop"));
-    command
-        .arg("--data-dir")
-        .arg(desktop.data_dir())
-        .arg(&bundle);
-    let mut second_app = process::Process::start(&desktop, "second", &mut command);
-    let (status, _) = second_app.wait_until_exit(Duration::from_secs(15));
-    assert!(status.success(), "{status}\n{}", second_app.stderr());
+    start_again(&bundle);
     app.driver.wait_for_text("bundle", "Finds notes");
+
+    // A file that has been put right is opened again.
+    start_again("late.mcpb");
+    app.driver.wait_for_text("bundle-error", "home/late.mcpb");
+    fs::copy(&bundle, desktop.file("home/late.mcpb")).expect("copy the bundle");
+    app.driver.click("bundle-retry");
+    app.driver.wait_for_text("bundle", "Finds notes");
+    assert!(app.driver.text("bundle-path").contains("home/late.mcpb"));
+    assert_eq!(app.driver.count_parts("bundle-error"), 0);
 
     let servers = desktop.cli(&["servers", "list", "--json"]).expect_json();
     assert!(!servers.to_string().contains("Notes"), "{servers}");

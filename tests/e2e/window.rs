@@ -89,6 +89,32 @@ fn a_person_chooses_a_start_at_login_and_no_shortcut() {
     wait_until("the autostart entry is gone", || some_if(!entry.exists()));
 }
 
+#[test]
+fn a_person_confirms_once_how_to_reopen_the_app_without_a_tray() {
+    let desktop = DesktopSession::without_tray();
+    let app = App::open(&desktop);
+    desktop
+        .notifications
+        .wait_for_summary("Your desktop shows no tray icons");
+    // Every screen has the hint.
+    app.driver.click("nav-calls");
+    app.driver
+        .wait_for_text("reopen-hint-banner", "drawbridge open");
+    app.driver.click("reopen-hint-confirm");
+    app.driver.wait_until_gone("reopen-hint-banner");
+    desktop.notifications.wait_until_none();
+    drop(app);
+
+    let app = App::open(&desktop);
+    desktop.close_window("Drawbridge");
+    desktop
+        .notifications
+        .wait_for_summary("Drawbridge keeps running");
+    wait_until("the window is closed without a question", || {
+        some_if(app.driver.windows().len() == 1)
+    });
+}
+
 /// Adds a server with a secret variable through the form.
 fn add_server_by_form(app: &App<'_>, canary: &Canary) {
     let driver = &app.driver;
