@@ -3,7 +3,8 @@
 //! the installation.
 //!
 //! The address of the list of releases and the key of its publisher are set when the app is built.
-//! Only an AppImage replaces itself; a package manager updates its own packages.
+//! Only a debug build without them reads them when it runs. Only an AppImage replaces itself; a
+//! package manager updates its own packages.
 
 mod release;
 
@@ -322,11 +323,13 @@ fn find_source() -> Result<Source, UpdatesDisabled> {
     if is_packaged(&program) {
         return Err(UpdatesDisabled::PackageManager);
     }
-    let (Some(endpoint), Some(key)) = (ENDPOINT, KEY) else {
+    let endpoint = read_build_variable("DRAWBRIDGE_UPDATE_URL", ENDPOINT);
+    let key = read_build_variable("DRAWBRIDGE_UPDATE_KEY", KEY);
+    let (Some(endpoint), Some(key)) = (endpoint, key) else {
         return Err(UpdatesDisabled::NotConfigured);
     };
-    let endpoint = Url::parse(endpoint).map_err(|_| UpdatesDisabled::NotConfigured)?;
-    let key = PublicKey::from_base64(key).map_err(|_| UpdatesDisabled::NotConfigured)?;
+    let endpoint = Url::parse(&endpoint).map_err(|_| UpdatesDisabled::NotConfigured)?;
+    let key = PublicKey::from_base64(&key).map_err(|_| UpdatesDisabled::NotConfigured)?;
     let [folder, app_image] = ["APPDIR", "APPIMAGE"].map(env::var_os);
     let app_image = find_app_image(&program, folder.as_deref(), app_image.as_deref());
     Ok(Source {
@@ -334,6 +337,16 @@ fn find_source() -> Result<Source, UpdatesDisabled> {
         key,
         app_image: app_image.ok_or(UpdatesDisabled::NotAppImage)?,
     })
+}
+
+/// Returns a variable of the build. A debug build that has no such variable reads it when it runs,
+/// so that a test can publish releases.
+fn read_build_variable(name: &str, built: Option<&str>) -> Option<String> {
+    match built {
+        Some(value) => Some(value.to_owned()),
+        None if cfg!(debug_assertions) => env::var(name).ok(),
+        None => None,
+    }
 }
 
 /// Returns whether a package manager installed the program. Only package managers write to `/usr`,

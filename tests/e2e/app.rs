@@ -1,6 +1,9 @@
 //! The app in a desktop session, and the actions of a person in its windows.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use drawbridge_tests::{
     DesktopSession, WebDriver,
@@ -39,6 +42,20 @@ pub(crate) fn create_served_folder(desktop: &DesktopSession) -> String {
     paths::path_text(fs::canonicalize(folder).expect("canonicalize the folder's path"))
 }
 
+/// Installs the app in a new folder. Returns the path of its program.
+#[track_caller]
+pub(crate) fn install_app(folder: &Path) -> PathBuf {
+    fs::create_dir_all(folder).expect("create the folder of programs");
+    for name in ["drawbridge", "drawbridge-desktop"] {
+        let (built, installed) = (paths::built_binary(name), folder.join(name));
+        // A link is much faster than a copy, but both must be on the same file system.
+        if fs::hard_link(&built, &installed).is_err() {
+            fs::copy(&built, &installed).expect("install the program");
+        }
+    }
+    folder.join("drawbridge-desktop")
+}
+
 impl<'a> App<'a> {
     /// Starts the app with its window open.
     #[track_caller]
@@ -58,16 +75,14 @@ impl<'a> App<'a> {
     /// Installs the app in the user's `~/.local/bin`, and starts it with its window open.
     #[track_caller]
     pub(crate) fn install_and_open(desktop: &'a DesktopSession) -> Self {
-        let folder = desktop.file("home/.local/bin");
-        fs::create_dir_all(&folder).expect("create the folder of programs");
-        for name in ["drawbridge", "drawbridge-desktop"] {
-            let (built, installed) = (paths::built_binary(name), folder.join(name));
-            // A link is much faster than a copy, but both must be on the same file system.
-            if fs::hard_link(&built, &installed).is_err() {
-                fs::copy(&built, &installed).expect("install the program");
-            }
-        }
-        let app = Self::start_program(desktop, &folder.join("drawbridge-desktop"), &[]);
+        let program = install_app(&desktop.file("home/.local/bin"));
+        Self::open_program(desktop, &program)
+    }
+
+    /// Starts an installed app with its window open.
+    #[track_caller]
+    pub(crate) fn open_program(desktop: &'a DesktopSession, program: &Path) -> Self {
+        let app = Self::start_program(desktop, program, &[]);
         app.switch_to_main();
         app
     }

@@ -45,4 +45,5 @@ mod shell;
 mod sign_in;
 mod steps;
 mod tray;
+mod updates;
 mod window;

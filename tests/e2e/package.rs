@@ -255,6 +255,12 @@ fn use_installed_app(root: &EnteredRoot<'_>) {
     app.switch_to_main();
     desktop.tray.wait_for_item("Open Drawbridge");
     app.driver.save_screenshot("package-1-started");
+    app.driver.click("nav-settings");
+    app.driver.wait_for_text(
+        "updates-disabled",
+        "A package manager installed and updates",
+    );
+    assert_eq!(app.driver.count_parts("updates-check"), 0);
 
     root.cli(&[
         "servers",

@@ -81,10 +81,12 @@ impl OfficialRegistryServer {
         self.lock().entries = entries;
     }
 
-    /// Serves a file at `/files/NAME`, and returns its URL.
+    /// Serves a file at `/files/NAME`, instead of an earlier file of that name. Returns its URL.
     pub fn serve_file(&self, name: &str, content: Vec<u8>) -> String {
         let path = format!("/files/{name}");
-        self.lock().files.push((path.clone(), content));
+        let mut state = self.lock();
+        state.files.retain(|(served, _)| *served != path);
+        state.files.push((path.clone(), content));
         format!("{}{path}", self.url)
     }
 

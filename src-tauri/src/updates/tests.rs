@@ -21,6 +21,7 @@ use tokio::{
 
 use super::{
     Source, UpdateError, Updates, UpdatesDisabled, check_regularly, find_app_image, is_packaged,
+    read_build_variable,
     release::{SignatureError, signed_comment},
     target,
 };
@@ -323,6 +324,14 @@ async fn a_copy_that_cannot_update_itself_gives_the_reason_and_asks_nobody() {
     ));
     let (inputs, _received) = mpsc::unbounded_channel();
     check_regularly(&updates, inputs).await;
+}
+
+#[test]
+fn the_environment_does_not_replace_a_variable_of_the_build() {
+    assert_eq!(
+        read_build_variable("PATH", Some("built")).as_deref(),
+        Some("built")
+    );
 }
 
 #[test]
