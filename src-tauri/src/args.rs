@@ -2,6 +2,7 @@
 //! second start counts as the same app.
 
 use std::{
+    ffi::OsString,
     hash::{DefaultHasher, Hash, Hasher},
     net::IpAddr,
     path::PathBuf,
@@ -75,6 +76,16 @@ impl Args {
             (None, None) => return None,
         }
         Some(format!("i{:016x}", hasher.finish()))
+    }
+
+    /// Returns the arguments with which a person restarts the app, from the arguments of this
+    /// start. The window opens, and the link or file that was opened at this start is left alone.
+    pub(crate) fn for_restart(&self, arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+        let opened = self.open.as_deref();
+        arguments
+            .filter(|argument| argument != "--hidden")
+            .filter(|argument| opened.is_none_or(|opened| argument != opened))
+            .collect()
     }
 }
 

@@ -98,7 +98,7 @@ fn try_run(mut args: Args) -> anyhow::Result<i32> {
     tauri::async_runtime::set(runtime.handle().clone());
     let (inputs, received) = mpsc::unbounded_channel();
     let updates = Arc::new(Updates::load(&args.data_dir()));
-    let next_start = Arc::new(NextStart::default());
+    let next_start = Arc::new(NextStart::new(args.for_restart(env::args_os().skip(1))));
     // Ends this process if the app already runs.
     let app = build(args, &inputs, updates, Arc::clone(&next_start))?;
     let backend = runtime.block_on(Backend::open(args))?;

@@ -14,8 +14,11 @@ use std::{
 use drawbridge_upstream::transport::process::original_variables;
 
 /// The requested start. Tauri manages the value as state of the app.
-#[derive(Debug, Default)]
-pub(crate) struct NextStart(Mutex<Option<Request>>);
+#[derive(Debug)]
+pub(crate) struct NextStart {
+    restart_arguments: Vec<OsString>,
+    request: Mutex<Option<Request>>,
+}
 
 #[derive(Debug)]
 struct Request {
@@ -25,10 +28,18 @@ struct Request {
 }
 
 impl NextStart {
-    /// Requests a start with the arguments of this process.
+    /// Returns a value without a request. A restart passes `restart_arguments`.
+    pub(crate) const fn new(restart_arguments: Vec<OsString>) -> Self {
+        Self {
+            restart_arguments,
+            request: Mutex::new(None),
+        }
+    }
+
+    /// Requests a start in place of this process.
     pub(crate) fn request_restart(&self) {
         self.request(Request {
-            arguments: env::args_os().skip(1).collect(),
+            arguments: self.restart_arguments.clone(),
             folder: None,
         });
     }
@@ -43,7 +54,7 @@ impl NextStart {
     }
 
     fn request(&self, request: Request) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(request);
+        *self.request.lock().unwrap_or_else(PoisonError::into_inner) = Some(request);
     }
 
     /// Starts the app if a start was requested. Must be called last, because the new process ends
@@ -52,7 +63,11 @@ impl NextStart {
     /// # Errors
     /// Returns an error if the program cannot be started.
     pub(crate) fn start_if_requested(&self) -> io::Result<()> {
-        let request = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let request = self
+            .request
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         let Some(request) = request else {
             return Ok(());
         };

@@ -9,7 +9,9 @@
 mod release;
 
 use std::{
-    env, fs, io,
+    env,
+    ffi::OsStr,
+    fs, io,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -359,8 +361,8 @@ fn is_packaged(program: &Path) -> bool {
 /// belong to another AppImage, which has started this program.
 fn find_app_image(
     program: &Path,
-    folder: Option<&std::ffi::OsStr>,
-    app_image: Option<&std::ffi::OsStr>,
+    folder: Option<&OsStr>,
+    app_image: Option<&OsStr>,
 ) -> Option<PathBuf> {
     let (folder, app_image) = (Path::new(folder?), Path::new(app_image?));
     (folder.is_absolute() && program.starts_with(folder) && app_image.is_absolute())

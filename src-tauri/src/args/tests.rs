@@ -1,3 +1,5 @@
+use std::ffi::OsString;
+
 use clap::Parser;
 
 use super::Args;
@@ -38,4 +40,17 @@ fn an_empty_hub_url_names_no_hub() {
         parse_args(&["--hub-url", "http://hub:8765"]).remote_url(),
         Some("http://hub:8765")
     );
+}
+
+#[test]
+fn a_restart_shows_the_window_and_opens_nothing_again() {
+    let line = [
+        "--data-dir",
+        "/tmp/one",
+        "--hidden",
+        "notes.mcpb",
+        "--skip-config-gen",
+    ];
+    let arguments = parse_args(&line).for_restart(line.into_iter().map(OsString::from));
+    assert_eq!(arguments, ["--data-dir", "/tmp/one", "--skip-config-gen"]);
 }
