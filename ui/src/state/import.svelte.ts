@@ -4,6 +4,7 @@ import { SvelteMap, SvelteSet } from "svelte/reactivity";
 import {
   toIpcError,
   type ChosenServer,
+  type ClientFileView,
   type ClientKindView,
   type FoundServersView,
   type FoundServerView,
@@ -128,7 +129,7 @@ export class Import {
         environment: {},
       });
       const isEmpty = found.servers.length === 0 && found.unreadable.length === 0;
-      this.searched = isEmpty ? await this.listClients() : [];
+      this.searched = isEmpty ? await this.listSearched() : [];
       this.found = found;
       this.selected.clear();
       this.selectAll(true);
@@ -223,9 +224,23 @@ export class Import {
       .filter(Boolean);
   }
 
-  private async listClients(): Promise<ClientKindView[]> {
-    const overview = await this.ipc.call("config.list", { project: null, environment: {} });
-    return overview.kinds;
+  /** Returns the clients that have files, each with its files and those of the projects. */
+  private async listSearched(): Promise<ClientKindView[]> {
+    const projects = this.projectList();
+    const overviews = await Promise.all(
+      (projects.length ? projects : [null]).map((project) =>
+        this.ipc.call("config.list", { project, environment: {} }),
+      ),
+    );
+    const kinds = overviews.flatMap((overview) => overview.kinds);
+    const isFirst = (file: ClientFileView, at: number, files: ClientFileView[]) =>
+      files.findIndex(({ path }) => path === file.path) === at;
+    return (overviews[0]?.kinds ?? [])
+      .map((kind) => {
+        const files = kinds.filter(({ id }) => id === kind.id).flatMap(({ files }) => files);
+        return { ...kind, files: files.filter(isFirst) };
+      })
+      .filter(({ files }) => files.length > 0);
   }
 }
 

@@ -168,15 +168,14 @@ describe("a search that finds nothing", () => {
       const call = hub.call.bind(hub);
       vi.spyOn(hub, "call").mockImplementation(async (verb, params) => {
         if (verb !== "config.list") return call(verb, params);
-        const file = { scope: "global", state: "not_connected", entry: null, problems: [] };
+        const { project } = params as { project: string | null };
+        const paths = [CURSOR_FILE, ...(project ? [`${project}/.cursor/mcp.json`] : [])];
+        const files = paths.map((path) => ({ path, exists: false }));
         return {
           changes: [],
           kinds: [
-            {
-              id: "cursor",
-              name: "Cursor",
-              files: [{ ...file, path: CURSOR_FILE, exists: false, managed: null }],
-            },
+            { id: "cursor", name: "Cursor", files },
+            { id: "standard", name: "Any other client", files: [] },
           ],
         } as never;
       });
@@ -186,7 +185,13 @@ describe("a search that finds nothing", () => {
     await click("import-searched");
     expect(byId("import-searched-panel").textContent).toContain(CURSOR_FILE);
     expect(byId("import-searched-panel").textContent).toContain("not found");
-    expect(screen.getByTestId("import-project-folders")).toBeTruthy();
+    expect(byId("import-searched-panel").textContent).not.toContain("Any other client");
+    await user.type(byId("import-project-folders"), "/work/a\n/work/b");
+    await click("import-search");
+    const items = within(byId("import-searched-panel")).getAllByRole("listitem");
+    expect(
+      items.map((item) => [...item.querySelectorAll("code")].map((path) => path.textContent)),
+    ).toEqual([[CURSOR_FILE, "/work/a/.cursor/mcp.json", "/work/b/.cursor/mcp.json"]]);
   });
 
   it("shows the reason if it fails, and can be repeated", async () => {
