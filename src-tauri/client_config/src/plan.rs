@@ -232,6 +232,20 @@ impl Plan {
         hex::encode(hasher.finalize())
     }
 
+    /// Checks that each file is still as the plan has read it, and can be written.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be read or written, or has changed.
+    pub fn check_files(&self) -> Result<(), PlanError> {
+        for file in &self.files {
+            file::check_writable(&file.target)?;
+            if file::read(&file.target)? != file.before {
+                return Err(FileError::Changed(file.target.clone()).into());
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the changes, and keeps a copy of each file in `backups`. `agreed` is the digest of the
     /// plan that a person has seen.
     ///

@@ -347,8 +347,11 @@ fn a_file_that_changed_since_the_preview_is_refused_and_earlier_files_are_restor
     )
     .expect("a plan");
     assert_eq!(plan.diffs().len(), 2);
+    plan.check_files().expect("no file has changed");
     write(&settings, br#"{"theme": "dark"}"#);
     let before = home.contents();
+    let error = plan.check_files().expect_err("the second file has changed");
+    assert!(error.to_string().contains("settings.json"), "{error}");
     let error = plan
         .apply(&home.backups(), &plan.digest())
         .expect_err("the second file has changed");

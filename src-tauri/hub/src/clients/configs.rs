@@ -90,6 +90,23 @@ pub struct Preview {
     pub imported: Vec<(FoundServer, BTreeMap<String, String>)>,
 }
 
+impl Preview {
+    /// Checks that the files are still as the preview shows them, and can be written.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be read or written, or has changed.
+    pub async fn check_files(&mut self) -> Result<(), ConfigError> {
+        let plan = std::mem::take(&mut self.plan);
+        let (plan, result) = run_blocking(move || {
+            let result = plan.check_files();
+            (plan, result)
+        })
+        .await?;
+        self.plan = plan;
+        Ok(result?)
+    }
+}
+
 /// A client that gets a token for a change.
 pub struct NewClient {
     pub name: ClientName,

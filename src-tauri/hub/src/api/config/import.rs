@@ -318,6 +318,9 @@ impl Verb for ImportServers {
         let mut preview = hub
             .client_configs
             .take_preview(&self.id, |action| action == ClientAction::Import)?;
+        // Otherwise, the servers of an outdated preview would appear, and could start, before they
+        // are removed again.
+        preview.check_files().await?;
         let mut added = Vec::new();
         let imported = std::mem::take(&mut preview.imported);
         let result = async {

@@ -1,5 +1,8 @@
 use std::fs;
 
+use drawbridge_client_config::FoundServer;
+use drawbridge_model::event::Event;
+
 use super::{
     import::{FindServers, ImportServers},
     *,
@@ -179,6 +182,39 @@ async fn imported_servers_stay_until_all_files_are_restored() {
     let undone = undo(&hub, &change.id).await;
     assert_eq!(undone.files[0].error, None);
     assert!(hub.registry.get(&server).is_err());
+}
+
+#[tokio::test]
+async fn an_outdated_import_adds_no_server_even_for_a_moment() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hub = open_hub(&folder.path().join("data")).await;
+    let (id, _) = preview(&hub, connect(folder.path(), ClientTransport::Bridge)).await;
+    let preview = hub
+        .client_configs
+        .take_preview(&id, |action| action != ClientAction::Import)
+        .expect("a preview");
+    let server = FoundServer {
+        name: "demo".into(),
+        spec: Ok(serde_json::from_str(r#"{"name":"demo","command":"x"}"#).expect("a spec")),
+        found_at: Vec::new(),
+        secrets: Vec::new(),
+        inputs: Vec::new(),
+        notes: Vec::new(),
+    };
+    hub.client_configs.keep_preview(Preview {
+        action: ClientAction::Import,
+        imported: vec![(server, BTreeMap::new())],
+        ..preview
+    });
+    fs::write(vscode_file(folder.path()), b"{}").expect("written");
+    let mut events = hub.events.subscribe();
+    let restores = false;
+    let refused = run(&hub, ImportServers { id, restores }).await;
+    assert_eq!(refused.expect_err("refused").code, ErrorCode::Conflict);
+    while let Ok(event) = events.try_recv() {
+        let is_added = matches!(&event, Event::ServerChanged { id } if id.as_str() == "demo");
+        assert!(!is_added, "{event:?}");
+    }
 }
 
 #[tokio::test]
