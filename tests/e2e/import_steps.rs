@@ -217,6 +217,7 @@ fn entries_of_known_servers_and_questions_of_clients_are_kept_and_changed_files_
     let mut steps = vec![
         click("nav-servers"),
         click("import-servers"),
+        wait_for_text("found-server[data-server=shop]", "in Drawbridge as shop"),
         click(files),
         wait_for_text(&format!("{files}-panel"), &paths::path_text(&cursor)),
         wait_for_text(&format!("{files}-panel"), &paths::path_text(&gemini)),

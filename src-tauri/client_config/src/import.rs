@@ -17,7 +17,7 @@ mod variables;
 pub(crate) use finish::reference;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fmt, fs, io,
     path::{Path, PathBuf},
 };
@@ -41,15 +41,23 @@ use variables::InputDefinition;
 /// The largest text that is read, in bytes. `~/.claude.json` is large, because it has a history.
 const MAX_TEXT: usize = 64 * 1024 * 1024;
 
+/// Returns whether two specs have the same command line or URL, and the same names of variables and
+/// headers. The import treats such specs as the same server.
+pub fn is_same_server(one: &ServerSpec, other: &ServerSpec) -> bool {
+    (&one.command, &one.args, &one.url) == (&other.command, &other.args, &other.url)
+        && one.env.keys().eq(other.env.keys())
+        && one.headers.keys().eq(other.headers.keys())
+}
+
 /// Reads servers from files and texts.
 #[derive(Debug, Clone, Copy)]
 pub struct Importer<'a> {
     pub machine: &'a Machine,
     /// The URL of Drawbridge's endpoint. Entries that lead to this endpoint are skipped.
     pub endpoint_url: &'a str,
-    /// The ids of the servers that Drawbridge already has. No server that is found gets one of
-    /// these ids.
-    pub taken_ids: &'a BTreeSet<String>,
+    /// The servers that Drawbridge already has, by id. A server that is found gets one of these ids
+    /// only if it is equal to a server that Drawbridge has, because such a server is not added.
+    pub registered: &'a BTreeMap<String, ServerSpec>,
 }
 
 /// The servers that were found.
@@ -302,7 +310,7 @@ impl<'a> Importer<'a> {
     /// Returns an error if the text is too large, does not parse, or contains no entry.
     pub fn read_text(&self, text: &str) -> Result<FoundServers, ImportError> {
         let document = text::read(&decode(text.as_bytes())?.text)?;
-        let mut drafts = Drafts::new(self.taken_ids);
+        let mut drafts = Drafts::new(self.registered);
         drafts.add(
             document,
             Surroundings {
@@ -325,14 +333,14 @@ impl<'a> Importer<'a> {
         file: &Path,
         project: Option<&Path>,
     ) -> Result<FoundServers, ImportError> {
-        let mut drafts = Drafts::new(self.taken_ids);
+        let mut drafts = Drafts::new(self.registered);
         self.add_file(&mut drafts, client, file, project)?;
         Ok(drafts.finish())
     }
 
     /// Returns the servers in the files of these clients, globally and in these projects.
     pub fn find_servers(&self, clients: &'static [Client], projects: &[PathBuf]) -> FoundServers {
-        let mut drafts = Drafts::new(self.taken_ids);
+        let mut drafts = Drafts::new(self.registered);
         let mut unreadable = Vec::new();
         for client in clients {
             let global_files = client

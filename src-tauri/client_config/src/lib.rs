@@ -26,7 +26,7 @@ pub use file::FileError;
 pub use format::{EditError, Format, SyntaxError};
 pub use import::{
     AddError, EntryError, FoundAt, FoundServer, FoundServers, ImportError, Importer, LiteralSecret,
-    Place, ReadEntryError, RequiredInput, SkipReason, SkippedEntry, UnreadableFile,
+    Place, ReadEntryError, RequiredInput, SkipReason, SkippedEntry, UnreadableFile, is_same_server,
 };
 pub use literals::{LiteralPart, find_literals, move_literals};
 pub use machine::{Machine, Os, variable_names};

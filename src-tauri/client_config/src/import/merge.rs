@@ -10,12 +10,12 @@ use drawbridge_model::{
 use super::{
     Document, FoundAt, FoundServers, RawEntry, SkipReason, SkippedEntry, Surroundings,
     entry::{self, Draft},
-    finish, naming,
+    finish, is_same_server, naming,
 };
 
 /// The servers that were read so far.
 pub(super) struct Drafts<'a> {
-    taken_ids: &'a BTreeSet<String>,
+    registered: &'a BTreeMap<String, ServerSpec>,
     named: Vec<NamedDraft>,
     skipped: Vec<SkippedEntry>,
     /// The index of each valid server, by its contents.
@@ -29,9 +29,9 @@ struct NamedDraft {
 }
 
 impl<'a> Drafts<'a> {
-    pub(super) fn new(taken_ids: &'a BTreeSet<String>) -> Self {
+    pub(super) fn new(registered: &'a BTreeMap<String, ServerSpec>) -> Self {
         Self {
-            taken_ids,
+            registered,
             named: Vec::new(),
             skipped: Vec::new(),
             by_contents: BTreeMap::new(),
@@ -83,9 +83,16 @@ impl<'a> Drafts<'a> {
     }
 
     pub(super) fn finish(self) -> FoundServers {
-        let mut ids = UniqueIds::new(self.taken_ids);
+        let mut ids = UniqueIds::default();
+        let registered = self.registered;
         let servers = self.named.into_iter().map(|named| {
-            let (name, note) = ids.choose(named.name);
+            let is_known = named
+                .draft
+                .spec
+                .as_ref()
+                .is_ok_and(|spec| registered.values().any(|known| is_same_server(known, spec)));
+            let (name, note) =
+                ids.choose(named.name, |id| !is_known && registered.contains_key(id));
             finish::finish(name, named.draft, named.found_at, note)
         });
         FoundServers {
@@ -151,8 +158,9 @@ fn contents(spec: &ServerSpec) -> String {
 }
 
 /// Chooses names whose ids are unique.
+#[derive(Default)]
 struct UniqueIds {
-    /// The ids that are taken.
+    /// The ids of the names that were chosen.
     used: BTreeSet<String>,
     /// The last number that was added to a name, by the name's id.
     numbers: BTreeMap<String, usize>,
@@ -163,21 +171,19 @@ impl UniqueIds {
     /// cut off before the number.
     const MAX_BASE: usize = 30;
 
-    fn new(taken: &BTreeSet<String>) -> Self {
-        Self {
-            used: taken.clone(),
-            numbers: BTreeMap::new(),
-        }
-    }
-
-    /// Returns a name whose id no other server has, and a note if another server has the preferred
-    /// name.
-    fn choose(&mut self, preferred: String) -> (String, Option<String>) {
+    /// Returns a name whose id is not taken and was not chosen before, and a note if the name is
+    /// not the preferred one.
+    fn choose(
+        &mut self,
+        preferred: String,
+        is_taken: impl Fn(&str) -> bool,
+    ) -> (String, Option<String>) {
         let preferred = match names::server_id_from_name(&preferred) {
             Some(_) => preferred,
             None => naming::FALLBACK.to_owned(),
         };
-        if self.used.insert(id_of(&preferred)) {
+        let mut claim = |id: String| !is_taken(&id) && self.used.insert(id);
+        if claim(id_of(&preferred)) {
             return (preferred, None);
         }
         let base: String = preferred.chars().take(Self::MAX_BASE).collect();
@@ -185,7 +191,7 @@ impl UniqueIds {
         let name = loop {
             *number += 1;
             let name = format!("{base}-{number}");
-            if self.used.insert(id_of(&name)) {
+            if claim(id_of(&name)) {
                 break name;
             }
         };

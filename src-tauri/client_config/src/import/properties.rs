@@ -1,6 +1,9 @@
 //! Properties that hold for every text.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use serde_json::Value;
 
@@ -13,12 +16,12 @@ pub(crate) fn a_text_is_read_or_rejected(text: &str) {
     let machine = Machine {
         os: Os::Linux,
         home: PathBuf::from("/home/ada"),
-        env: std::collections::BTreeMap::new(),
+        env: BTreeMap::new(),
     };
     let importer = Importer {
         machine: &machine,
         endpoint_url: "http://127.0.0.1:8765/mcp",
-        taken_ids: &BTreeSet::new(),
+        registered: &BTreeMap::new(),
     };
     let Ok(found) = importer.read_text(text) else {
         return;

@@ -29,7 +29,7 @@ fn try_paste(text: &str) -> Result<FoundServers, ImportError> {
     let importer = Importer {
         machine: &machine,
         endpoint_url: ENDPOINT,
-        taken_ids: &BTreeSet::new(),
+        registered: &BTreeMap::new(),
     };
     importer.read_text(text)
 }
@@ -743,7 +743,7 @@ fn equal_servers_are_merged_and_equal_names_changed() {
     let importer = Importer {
         machine: &machine,
         endpoint_url: ENDPOINT,
-        taken_ids: &BTreeSet::new(),
+        registered: &BTreeMap::new(),
     };
     let found = importer.find_servers(CLIENTS, &[]);
 
@@ -790,6 +790,26 @@ fn equal_servers_are_merged_and_equal_names_changed() {
 }
 
 #[test]
+fn a_server_that_drawbridge_has_keeps_its_name_and_another_one_gets_a_number() {
+    let entry = |command: &str| {
+        serde_json::json!({"mcpServers": {"shop": {"command": command}}}).to_string()
+    };
+    let known = paste_one(&entry("shop")).spec.expect("a spec");
+    let machine = machine(Path::new("/home/ada"), &[]);
+    let importer = Importer {
+        machine: &machine,
+        endpoint_url: ENDPOINT,
+        registered: &BTreeMap::from([("shop".to_owned(), known)]),
+    };
+    for (command, name) in [("shop", "shop"), ("other", "shop-2")] {
+        let found = importer.read_text(&entry(command)).expect("read").servers;
+        assert_eq!(found[0].name, name);
+        let is_renamed = found[0].notes.iter().any(|note| note.contains("Another"));
+        assert_eq!(is_renamed, name != "shop", "{:?}", found[0].notes);
+    }
+}
+
+#[test]
 fn the_servers_of_a_project_start_in_its_folder() {
     let project = tempfile::tempdir().expect("a folder");
     fs::create_dir(project.path().join(".vscode")).expect("create");
@@ -803,7 +823,7 @@ fn the_servers_of_a_project_start_in_its_folder() {
     let importer = Importer {
         machine: &machine,
         endpoint_url: ENDPOINT,
-        taken_ids: &BTreeSet::new(),
+        registered: &BTreeMap::new(),
     };
     let client = find_client("vscode").expect("a client");
     let found = importer

@@ -1,7 +1,7 @@
 //! Reads servers from a pasted text: any client's configuration, a part of it, command lines, or a
 //! URL.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use drawbridge_client_config::{
     self as client_config, FoundServer, Importer, Machine, Place, SkippedEntry,
@@ -75,7 +75,7 @@ pub fn read_specs(text: &str, endpoint_url: &str) -> Result<ImportedServers, Imp
     let importer = Importer {
         machine: &machine,
         endpoint_url,
-        taken_ids: &BTreeSet::new(),
+        registered: &BTreeMap::new(),
     };
     let found = importer.read_text(text)?;
     match found.skipped.first() {

@@ -1,7 +1,7 @@
 //! Uses the entry of Drawbridge in a client's file as the client would: lists the tools, or calls
 //! a tool.
 
-use std::{collections::BTreeSet, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use drawbridge_client_config::{FileState, Importer};
 use drawbridge_jsonrpc::json;
@@ -202,7 +202,7 @@ impl Entry {
         let importer = Importer {
             machine: &machine,
             endpoint_url: &connection.url,
-            taken_ids: &BTreeSet::new(),
+            registered: &BTreeMap::new(),
         };
         let mut spec = importer
             .read_entry(kind, &file.path, project.as_deref(), &entry)

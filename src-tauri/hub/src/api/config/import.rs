@@ -8,7 +8,7 @@ use std::{
 
 use drawbridge_client_config::{
     CLIENTS, ConfigFile, FileScope, FoundAt, FoundServer, FoundServers, Importer, Machine, Place,
-    Plan, find_client,
+    Plan, find_client, is_same_server,
 };
 use drawbridge_model::{
     client_file::{ClientAction, ClientTransport},
@@ -403,19 +403,18 @@ async fn find_servers(
     for project in &projects {
         check_project(project)?;
     }
-    let taken_ids: BTreeSet<String> = hub
-        .registry
-        .specs()
+    let specs = hub.registry.specs();
+    let registered: BTreeMap<String, ServerSpec> = specs
         .servers
-        .keys()
-        .map(|id| id.as_str().to_owned())
+        .iter()
+        .map(|(id, server)| (id.as_str().to_owned(), server.spec.clone()))
         .collect();
     let url = hub.client_connection(&ClientName::new(""), None).url;
     let found = run_blocking(move || {
         let importer = Importer {
             machine: &machine,
             endpoint_url: &url,
-            taken_ids: &taken_ids,
+            registered: &registered,
         };
         importer.find_servers(kinds, &projects)
     });
@@ -545,18 +544,12 @@ fn command_words(server: &FoundServer) -> Vec<String> {
     spec.command.iter().chain(&spec.args).cloned().collect()
 }
 
-/// Returns the registered server with the same command line or URL, and the same names of variables
-/// and headers.
+/// Returns the registered server that is the same as a server that was found.
 fn find_registered(hub: &Hub, server: &FoundServer) -> Option<ServerId> {
     let spec = server.spec.as_ref().ok()?;
-    let is_same = |other: &ServerSpec| {
-        (&other.command, &other.args, &other.url) == (&spec.command, &spec.args, &spec.url)
-            && other.env.keys().eq(spec.env.keys())
-            && other.headers.keys().eq(spec.headers.keys())
-    };
     let specs = hub.registry.specs();
     let mut servers = specs.servers.values();
-    let known = servers.find(|known| is_same(&known.spec))?;
+    let known = servers.find(|known| is_same_server(&known.spec, spec))?;
     Some(known.id.clone())
 }
 
