@@ -1,5 +1,5 @@
-//! The files of clients in a browser: connecting, testing, drift, importing and undoing, in light
-//! and dark, and by keyboard.
+//! The configuration files of clients in a browser: connecting, testing, drift, importing and
+//! undoing, and also the pairing of clients, in light and dark, and by keyboard.
 
 use std::{
     fs,

@@ -1,6 +1,6 @@
 //! The counters of `GET /metrics`: calls and other requests, approvals, model tokens, caches,
-//! refused clients and spans. The other metrics (of sessions, processes, the journal) are read for
-//! each request.
+//! refused clients and spans. `api::metrics` reads the other metrics (of sessions, processes, the
+//! journal) for each `GET /metrics`.
 //!
 //! A call takes no lock here: it finds its counters in a snapshot, and adds to atomics. Only the
 //! first call of each combination of client, server and tool makes a new snapshot.
@@ -75,7 +75,7 @@ struct CacheCounters {
 pub enum Cache {
     /// The lists of the servers.
     Catalog,
-    /// The results of calls and resources.
+    /// The results of calls and of reads of resources.
     Results,
 }
 

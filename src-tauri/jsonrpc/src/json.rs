@@ -1,7 +1,7 @@
 //! Raw JSON: shared texts, and objects that keep their members in order.
 //!
-//! Serde's maps would reorder keys and rewrite numbers. Drawbridge does not touch a single byte
-//! that it does not have to change.
+//! Serde's maps would reorder keys and rewrite numbers. These types keep the order of the members,
+//! and every byte of a value that is not replaced.
 
 use std::{borrow::Cow, collections::HashSet, fmt, ops::Range, string::FromUtf8Error, sync::Arc};
 
@@ -178,8 +178,8 @@ pub fn fold_key(key: &str) -> String {
         .collect()
 }
 
-/// The deepest nesting that Drawbridge accepts from clients and servers, because many readers
-/// recurse into it.
+/// The deepest nesting that Drawbridge accepts from clients and servers. The limit exists because
+/// many parsers recurse.
 pub const MAX_DEPTH: usize = 128;
 
 /// Returns whether brackets are nested deeper than `limit`. Does not recurse.
@@ -209,7 +209,8 @@ pub fn depth_exceeds(text: &[u8], limit: usize) -> bool {
 
 /// Returns whether `text` may occur in the JSON text of the value, as a fast filter before parsing.
 /// A match may be part of a string. A value with any escape such as `\u0073` counts as a match,
-/// because its author may have escaped a letter of `text`.
+/// because its author may have escaped a letter of `text`. The escape `\/` does not count, so a
+/// slash of `text` is not found if it is escaped in this way.
 pub fn mentions(value: &(impl AsJson + ?Sized), text: &str) -> bool {
     let json = value.text().as_bytes();
     memchr::memmem::find(json, text.as_bytes()).is_some()

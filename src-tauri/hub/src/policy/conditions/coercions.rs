@@ -124,8 +124,8 @@ pub(super) fn may_be_number(value: &RawValue, holds: impl Fn(&Number) -> bool) -
     }
 }
 
-/// Converts a text that JavaScript, Python and others accept as a number to JSON notation. The
-/// result for any other text may not be a JSON number.
+/// Converts a text that JavaScript, Python and others accept as a number to JSON notation. For
+/// any other text, the result can be `None`, or a text that is not a JSON number.
 fn to_json_number(text: &str) -> Option<String> {
     if text.is_empty() {
         return Some("0".into());

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-/// The most different words of a query that are searched for.
+/// The maximum number of different words of a query that are searched for.
 const MAX_WORDS: usize = 32;
 /// A shorter word has to match as a whole, because too many words begin with it.
 const MIN_PREFIX_CHARS: usize = 3;

@@ -31,7 +31,8 @@ fn new_transport(
     (transport.expect("a URL"), events, inbox)
 }
 
-/// Returns a transport to a legacy server, which opens the stream of the server's own messages.
+/// Returns a transport to a legacy server. The transport opens the stream of the server's own
+/// messages.
 fn connected(server: &Server) -> (Arc<HttpTransport>, mpsc::Receiver<TransportEvent>) {
     let (transport, _, inbox) = new_transport(server.url("/mcp"), 8);
     transport.complete_handshake(&ServerHello {
