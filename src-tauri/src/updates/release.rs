@@ -1,10 +1,10 @@
 //! The list of releases, and the signature of a release.
 //!
-//! The list is a JSON object: `version`, `notes`, and for each kind of computer in `platforms`
-//! (such as `linux-x86_64`) the `url` of a file and the text of its minisign `signature`. The list
-//! itself is not signed, so the signature's trusted comment has to name the version and the kind of
-//! computer: otherwise a changed list could offer an old release, with its old signature, as a new
-//! release.
+//! The list is a JSON object that describes only the newest release: `version`, `notes`, and for
+//! each kind of computer in `platforms` (such as `linux-x86_64`) the `url` of a file and the text of
+//! its minisign `signature`. The list itself is not signed, so the signature's trusted comment has
+//! to name the version and the kind of computer: otherwise a changed list could offer an old
+//! release, with its old signature, as a new release.
 
 use std::{collections::BTreeMap, fs::File, io::Read, path::Path};
 

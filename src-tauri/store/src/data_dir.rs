@@ -53,7 +53,7 @@ pub struct DataDir {
 
 impl DataDir {
     /// Creates the folder if it does not exist, for this user only, and locks it. Completes a
-    /// replacement of its contents if an earlier process did not.
+    /// replacement of its contents that an earlier process committed and did not complete.
     ///
     /// # Errors
     /// Returns an error if another hub has the folder open, if the folder cannot be used, or if the
@@ -98,9 +98,9 @@ impl DataDir {
     /// the replacement.
     ///
     /// # Errors
-    /// Returns [`ReplaceError::RolledBack`] if a file cannot be moved and the old contents are in
-    /// place. Returns [`ReplaceError::Incomplete`] if the old contents are not in place, or if the
-    /// data folder cannot be synced after the commit.
+    /// Returns [`ReplaceError::RolledBack`] if a step fails and the old contents are in place.
+    /// Returns [`ReplaceError::Incomplete`] if the old contents are not in place, or if the data
+    /// folder cannot be synced after the commit.
     pub(crate) fn replace_with_staged(&self) -> Result<Option<PathBuf>, ReplaceError> {
         replacement::commit(&self.path)?;
         replacement::complete(&self.path)
@@ -129,8 +129,8 @@ impl DataDir {
         self.path.join("docling")
     }
 
-    /// Returns the folder that contains, for each server whose sandbox lists files, a folder with
-    /// the server's id as its name.
+    /// Returns the folder that contains the servers' own folders, each with the server's id as its
+    /// name. Only a server whose sandbox lists the allowed files has such a folder, as its home.
     pub fn own_folders_dir(&self) -> PathBuf {
         self.path.join("server-folders")
     }
@@ -168,7 +168,8 @@ pub(crate) fn discard_staged(data_dir: &Path) {
 /// [`DataDir::open`] replaces them.
 ///
 /// # Errors
-/// Returns an error in the same cases as [`DataDir::replace_with_staged`].
+/// Returns [`ReplaceError::RolledBack`] if the replacement cannot be committed. Returns
+/// [`ReplaceError::Incomplete`] if the data folder cannot be synced after the commit.
 pub(crate) fn replace_at_next_start(data_dir: &Path) -> Result<(), ReplaceError> {
     replacement::commit(data_dir)
 }
@@ -177,7 +178,7 @@ pub(crate) fn replace_at_next_start(data_dir: &Path) -> Result<(), ReplaceError>
 /// replacement can be cancelled.
 ///
 /// # Errors
-/// Returns an error if the prepared contents cannot be deleted.
+/// Returns an error if a folder of the replacement cannot be renamed, synced or deleted.
 pub(crate) fn cancel_replacement(data_dir: &Path) -> std::io::Result<bool> {
     replacement::cancel(data_dir)
 }

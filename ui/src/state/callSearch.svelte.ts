@@ -4,7 +4,10 @@ import type { Call, Decision, Event, Ipc, Outcome } from "../ipc";
 import { Reloader } from "./reloader";
 
 export const PAGE_SIZE = 500;
-/** The most calls that a search holds. It drops its oldest calls when new calls arrive. */
+/**
+ * When a new call arrives, a search keeps at most this many calls, and drops its oldest calls.
+ * `readAll` also stops at this number. `loadOlder` has no limit.
+ */
 export const MAX_HELD = 100_000;
 
 /** Which calls to show. A field that is empty or `null` matches every call. */

@@ -34,9 +34,9 @@ struct ReplayBuffer {
 }
 
 impl SessionStreams {
-    /// Returns the messages of a session with their ids, beginning with the stored messages after
-    /// `last_event_id`. Ends the session's previous stream. The new stream ends if its client reads
-    /// too slowly.
+    /// Returns a session's messages that belong to no request, with their ids. If `last_event_id`
+    /// is given, the stored messages after this event come first. Ends the session's previous
+    /// stream. The new stream ends if its client reads too slowly.
     pub(crate) fn open(
         &self,
         session: &Arc<ClientSession>,

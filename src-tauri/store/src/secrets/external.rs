@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 
 use super::{Secret, SecretError};
 
-/// The prefix of the names of Drawbridge's own variables. One variable contains the admin token.
+/// The prefix of the names of Drawbridge's own variables, such as `DRAWBRIDGE_ADMIN_TOKEN`.
 const RESERVED_PREFIX: &str = "DRAWBRIDGE_";
 
 /// Runs the commands that print secrets.
@@ -49,8 +49,8 @@ impl SecretCommands for NoCommands {
     }
 }
 
-/// Caches the outputs of commands, so that a person is not asked several times for the start of one
-/// server.
+/// Caches the outputs of commands for the start of one server. A command that succeeds runs only
+/// once, so a password manager does not ask a person again.
 pub(super) struct CachedCommands {
     commands: Arc<dyn SecretCommands>,
     outputs: Mutex<HashMap<String, Secret>>,
