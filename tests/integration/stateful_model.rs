@@ -2,7 +2,8 @@
 //! them or miss them, rules forbid them, their tool or server changes, and the hub is killed.
 //! Prompts, resources, completions, subscriptions, tasks with held results, and changed
 //! instructions come in between. No call reaches the server without a matching decision that was
-//! recorded before, and no client sees a text of a server that no person has accepted.
+//! recorded before. The server `guide` changes its texts, and no client sees a text before a person
+//! has accepted it.
 //!
 //! `DRAWBRIDGE_MODEL_CASES` sets the number of random sequences. Without the variable, the test
 //! tries the same [`CASES`] sequences each time.

@@ -78,7 +78,7 @@ async function checkAccessibility(where) {
   }
 }
 
-// Reports the focused element if it has no accessible name, no focus ring, or is out of view.
+// Reports the focused element if it has no accessible name or no focus ring, or is out of view.
 async function checkFocus(where) {
   const focus = await page.evaluate(describeFocus);
   if (focus.part === "") return focus;
@@ -135,8 +135,8 @@ async function waitUntilSettled() {
   }
 }
 
-// Takes the errors off the list that `isExpected` accepts, or the first one only. Waits until the
-// browser has reported one.
+// Waits until the browser has reported an error that `isExpected` accepts. Removes all such errors
+// from the report, or only the first of them.
 async function expectErrors(isExpected, { firstOnly }) {
   while (!report.errors.some(isExpected)) await page.waitForEvent("console");
   const first = report.errors.findIndex(isExpected);
@@ -193,12 +193,12 @@ const actions = {
   take_screenshot: (step) => takeScreenshot(step.name),
   check_accessibility: (step) => checkAccessibility(step.where),
   check_layout: async (step) => report.layout_problems.push(...(await runCheck(findLayoutProblems, step.where))),
-  // Expects one error of a request with this path, which the hub has refused.
+  // Expects one error: the hub has refused a request with this path.
   expect_failed_request: (step) =>
     expectErrors((error) => error.includes(`(${new URL(step.path, job.link).href})`), { firstOnly: true }),
   // Expects the errors of requests that found no hub.
   expect_outage: () => expectErrors((error) => error.includes("net::ERR_"), { firstOnly: false }),
-  // Lets the test act, and waits until it has.
+  // Lets the test act, and waits until the test hands back.
   hand_over: async () => {
     console.log("handed over");
     process.stdin.resume();

@@ -11,11 +11,11 @@ use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
 use super::{from_enum_text, to_enum_text};
 use crate::{Store, StoreContext, StoreError};
 
-/// The most versions of one definition, and of all definitions of a server, that are kept although
-/// no person has accepted them and the server does not offer them. Versions that wait for a person,
-/// and versions that the spec trusts, are counted separately. The oldest versions are deleted
-/// first.
+/// The most versions of one definition that are kept although no person has accepted them and the
+/// server does not offer them. Versions that wait for a person, and versions that the spec trusts,
+/// are counted separately. The oldest versions are deleted first.
 const MAX_VERSIONS: u32 = 20;
+/// The same limit for the versions of all definitions of a server.
 const MAX_VERSIONS_OF_SERVER: u32 = 2_000;
 
 /// A definition that a server has offered.
@@ -129,7 +129,8 @@ impl Store {
             .context("cannot write the acceptance of definitions")
     }
 
-    /// Records definitions that a server offers, outside a sync.
+    /// Records definitions that a server offers. Needed only outside a sync, which records them
+    /// together with the lists.
     pub async fn record_definitions(
         &self,
         server: &ServerId,

@@ -27,7 +27,7 @@ const PROGRESS_COST: usize = 128;
 /// The budget of each request for its progress: about 580 short messages. A stream to a client
 /// lasts even if the client misses all of them (see `MAX_MISSED_BYTES` of the message queue).
 const PROGRESS_BUDGET: usize = 128 * 1024;
-/// How many bytes of progress are read before other tasks have a turn: half of the bytes that may
+/// The cost of the progress that is read before other tasks have a turn: half of the bytes that may
 /// wait for a client, so that a client that reads misses no progress.
 const PROGRESS_TURN: usize = 32 * 1024;
 /// The most requests whose budgets are kept, so that a server that saves the tokens of many

@@ -148,7 +148,7 @@ mod tests {
             inputs: vec![input],
             problem: String::new(),
         };
-        let found = RuntimeStatus {
+        let missing = RuntimeStatus {
             runtime: Runtime::Uvx,
             path: None,
             version: None,
@@ -161,7 +161,7 @@ mod tests {
             title,
             description,
             choice,
-            runtime: Some(found),
+            runtime: Some(missing),
         }
     }
 
