@@ -25,15 +25,15 @@ whose tools any client may call. For each program, the command
    (`drawbridge config test CLIENT`),
 5. undoes the change (`drawbridge config undo CLIENT`), and compares the files with the files before the change.
 
-The stand-in answers all programs over the network, as a model would, so that no account is needed. The stand-in is
-not a model: it calls the tool and says \"Done.\"
+The stand-in answers over HTTP, as a model would, so that a program needs no account. The stand-in is not a model:
+it calls the tool and says \"Done.\"
 
 ";
 
 const OWN_CHANGES_NOTE: &str = "
 Undoing the change then removed only what Drawbridge had added, and kept what the program had written. To compare the
-files of these programs byte for byte, the test restored the files. The test then connected the programs again, and
-undid this change, without running a program.
+files of these programs byte for byte, the command restored the files, connected the programs again without running
+them, and undid this change.
 
 ";
 
@@ -45,7 +45,7 @@ pub(crate) fn render(reports: &[Report]) -> String {
     page += "\n\"Reported as\" is the name and version that the program told Drawbridge. \"Tool\" is the name under which the program
 offered `everything__echo` to the model. A dash means that the program does not support the step; its section under
 [Output](#output) says why.\n\n";
-    page += "Some programs themselves wrote to these files while they were connected:\n\n";
+    page += "Some programs changed these files themselves while they were connected:\n\n";
     for report in reports {
         if !report.own_changes.is_empty() {
             let files = code_list(&report.own_changes);
@@ -64,7 +64,7 @@ offered `everything__echo` to the model. A dash means that the program does not 
         );
     }
     page += "\nThe other clients of [clients.md](clients.md) were not tried.\n";
-    page += "\n## Output\n\nThe home folder is shown as `~`, Drawbridge's data folder as `DATA`, and the folder of the programs as `node_modules`.\n";
+    page += "\n## Output\n\nThe home folder is shown as `~`, Drawbridge's data folder as `DATA`, the folder around both as `TEMP`, the folder of the programs as `node_modules`, and the path of Drawbridge's command as `drawbridge`.\n";
     for report in reports {
         page += &format!("\n### {}\n", report.program.title);
         page += &transcript(report, MAX_LINES);
