@@ -5,6 +5,8 @@ mod client_files;
 mod client_uses;
 pub(crate) mod disk_space;
 mod docling;
+#[cfg(target_os = "linux")]
+mod idle_memory;
 pub mod methods;
 mod pairing;
 mod refusals;
@@ -493,6 +495,8 @@ impl Hub {
         ));
         tasks.spawn(hub.logs.clone().report_drops());
         tasks.spawn(disk_space::watch(Arc::downgrade(&hub)));
+        #[cfg(target_os = "linux")]
+        tasks.spawn(idle_memory::release_while_idle());
         tasks.spawn(hub.drawbridge.clone().resume_on_time(hub.store.clone()));
         tasks.spawn(hub.tracer.clone().follow_settings());
         tasks.spawn(token_usage::store_regularly(

@@ -1,0 +1,195 @@
+//! Gives back the memory of program code that only the start, or work in the past, needed.
+//!
+//! Linux maps a page of the program file when the page is used for the first time, together with
+//! its neighbours, and counts the page as memory of the process from then on. While the process is
+//! idle, this module unmaps these pages. They stay in the system's page cache, which the system
+//! frees before it frees memory of processes. A page that is used again is mapped again, usually
+//! without a read of the disk.
+
+use std::{
+    env,
+    ffi::c_void,
+    fs, io,
+    ptr::{self, NonNull},
+    time::Duration,
+};
+
+use nix::{
+    sys::mman::{MmapAdvise, madvise},
+    time::{ClockId, clock_gettime},
+};
+use tokio::{task::spawn_blocking, time::sleep};
+
+const INTERVAL: Duration = Duration::from_secs(15);
+/// A process that used the processor for less time between two checks is idle.
+const IDLE_CPU_TIME: Duration = Duration::from_millis(50);
+
+/// Unmaps the pages each time the process is idle after it has worked. Never returns.
+pub(super) async fn release_while_idle() {
+    let mut at_release = Duration::ZERO;
+    let mut before = Duration::ZERO;
+    loop {
+        let now = cpu_time();
+        let has_worked = now.saturating_sub(at_release) >= IDLE_CPU_TIME;
+        if has_worked && now.saturating_sub(before) < IDLE_CPU_TIME {
+            if let Ok(Err(error)) = spawn_blocking(unmap_program_pages).await {
+                tracing::debug!(%error, "the pages of the program stay mapped");
+            }
+            at_release = cpu_time();
+        }
+        before = cpu_time();
+        sleep(INTERVAL).await;
+    }
+}
+
+/// Returns the processor time that this process has used so far.
+fn cpu_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+}
+
+/// Unmaps the unchanged pages of the program file.
+///
+/// # Errors
+/// Returns an error if the mappings of this process cannot be read, or a page cannot be unmapped.
+fn unmap_program_pages() -> io::Result<()> {
+    let program = env::current_exe()?;
+    let Some(program) = program.to_str() else {
+        return Ok(());
+    };
+    for mapping in parse_mappings(&fs::read_to_string("/proc/self/smaps")?) {
+        if mapping.path != program || !mapping.is_unchanged || mapping.resident_kib == 0 {
+            continue;
+        }
+        let Some(start) = NonNull::new(ptr::with_exposed_provenance_mut::<c_void>(mapping.start))
+        else {
+            continue;
+        };
+        // SAFETY: the mapping belongs to the running program, so it stays mapped while this process
+        // runs. The process cannot write to it and has not changed any of its pages, so each page
+        // has the same content when it is mapped again.
+        unsafe { madvise(start, mapping.length, MmapAdvise::MADV_DONTNEED)? };
+    }
+    Ok(())
+}
+
+/// A mapping of a file in the memory of this process.
+#[derive(Debug, PartialEq, Eq)]
+struct Mapping<'a> {
+    start: usize,
+    /// In bytes.
+    length: usize,
+    path: &'a str,
+    /// Whether the process cannot write to the mapping, and all its pages are those of the file.
+    is_unchanged: bool,
+    /// The size of its pages in memory, in KiB.
+    resident_kib: usize,
+}
+
+/// Reads the text of `/proc/self/smaps`, which proc(5) describes. Leaves out mappings without a
+/// path.
+fn parse_mappings(smaps: &str) -> Vec<Mapping<'_>> {
+    let mut mappings: Vec<Mapping<'_>> = Vec::new();
+    let mut is_file = false;
+    for line in smaps.lines() {
+        if let Some(mapping) = parse_header(line) {
+            is_file = !mapping.path.is_empty();
+            if is_file {
+                mappings.push(mapping);
+            }
+        } else if let (true, Some(mapping), Some((field, value))) =
+            (is_file, mappings.last_mut(), line.split_once(':'))
+        {
+            let kib = value.trim().trim_end_matches(" kB").parse().ok();
+            match (field, kib) {
+                ("Rss", Some(kib)) => mapping.resident_kib = kib,
+                ("Anonymous" | "Swap", kib) => mapping.is_unchanged &= kib == Some(0),
+                _ => {}
+            }
+        }
+    }
+    mappings
+}
+
+/// Reads the first line of a mapping: `START-END PERMISSIONS OFFSET DEVICE INODE PATH`.
+fn parse_header(line: &str) -> Option<Mapping<'_>> {
+    let (range, rest) = line.split_once(' ')?;
+    let (start, end) = range.split_once('-')?;
+    let start = usize::from_str_radix(start, 16).ok()?;
+    let length = usize::from_str_radix(end, 16).ok()?.checked_sub(start)?;
+    let permissions = rest.split(' ').next()?;
+    let path = rest.find('/').map_or("", |position| &rest[position..]);
+    Some(Mapping {
+        start,
+        length,
+        path,
+        is_unchanged: !permissions.contains('w'),
+        resident_kib: 0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_mappings_that_nobody_changed_or_can_change_are_unchanged() {
+        let smaps = "\
+55d0c0000000-55d0c0002000 r-xp 00001000 fe:00 1234                       /opt/a b/drawbridge
+Size:                  8 kB
+Rss:                   4 kB
+Anonymous:             0 kB
+Swap:                  0 kB
+VmFlags: rd ex mr mw me
+55d0c0002000-55d0c0003000 r--p 00003000 fe:00 1234                       /opt/a b/drawbridge
+Rss:                   4 kB
+Anonymous:             4 kB
+Swap:                  0 kB
+55d0c0003000-55d0c0004000 rw-p 00004000 fe:00 1234                       /opt/a b/drawbridge
+Rss:                   0 kB
+Anonymous:             0 kB
+7f0000000000-7f0000001000 rw-p 00000000 00:00 0
+Rss:                   4 kB
+Anonymous:             4 kB
+";
+        let found: Vec<_> = parse_mappings(smaps)
+            .into_iter()
+            .map(|mapping| {
+                (
+                    mapping.path,
+                    mapping.length,
+                    mapping.is_unchanged,
+                    mapping.resident_kib,
+                )
+            })
+            .collect();
+        let path = "/opt/a b/drawbridge";
+        assert_eq!(
+            found,
+            [
+                (path, 0x2000, true, 4),
+                (path, 0x1000, false, 4),
+                (path, 0x1000, false, 0)
+            ]
+        );
+    }
+
+    #[test]
+    fn most_pages_of_the_program_are_unmapped_and_it_runs_on() {
+        let resident = || -> usize {
+            let program = env::current_exe().expect("a program");
+            parse_mappings(&fs::read_to_string("/proc/self/smaps").expect("the mappings"))
+                .iter()
+                .filter(|mapping| mapping.is_unchanged && program == *mapping.path)
+                .map(|mapping| mapping.resident_kib)
+                .sum()
+        };
+        // Maps the pages that the next two calls need, and more.
+        let before = resident();
+        unmap_program_pages().expect("the pages are unmapped");
+        let after = resident();
+        assert!(
+            after < before / 2,
+            "{before} KiB were mapped, and {after} KiB are mapped now"
+        );
+    }
+}
