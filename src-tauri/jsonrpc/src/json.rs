@@ -209,12 +209,17 @@ pub fn depth_exceeds(text: &[u8], limit: usize) -> bool {
 
 /// Returns whether `text` may occur in the JSON text of the value, as a fast filter before parsing.
 /// A match may be part of a string. A value with any escape such as `\u0073` counts as a match,
-/// because its author may have escaped a letter of `text`. The escape `\/` does not count, so a
-/// slash of `text` is not found if it is escaped in this way.
+/// because its author may have escaped a letter of `text`. The escape `\/` counts if `text` contains
+/// a slash.
 pub fn mentions(value: &(impl AsJson + ?Sized), text: &str) -> bool {
     let json = value.text().as_bytes();
+    let has_slash = text.contains('/');
     memchr::memmem::find(json, text.as_bytes()).is_some()
-        || memchr::memchr_iter(b'\\', json).any(|at| json.get(at + 1) == Some(&b'u'))
+        || memchr::memchr_iter(b'\\', json).any(|at| match json.get(at + 1) {
+            Some(b'u') => true,
+            Some(b'/') => has_slash,
+            _ => false,
+        })
 }
 
 /// Returns a string as JSON text, with its quotes.

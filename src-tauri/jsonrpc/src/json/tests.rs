@@ -100,3 +100,10 @@ fn a_value_with_a_unicode_escape_may_mention_any_text() {
     assert!(mentions(r#"{"re\u0073ult":1}"#));
     assert!(!mentions(r#"{"other":"\n"}"#));
 }
+
+#[test]
+fn a_name_with_a_slash_is_found_if_the_slash_is_escaped() {
+    let mentions = |json: &str, text: &str| mentions(&raw(json.to_owned()), text);
+    assert!(mentions(r#"{"example\/key":1}"#, "example/key"));
+    assert!(!mentions(r#"{"example\/key":1}"#, "result"));
+}

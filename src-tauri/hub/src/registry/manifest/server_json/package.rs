@@ -158,8 +158,9 @@ fn image_reference(package: &Package, id: &str, version: &str) -> String {
     }
 }
 
-/// Returns an image without its tag.
+/// Returns an image without its tag and its digest.
 fn repository(image: &str) -> &str {
+    let image = image.split_once('@').map_or(image, |(image, _)| image);
     let tag = image
         .rfind(':')
         .filter(|position| !image[*position..].contains('/'));

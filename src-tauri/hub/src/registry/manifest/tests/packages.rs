@@ -117,6 +117,24 @@ fn older_manifests_are_read() {
 }
 
 #[test]
+fn an_image_is_the_same_package_with_any_tag_and_digest() {
+    let with_version = |identifier: &str, version: &str| {
+        package(&format!(
+            r#""registry_name":"docker","name":"{identifier}","version":"{version}""#
+        ))
+    };
+    for identifier in ["a/b", "a/b:1", "a/b@sha256:0a", "a/b:1@sha256:0a"] {
+        let image = with_version(identifier, "2");
+        for used in ["1", "sha256:0b"] {
+            let spec = filled(&with_version("a/b", used), &[]).spec;
+            assert!(image.is_used_by(&spec), "{identifier}: {spec:?}");
+        }
+        let other = filled(&with_version("a/c", "1"), &[]).spec;
+        assert!(!image.is_used_by(&other), "{identifier}");
+    }
+}
+
+#[test]
 fn docker_runs_an_image_with_its_variables_and_arguments() {
     let manifest = read(FILESYSTEM).expect("a manifest");
     let image = &manifest.choices[1];
