@@ -1,4 +1,4 @@
-//! The HTTP listener: its port, and the behavior of the hub while it cannot listen.
+//! The HTTP listener: its port, and the behaviour of the hub while it cannot listen.
 
 use std::net::{TcpListener, TcpStream};
 

@@ -15,7 +15,7 @@ const ANSWER_WITHIN_MS: i32 = 500;
 /// tray, and panics if the library is missing.
 pub(super) fn has_library() -> bool {
     LIBRARIES.iter().any(|name| {
-        // SAFETY: the tray loads this same library next; its initialisers only register types.
+        // SAFETY: the tray loads this same library next; its initializers only register types.
         let library = unsafe { libloading::Library::new(name) };
         // The library stays loaded, because the types that it registered with GTK must remain
         // valid.

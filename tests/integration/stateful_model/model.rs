@@ -1,4 +1,4 @@
-//! The expected behavior of a request, from its arrival to its end: a model without I/O and without
+//! The expected behaviour of a request, from its arrival to its end: a model without I/O and without
 //! time.
 
 use std::collections::BTreeMap;

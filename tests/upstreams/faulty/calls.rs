@@ -1,4 +1,4 @@
-//! The tools. Their arguments control their behavior.
+//! The tools. Their arguments control their behaviour.
 
 use std::{
     process::exit,
