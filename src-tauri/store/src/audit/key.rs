@@ -36,11 +36,11 @@ impl AuditKey {
         let (hex, is_new) = match (fs::read_to_string(&file), fs::read_to_string(&new_file)) {
             (Ok(hex), _) => (hex, false),
             (Err(error), _) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            (_, Ok(hex)) if hex.len() == 64 => (hex, true),
+            // A process that ended while it wrote the new file leaves no valid key.
+            (_, Ok(hex)) if decode_key(&hex).is_some() => (hex, true),
             _ => (create_key(&new_file)?, true),
         };
-        let key = hex::decode(hex.trim()).ok().filter(|key| key.len() == 32);
-        let key = key.ok_or_else(|| {
+        let key = decode_key(&hex).ok_or_else(|| {
             let message = format!(
                 "{} is not a valid key: restore the file, or move it away to start a new audit log",
                 file.display()
@@ -81,6 +81,10 @@ impl AuditKey {
 
 fn temporary_file(folder: &Path) -> PathBuf {
     folder.join(format!("{FILE_NAME}.new"))
+}
+
+fn decode_key(hex: &str) -> Option<Vec<u8>> {
+    hex::decode(hex.trim()).ok().filter(|key| key.len() == 32)
 }
 
 fn create_key(file: &Path) -> io::Result<String> {
@@ -130,5 +134,23 @@ impl MacBuilder {
 
     pub(super) fn hash(self) -> Hash {
         self.0.finalize().into_bytes().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_key_that_was_not_written_completely_is_replaced() {
+        for unfinished in ["", "0a", &"x".repeat(64)] {
+            let folder = tempfile::tempdir().expect("a folder");
+            fs::write(temporary_file(folder.path()), unfinished).expect("write the file");
+            let key = AuditKey::load(folder.path()).expect("a new key");
+            assert!(key.is_new(), "{unfinished:?}");
+            key.persist_if_new();
+            let kept = AuditKey::load(folder.path()).expect("the same key");
+            assert!(!kept.is_new(), "{unfinished:?}");
+        }
     }
 }
