@@ -142,6 +142,12 @@ pub(crate) enum Failure {
     NoTerminal,
     #[error("nothing was changed, because the answer was not yes")]
     Declined,
+    #[error(
+        "--restore cannot be combined with --http, because Drawbridge does not store the token that \
+         the entry contains. Remove --http to have the entry restored, or remove --restore, and \
+         connect the client again if another program changes the entry."
+    )]
+    RestoreNeedsToken,
     #[error("the client cannot connect; see the text above")]
     TestFailed,
     #[error("not every file was restored; see the text above")]

@@ -101,22 +101,28 @@ pub enum TokenLifetime {
     For(Duration),
 }
 
-/// A client that passed all checks. While this value exists, no other task adds or changes a
-/// client.
+/// A client with a new token that passed all checks. While this value exists, no other task adds or
+/// changes a client.
 pub struct PreparedClient<'a> {
     access: &'a Access,
     _one_at_a_time: tokio::sync::MutexGuard<'a, ()>,
     row: ClientRow,
     token: String,
+    /// Whether the token replaces the token of a client.
+    is_rotation: bool,
 }
 
 impl PreparedClient<'_> {
-    /// Adds the client, and returns its token.
+    /// Adds the client or replaces its token, and returns the new token.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.
-    pub async fn add(self) -> Result<String, StoreError> {
-        self.access.add_client(self.row).await?;
+    pub async fn store(self) -> Result<String, StoreError> {
+        if self.is_rotation {
+            self.access.put_rotated_client(self.row).await?;
+        } else {
+            self.access.add_client(self.row).await?;
+        }
         Ok(self.token)
     }
 }
@@ -347,14 +353,18 @@ impl Access {
     /// Returns an error if the name is invalid or taken.
     pub fn check_free(&self, name: &ClientName) -> Result<(), AccessError> {
         check_name(name)?;
-        let is_taken = self
-            .lock()
-            .get(name)
-            .is_some_and(|row| row.revoked_at.is_none() && row.token_hmac.is_some());
-        if is_taken {
+        if self.has_token(name) {
             return Err(AccessError::NameTaken(name.clone()));
         }
         Ok(())
+    }
+
+    /// Returns whether there is a client with this name that has a token and was not revoked. The
+    /// token may have expired.
+    pub fn has_token(&self, name: &ClientName) -> bool {
+        self.lock()
+            .get(name)
+            .is_some_and(|row| row.revoked_at.is_none() && row.token_hmac.is_some())
     }
 
     /// Adds a client, and returns its token. See [`Self::prepare_client`].
@@ -370,7 +380,7 @@ impl Access {
         lifetime: Option<Duration>,
     ) -> Result<String, AccessError> {
         let client = self.prepare_client(name, token, user, lifetime).await?;
-        Ok(client.add().await?)
+        Ok(client.store().await?)
     }
 
     /// Checks a client that is going to be added. Without a `user`, the client belongs to the user
@@ -402,6 +412,7 @@ impl Access {
             _one_at_a_time: one_at_a_time,
             row,
             token,
+            is_rotation: false,
         })
     }
 
@@ -421,8 +432,7 @@ impl Access {
         Ok(())
     }
 
-    /// Gives a client a new token, and returns it. The old token stays valid until the new token is
-    /// used, the old token expires, or [`ROTATION_GRACE`] has passed.
+    /// Gives a client a new token, and returns it. See [`Self::prepare_rotation`].
     ///
     /// # Errors
     /// Returns an error if the client does not exist, was revoked or has no token, if the new token
@@ -433,7 +443,23 @@ impl Access {
         token: Option<String>,
         lifetime: TokenLifetime,
     ) -> Result<String, AccessError> {
-        let _one_at_a_time = self.write_lock.lock().await;
+        let client = self.prepare_rotation(name, token, lifetime).await?;
+        Ok(client.store().await?)
+    }
+
+    /// Checks a client that is going to get a new token. The old token stays valid until the new
+    /// token is used, the old token expires, or [`ROTATION_GRACE`] has passed.
+    ///
+    /// # Errors
+    /// Returns an error if the client does not exist, was revoked or has no token, or if the new
+    /// token is too short or taken.
+    pub async fn prepare_rotation(
+        &self,
+        name: &ClientName,
+        token: Option<String>,
+        lifetime: TokenLifetime,
+    ) -> Result<PreparedClient<'_>, AccessError> {
+        let one_at_a_time = self.write_lock.lock().await;
         let row = self.find_admitted(name)?;
         if row.token_hmac.is_none() {
             return Err(AccessError::NoToken(name.clone()));
@@ -461,14 +487,13 @@ impl Access {
             },
             ..row
         };
-        let note = json!({
-            "client": name,
-            "token": "rotated",
-            "expires_at": row.token_expires_at,
-        });
-        self.put_client(row).await?;
-        self.store.append_audit(AuditKind::ClientChanged, &note);
-        Ok(token)
+        Ok(PreparedClient {
+            access: self,
+            _one_at_a_time: one_at_a_time,
+            row,
+            token,
+            is_rotation: true,
+        })
     }
 
     fn find_admitted(&self, name: &ClientName) -> Result<ClientRow, AccessError> {
@@ -700,6 +725,17 @@ impl Access {
         }
         self.put_client(row).await?;
         self.store.append_audit(AuditKind::ClientAdded, &note);
+        Ok(())
+    }
+
+    async fn put_rotated_client(&self, row: ClientRow) -> Result<(), StoreError> {
+        let note = json!({
+            "client": row.name,
+            "token": "rotated",
+            "expires_at": row.token_expires_at,
+        });
+        self.put_client(row).await?;
+        self.store.append_audit(AuditKind::ClientChanged, &note);
         Ok(())
     }
 

@@ -110,7 +110,7 @@ impl From<ConfigError> for ApiError {
             ConfigError::Key(_) | ConfigError::Backup(_) | ConfigError::Store(_) => {
                 ErrorCode::Unavailable
             }
-            ConfigError::WrongPreview => ErrorCode::Invalid,
+            ConfigError::WrongPreview | ConfigError::RestoreNeedsToken => ErrorCode::Invalid,
             ConfigError::TaskFailed => ErrorCode::Internal,
         };
         Self::new(code, error.to_string())

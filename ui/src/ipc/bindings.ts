@@ -275,7 +275,7 @@ export type ApplyConfig = {
 id: string, 
 /**
  * Whether to restore the entry without asking a person if another program removes or changes
- * it.
+ * it. Refused if the entry contains a token.
  */
 restores: boolean, };
 
@@ -4229,7 +4229,7 @@ kind: RequestKind | null, };
 
 /**
  * `config.set_restores`: sets whether Drawbridge restores an entry without asking a person if
- * another program removes or changes it.
+ * another program removes or changes it. An entry that contains a token cannot be restored.
  */
 export type SetRestores = { path: string, restores: boolean, };
 
@@ -4781,9 +4781,10 @@ digest: string, };
 /**
  * `config.undo`: undoes a change, removes the servers that were imported with it, and revokes the
  * client that was added with it. If the client existed before without a token, only its token
- * becomes invalid. If a file cannot be restored, the servers stay until the change is undone
- * again. Without `change`, undoes the latest change of this kind of client, or the latest import
- * if `kind` is absent too.
+ * becomes invalid. If the change replaced the client's token, the new token stays valid, and the
+ * old token, which is in the file again, may be invalid. If a file cannot be restored, the servers
+ * stay until the change is undone again. Without `change`, undoes the latest change of this kind of
+ * client, or the latest import if `kind` is absent too.
  */
 export type UndoConfig = { change: string | null, kind: string | null, };
 

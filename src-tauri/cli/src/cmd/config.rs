@@ -44,7 +44,7 @@ pub(crate) enum Config {
     Connect {
         #[command(flatten)]
         connect: ConnectArgs,
-        /// Restore the entry if another program changes or removes it
+        /// Restore the entry if another program changes or removes it; not with --http
         #[arg(long)]
         restore: bool,
         /// Do not ask for confirmation
@@ -134,6 +134,9 @@ impl Config {
                 restore,
                 yes,
             } => {
+                if restore && connect.http {
+                    return Err(Failure::RestoreNeedsToken);
+                }
                 let success = format!("Client '{}' connected.", escape(&connect.file.client));
                 confirm_and_apply(context, connect.preview()?, restore, yes, &success).await
             }

@@ -75,7 +75,10 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
         "config.preview",
         Nothing("remembers a preview, and changes nothing"),
     ),
-    ("config.apply", Entries(&[ClientFilesChanged, ClientAdded])),
+    (
+        "config.apply",
+        Entries(&[ClientFilesChanged, ClientAdded, ClientChanged]),
+    ),
     (
         "config.undo",
         Entries(&[

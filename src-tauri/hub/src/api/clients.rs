@@ -260,7 +260,7 @@ impl Verb for AddClient {
             .prepare_client(&self.name, self.token, self.user, lifetime)
             .await?;
         let profile = self.profile.as_deref();
-        let token = profiles::add_with_profile(hub, &self.name, profile, client.add()).await?;
+        let token = profiles::add_with_profile(hub, &self.name, profile, client.store()).await?;
         hub.logs.add_secret(&Secret::new(token.clone()));
         let config = |token| {
             let connection = hub.manual_connection(&self.name, token);

@@ -28,6 +28,7 @@ use serde_json::json;
 
 use super::{ApiError, Done, Verb, clients::RevokeClient, servers};
 use crate::{
+    access::TokenLifetime,
     clients::{
         self,
         configs::{self, EntryState, EntryTarget, NewClient, Preview, run_blocking},
@@ -267,16 +268,17 @@ pub struct ApplyConfig {
     /// The id of the preview.
     pub id: String,
     /// Whether to restore the entry without asking a person if another program removes or changes
-    /// it.
+    /// it. Refused if the entry contains a token.
     #[serde(default)]
     pub restores: bool,
 }
 
 /// `config.undo`: undoes a change, removes the servers that were imported with it, and revokes the
 /// client that was added with it. If the client existed before without a token, only its token
-/// becomes invalid. If a file cannot be restored, the servers stay until the change is undone
-/// again. Without `change`, undoes the latest change of this kind of client, or the latest import
-/// if `kind` is absent too.
+/// becomes invalid. If the change replaced the client's token, the new token stays valid, and the
+/// old token, which is in the file again, may be invalid. If a file cannot be restored, the servers
+/// stay until the change is undone again. Without `change`, undoes the latest change of this kind of
+/// client, or the latest import if `kind` is absent too.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
@@ -286,7 +288,7 @@ pub struct UndoConfig {
 }
 
 /// `config.set_restores`: sets whether Drawbridge restores an entry without asking a person if
-/// another program removes or changes it.
+/// another program removes or changes it. An entry that contains a token cannot be restored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SetRestores {
@@ -353,15 +355,20 @@ impl Verb for PreviewConfig {
             .or_else(|| managed.as_ref().map(|row| row.client.clone()))
             .unwrap_or_else(|| ClientName::new(kind.id));
         let is_connect = self.action == ConfigAction::Connect;
-        let token = match self.transport {
+        let new_client = match self.transport {
             ClientTransport::Http if is_connect => {
                 hub.check_http_clients_can_connect()?;
-                hub.access.check_free(&name)?;
-                Some(format!("db_{}", random::token()))
+                Some(NewClient {
+                    name: name.clone(),
+                    token: format!("db_{}", random::token()),
+                    replaces_token: replaces_token(hub, &name, managed.as_ref())?,
+                    existed: false,
+                })
             }
             ClientTransport::Http | ClientTransport::Bridge => None,
         };
-        let connection = hub.client_connection(&name, token.as_deref());
+        let token = new_client.as_ref().map(|client| client.token.as_str());
+        let connection = hub.client_connection(&name, token);
         let ask_once = self.ask_once.then(|| hub.ask_once(&name));
         let target = EntryTarget {
             kind,
@@ -385,6 +392,15 @@ impl Verb for PreviewConfig {
         .await?;
         let plan = plan.map_err(plan_error)?;
         let files = plan.diffs().into_iter().map(diff_view).collect();
+        let mut notes = notes(kind);
+        if new_client
+            .as_ref()
+            .is_some_and(|client| client.replaces_token)
+        {
+            notes.push(format!(
+                "The entry gets a new token, which replaces the token of the client '{name}'. The old token is valid until the new token is used, at most for 24 hours."
+            ));
+        }
         let id = random::id();
         // A correct entry that is not managed yet is taken over without a change of the file.
         let is_needed = !plan.is_empty() || (is_connect && managed.is_none());
@@ -401,18 +417,14 @@ impl Verb for PreviewConfig {
                 kind: Some(kind.id),
                 connected: if is_connect { vec![target] } else { Vec::new() },
                 disconnected: if is_connect { Vec::new() } else { vec![path] },
-                new_client: token.map(|token| NewClient {
-                    name,
-                    token,
-                    existed: false,
-                }),
+                new_client,
                 imported: Vec::new(),
             });
         }
         Ok(ConfigPreview {
             id: is_needed.then_some(id),
             files,
-            notes: notes(kind),
+            notes,
         })
     }
 }
@@ -424,16 +436,48 @@ impl Verb for ApplyConfig {
         let preview = hub
             .client_configs
             .take_preview(&self.id, |action| action != ClientAction::Import)?;
+        for target in &preview.connected {
+            configs::check_can_restore(target.transport, self.restores)?;
+        }
         apply(hub, preview, Vec::new(), self.restores).await
     }
 }
 
-/// Makes the changes of a preview, adds the client whose new token is in the files, and records the
-/// changes in the audit log.
+/// Returns whether a new token for a file replaces the token of the client, because the file has the
+/// client's entry already. `managed` is the managed entry of the file.
 ///
 /// # Errors
-/// Returns an error if the client cannot be added, or if the files cannot be changed. Drawbridge
-/// then restores the files, and leaves the client as it was.
+/// Returns an error if the name is invalid or belongs to another client, or if other files contain
+/// the token that would be replaced.
+fn replaces_token(
+    hub: &Hub,
+    name: &ClientName,
+    managed: Option<&ClientFileRow>,
+) -> Result<bool, ApiError> {
+    let Some(own) = managed.filter(|row| {
+        row.client == *name && row.transport == ClientTransport::Http && hub.access.has_token(name)
+    }) else {
+        hub.access.check_free(name)?;
+        return Ok(false);
+    };
+    let other = hub.client_configs.all_managed().into_iter().find(|row| {
+        row.path != own.path && row.client == *name && row.transport == ClientTransport::Http
+    });
+    match other {
+        None => Ok(true),
+        Some(other) => Err(ApiError::conflict(format!(
+            "{} has an entry of the client '{name}' too, and needs the same token; run `drawbridge clients rotate`, or choose 'New token…' on the Clients screen, to write a new token to all files of this client",
+            other.path
+        ))),
+    }
+}
+
+/// Makes the changes of a preview, adds the client whose new token is in the files or replaces its
+/// token, and records the changes in the audit log.
+///
+/// # Errors
+/// Returns an error if the client cannot be added or changed, or if the files cannot be changed.
+/// Drawbridge then restores the files, and leaves the client as it was.
 pub(super) async fn apply(
     hub: &Hub,
     mut preview: Preview,
@@ -443,10 +487,15 @@ pub(super) async fn apply(
     let prepared = match &mut preview.new_client {
         Some(client) => {
             let token = Some(client.token.clone());
-            let prepared = hub
-                .access
-                .prepare_client(&client.name, token, None, None)
-                .await?;
+            let prepared = if client.replaces_token {
+                hub.access
+                    .prepare_rotation(&client.name, token, TokenLifetime::Same)
+                    .await?
+            } else {
+                hub.access
+                    .prepare_client(&client.name, token, None, None)
+                    .await?
+            };
             client.existed = is_admitted(hub, &client.name);
             hub.logs.add_secret(&Secret::new(client.token.clone()));
             Some(prepared)
@@ -454,24 +503,26 @@ pub(super) async fn apply(
         None => None,
     };
     let change = hub.client_configs.apply(preview, servers, restores).await?;
-    // The client is added after the files were changed, so that a failed change leaves a client of
+    // The token is stored after the files were changed, so that a failed change leaves a client of
     // the same name as it was.
     if let Some(prepared) = prepared
-        && let Err(error) = prepared.add().await
+        && let Err(error) = prepared.store().await
     {
         match hub.client_configs.undo(&change.id).await {
             Ok(undone) => {
                 for file in undone.files {
                     if let Err(failure) = file.result {
                         tracing::error!(
-                            "{} of a client that was not added stays changed: {failure}",
+                            "{} contains a token that was not stored, and stays changed: {failure}",
                             file.path.display()
                         );
                     }
                 }
             }
             Err(failure) => {
-                tracing::error!("the files of a client that was not added stay changed: {failure}");
+                tracing::error!(
+                    "the files with a token that was not stored stay changed: {failure}"
+                );
             }
         }
         return Err(error.into());

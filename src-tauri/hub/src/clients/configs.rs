@@ -58,6 +58,10 @@ pub enum ConfigError {
     NoImport,
     #[error("Drawbridge does not manage an entry in {0}")]
     NotManaged(String),
+    #[error(
+        "Drawbridge cannot restore an entry that contains a token, because it does not store the token; connect without a token to have the entry restored, or repair the entry yourself if another program changes it"
+    )]
+    RestoreNeedsToken,
     #[error("the files were not changed, because a task of Drawbridge has failed; see the log")]
     TaskFailed,
 }
@@ -112,6 +116,8 @@ pub struct NewClient {
     pub name: ClientName,
     /// The token, which is in the files.
     pub token: String,
+    /// Whether the token replaces the token of the client.
+    pub replaces_token: bool,
     /// Whether the client existed before without a token, because it used the bridge.
     pub existed: bool,
 }
@@ -122,7 +128,8 @@ struct ChangeDetails {
     receipt: Receipt,
     /// The managed entries of the files before the change.
     rows_before: Vec<ClientFileRow>,
-    /// The client that got a token for the change. The token is in the files.
+    /// The client that got a token for the change, unless it had a token before. The token is in
+    /// the files.
     new_client: Option<ClientName>,
     /// Whether this client existed before without a token.
     #[serde(default)]
@@ -133,7 +140,7 @@ struct ChangeDetails {
 pub struct UndoneChange {
     pub change: ClientChangeRow,
     pub files: Vec<UndoneFile>,
-    /// The client that got a token for the change.
+    /// The client that got a token for the change, unless it had a token before.
     pub new_client: Option<ClientName>,
     /// Whether this client existed before without a token.
     pub client_existed: bool,
@@ -313,7 +320,9 @@ impl ClientConfigs {
             receipt: receipt.clone(),
             rows_before,
             client_existed: new_client.as_ref().is_some_and(|client| client.existed),
-            new_client: new_client.map(|client| client.name),
+            new_client: new_client
+                .filter(|client| !client.replaces_token)
+                .map(|client| client.name),
         };
         let recorded = self
             .record(&vault, &change, &details, &removed, &connected)
@@ -432,12 +441,14 @@ impl ClientConfigs {
     /// it.
     ///
     /// # Errors
-    /// Returns an error if no entry of the file is managed, or if the store cannot be written.
+    /// Returns an error if no entry of the file is managed, if the entry to restore contains a
+    /// token, or if the store cannot be written.
     pub async fn set_restores(&self, path: &Path, restores: bool) -> Result<(), ConfigError> {
         let _one_at_a_time = self.0.write_lock.lock().await;
         let mut row = self
             .managed(path)
             .ok_or_else(|| ConfigError::NotManaged(path_text(path)))?;
+        check_can_restore(row.transport, restores)?;
         row.restores = restores;
         let rows = [row];
         self.0.store.replace_client_files(&[], &rows).await?;
@@ -543,6 +554,17 @@ pub fn inspect_entry(
         entry,
         problems,
     }
+}
+
+/// Checks whether Drawbridge can restore an entry, if it `restores` the entry.
+///
+/// # Errors
+/// Returns an error if the entry contains a token, which Drawbridge does not store.
+pub fn check_can_restore(transport: ClientTransport, restores: bool) -> Result<(), ConfigError> {
+    if restores && transport == ClientTransport::Http {
+        return Err(ConfigError::RestoreNeedsToken);
+    }
+    Ok(())
 }
 
 /// Returns the row of a file that was just written, or `None` if its entry cannot be read.
