@@ -12,6 +12,8 @@ use drawbridge_tests::{
     DesktopSession, Home, Hub, McpClient, browser,
     http::{Request, Response, Url},
     paths,
+    wait::some_if,
+    wait_until,
 };
 use serde_json::{Value, json};
 
@@ -189,7 +191,7 @@ fn a_client_is_connected_by_url_and_in_a_project_and_disconnected() {
         wait_for("connect-result"),
         click("connect-done"),
         wait_for(&cursor("client-unused")),
-        click(&cursor("client-restores")),
+        wait_for(&cursor("client-restore-impossible")),
         click(&cursor("client-connect-project")),
         fill("connect-project", "src/project"),
         wait_for_text("dialog-error", "'src/project' is not an absolute path"),
@@ -203,11 +205,16 @@ fn a_client_is_connected_by_url_and_in_a_project_and_disconnected() {
         wait_for("connect-result"),
         click("connect-done"),
         wait_until_gone("connect-dialog"),
+        // Only the entry in the project contains no token.
+        click(&cursor("client-restores")),
     ]);
     take_steps(&desktop, steps);
     assert_eq!(read_entry(&file)["url"], hub.url);
-    assert!(read_entry(&project.join(".cursor/mcp.json")).is_object());
-    assert!(restores_entry(&hub, &file));
+    let project_file = project.join(".cursor/mcp.json");
+    assert!(read_entry(&project_file).is_object());
+    wait_until("the choice is stored", || {
+        some_if(restores_entry(&hub, &project_file))
+    });
 
     let mut steps = vec![
         click("nav-clients"),

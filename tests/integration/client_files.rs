@@ -33,6 +33,14 @@ fn read_json(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).expect("read the file")).expect("JSON")
 }
 
+/// Returns the token in the file of a client that connects by URL.
+fn read_token(file: &Path) -> String {
+    let entry = &read_json(file)["mcpServers"]["drawbridge"];
+    let header = entry["headers"]["Authorization"].as_str().expect("a token");
+    let token = header.strip_prefix("Bearer ").expect("a bearer token");
+    token.to_owned()
+}
+
 /// Returns all files below a folder with their bytes and modes.
 fn read_contents(folder: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let mut contents = BTreeMap::new();
@@ -256,15 +264,82 @@ fn a_client_with_a_token_connects_by_url_until_the_change_is_undone() {
         .expect_json();
     let entry = read_json(&file)["mcpServers"]["drawbridge"].clone();
     assert_eq!(entry["url"], json!(hub.url));
-    let header = entry["headers"]["Authorization"].as_str().expect("a token");
-    let token = header.strip_prefix("Bearer ").expect("a bearer token");
-    assert!(!preview.to_string().contains(token), "{preview}");
+    let token = read_token(&file);
+    assert!(!preview.to_string().contains(&token), "{preview}");
     assert_eq!(read_state(&home, "cursor", &file), "connected");
-    McpClient::connect(&hub.url, token).list_tools();
+    McpClient::connect(&hub.url, &token).list_tools();
     home.cli(&["config", "undo", "cursor"]).expect_success();
     assert_eq!(fs::read_to_string(&file).expect("the file"), "{}");
     let clients = home.cli(&["clients", "list", "--json"]).expect_json();
     assert!(clients[0]["revoked_at"].is_number(), "{clients}");
+}
+
+#[test]
+fn an_entry_with_a_token_is_repaired_with_a_new_token_that_replaces_the_old_token() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let empty = "{\"mcpServers\": {}}";
+    let file = write_file(&home, ".cursor/mcp.json", empty);
+    let connect = ["config", "connect", "cursor", "--http", "--yes", "--json"];
+    home.cli(&connect).expect_success();
+    let old_token = read_token(&file);
+    let running = McpClient::connect(&hub.url, &old_token);
+    let list_clients = || home.cli(&["clients", "list", "--json"]).expect_json();
+    fs::write(&file, empty).expect("wipe the file");
+    assert_eq!(read_state(&home, "cursor", &file), "removed");
+
+    let repaired = home.cli(&connect).expect_json().to_string();
+    let new_token = read_token(&file);
+    assert_ne!(new_token, old_token);
+    assert_eq!(read_state(&home, "cursor", &file), "connected");
+    assert!(
+        repaired.contains("replaces the token of the client 'cursor'"),
+        "{repaired}"
+    );
+    assert!(!repaired.contains(&new_token), "{repaired}");
+    running.list_tools();
+    let clients = list_clients();
+    assert!(clients[0]["old_token_until"].is_number(), "{clients}");
+    McpClient::connect(&hub.url, &new_token).list_tools();
+    let clients = list_clients();
+    assert!(clients[0]["old_token_until"].is_null(), "{clients}");
+    assert!(clients[0]["revoked_at"].is_null(), "{clients}");
+
+    // The entry of a connected client is replaced in the same way.
+    home.cli(&connect).expect_success();
+    let newest_token = read_token(&file);
+    assert_ne!(newest_token, new_token);
+    McpClient::connect(&hub.url, &newest_token).list_tools();
+}
+
+#[test]
+fn restoring_an_entry_with_a_token_is_refused_with_the_reason() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let empty = "{\"mcpServers\": {}}";
+    let file = write_file(&home, ".cursor/mcp.json", empty);
+    let connect = ["config", "connect", "cursor", "--http", "--yes"];
+    let refused = home.cli(&[&connect[..], &["--restore"]].concat());
+    assert_eq!(refused.exit_code(), 1);
+    let message = refused.stderr();
+    assert!(message.contains("does not store the token"), "{message}");
+    assert!(message.contains("remove --restore"), "{message}");
+
+    let preview = hub.run_verb(
+        "config.preview",
+        &json!({"kind": "cursor", "action": "connect", "transport": "http"}),
+    );
+    let apply = json!({"id": preview["id"], "restores": true});
+    let (status, answer) = hub.try_verb("config.apply", &apply);
+    assert_eq!(status, 400, "{answer}");
+    assert!(answer.contains("does not store the token"), "{answer}");
+    assert_eq!(fs::read_to_string(&file).expect("the file"), empty);
+
+    home.cli(&connect).expect_success();
+    let restore = json!({"path": paths::path_text(&file), "restores": true});
+    let (status, answer) = hub.try_verb("config.set_restores", &restore);
+    assert_eq!(status, 400, "{answer}");
+    assert!(answer.contains("does not store the token"), "{answer}");
 }
 
 #[test]

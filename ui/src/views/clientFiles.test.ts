@@ -140,6 +140,50 @@ describe("a connected client", () => {
   });
 });
 
+describe("an entry that contains a token", () => {
+  it("is repaired with a new token, and is not restored by itself", async () => {
+    const hub = await open("#/clients", (hub) => {
+      hub.clientFiles.kinds = hub.clientFiles.kinds.map((kind) => ({
+        ...kind,
+        files: kind.files.map((file) => ({
+          ...file,
+          managed: file.managed && { ...file.managed, transport: "http", restores: true },
+        })),
+      }));
+    });
+    const codex = within(client("codex"));
+    expect(codex.queryByTestId("client-restores")).toBeNull();
+    expect(codex.getByTestId("client-restore-impossible").textContent).toContain(
+      "does not store the token",
+    );
+    await click("client-repair", client("codex"));
+    const dialog = screen.getByTestId("connect-dialog");
+    expect(dialog.textContent).toContain("The file gets a new token");
+    expect(dialog.textContent).toContain("does not store the token");
+    expect(screen.queryByTestId("connect-restores")).toBeNull();
+    await click("connect-apply");
+    expect(listParams(hub, "config.preview").at(-1)).toMatchObject({
+      kind: "codex",
+      transport: "http",
+    });
+    expect(listParams(hub, "config.apply")).toEqual([{ id: "preview-1", restores: false }]);
+    expect(client("codex").textContent).toContain("Connected");
+  });
+
+  it("can be restored once the client connects without a token", async () => {
+    const hub = await open("#/clients");
+    await click("client-connect", client("cursor"));
+    await click("connect-restores");
+    await user.selectOptions(screen.getByTestId("connect-transport"), "By URL");
+    await advanceTime(1);
+    expect(screen.queryByTestId("connect-restores")).toBeNull();
+    await user.selectOptions(screen.getByTestId("connect-transport"), "bridge");
+    await advanceTime(1);
+    await click("connect-apply");
+    expect(listParams(hub, "config.apply").at(-1)?.restores).toBe(true);
+  });
+});
+
 it("a further project of a connected client is connected", async () => {
   const hub = await open("#/clients");
   await click("client-connect-project", client("claude-code"));

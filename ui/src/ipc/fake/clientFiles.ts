@@ -167,6 +167,8 @@ export class FakeClientFiles {
       this.previews.delete(id);
       const { kind, file } = this.target(params);
       const isConnect = params.action === "connect";
+      if (restores && params.transport === "http")
+        throw new IpcError("invalid", "Drawbridge cannot restore an entry that contains a token");
       this.set(file, {
         exists: true,
         problems: [],

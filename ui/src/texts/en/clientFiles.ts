@@ -72,6 +72,8 @@ export const clientFiles = {
   configuration: "Configuration…",
   configurationOf: (client: string) => `Configuration for ${client}`,
   restore: "Restore the entry if another program changes it",
+  restoreImpossible:
+    "Drawbridge cannot restore this entry by itself, because it does not store the token in it.",
 
   unused: (client: string) =>
     `The client has not connected since this entry was written. Restart ${client}, or have it load its MCP servers again.`,
@@ -96,6 +98,8 @@ export const clientFiles = {
   overBridgeHint: "The file contains no token.",
   overHttp: "By URL",
   overHttpHint: "The file contains a token for this client. Undoing the change revokes the token.",
+  replacesTokenHint:
+    "The file gets a new token, which replaces this client's token. Undoing the change puts the old token back in the file, but the old token may be invalid.",
   askOnce: "Let only Drawbridge ask",
   askOnceWrites: (changes: string[]) => `Also written: ${changes.join("; ")}.`,
   askOnceImpossible:

@@ -8,6 +8,7 @@ use super::{
     *,
 };
 use crate::{
+    access::TokenRefusal,
     api::{ErrorCode, servers::SecretValues},
     hub::tests::open_hub,
 };
@@ -30,6 +31,15 @@ fn connect(project: &Path, transport: ClientTransport) -> PreviewConfig {
 fn vscode_file(project: &Path) -> PathBuf {
     fs::create_dir_all(project.join(".vscode")).expect("a folder");
     project.join(".vscode/mcp.json")
+}
+
+/// Returns the token in the file that [`connect`] changes.
+fn read_token(project: &Path) -> String {
+    let text = fs::read_to_string(vscode_file(project)).expect("read");
+    let token = text
+        .split('"')
+        .find_map(|part| part.strip_prefix("Bearer "));
+    token.expect("the file has the token").to_owned()
 }
 
 async fn run<V: Verb>(hub: &Hub, verb: V) -> Result<V::Answer, ApiError> {
@@ -90,16 +100,75 @@ async fn undoing_a_switch_from_the_bridge_to_http_ends_the_token_and_keeps_the_c
         };
         let (id, _) = preview(&hub, verb).await;
         let change = apply_preview(&hub, id).await.expect("applied");
-        let text = fs::read_to_string(vscode_file(folder.path())).expect("read");
-        let token = text
-            .split('"')
-            .find_map(|part| part.strip_prefix("Bearer "));
-        let token = token.expect("the file has the token");
-        assert_eq!(hub.access.find_client(token), Some(name.clone()));
+        let token = read_token(folder.path());
+        assert_eq!(hub.access.find_client(&token), Some(name.clone()));
         undo(&hub, &change.id).await;
-        assert_eq!(hub.access.find_client(token), None);
+        assert_eq!(hub.access.find_client(&token), None);
         assert_eq!(hub.access.admit_local(&name).await.is_ok(), existed);
     }
+}
+
+#[tokio::test]
+async fn a_repair_replaces_the_token_of_the_client_only_if_the_file_is_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hub = open_hub(&folder.path().join("data")).await;
+    let name = ClientName::new("vscode");
+    let (id, _) = preview(&hub, connect(folder.path(), ClientTransport::Http)).await;
+    apply_preview(&hub, id).await.expect("connected");
+    let old = read_token(folder.path());
+
+    let (id, _) = preview(&hub, connect(folder.path(), ClientTransport::Http)).await;
+    fs::write(vscode_file(folder.path()), "{}").expect("written");
+    assert!(
+        apply_preview(&hub, id).await.is_err(),
+        "the file has changed"
+    );
+    let clients = hub.access.clients();
+    assert!(clients.iter().all(|client| client.old_token_hmac.is_none()));
+    assert_eq!(hub.access.find_client(&old), Some(name.clone()));
+
+    let (id, _) = preview(&hub, connect(folder.path(), ClientTransport::Http)).await;
+    let repair = apply_preview(&hub, id).await.expect("repaired");
+    let new = read_token(folder.path());
+    assert_eq!(hub.access.authenticate(&old, None), Ok(name.clone()));
+    assert_eq!(hub.access.authenticate(&new, None), Ok(name.clone()));
+    assert_eq!(
+        hub.access.authenticate(&old, None),
+        Err(TokenRefusal::Unknown)
+    );
+
+    undo(&hub, &repair.id).await;
+    assert_eq!(
+        hub.access.find_client(&new),
+        Some(name),
+        "undoing a repair does not revoke the client"
+    );
+}
+
+#[tokio::test]
+async fn a_token_that_is_also_used_elsewhere_is_not_replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hub = open_hub(&folder.path().join("data")).await;
+    let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+    let name = ClientName::new("vscode");
+    let added = hub.access.add(&name, None, None, None).await;
+    added.expect("added by hand");
+    let refused = run(&hub, connect(&one, ClientTransport::Http)).await;
+    let message = refused.expect_err("the name is taken").message;
+    assert!(message.contains("already exists"), "{message}");
+
+    // Two files of one client: the client is revoked after the first file was written.
+    for project in [&one, &two] {
+        let name = name.clone();
+        run(&hub, RevokeClient { name }).await.expect("revoked");
+        let (id, _) = preview(&hub, connect(project, ClientTransport::Http)).await;
+        apply_preview(&hub, id).await.expect("connected");
+    }
+    let refused = run(&hub, connect(&one, ClientTransport::Http)).await;
+    let message = refused.expect_err("the other file needs the token").message;
+    let other = vscode_file(&two).display().to_string();
+    assert!(message.contains(&other), "{message}");
+    assert!(message.contains("clients rotate"), "{message}");
 }
 
 #[tokio::test]
