@@ -9,8 +9,8 @@ use drawbridge_tests::{
 use serde_json::{Value, json};
 
 use crate::steps::{
-    self, check_screen, click, create_login_link, expect_failed_verb, fill, select, take_steps,
-    wait_for, wait_for_text, wait_for_value, wait_until_gone,
+    self, check_screen, click, create_login_link, expect_failed_verb, fill, open_route, select,
+    take_steps, wait_for, wait_for_any_text, wait_for_text, wait_for_value, wait_until_gone,
 };
 
 #[test]
@@ -202,4 +202,54 @@ fn hooks_are_ordered_edited_and_their_removal_undone_on_the_screen() {
         let text = fs::read_to_string(&record).unwrap_or_default();
         some_if(text.contains("mcp_result") && text.contains("key: not a secret"))
     });
+}
+
+#[test]
+fn a_hook_on_the_connections_of_servers_is_added_and_its_runs_are_listed_on_the_screen() {
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
+    hub.add_probe(&[]);
+    let record = desktop.file("record-of-hook");
+    take_steps(
+        &desktop,
+        vec![
+            click("nav-hooks"),
+            click("hook-new"),
+            fill("hook-name", "watch"),
+            // A new hook has this event.
+            click("hook-event-tool_executed"),
+            click("hook-event-server_connected"),
+            click("hook-event-server_disconnected"),
+            fill(
+                "hook-command",
+                &format!("sh -c 'cat >> {}'", paths::path_text(&record)),
+            ),
+            click("hook-save"),
+            wait_until_gone("hook-dialog"),
+            open_route("#/hooks"),
+            wait_for_text("hook-row[data-hook=watch]", "Server disconnected"),
+            click("hook-edit"),
+            wait_for("hook-event-server_connected:checked"),
+            wait_for("hook-event-server_disconnected:checked"),
+            wait_for("hook-event-tool_executed:not(:checked)"),
+        ],
+    );
+    desktop
+        .cli(&["servers", "restart", "probe"])
+        .expect_success();
+    wait_until("the hook has run for both events", || {
+        let text = fs::read_to_string(&record).unwrap_or_default();
+        some_if(
+            text.contains(r#""event":"server_disconnected""#)
+                && text.contains(r#""event":"server_connected""#),
+        )
+    });
+    let mut steps = vec![
+        click("nav-hooks"),
+        click("hook-log"),
+        wait_for_any_text("hook-run", "Server disconnected"),
+        wait_for_any_text("hook-run", "Server connected"),
+    ];
+    steps.extend(check_screen("hook-runs-of-connections"));
+    take_steps(&desktop, steps);
 }
