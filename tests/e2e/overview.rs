@@ -1,13 +1,22 @@
 //! The Overview screen in a real browser: the problems, today's calls, and the charts. The hub, its
 //! servers and its clients are real.
 
-use drawbridge_tests::{DesktopSession, Hub};
+use drawbridge_tests::{DesktopSession, Hub, paths};
 use serde_json::json;
 
 use crate::steps::{
     check_screen, click, count, evaluate, select, take_steps, wait_for, wait_for_text,
     wait_for_value, wait_until_gone,
 };
+
+/// Calls a tool whose calls need an approval, and approves the call.
+fn approve_call(hub: &Hub<'_>, tool: &str) {
+    let call = hub.connect_client("codex").spawn_call(tool, "{}");
+    let approval = hub.wait_for_approval();
+    let id = approval["id"].as_str().expect("an id");
+    hub.home.cli(&["approvals", "approve", id]).expect_success();
+    assert!(!call.join().expect("the call ends").is_error());
+}
 
 #[test]
 fn the_overview_leads_to_problems_and_calls_and_compares_clients_and_servers() {
@@ -16,6 +25,9 @@ fn the_overview_leads_to_problems_and_calls_and_compares_clients_and_servers() {
     hub.add_probe(&[]);
     hub.set_policy("probe", "allow");
     hub.set_policy("probe/now", "deny");
+    let program = paths::path_text(paths::built_binary("upstream-probe"));
+    hub.add_server("guarded", &[], &[&program]);
+    hub.wait_until_synced("guarded");
     hub.add_server("broken", &[], &["/opt/tools/no-such-server"]);
     desktop.cli(&["servers", "verify", "broken"]);
     for name in ["claude-code", "cursor"] {
@@ -23,12 +35,15 @@ fn the_overview_leads_to_problems_and_calls_and_compares_clients_and_servers() {
         client.call("probe__echo", "{}");
         client.call("probe__now", "{}");
     }
+    approve_call(&hub, "guarded__echo");
     let mut steps = vec![
         click("nav-overview"),
         wait_for_text("overview-problem", "no-such-server"),
-        wait_for_text("today-calls", "4"),
+        wait_for_text("today-calls", "5"),
         wait_for_text("today-failed", "0"),
         wait_for_text("today-not-allowed", "2"),
+        wait_for_text("today-asked", "1"),
+        evaluate("document.querySelector('[data-testid=today-wait] b').textContent"),
         wait_for_text("overview-chart-calls", "Not allowed"),
     ];
     steps.extend(check_screen("overview-calls"));
@@ -48,10 +63,29 @@ fn the_overview_leads_to_problems_and_calls_and_compares_clients_and_servers() {
         click("today-not-allowed"),
         wait_for("call-row[data-decision=denied]"),
     ]);
+    for (stat, screen) in [
+        ("calls", "calls"),
+        ("failed", "calls"),
+        ("asked", "approvals"),
+        ("wait", "approvals"),
+    ] {
+        steps.extend([
+            click("nav-overview"),
+            click(&format!("today-{stat}")),
+            wait_for(&format!("nav-{screen}[aria-current=page]")),
+        ]);
+    }
     let report = take_steps(&desktop, steps);
+    let [wait, address] = report.values() else {
+        panic!("two values: {:?}", report.values());
+    };
+    let wait = wait.as_str().expect("a text");
+    assert!(
+        wait.starts_with(|first: char| first.is_ascii_digit()) && wait.ends_with('s'),
+        "a duration: {wait}"
+    );
     assert_eq!(
-        report.values(),
-        [json!("#/overview?period=week&by=server")],
+        address, "#/overview?period=week&by=server",
         "the address keeps the choices"
     );
 }
