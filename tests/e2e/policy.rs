@@ -1,12 +1,12 @@
 //! The Policy screen in a browser: a person adds, edits, disables and deletes rules, applies a
 //! preset and imports rules. The hub, its server and its client are real.
 
-use drawbridge_tests::{DesktopSession, Hub};
+use drawbridge_tests::{DesktopSession, Hub, paths};
 use serde_json::{Value, json};
 
 use crate::steps::{
     check_screen, click, count, fill, open_route, press_key, select, take_steps, wait_for,
-    wait_for_text, wait_until_gone,
+    wait_for_text, wait_for_value, wait_until_gone,
 };
 
 /// Returns the defaults and the rules.
@@ -208,6 +208,63 @@ fn a_preset_is_applied_after_a_confirmation_in_a_browser() {
         (&rules[0]["server"], &rules[0]["read_only"]),
         (&json!("probe"), &json!(true))
     );
+}
+
+/// Returns the steps that apply the chosen preset.
+fn confirm_preset() -> [Value; 3] {
+    [
+        click("preset-apply"),
+        click("confirm"),
+        wait_until_gone("confirm-dialog"),
+    ]
+}
+
+#[test]
+fn presets_that_ask_about_one_server_and_then_about_all_are_applied_in_a_browser() {
+    let desktop = DesktopSession::without_screen();
+    let hub = start_hub(&desktop);
+    let program = paths::path_text(paths::built_binary("upstream-probe"));
+    hub.add_server("second", &[], &[&program]);
+    hub.wait_until_synced("second");
+    hub.set_policy("probe", "allow");
+    let client = hub.connect_client("claude-code");
+    let assert_asks = |tool: &str| {
+        let call = client.spawn_call(tool, "{}");
+        let approval = hub.wait_for_approval();
+        let id = approval["id"].as_str().expect("an id");
+        desktop.cli(&["approvals", "deny", id]).expect_success();
+        assert!(call.join().expect("the call ends").is_error(), "{tool}");
+    };
+
+    let mut steps = vec![
+        click("nav-policy"),
+        click("preset-ask_listed"),
+        wait_for("preset-apply:disabled"),
+        click("preset-server[value=probe]"),
+    ];
+    steps.extend(check_screen("preset-ask-listed"));
+    steps.extend(confirm_preset());
+    steps.extend([
+        open_route("#/policy"),
+        wait_for_value("default-tools", "allow"),
+        wait_for_text("rule-row[data-effect=ask]", "probe"),
+        count("rule-row"),
+    ]);
+    let report = take_steps(&desktop, steps);
+    assert_eq!(report.0["counts"], json!([1]), "one rule is left");
+    assert!(!client.call("second__echo", "{}").is_error());
+    assert_asks("probe__echo");
+
+    let mut steps = vec![click("nav-policy"), click("preset-ask_all")];
+    steps.extend(confirm_preset());
+    steps.extend([
+        open_route("#/policy"),
+        wait_for_value("default-tools", "ask"),
+        count("rule-row"),
+    ]);
+    let report = take_steps(&desktop, steps);
+    assert_eq!(report.0["counts"], json!([0]), "no rule is left");
+    assert_asks("second__echo");
 }
 
 #[test]

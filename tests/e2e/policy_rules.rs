@@ -4,12 +4,12 @@
 
 use std::fs;
 
-use drawbridge_tests::{DesktopSession, Hub, paths};
+use drawbridge_tests::{DesktopSession, Hub, McpClient, paths};
 use serde_json::{Value, json};
 
 use crate::steps::{
-    check_screen, choose_file, click, expect_failed_verb, fill, press_key, select, take_steps,
-    wait_for, wait_for_text, wait_for_value, wait_until_gone,
+    check_screen, choose_file, click, expect_failed_verb, fill, open_route, press_key, select,
+    take_steps, wait_for, wait_for_text, wait_for_value, wait_until_enabled, wait_until_gone,
 };
 
 /// A value that looks like a secret.
@@ -191,4 +191,47 @@ fn rules_for_other_requests_are_added_exported_and_imported_from_a_file_in_a_bro
             && rule["effect"] == "deny"),
         "{rules:?}"
     );
+}
+
+#[test]
+fn the_defaults_for_requests_other_than_calls_are_changed_in_a_browser() {
+    const KINDS: [&str; 4] = ["prompts", "sampling", "elicitation", "roots"];
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
+    hub.add_probe(&["--guarded"]);
+    hub.set_policy("probe", "allow");
+    let capabilities = json!({"sampling": {}, "elicitation": {}, "roots": {}});
+    let client = McpClient::connect_with(&hub.url, &hub.add_client("claude-code"), &capabilities);
+    let mut steps = vec![click("nav-policy")];
+    for kind in KINDS {
+        let default = format!("default-{kind}");
+        steps.extend([select(&default, "deny"), wait_until_enabled(&default)]);
+    }
+    steps.push(open_route("#/policy"));
+    steps.extend(KINDS.map(|kind| wait_for_value(&format!("default-{kind}"), "deny")));
+    take_steps(&desktop, steps);
+
+    let shown = desktop.cli(&["policy", "list"]).expect_success().stdout();
+    for kind in KINDS {
+        assert!(shown.contains(&format!("{kind} deny")), "{shown}");
+    }
+    let denied = "The policy denied this request (default policy";
+    let prompt = client.request("prompts/get", r#"{"name":"probe__greet"}"#);
+    assert!(prompt.raw.contains(denied), "{}", prompt.raw);
+    let message = json!({"role": "user", "content": {"type": "text", "text": "Hello"}});
+    for (method, params) in [
+        (
+            "sampling/createMessage",
+            json!({"messages": [message], "maxTokens": 5}),
+        ),
+        (
+            "elicitation/create",
+            json!({"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}),
+        ),
+        ("roots/list", json!({})),
+    ] {
+        let arguments = json!({"method": method, "params": params});
+        let answer = client.call("probe__ask", &arguments.to_string());
+        assert!(answer.text().contains(denied), "{method}: {}", answer.raw);
+    }
 }
