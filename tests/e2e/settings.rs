@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use crate::steps::{
     check_screen, click, copy, count, create_login_link, download, evaluate, fill, log_in,
-    open_route, press_key, select, take_steps, wait_for, wait_for_address, wait_for_text,
-    wait_until_enabled, wait_until_gone,
+    open_route, press_key, select, set_theme, take_steps, wait_for, wait_for_address,
+    wait_for_text, wait_for_value, wait_until_enabled, wait_until_gone,
 };
 
 fn show_settings(hub: &Hub<'_>) -> Value {
@@ -76,10 +76,58 @@ fn a_person_changes_numbers_limits_and_texts_in_a_browser() {
 }
 
 #[test]
+fn a_person_changes_limits_and_removes_them_in_a_browser() {
+    let limits = [
+        ("setting-retention", "audit_retention_days", 30),
+        ("setting-records-limit", "records_max_mib", 500),
+        ("setting-log-retention", "log_retention_days", 3),
+        ("setting-log-limit", "logs_max_mib", 50),
+    ];
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
+    let mut steps = vec![click("nav-settings")];
+    for (setting, _, value) in limits {
+        steps.push(select(&format!("{setting}-kind"), "limited"));
+        steps.extend(save(setting, &value.to_string()));
+    }
+    steps.push(open_route("#/settings"));
+    for (setting, _, value) in limits {
+        steps.push(wait_for_value(setting, &value.to_string()));
+    }
+    take_steps(&desktop, steps);
+    let settings = show_settings(&hub);
+    for (_, name, value) in limits {
+        assert_eq!(settings[name], value, "{name}");
+    }
+
+    let mut steps = vec![click("nav-settings")];
+    for (setting, _, _) in limits {
+        steps.push(select(&format!("{setting}-kind"), "unlimited"));
+        steps.push(wait_until_gone(setting));
+    }
+    steps.push(open_route("#/settings"));
+    for (setting, _, _) in limits {
+        steps.push(wait_for_value(&format!("{setting}-kind"), "unlimited"));
+        steps.push(wait_until_gone(setting));
+    }
+    take_steps(&desktop, steps);
+    let settings = show_settings(&hub);
+    for (_, name, _) in limits {
+        assert_eq!(settings[name], 0, "{name}");
+    }
+}
+
+#[test]
 fn a_person_searches_the_settings_and_chooses_the_theme_and_the_size_of_texts() {
     let desktop = DesktopSession::without_screen();
     let _hub = Hub::serve(&desktop);
-    let theme = || evaluate("document.documentElement.dataset.theme");
+    // The page knows the system's theme in the frame after a change.
+    let theme = || {
+        evaluate(
+            "new Promise((done) => \
+             requestAnimationFrame(() => done(document.documentElement.dataset.theme)))",
+        )
+    };
     let text_size = || evaluate("getComputedStyle(document.documentElement).fontSize");
     let mut steps = vec![
         click("nav-settings"),
@@ -109,11 +157,25 @@ fn a_person_searches_the_settings_and_chooses_the_theme_and_the_size_of_texts() 
         theme(),
         click("theme-light"),
         theme(),
+        set_theme("dark"),
+        theme(),
+        click("theme-system"),
+        theme(),
+        set_theme("light"),
+        theme(),
+        open_route("#/settings"),
+        wait_for("theme-system:checked"),
     ]);
     let report = take_steps(&desktop, steps);
     let values = report.values();
     let themes = [&values[0], &values[3], &values[4]];
     assert_eq!(themes, ["dark", "dark", "light"]);
+    assert_eq!(values[5], "light", "the choice overrides the system");
+    assert_eq!(
+        values[6..],
+        [json!("dark"), json!("light")],
+        "the page follows the system"
+    );
     assert_ne!(values[1], values[2], "the texts are larger");
 }
 
