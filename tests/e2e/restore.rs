@@ -1,13 +1,13 @@
 //! A prepared restore and a prepared reset take effect when the hub starts again: the screens in a
 //! real browser show the restored data, and no deleted data.
 
-use drawbridge_tests::{DesktopSession, Hub};
+use drawbridge_tests::{DesktopSession, Hub, paths};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
 use crate::steps::{
     check_screen, click, count, evaluate, fill, select, take_steps, wait_for, wait_for_text,
-    wait_until_gone,
+    wait_for_value, wait_until_gone,
 };
 
 /// Starts a session whose hub has the memory server.
@@ -150,4 +150,53 @@ fn a_reset_deletes_the_chosen_parts_and_then_everything_after_a_restart() {
     steps.extend(check_screen("clients-after-reset"));
     let report = take_steps(&desktop, steps);
     assert_eq!(report.0["counts"], json!([0]), "no client is left");
+}
+
+#[test]
+fn a_reset_of_all_other_parts_keeps_the_rules_and_the_memory() {
+    let desktop = start_session();
+    let hub = start_hub(&desktop);
+    let program = paths::path_text(paths::built_binary("upstream-probe"));
+    hub.add_server("notes", &["--secret", "API_KEY=not in a file"], &[&program]);
+    hub.run_verb("settings.change", &json!({"approval_timeout_s": 90}));
+    let is_in_keyring = || {
+        let items = desktop.keyring().items();
+        items.iter().any(|item| item.value == "not in a file")
+    };
+    assert!(is_in_keyring());
+    let mut steps = vec![click("nav-settings"), click("backup-reset")];
+    steps.extend(
+        ["records", "settings", "clients", "servers", "secrets"]
+            .map(|part| click(&format!("reset-part-{part}"))),
+    );
+    steps.extend([
+        wait_for("reset-everything:not(:checked)"),
+        fill("reset-word", "reset"),
+        click("confirm"),
+        wait_until_gone("confirm-dialog"),
+        wait_for("replacement-prepared"),
+        wait_for_text("secret-row[data-secret=notes.API_KEY]", "Missing"),
+    ]);
+    take_steps(&desktop, steps);
+    assert!(!is_in_keyring(), "secrets are deleted at once");
+
+    let hub = restart(hub, &desktop);
+    let mut steps = vec![
+        click("nav-servers"),
+        wait_for("servers-empty"),
+        click("nav-clients"),
+        wait_for("clients-empty"),
+        click("nav-calls"),
+        wait_for("calls-empty"),
+        click("nav-memory"),
+        wait_for("memory-row[data-id=1]"),
+        click("nav-policy"),
+        wait_for("rule-row[data-effect=allow]"),
+        click("nav-settings"),
+        wait_for_value("setting-timeout", "50"),
+    ];
+    steps.extend(check_screen("settings-after-reset"));
+    take_steps(&desktop, steps);
+    let policy = hub.run_verb("policy.list", &json!({}));
+    assert_eq!(policy["rules"][0]["text"], "allow all tools of probe");
 }
