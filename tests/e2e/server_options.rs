@@ -1,15 +1,17 @@
 //! The options of a server in a browser: a person gives a server a sandbox and other options in its
-//! form, edits its spec as text, enters an OAuth client, and adds a program that listens on a URL
-//! and a server with selected tools. The hub and its servers are real.
+//! form, edits its spec as text, enters an OAuth client, adds a program that listens on a URL and a
+//! server with selected tools, and changes time limits. The hub and its servers are real.
 
 use std::fs;
 
-use drawbridge_tests::{DesktopSession, Hub, paths, ports::find_free_port};
+use drawbridge_tests::{
+    DesktopSession, Hub, paths, ports::find_free_port, wait::some_if, wait_until,
+};
 use serde_json::{Value, json};
 
 use crate::steps::{
-    check_screen, click, count, fill, select, take_steps, wait_for, wait_for_text, wait_for_value,
-    wait_until_gone,
+    check_screen, click, count, expect_failed_verb, fill, open_route, select, take_steps, wait_for,
+    wait_for_text, wait_for_value, wait_until_gone,
 };
 
 /// Returns the steps that open the form of a server.
@@ -262,4 +264,72 @@ fn the_tools_of_a_new_server_are_selected_by_their_names_in_a_browser() {
         .filter_map(|tool| tool.strip_prefix("probe__"))
         .collect();
     assert_eq!(own, ["echo", "now"]);
+}
+
+#[test]
+fn all_time_limits_of_a_server_are_edited_in_a_browser() {
+    const LIMITS: [(&str, &str, u32); 6] = [
+        ("initialize", "15", 15_000),
+        ("call", "20", 20_000),
+        ("total", "300", 300_000),
+        ("idle", "0.4", 400),
+        ("ping", "0", 0),
+        ("stop", "2.5", 2_500),
+    ];
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
+    hub.add_probe(&[]);
+    hub.set_policy("probe", "allow");
+    let mut steps = open_form("probe");
+    steps.push(click("advanced"));
+    for name in ["initialize", "total"] {
+        steps.push(fill(&format!("server-time-{name}"), "0"));
+    }
+    for name in ["idle", "ping", "stop"] {
+        steps.push(fill(&format!("server-time-{name}"), "soon"));
+    }
+    steps.push(click("server-save"));
+    for name in ["initialize", "total", "idle", "ping", "stop"] {
+        steps.push(wait_for(&format!("server-time-{name}[aria-invalid=true]")));
+    }
+    steps.extend(check_screen("server-times-invalid"));
+    steps.extend(LIMITS.map(|(name, text, _)| fill(&format!("server-time-{name}"), text)));
+    steps.extend([
+        click("server-save"),
+        wait_until_gone("server-dialog"),
+        open_route("#/servers"),
+    ]);
+    steps.extend(open_form("probe"));
+    steps.push(click("advanced"));
+    steps
+        .extend(LIMITS.map(|(name, text, _)| wait_for_value(&format!("server-time-{name}"), text)));
+    take_steps(&desktop, steps);
+    let timeouts = hub.show_server("probe")["spec"]["timeouts"].clone();
+    for (name, _, milliseconds) in LIMITS {
+        assert_eq!(timeouts[format!("{name}_ms")], milliseconds, "{name}");
+    }
+    let client = hub.connect_client("claude-code");
+    assert!(!client.call("probe__echo", "{}").is_error());
+    wait_until("the server stops after the idle timeout", || {
+        some_if(hub.show_server("probe")["state"] == "idle")
+    });
+}
+
+#[test]
+fn a_new_server_that_does_not_start_in_its_time_is_reported_in_the_form_in_a_browser() {
+    let desktop = DesktopSession::without_screen();
+    let _hub = Hub::serve(&desktop);
+    let mut steps = begin_local_server("mute", "sleep 600");
+    steps.extend([
+        click("advanced"),
+        fill("server-time-initialize", "0.3"),
+        click("server-verify"),
+        wait_for_text(
+            "server-dialog",
+            "The server did not answer initialize within 0.3 s",
+        ),
+        expect_failed_verb("servers.verify_spec"),
+    ]);
+    steps.extend(check_screen("server-mute"));
+    take_steps(&desktop, steps);
 }
