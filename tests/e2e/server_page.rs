@@ -2,17 +2,19 @@
 //! versions of a definition, checks the prerequisites of a server, and puts the server into a
 //! proposed sandbox. The hub and its servers are real.
 
-use std::{fs, time::Duration};
+use std::{fs, net::TcpListener, time::Duration};
 
-use drawbridge_tests::{DesktopSession, Hub, paths, wait::some_if, wait_until, wait_until_within};
+use drawbridge_tests::{
+    DesktopSession, Hub, McpClient, paths, wait::some_if, wait_until, wait_until_within,
+};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::{
     app,
     steps::{
-        check_screen, click, count, expect_failed_verb, fill, select, take_steps, wait_for,
-        wait_for_text, wait_until_enabled, wait_until_gone,
+        check_screen, click, count, expect_failed_verb, fill, open_route, select, take_steps,
+        wait_for, wait_for_text, wait_for_value, wait_until_enabled, wait_until_gone,
     },
 };
 
@@ -274,6 +276,46 @@ fn missing_prerequisites_of_a_server_are_shown_until_they_are_met_in_a_browser()
     take_steps(&desktop, steps);
 }
 
+/// Adds the server that makes an access on request, with this sandbox; `null` for none.
+fn add_curious(hub: &Hub<'_>, sandbox: &Value) {
+    let script = paths::repository_root().join("tests/upstreams/curious.py");
+    let spec = json!({
+        "name": "curious", "command": paths::path_text(paths::python_program()),
+        "args": [paths::path_text(script)], "sandbox": sandbox,
+    });
+    hub.run_verb("servers.add", &json!({"spec": spec}));
+    hub.wait_until_synced("curious");
+    hub.set_policy("curious", "allow");
+}
+
+/// Lets the server make an access, and returns its answer.
+fn attempt(client: &McpClient, kind: &str, target: &str) -> String {
+    let arguments = json!({"kind": kind, "target": target}).to_string();
+    client.call("curious__attempt", &arguments).text()
+}
+
+/// Returns the steps that begin a run of the server that records its accesses.
+fn record_run() -> Vec<Value> {
+    let mut steps = open_page("curious");
+    steps.extend([
+        click("server-tab-details"),
+        wait_until_enabled("server-record"),
+        click("server-record"),
+        wait_until_enabled("server-record"),
+        wait_for_text("access-report-state", "still in progress"),
+    ]);
+    steps
+}
+
+/// Waits until the report of the run has these paths and ports.
+fn wait_until_reported(hub: &Hub<'_>, uses: &[&str]) {
+    wait_until_within(REPORT_TIMEOUT, "the accesses are reported", || {
+        let view = hub.run_verb("servers.access_report", &json!({"id": "curious"}));
+        let report = view["report"].to_string();
+        some_if(uses.iter().all(|part| report.contains(part)))
+    });
+}
+
 #[test]
 fn the_accesses_of_a_server_are_recorded_and_made_a_sandbox_in_a_browser() {
     let desktop = DesktopSession::without_screen();
@@ -283,39 +325,41 @@ fn the_accesses_of_a_server_are_recorded_and_made_a_sandbox_in_a_browser() {
         fs::write(&file, "private").expect("write a file");
         paths::path_text(file)
     });
-    let program = paths::path_text(paths::python_program());
-    let script = paths::repository_root().join("tests/upstreams/curious.py");
-    hub.add_server("curious", &[], &[&program, &paths::path_text(script)]);
-    hub.wait_until_synced("curious");
-    hub.set_policy("curious", "allow");
+    let notes = paths::path_text(desktop.file("home/notes.txt"));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener
+        .local_addr()
+        .expect("an address")
+        .port()
+        .to_string();
+    add_curious(&hub, &Value::Null);
     let client = hub.connect_client("claude-code");
-    let read = |file: &str| {
-        let arguments = json!({"kind": "read", "target": file}).to_string();
-        client.call("curious__attempt", &arguments).text()
-    };
+
+    take_steps(&desktop, record_run());
+    for (kind, target) in [
+        ("read", diary.as_str()),
+        ("write", notes.as_str()),
+        ("connect", port.as_str()),
+        ("run", "true"),
+    ] {
+        assert_eq!(attempt(&client, kind, target), "done", "{kind}");
+    }
+    wait_until_reported(&hub, &["diary.txt", "notes.txt", &port, "/bin/sh"]);
 
     let mut steps = open_page("curious");
-    steps.extend([
-        click("server-tab-details"),
-        wait_until_enabled("server-record"),
-        click("server-record"),
-        wait_until_enabled("server-record"),
-        wait_for_text("access-report-state", "still in progress"),
-    ]);
-    take_steps(&desktop, steps);
-    assert_eq!(read(&diary), "done");
-    wait_until_within(REPORT_TIMEOUT, "the access is reported", || {
-        let view = hub.run_verb("servers.access_report", &json!({"id": "curious"}));
-        some_if(view["proposal"].to_string().contains("diary.txt"))
-    });
-
-    let mut steps = open_page("curious");
-    steps.extend([
-        click("server-tab-details"),
-        click("access-read"),
-        wait_for_text("access-read-panel", "diary.txt"),
-        wait_for_text("sandbox-proposal", "reads ~/diary.txt"),
-    ]);
+    steps.push(click("server-tab-details"));
+    for (section, text) in [
+        ("read", "diary.txt"),
+        ("written", "notes.txt"),
+        ("connected", port.as_str()),
+        ("started", "/bin/sh"),
+    ] {
+        steps.extend([
+            click(&format!("access-{section}")),
+            wait_for_text(&format!("access-{section}-panel"), text),
+        ]);
+    }
+    steps.push(wait_for_text("sandbox-proposal", "reads ~/diary.txt"));
     steps.extend(check_screen("sandbox-proposal"));
     steps.extend([
         click("use-sandbox"),
@@ -335,6 +379,62 @@ fn the_accesses_of_a_server_are_recorded_and_made_a_sandbox_in_a_browser() {
     wait_until("the server lists its tool again", || {
         some_if(client.list_tools().contains(&"curious__attempt".to_owned()))
     });
-    assert_eq!(read(&diary), "done");
-    assert_eq!(read(&letter), "EACCES", "the sandbox refuses other files");
+    assert_eq!(attempt(&client, "read", &diary), "done");
+    assert_eq!(
+        attempt(&client, "read", &letter),
+        "EACCES",
+        "the sandbox refuses other files"
+    );
+}
+
+#[test]
+fn an_access_that_a_sandbox_refused_is_listed_and_then_allowed_in_a_browser() {
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
+    let letter = desktop.file("home/letter.txt");
+    fs::write(&letter, "private").expect("write a file");
+    let letter = paths::path_text(letter);
+    let sandbox = json!({"files": "listed", "network": "listed", "connect": [443]});
+    add_curious(&hub, &sandbox);
+    let client = hub.connect_client("claude-code");
+
+    take_steps(&desktop, record_run());
+    assert_eq!(attempt(&client, "read", &letter), "EACCES");
+    wait_until_reported(&hub, &["letter.txt"]);
+    let mut steps = open_page("curious");
+    steps.extend([
+        click("server-tab-details"),
+        // Refused accesses are shown at first.
+        wait_for_text("access-refused-panel", "letter.txt"),
+    ]);
+    steps.extend(check_screen("access-refused"));
+    steps.extend([
+        click("access-refused"),
+        wait_until_gone("access-refused-panel"),
+        click("server-edit"),
+        click("advanced"),
+        wait_for_value("server-sandbox-files", "listed"),
+        wait_for("server-sandbox-read"),
+        wait_for("server-sandbox-write"),
+        select("server-sandbox-files", "all"),
+        wait_until_gone("server-sandbox-read"),
+        wait_until_gone("server-sandbox-write"),
+    ]);
+    steps.extend(check_screen("server-sandbox-all-files"));
+    steps.extend([
+        click("server-save"),
+        wait_until_gone("server-dialog"),
+        open_route("#/servers/curious"),
+        click("server-edit"),
+        click("advanced"),
+        wait_for_value("server-sandbox-files", "all"),
+    ]);
+    take_steps(&desktop, steps);
+    assert_eq!(
+        hub.show_server("curious")["spec"]["sandbox"],
+        json!({"files": "all", "network": "listed", "connect": [443]})
+    );
+    wait_until("the sandbox allows the file", || {
+        some_if(attempt(&client, "read", &letter) == "done")
+    });
 }
