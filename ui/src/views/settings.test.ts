@@ -114,6 +114,26 @@ describe("the options of the app", () => {
     });
   });
 
+  it("keeps the first of two kinds that are turned off before the app has answered", async () => {
+    const desktop = await openInApp();
+    const changeOptions = desktop.changeOptions.bind(desktop);
+    desktop.changeOptions = async (change) => {
+      await new Promise((answer) => setTimeout(answer, 50));
+      return changeOptions(change);
+    };
+    for (const kind of ["missed", "approvals"])
+      await user.click(screen.getByTestId(`setting-notify-${kind}`));
+    await advanceTime(200);
+    expect(desktop.options.notifications).toEqual({
+      approvals: false,
+      missed: false,
+      failed_servers: true,
+      changed_definitions: true,
+    });
+    for (const kind of ["missed", "approvals"])
+      expect(screen.getByTestId<HTMLInputElement>(`setting-notify-${kind}`).checked).toBe(false);
+  });
+
   it("shows the options disabled in a browser, and says where they can be changed", async () => {
     await open("#/settings");
     expect(screen.getByTestId("app-options-none").textContent).toContain("Drawbridge app");
