@@ -21,6 +21,7 @@ mod hooks;
 mod import_steps;
 mod logs;
 mod memory;
+mod notifications;
 mod overview;
 mod package;
 mod payloads;
