@@ -350,7 +350,10 @@ export const serverForm = {
         hint: "From the start to the first answer. Give more time if the first start downloads the server.",
       },
       call: { label: "Call", hint: "From a call to its answer or its next progress." },
-      total: { label: "Call in total", hint: "From a call to its answer, regardless of progress." },
+      total: {
+        label: "Call in total",
+        hint: "From a call to its answer, regardless of progress. If the limit of a call is longer, that limit applies.",
+      },
       idle: { label: "Idle timeout", hint: "Stops the server after this time without a request." },
       ping: { label: "Health check", hint: "How often an idle server is pinged. 0 turns it off." },
       stop: { label: "Stop", hint: "How long the server may take to stop before it is killed." },
