@@ -296,24 +296,24 @@ fn cross_site_requests_are_rejected() {
         ("GET", "/no-such-route", &admin, ""),
     ];
     let evil_port = format!("evil.example:{port}");
-    let prefix = format!("127.0.0.1.evil.example:{port}");
+    let lookalike_host = format!("127.0.0.1.evil.example:{port}");
     let userinfo_host = format!("127.0.0.1:{port}@evil.example");
     let wrong_port = "127.0.0.1:1".to_owned();
     let hosts = [
         "evil.example",
         &evil_port,
-        &prefix,
+        &lookalike_host,
         &userinfo_host,
         &wrong_port,
     ];
     let other_port = "http://127.0.0.1:1".to_owned();
-    let lookalike = format!("http://{prefix}");
+    let lookalike_origin = format!("http://{lookalike_host}");
     let https = format!("https://127.0.0.1:{port}");
     let origins = [
         "null",
         "http://evil.example",
         &other_port,
-        &lookalike,
+        &lookalike_origin,
         &https,
     ];
     for (method, path, token, body) in routes {
@@ -366,7 +366,7 @@ fn a_session_of_another_client_is_unknown() {
     );
     let session = open_session(&url, &owner, "2025-06-18");
     let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
-    for (user, token, expected) in [("its owner", &owner, 200), ("another client", &other, 404)] {
+    for (sender, token, expected) in [("its owner", &owner, 200), ("another client", &other, 404)] {
         let headers = [
             JSON,
             ACCEPT,
@@ -376,7 +376,7 @@ fn a_session_of_another_client_is_unknown() {
         assert_eq!(
             request_status("POST", &url, &headers, list),
             expected,
-            "the session used by {user}"
+            "the session used by {sender}"
         );
     }
 }
@@ -386,14 +386,14 @@ fn open_session(url: &Url, bearer: &str, revision: &str) -> String {
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}});
     let headers = [JSON, ACCEPT, ("Authorization", bearer)];
-    let request = Request {
+    let response = Request {
         method: "POST",
         url,
         headers: &headers,
         body: initialize.to_string().as_bytes(),
     }
     .send();
-    request
+    response
         .expect("an answer")
         .header("Mcp-Session-Id")
         .expect("a session")

@@ -44,7 +44,7 @@ use crate::{
 
 /// A local gateway between AI clients and MCP servers
 ///
-/// Without a command, opens the desktop app if there is a display, and otherwise runs the hub.
+/// Without a command, opens the desktop app, or runs the hub if there is no display or no app.
 #[derive(Parser)]
 #[command(name = "drawbridge", version, max_term_width = 100)]
 pub(crate) struct Args {

@@ -1933,7 +1933,7 @@ secrets: { [key in string]: string }, };
 export type FilledManifest = { spec: ServerSpec, secrets: SecretValues, };
 
 /**
- * `config.find_servers`: the servers in the files of all clients, or of one kind.
+ * `config.find_servers`: the servers in the files of all clients, or of one kind of client.
  */
 export type FindServers = { kind: string | null, 
 /**
@@ -2005,7 +2005,8 @@ export type FoundServerView = {
  */
 name: string, 
 /**
- * The command line or the URL, without the values of secrets.
+ * The command line or the URL, without the values of secrets; empty if the entry cannot be
+ * imported.
  */
 command: string, 
 /**

@@ -1,5 +1,5 @@
-//! `drawbridge` without a command: opens the desktop app if there is a display, and otherwise runs
-//! the hub.
+//! `drawbridge` without a command: opens the desktop app, or runs the hub if there is no display or
+//! if the app is not installed.
 
 use std::{env, io, path::PathBuf, process::Command};
 

@@ -39,8 +39,8 @@ pub(crate) fn flags_do_not_depend_on_spelling(json: &str) {
     if is_complete(&flags) && is_complete(&wrapped) {
         assert_eq!(kinds(&flags), kinds(&wrapped), "{json}");
     }
-    // `value` lacks all but the last of several members with the same key, so its own text is
-    // scanned in both spellings.
+    // If a key is repeated, `value` has only the last of its members. Both spellings are therefore
+    // made from `value`, not from `json`.
     let plain = value.to_string();
     let escaped = scan::scan(&escape_non_ascii(&plain), MAX_CHECKED);
     assert_eq!(scan::scan(&plain, MAX_CHECKED), escaped, "{json}");
@@ -96,7 +96,7 @@ fn remove_notice(result: &mut Value, original: &Value, text: &str) {
     }
 }
 
-/// Writes JSON with escapes for all characters outside ASCII.
+/// Returns the JSON with an escape for each character outside ASCII.
 fn escape_non_ascii(json: &str) -> String {
     let mut escaped = String::new();
     for c in json.chars() {

@@ -20,7 +20,7 @@ pub(crate) fn events_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
         },
         "{expected:?} is read as {events:?}"
     );
-    // Decoding replaces each invalid byte by U+FFFD, which has three bytes.
+    // At worst, decoding replaces each byte with U+FFFD, which has three bytes.
     assert!(
         events.iter().all(|event| event.data.len() <= 3 * max),
         "an event is bounded"

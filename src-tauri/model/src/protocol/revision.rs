@@ -14,7 +14,8 @@ pub(super) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", 
 /// The newest legacy revision.
 pub const NEWEST_LEGACY: &str = LEGACY[0];
 
-/// A draft of the first revision. Some old servers still name it, and the official SDKs accept it.
+/// A draft of the first revision, which some old servers still name. Drawbridge does not offer it,
+/// but accepts it from a server, as the official SDKs do.
 pub(super) const PRE_RELEASE: &str = "2024-10-07";
 
 /// The modern revision.

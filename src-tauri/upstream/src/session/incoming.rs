@@ -82,10 +82,10 @@ impl AnswerTasks {
     }
 }
 
-/// A future that another task can drop at once, while an aborted task drops its future only when
-/// the runtime next polls the task. Dropping the future notifies the client that the server no
-/// longer needs an answer. The client has to receive this notification before the answer to its own
-/// request.
+/// A future that another task can drop at once. To abort the task would not be enough, because an
+/// aborted task drops its future only when the runtime next polls the task. Dropping the future
+/// notifies the client that the server no longer needs an answer. The client has to receive this
+/// notification before the answer to its own request.
 #[derive(Clone)]
 struct DroppableFuture(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
 

@@ -6,7 +6,7 @@ import type { BackupsView, BackupView, Done, ResetPart } from "../bindings";
 const FOLDER = "/home/me/.local/share/drawbridge/backups";
 
 export class FakeBackups {
-  /** The replacement that the next start performs. */
+  /** The change that the next start makes to the data folder; empty if none is prepared. */
   prepared: "" | "restore" | "reset" = "";
   /** The parts that a prepared reset deletes. */
   resetParts: ResetPart[] = [];

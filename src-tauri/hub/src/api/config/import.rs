@@ -42,7 +42,8 @@ const HIDDEN: &str = "•••";
 pub struct FoundServerView {
     /// The name that the server would get. No other server that was found has the same name.
     pub name: String,
-    /// The command line or the URL, without the values of secrets.
+    /// The command line or the URL, without the values of secrets; empty if the entry cannot be
+    /// imported.
     pub command: String,
     /// Why the entry cannot be imported; null if it can.
     pub problem: Option<String>,
@@ -140,7 +141,7 @@ pub struct ChosenServer {
     pub inputs: BTreeMap<String, String>,
 }
 
-/// `config.find_servers`: the servers in the files of all clients, or of one kind.
+/// `config.find_servers`: the servers in the files of all clients, or of one kind of client.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
@@ -517,7 +518,8 @@ fn secret_names(server: &FoundServer) -> impl Iterator<Item = String> {
     literal.chain(inputs)
 }
 
-/// Returns the command line or the URL, without the values of secrets.
+/// Returns the command line or the URL, without the values of secrets, or an empty text if the
+/// entry cannot be imported.
 fn shown_command(server: &FoundServer) -> String {
     let Ok(spec) = &server.spec else {
         return String::new();
