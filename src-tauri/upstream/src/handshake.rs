@@ -129,10 +129,10 @@ impl NegotiationCache {
     }
 }
 
-/// Returns the package or program that a spec starts, without its version, folder and arguments,
-/// for instance `uvx chroma-mcp`. Returns `None` for a URL, for a runtime without a package, and
-/// for a command with arguments that is not a known runtime, because the arguments may decide which
-/// program it starts.
+/// Returns the program that a spec starts, without its folder. For a runtime, the package (without
+/// its version) or the path of the script follows, as in `uvx chroma-mcp`. Returns `None` for a
+/// URL, for a runtime without a package or script, and for any other program with arguments,
+/// because the arguments may decide what the program starts.
 pub fn package_name(spec: &ServerSpec) -> Option<String> {
     let command = spec.command.as_deref().filter(|_| spec.url.is_none())?;
     let program = command.rsplit(['/', '\\']).next().unwrap_or(command);
@@ -148,7 +148,7 @@ pub fn package_name(spec: &ServerSpec) -> Option<String> {
         .args
         .iter()
         .find(|argument| !argument.starts_with('-'))?;
-    // Drop a version after the name, as in `name@1.2`, but keep a scope, as in `@scope/name`.
+    // Drop the version, as in `name==1.2` and `name@1.2`, but keep a scope, as in `@scope/name`.
     let package = package
         .split_once("==")
         .map_or(package.as_str(), |(name, _)| name);
@@ -196,8 +196,9 @@ impl HandshakeError {
         matches!(self, Self::Transport(TransportError::NeedsSignIn(_)))
     }
 
-    /// Returns whether the URL may belong to an HTTP+SSE server, which accepts no POST. Statuses
-    /// that are about the client's rights, a proxy, a timeout or the request rate do not show this.
+    /// Returns whether the URL may be the event stream of an HTTP+SSE server, which accepts POST
+    /// requests only at another URL. Statuses that are about the client's rights, a proxy, a
+    /// timeout or the request rate do not show this.
     fn rejects_post(&self) -> bool {
         let Self::Transport(TransportError::Refused(RefusedReason::Http(refusal))) = self else {
             return false;
@@ -230,7 +231,7 @@ impl From<TransportError> for HandshakeError {
 }
 
 /// Performs the handshake. The handshake as a whole has no timeout. `revision` is the revision that
-/// the spec names, if any. Drawbridge tells the server of `extensions`.
+/// the spec names, if any. `extensions` are the extensions that Drawbridge declares to the server.
 pub(super) async fn perform(
     transport: &Transport,
     ids: &RequestIds,
@@ -280,7 +281,7 @@ impl Handshake<'_> {
             },
             () = sleep(DISCOVER_TIMEOUT) => {}
         }
-        // The server may still be starting, and read both requests when it is ready. The first
+        // The server may still be starting, and may read both requests when it is ready. The first
         // request that succeeds counts.
         let mut initialization = std::pin::pin!(self.initialize(None));
         tokio::select! {
