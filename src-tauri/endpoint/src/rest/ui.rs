@@ -51,18 +51,18 @@ pub(crate) async fn asset(
     }
 }
 
-fn file_response(headers: &HeaderMap, file: EmbeddedFile, caching: &'static str) -> Response {
+fn file_response(headers: &HeaderMap, file: EmbeddedFile, cache_control: &str) -> Response {
     let tag = format!("\"{}\"", hex::encode(file.metadata.sha256_hash()));
     let is_cached = headers
         .get(header::IF_NONE_MATCH)
         .is_some_and(|value| value.as_bytes() == tag.as_bytes());
-    let caching = [
-        (header::CACHE_CONTROL, caching.to_owned()),
+    let cache_headers = [
+        (header::CACHE_CONTROL, cache_control.to_owned()),
         (header::ETAG, tag),
     ];
     if is_cached {
-        return (StatusCode::NOT_MODIFIED, caching).into_response();
+        return (StatusCode::NOT_MODIFIED, cache_headers).into_response();
     }
     let content_type = [(header::CONTENT_TYPE, file.metadata.mimetype().to_owned())];
-    (caching, content_type, file.data.into_owned()).into_response()
+    (cache_headers, content_type, file.data.into_owned()).into_response()
 }
