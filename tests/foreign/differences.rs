@@ -1,4 +1,4 @@
-//! The deliberate differences between Drawbridge's answers and the server's own.
+//! The deliberate differences between Drawbridge's answers and the servers' own answers.
 
 use crate::{compare::ClientView, peer::Era, servers::Server};
 
@@ -43,7 +43,7 @@ pub(crate) const ALL: &[Difference] = &[
     ),
 ];
 
-/// Returns a difference for a call whose arguments are invalid for every server.
+/// Returns the difference for a call whose arguments do not match the tool's schema.
 const fn invalid_call(
     servers: &'static [&'static str],
     eras: &'static [Era],
@@ -54,13 +54,13 @@ const fn invalid_call(
         eras,
         entry: request,
         answer_part: "This call was not run: its arguments do not match the schema",
-        reason: "Drawbridge does not send a call whose arguments do not match the tool's schema. Drawbridge's error names the \
-                  argument and the violated schema keyword.",
+        reason: "Drawbridge does not send a call whose arguments do not match the tool's schema. \
+                 Drawbridge's error names the argument and the violated schema keyword.",
     }
 }
 
-/// Describes the differences between two views of a server that [`ALL`] does not list, and the rows
-/// of [`ALL`] that no longer apply.
+/// Describes each difference between the two views that is not in [`ALL`], and each row of [`ALL`]
+/// that no longer applies.
 pub(crate) fn find_unexplained(
     server: &Server,
     era: Era,

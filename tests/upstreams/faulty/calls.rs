@@ -36,7 +36,7 @@ impl Server {
         let raw = params
             .get("arguments")
             .map_or("{}", |arguments| arguments.get());
-        // Arguments nested too deeply for this type become `null`.
+        // `null` if the arguments are nested more deeply than serde_json reads.
         let arguments: Value = serde_json::from_str(raw).unwrap_or_default();
         let name: String = params
             .get("name")
@@ -85,7 +85,7 @@ impl Server {
                 floods::wait_until_released(&arguments);
                 write_line(r#""}]}}"#);
             }
-            // Answers with structured content of `levels` levels.
+            // Answers with structured content in which `levels` lists are nested.
             "deep" => {
                 let levels = number(&arguments, "levels");
                 write_line(format!(
@@ -101,7 +101,7 @@ impl Server {
                     .unwrap_or_default()
                     .replace("$ID", id),
             ),
-            // Answers with the length of the arguments.
+            // Answers with the length of the arguments in bytes.
             "measure" => answer(id, &text_result(&raw.len().to_string())),
             other if self.options.tools.is_none() => {
                 panic!("the hub called the unknown tool {other}")
@@ -121,23 +121,23 @@ impl Server {
 impl Server {
     fn ask_client(&self, id: &str, arguments: &Value) {
         let (sender, answered) = mpsc::channel();
-        let question = format!("\"question-{}\"", id.trim_matches('"'));
+        let request_id = format!("\"question-{}\"", id.trim_matches('"'));
         self.pending_requests
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .insert(question.clone(), sender);
+            .insert(request_id.clone(), sender);
         let form =
             json!({"message": "Well?", "requestedSchema": {"type": "object", "properties": {}}});
         write_line(format!(
-            r#"{{"jsonrpc":"2.0","id":{question},"method":"elicitation/create","params":{form}}}"#
+            r#"{{"jsonrpc":"2.0","id":{request_id},"method":"elicitation/create","params":{form}}}"#
         ));
         let timeout = Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0));
-        if let Ok(reply) = answered.recv_timeout(timeout) {
-            return answer(id, &text_result(&reply));
+        if let Ok(response) = answered.recv_timeout(timeout) {
+            return answer(id, &text_result(&response));
         }
         if arguments["withdraw"] == true {
             write_line(format!(
-                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{question},"reason":"too late"}}}}"#
+                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{request_id},"reason":"too late"}}}}"#
             ));
         }
         answer(id, &text_result("nobody answered"));

@@ -39,8 +39,11 @@ impl Message {
 /// Returns the id and the text of a response. Returns `None` if the line is not a response.
 pub(crate) fn parse_response(line: &str) -> Option<(String, String)> {
     let message: Object = serde_json::from_str(line).ok()?;
-    let reply = message.get("result").or_else(|| message.get("error"))?;
-    Some((message.get("id")?.get().to_owned(), reply.get().to_owned()))
+    let content = message.get("result").or_else(|| message.get("error"))?;
+    Some((
+        message.get("id")?.get().to_owned(),
+        content.get().to_owned(),
+    ))
 }
 
 /// Appends a line with a single write, so that a process killed meanwhile leaves no partial line.

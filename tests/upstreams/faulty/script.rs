@@ -48,7 +48,7 @@ impl Script {
         let key = name.map(|name| format!("{method} {name}"));
         let key = key.filter(|key| self.0.contains_key(key));
         let key = key.as_deref().unwrap_or(method);
-        let Some(reply) = self.0.get(key) else {
+        let Some(answer) = self.0.get(key) else {
             return false;
         };
         if let Some(files) = self.0.get("until") {
@@ -58,7 +58,7 @@ impl Script {
         if method == "tools/call" {
             self.send_notifications();
         }
-        let rest = reply
+        let rest = answer
             .get()
             .trim_start()
             .strip_prefix('{')
