@@ -109,7 +109,7 @@ pub(crate) enum Command {
     /// List and read resources
     #[command(subcommand)]
     Resources(Resources),
-    /// Manage the entries of the memory, which clients and you store
+    /// Manage the memory: the entries that clients and you store
     #[command(subcommand)]
     Memory(Memory),
     /// Manage secrets, and where they are stored

@@ -54,7 +54,8 @@ pub(crate) enum Policy {
         /// Only requests of the clients of this user
         #[arg(long, value_name = "USER")]
         user: Option<String>,
-        /// Only requests of this kind [default: calls of tools; a deny covers all kinds]
+        /// Only requests of this kind [default: calls of tools; a deny without a tool covers all
+        /// kinds]
         #[arg(long, value_name = "KIND", value_enum)]
         kind: Option<KindArg>,
         /// Do not ask if the rule allows everything, or names an unknown server or tool

@@ -26,7 +26,7 @@ pub(crate) struct RuleArgs {
     #[arg(long, value_name = "USER")]
     user: Option<String>,
     /// Only requests of this kind; conditions then apply to the params of the request [default:
-    /// calls of tools; a deny covers all kinds]
+    /// calls of tools; a deny without a tool, conditions or --read-only covers all kinds]
     #[arg(long, value_name = "KIND", value_enum)]
     kind: Option<KindArg>,
     /// Only calls whose arguments meet this condition: 'POINTER is JSON', 'POINTER one-of
