@@ -103,7 +103,7 @@ impl<'a> RawObject<'a> {
     /// Parses an object.
     ///
     /// # Errors
-    /// Returns an error if `json` is not an object, or if a key occurs twice.
+    /// Returns an error if `json` is not an object, or if a key occurs twice or is malformed.
     pub fn parse(json: &'a (impl AsJson + ?Sized)) -> Result<Self, serde_json::Error> {
         serde_json::from_str(json.text())
     }

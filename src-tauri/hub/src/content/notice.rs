@@ -14,6 +14,7 @@ const NOTICE_URI: &str = "drawbridge://notice";
 /// and a result without any of these members, stay as they are.
 ///
 /// # Errors
+/// Returns an error if the result is not an object, because it then has no place for the notice.
 /// Returns an error if the result repeats a key or has a malformed key, because a client could read
 /// the result differently, and miss the notice.
 pub(crate) fn add_notice(
@@ -30,7 +31,8 @@ pub(crate) fn add_notice(
     Ok(with_notice.unwrap_or(result))
 }
 
-/// The error if an object in a result repeats a key or has a malformed key.
+/// The error if a result is not an object, or if an object in it repeats a key or has a malformed
+/// key.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MalformedObject;
 

@@ -129,7 +129,8 @@ pub enum WithheldReason {
     #[error("the hook failed")]
     HookFailed,
     #[error(
-        "it cannot be marked as data of its server, because it repeats a key or has a malformed key"
+        "it cannot be marked as data of its server, because it is not an object, repeats \
+         a key or has a malformed key"
     )]
     Unmarkable,
     #[error(transparent)]
