@@ -45,7 +45,8 @@ fn every_feature_works_for_every_client_and_server_as_documented() {
 }
 
 /// Returns all cells. Clients run in parallel, but each server has one client at a time: if two
-/// clients have requests in flight at a stdio server, the server's own requests go to neither.
+/// clients have requests in flight at a server with sessions over stdio or HTTP+SSE, the server's
+/// own requests go to neither.
 fn run_all_clients(hub: &Hub<'_>) -> Vec<Cell> {
     let servers = Server::ALL.map(Mutex::new);
     thread::scope(|scope| {

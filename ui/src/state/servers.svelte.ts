@@ -99,17 +99,20 @@ export class Servers {
   }
 
   /**
-   * Adds a server. It is accepted, unless `waits` is set or its spec refers to stored secrets: a
-   * person then accepts it on its page.
+   * Adds a server. The server is accepted, unless `needsAcceptance` is set or the spec refers to
+   * stored secrets: a person then accepts the server on its page.
    */
-  async add(spec: ServerSpec, secrets: SecretValues, waits = false): Promise<ServerView> {
-    const pending = waits || listSpecSecrets(spec).length > 0;
+  async add(spec: ServerSpec, secrets: SecretValues, needsAcceptance = false): Promise<ServerView> {
+    const pending = needsAcceptance || listSpecSecrets(spec).length > 0;
     return this.replace(
       await this.ipc.call("servers.add", { spec, secrets, pending, grant_secrets: [] }),
     );
   }
 
-  /** Changes a server. It is accepted, unless it would use more foreign secrets than before. */
+  /**
+   * Changes a server. The change is accepted, unless the new spec refers to a foreign secret that
+   * nobody has granted.
+   */
   async update(
     { id, acceptance, foreign_secrets }: ServerView,
     spec: ServerSpec,
@@ -226,7 +229,8 @@ export class Servers {
 
   /**
    * Sets the rule for all requests of a kind to a server, by all clients; `null` as the effect
-   * removes the rule. Without a kind, the rule is for all tools, or denies every kind.
+   * removes the rule. Without a kind, an allow or an ask covers the calls of all tools, and a deny
+   * covers requests of every kind.
    */
   async setServerPolicy(
     id: string,

@@ -21,8 +21,8 @@ const MAX_CHARACTERS = 100_000;
 
 /**
  * Returns the edits in the order of the arguments. Returns no edits if the text is not JSON, or if
- * there are too many. Skips an object with a duplicate key, because servers differ on which value
- * counts.
+ * the edits exceed a limit. Skips an object with a duplicate key, because servers differ on which
+ * value counts.
  */
 export function findTextEdits(text: string): TextEdit[] {
   let edits: TextEdit[];

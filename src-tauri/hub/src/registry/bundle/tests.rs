@@ -415,7 +415,7 @@ proptest! {
         let _ = Bundle::read(bytes);
     }
 
-    /// A damaged bundle is refused, or everything that it unpacks is below its folder.
+    /// A damaged bundle is refused, or unpacks nothing outside the folder `bundles`.
     #[test]
     fn a_damaged_bundle_never_leaves_its_folder(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
