@@ -82,6 +82,9 @@ pub struct Logs {
 struct Inner {
     hub: Ring,
     servers: HashMap<ServerId, ServerLog>,
+    /// Whether some servers have lines that are only in the files, because there are more servers
+    /// than fit into `servers`.
+    misses_servers: bool,
     /// The rate of lines about calls. Clients cause these lines, which must not displace all
     /// others.
     call_rate: Rate,
@@ -150,13 +153,17 @@ impl Logs {
         let mut inner = Inner {
             hub: Ring::new(HUB_RING),
             servers: HashMap::new(),
+            misses_servers: false,
             call_rate: Rate::new(),
             next_seq: 1,
             masks: mask::Masks::default(),
             writer: Some(writer),
         };
         inner.read_back(files::read_hub_lines(folder, HUB_READ_BACK));
-        for server in files::list_servers(folder).into_iter().take(MAX_SERVERS) {
+        let mut servers = files::list_servers(folder);
+        inner.misses_servers = servers.len() > MAX_SERVERS;
+        servers.truncate(MAX_SERVERS);
+        for server in servers {
             inner.read_back(files::read_server_lines(folder, &server, SERVER_READ_BACK));
         }
         Ok(Self {
@@ -356,6 +363,9 @@ impl Logs {
             matching.take(filter.limit).cloned().collect::<Vec<_>>()
         };
         let lines = newest_in_order(rings.iter().flat_map(newest).collect(), filter.limit);
+        if inner.misses_servers && !filter.hub_only {
+            return (lines, false);
+        }
         let is_complete = match lines.first() {
             Some(oldest) if lines.len() == filter.limit => {
                 rings.iter().all(|ring| ring.reaches(oldest.seq))
@@ -558,6 +568,7 @@ impl Inner {
                 .min_by_key(|(_, log)| log.ring.last_seq());
             if let Some(quietest) = quietest.map(|(id, _)| id.clone()) {
                 self.servers.remove(&quietest);
+                self.misses_servers = true;
             }
         }
         self.servers

@@ -147,7 +147,7 @@ impl SecretError {
                 format!("Set the secret: edit the server, or run `drawbridge secrets set {name}`.")
             }
             Self::NotGranted { name, server } => format!(
-                "Grant the secret: accept the server on its screen, or with \
+                "Grant the secret: accept the server on its page, or with \
                  `drawbridge servers accept {server} --grant-secret {name}`. \
                  Or give the server a secret of its own: `{server}.NAME`."
             ),
@@ -174,7 +174,7 @@ impl SecretError {
             }
             Self::ReservedVariable(_) => "Use another variable.".into(),
             Self::NotAccepted { server, .. } => {
-                format!("Accept the server on its screen, or with `drawbridge servers accept {server}`.")
+                format!("Accept the server on its page, or with `drawbridge servers accept {server}`.")
             }
             Self::Command { .. } => {
                 "Run the command in a terminal to see what is wrong. Then restart the server.".into()

@@ -300,6 +300,38 @@ async fn lines_that_are_only_in_the_files_are_found() {
     assert_eq!(found.len(), 1_111, "3, 30 to 39, 300 to 399, 3000 to 3999");
 }
 
+#[tokio::test]
+async fn the_lines_of_the_quietest_of_too_many_servers_are_found_in_its_file() {
+    let (logs, folder) = logs();
+    let log_line = |logs: &Logs, n: usize| {
+        let server = server(&format!("s{n}"));
+        logs.add_server_line(&server, Level::Info, "stderr", &format!("line {n}"));
+    };
+    for n in 0..=MAX_SERVERS {
+        log_line(&logs, n);
+    }
+    logs.close().await;
+    assert_eq!(texts(&logs.read(lines_of("s0")).await), ["line 0"]);
+    assert_eq!(
+        logs.read(LogFilter {
+            limit: 5_000,
+            ..all()
+        })
+        .await
+        .len(),
+        MAX_SERVERS + 1
+    );
+
+    let reopened = Logs::open(folder.path(), Events::new()).expect("logs");
+    let found = reopened
+        .read(LogFilter {
+            limit: 5_000,
+            ..all()
+        })
+        .await;
+    assert_eq!(found.len(), MAX_SERVERS + 1);
+}
+
 #[test]
 fn a_server_has_at_most_two_files_of_bounded_size() {
     let folder = tempfile::tempdir().expect("a folder");
