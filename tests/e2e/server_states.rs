@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{app, steps::create_login_link};
 
-/// A server, and the state, reason and remedy that its screen must show.
+/// A server, and the state, reason and remedy that its page must show.
 struct ShownState {
     server: &'static str,
     state: &'static str,

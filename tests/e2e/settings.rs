@@ -121,12 +121,20 @@ fn a_person_changes_limits_and_removes_them_in_a_browser() {
 fn a_person_searches_the_settings_and_chooses_the_theme_and_the_size_of_texts() {
     let desktop = DesktopSession::without_screen();
     let _hub = Hub::serve(&desktop);
-    // The page knows the system's theme in the frame after a change.
-    let theme = || {
-        evaluate(
-            "new Promise((done) => \
-             requestAnimationFrame(() => done(document.documentElement.dataset.theme)))",
-        )
+    let theme = || evaluate("document.documentElement.dataset.theme");
+    // The browser tells the page about another theme of the system a few frames later.
+    let wait_for_theme = |expected: &str| {
+        evaluate(&format!(
+            "new Promise((done) => {{ \
+                 const end = performance.now() + 10000; \
+                 const check = () => {{ \
+                     const {{ theme }} = document.documentElement.dataset; \
+                     if (theme === '{expected}' || performance.now() > end) done(theme); \
+                     else requestAnimationFrame(check); \
+                 }}; \
+                 check(); \
+             }})"
+        ))
     };
     let text_size = || evaluate("getComputedStyle(document.documentElement).fontSize");
     let mut steps = vec![
@@ -160,9 +168,9 @@ fn a_person_searches_the_settings_and_chooses_the_theme_and_the_size_of_texts() 
         set_theme("dark"),
         theme(),
         click("theme-system"),
-        theme(),
+        wait_for_theme("dark"),
         set_theme("light"),
-        theme(),
+        wait_for_theme("light"),
         open_route("#/settings"),
         wait_for("theme-system:checked"),
     ]);

@@ -93,7 +93,7 @@ impl DoclingError {
             }
             Self::Disabled => "Enable the server: `drawbridge servers enable docling`.".into(),
             Self::Denied { .. } => "The person who uses Drawbridge can change the rule.".into(),
-            Self::Withheld(_) => "Accept the change on the screen of the server 'docling'.".into(),
+            Self::Withheld(_) => "Accept the change on the page of the server 'docling'.".into(),
             Self::Server(error) => server_remedy(error),
             Self::Conversion { reason } => conversion_remedy(reason).into(),
             Self::UnexpectedAnswer(_) => {
