@@ -202,8 +202,8 @@ fn only_listed_modules_start_processes() {
             "src-tauri/cli/src/cmd/stdio.rs",
             // Starts the app.
             "src-tauri/cli/src/cmd/desktop.rs",
-            // Starts the updated app.
-            "src-tauri/src/updates.rs",
+            // Starts the app again after an update or for a second start.
+            "src-tauri/src/next_start.rs",
         ],
         PRODUCT,
         &["process_wrap::", "Command::new", "process::Command"],
