@@ -204,6 +204,7 @@ impl Journal {
             key: None,
             pending_writes: pending_writes.clone(),
             commits: 0,
+            is_checkpoint_requested: false,
             head_changed,
         };
         let writer = Arc::new(Mutex::new(writer));
@@ -314,8 +315,8 @@ impl Journal {
         {
             return None;
         }
-        let is_due = self.writer.try_lock().ok()?.try_write(rows)?;
-        if is_due {
+        let requests_checkpoint = self.writer.try_lock().ok()?.try_write(rows)?;
+        if requests_checkpoint {
             let _ = self.commands.send(Command::Checkpoint);
         }
         Some(())
@@ -587,6 +588,9 @@ struct Writer {
     pending_writes: Arc<Mutex<PendingWrites>>,
     /// Commits since the last checkpoint.
     commits: u32,
+    /// Whether a [`Command::Checkpoint`] waits for the thread. A second request would only fill the
+    /// queue.
+    is_checkpoint_requested: bool,
     /// Wakes the thread that saves the head of the audit log.
     head_changed: mpsc::SyncSender<()>,
 }
@@ -692,6 +696,7 @@ fn checkpoint_if_due(writer: &Mutex<Writer>) {
             return;
         }
         writer.commits = 0;
+        writer.is_checkpoint_requested = false;
         writer.file.clone()
     };
     let copied = open_connection(&file).and_then(|connection| {
@@ -800,8 +805,8 @@ impl Writer {
         })
     }
 
-    /// Writes like [`Self::write`], but never waits. Returns whether a checkpoint is due, or `None`
-    /// if the batch could not be written without waiting.
+    /// Writes like [`Self::write`], but never waits. Returns whether the caller has to request
+    /// a checkpoint, or `None` if the batch could not be written without waiting.
     fn try_write(&mut self, rows: &[Arc<CallRow>]) -> Option<bool> {
         if self.commits >= MAX_COMMITS_DURING_CHECKPOINT {
             return None;
@@ -821,7 +826,8 @@ impl Writer {
             self.restore(batch);
             return None;
         }
-        Some(self.commits >= CHECKPOINT_INTERVAL)
+        let is_due = self.commits >= CHECKPOINT_INTERVAL;
+        Some(is_due && !std::mem::replace(&mut self.is_checkpoint_requested, true))
     }
 
     /// Puts the outcomes and notes of a failed batch back.
