@@ -148,7 +148,7 @@ pub enum Undecided {
     NoScreen,
     #[error(transparent)]
     NotQueued(#[from] NotQueued),
-    #[error("the approval was interrupted; you may retry the call")]
+    #[error("the approval was interrupted by an error in Drawbridge")]
     Interrupted,
 }
 
@@ -166,7 +166,7 @@ impl Undecided {
             Self::NotQueued(reason @ NotQueued::Muted { .. }) => {
                 (Decision::Muted, reason.to_string())
             }
-            Self::Interrupted => (Decision::Denied, self.to_string()),
+            Self::Interrupted => (Decision::Denied, format!("{self}; you may retry")),
         }
     }
 }
