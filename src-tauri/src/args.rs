@@ -22,7 +22,7 @@ pub struct Args {
     #[arg(long, default_value = "127.0.0.1")]
     pub host: IpAddr,
     /// The port that clients connect to; 0 for a free port [default: the port in the settings,
-    /// 8765]
+    /// which is 8765 if nobody changed it]
     #[arg(long)]
     pub port: Option<u16>,
     /// A host name under which clients and browsers reach the hub, besides this computer's own

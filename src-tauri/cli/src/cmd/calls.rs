@@ -37,7 +37,8 @@ pub(crate) enum Calls {
         /// prompt and the URI of a resource
         #[arg(long, value_name = "NAME")]
         tool: Option<String>,
-        /// Only calls that waited for a person, including those that timed out
+        /// Only calls that needed a person's decision, including those that nobody decided, such as
+        /// calls that timed out and calls of a muted client
         #[arg(long)]
         asked: bool,
         /// Only calls that contain this text in their method, tool, exposed name, reason, error,

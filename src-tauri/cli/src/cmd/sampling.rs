@@ -28,7 +28,8 @@ pub(crate) enum Sampling {
 #[derive(Args)]
 #[group(required = true, multiple = true)]
 pub(crate) struct SetArgs {
-    /// The base URL, such as https://api.openai.com/v1; empty for none. A new host removes the key.
+    /// The base URL, such as https://api.openai.com/v1; empty for none. A URL with another scheme,
+    /// host or port removes the key.
     #[arg(long)]
     url: Option<String>,
     /// A model that servers may use. May be repeated; the first model is the default.

@@ -28,7 +28,8 @@ pub(crate) struct Serve {
     /// other computers connect, and requires an admin token of at least 32 characters
     #[arg(long, default_value_t = Ipv4Addr::LOCALHOST.into())]
     host: IpAddr,
-    /// The port to listen on; 0 for any free port [default: the port in the settings, 8765]
+    /// The port to listen on; 0 for any free port [default: the port in the settings,
+    /// which is 8765 if nobody changed it]
     #[arg(long)]
     port: Option<u16>,
     /// A host name under which clients and browsers reach the hub, besides this computer's own

@@ -68,7 +68,7 @@ pub(crate) enum Setting {
     AllowedHosts,
     /// Whether Drawbridge asks you for the input that a server requests, if the client cannot ask
     ElicitationForms,
-    /// The https URL of the official registry
+    /// The URL of the official registry: https, or http on the hub's computer
     OfficialRegistry,
     /// The URL of the collector that gets OpenTelemetry traces
     OtlpEndpoint,
