@@ -31,8 +31,8 @@ use crate::{
 pub(crate) enum Backup {
     /// Save the data folder in a ZIP archive, without secrets
     ///
-    /// The archive has the database with its calls, rules, clients and settings, the audit log, and
-    /// the specs of servers.
+    /// The archive has the database (calls, rules, clients, profiles, hooks, settings and memory),
+    /// the audit log, the specs of servers, and encrypted copies of the clients' files.
     Create {
         /// The archive; it must not exist yet
         #[arg(value_name = "FILE.zip")]
@@ -160,8 +160,8 @@ fn create(context: &Context, file: &Path) -> Result<(), Failure> {
         let count = u32::try_from(manifest.files.len()).unwrap_or(u32::MAX);
         format!(
             "Saved {} in {}.\n\
-             The archive has no secrets: they stay in the secret store. The archive has the key of the \
-             audit log, and says which servers you use: keep it where only you can read it.",
+             Keep the archive where only you can read it: it has the key of the audit log, the memory, \
+             and any secret that a spec contains in plain text. It has no secrets of the secret store.",
             format_count(count, "file", "files"),
             escape(&answer.file),
         )
@@ -234,7 +234,8 @@ async fn restore(context: &Context, file: &Path, yes: bool) -> Result<(), Failur
         confirm(
             &format!(
                 "The backup was made on {} by version {}.\n\
-                 Restoring it replaces the rules, clients, servers, settings and calls in {}. \
+                 Restoring it replaces the calls, rules, clients, profiles, hooks, settings, memory \
+                 and servers in {}. \
                  Clients that were revoked after the backup have access again, and rules that were \
                  deleted apply again.",
                 format_time(manifest.created_at),
