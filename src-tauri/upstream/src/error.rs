@@ -122,7 +122,7 @@ pub enum ProtocolFault {
 }
 
 /// The remedy if a person has to sign in.
-pub const SIGN_IN_REMEDY: &str = "Sign in: choose Sign in at the server in Drawbridge, or run `drawbridge servers sign-in` \
+pub const SIGN_IN_REMEDY: &str = "Sign in: choose Sign in on the server's page in Drawbridge, or run `drawbridge servers sign-in` \
     with its id. If the server accepts a token of yours instead, put the token into its Authorization header.";
 
 impl UpstreamError {
@@ -217,7 +217,10 @@ impl UpstreamError {
             }
             Self::Starting { .. } => "The start goes on. Try again in a moment.".into(),
             Self::NeedsSignIn(_) => SIGN_IN_REMEDY.into(),
-            Self::Lost(_) => "See the server's log. The next call starts the server again.".into(),
+            Self::Lost(_) => {
+                "See the server's log. If the connection has ended, the next call connects again."
+                    .into()
+            }
             Self::TimedOut(_) => {
                 "See the server's log. Raise the timeouts in its spec, or restart the server."
                     .into()

@@ -348,7 +348,7 @@ export function servers(): ServerView[] {
       last_synced_at: null,
       sign_in: { kind: "needed" },
       reason: "it answers only to a person who has signed in",
-      remedy: "Sign in: choose Sign in at the server in Drawbridge.",
+      remedy: "Sign in: choose Sign in on the server's page in Drawbridge.",
     }),
     server("weather", {
       spec: spec({
