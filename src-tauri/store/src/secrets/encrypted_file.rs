@@ -59,14 +59,14 @@ impl FileError {
                 path.display()
             ),
             Self::Damaged { path } => format!(
-                "Restore the file from a copy. If there is no copy, move {} away, run `drawbridge secrets use file` \
-                 and set the secrets again.",
+                "Restore the file from a copy. If there is no copy, move {} away, restart Drawbridge, run \
+                 `drawbridge secrets use file` and set the secrets again.",
                 path.display()
             ),
             Self::Newer { .. } => "Install that version or a later one.".into(),
             Self::WrongKey { path } => format!(
-                "Give the key or the passphrase with which the file was made. If it is lost, move {} away, run \
-                 `drawbridge secrets use file` and set the secrets again.",
+                "Give the key or the passphrase with which the file was made. If it is lost, move {} away, \
+                 restart Drawbridge, run `drawbridge secrets use file` and set the secrets again.",
                 path.display()
             ),
             Self::Exists { .. } => "Restart Drawbridge to use the file, or move the file away.".into(),
