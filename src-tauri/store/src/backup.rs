@@ -75,7 +75,7 @@ pub enum BackupError {
     #[error("there is nothing to back up: {} does not exist", .0.display())]
     NoDatabase(PathBuf),
     #[error(
-        "a restore or a reset is prepared; start Drawbridge again, which completes it, or cancel it first"
+        "a restore or a reset is prepared; start Drawbridge again, which completes it, or cancel it with `drawbridge backup cancel`"
     )]
     RestoreIncomplete,
     #[error(

@@ -61,7 +61,7 @@ export class FakeBackups {
     if (this.prepared)
       throw new IpcError(
         "conflict",
-        "a restore or a reset is prepared; start Drawbridge again, which completes it, or cancel it first",
+        "a restore or a reset is prepared; start Drawbridge again, which completes it, or cancel it with `drawbridge backup cancel`",
       );
   }
 }
