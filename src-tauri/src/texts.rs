@@ -49,9 +49,9 @@ pub(crate) const OPEN_TO_SEE_ARGUMENTS: &str = "Open to see the arguments";
 /// The title of the notification of a missed call.
 pub(crate) const NOBODY_DECIDED: &str = "Nobody decided in time";
 /// The text about a missed call whose names cannot be shown.
-pub(crate) const ALLOW_RETRY: &str = "You can allow the call if it is tried again.";
+pub(crate) const ALLOW_RETRY: &str = "You can allow a retry within two minutes.";
 pub(crate) const ALLOW_RETRIES: &str =
-    "Nobody decided in time. You can allow each call if it is tried again.";
+    "Nobody decided in time. You can allow a retry of each call within two minutes.";
 
 pub(crate) const NO_TRAY_ICONS: &str = "Your desktop shows no tray icons";
 pub(crate) const KEEPS_RUNNING: &str = "Drawbridge keeps running";
@@ -71,7 +71,7 @@ pub(crate) fn all_calls_paused_until(time: &str) -> String {
 
 /// `sentence` names the client and its request.
 pub(crate) fn missed_call(sentence: &str) -> String {
-    format!("{sentence}. You can allow the call if it is tried again.")
+    format!("{sentence}. {ALLOW_RETRY}")
 }
 
 /// The title of the notification of a muted client.

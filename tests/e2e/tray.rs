@@ -283,7 +283,7 @@ fn a_missed_call_leaves_a_notification_that_opens_the_missed_calls() {
         .wait_for_summary("Nobody decided in time");
     assert_eq!(
         notification.body,
-        "typescript wanted to call echo of everything. You can allow the call if it is tried again."
+        "typescript wanted to call echo of everything. You can allow a retry within two minutes."
     );
     assert_eq!(notification.actions, ["show", "default"]);
     miss("two");

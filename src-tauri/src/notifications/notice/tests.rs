@@ -133,7 +133,7 @@ fn a_missed_call_is_named() {
     assert_eq!(notice.title, "Nobody decided in time");
     assert_eq!(
         notice.body,
-        "claude wanted to call read_file of Files (ID files). You can allow the call if it is tried again."
+        "claude wanted to call read_file of Files (ID files). You can allow a retry within two minutes."
     );
     assert_eq!(notice.actions, Actions::ShowMissed);
     let with_markup = missed_notice(&[ApprovalRequest {
@@ -142,7 +142,7 @@ fn a_missed_call_is_named() {
     }]);
     assert_eq!(
         with_markup.expect("a call was missed").body,
-        "You can allow the call if it is tried again."
+        "You can allow a retry within two minutes."
     );
 }
 
