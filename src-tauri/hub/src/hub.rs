@@ -235,7 +235,9 @@ impl Hub {
         let (store, moved) = Store::open(&data_dir.database_file()).await?;
         if let Some(file) = moved {
             tracing::error!(
-                "the database was corrupt and was moved to {}; all rules, clients and decisions are lost",
+                "the database was corrupt and was moved to {}. Drawbridge begins with an empty database, without your rules, \
+                 clients, profiles, hooks, settings, memory and records: quit Drawbridge, and restore a backup with \
+                 `drawbridge backup restore FILE.zip` if you have one",
                 file.display()
             );
         }
