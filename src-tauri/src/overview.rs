@@ -55,6 +55,8 @@ pub(crate) enum Trouble {
     NotListening { address: String },
     /// This many servers are in the state [`ServerState::Error`].
     Errors { servers: usize },
+    /// A check of the hub fails: of the database, the folder of the specs or the disk.
+    CheckFailed { check: String },
     /// Some servers need a secret or a sign-in, or their specs cannot be read.
     NeedsAttention,
 }
@@ -150,7 +152,7 @@ impl Overview {
 }
 
 /// Returns the most important problem. A listener that does not listen comes first, because no
-/// client can connect through it.
+/// client can connect through it, and then a failed check, because it may affect every call.
 fn find_trouble(health: &HealthView, servers: &[ServerLine]) -> Option<Trouble> {
     if let Some(listener) = health
         .transports
@@ -159,6 +161,11 @@ fn find_trouble(health: &HealthView, servers: &[ServerLine]) -> Option<Trouble> 
     {
         return Some(Trouble::NotListening {
             address: listener.address.clone(),
+        });
+    }
+    if let Some(check) = health.checks.iter().find(|check| !check.ok) {
+        return Some(Trouble::CheckFailed {
+            check: check.name.clone(),
         });
     }
     match servers

@@ -164,6 +164,10 @@ pub(crate) fn trouble(trouble: &Trouble) -> String {
     match trouble {
         Trouble::NoAnswer { error } => format!("Drawbridge does not answer: {error}"),
         Trouble::NotListening { address } => format!("Not listening on {address}"),
+        Trouble::CheckFailed { check } if check == "disk" => "The disk is almost full".to_owned(),
+        Trouble::CheckFailed { check } => {
+            format!("A check of Drawbridge failed: {check}. Run drawbridge health")
+        }
         Trouble::Errors { servers: 1 } => "1 server has an error".to_owned(),
         Trouble::Errors { servers } => format!("{servers} servers have an error"),
         Trouble::NeedsAttention => "Some servers need attention".to_owned(),

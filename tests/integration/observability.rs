@@ -311,6 +311,7 @@ fn health_covers_each_part_and_hides_paths_from_programs_without_a_token() {
     let (text, health) = read(&[]);
     assert!(!text.contains(&folder), "{text}");
     assert_eq!(health["ready"], true, "{text}");
+    assert_eq!(health["status"], "ok", "{text}");
     let names = health["builtin_tools"]["names"].as_array().expect("names");
     for tool in ["tool_search", "tool_call", "store_memory"] {
         assert!(names.contains(&json!(tool)), "{tool}: {text}");
@@ -335,6 +336,7 @@ fn health_covers_each_part_and_hides_paths_from_programs_without_a_token() {
     std::fs::rename(home.data_dir().join("servers"), home.file("away")).expect("moved");
     let (text, health) = read(&[]);
     assert_eq!(health["ready"], false, "{text}");
+    assert_eq!(health["status"], "degraded", "{text}");
     assert!(!text.contains(&folder), "{text}");
     std::fs::rename(home.file("away"), home.data_dir().join("servers")).expect("moved back");
     assert_eq!(read(&[]).1["ready"], true);

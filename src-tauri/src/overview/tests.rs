@@ -1,5 +1,6 @@
 use drawbridge_hub::api::health::{
-    BuiltinTools, HealthStatus, HealthView, RegistryHealth, ServersHealth, StorageHealth,
+    BuiltinTools, HealthCheck, HealthStatus, HealthView, RegistryHealth, ServersHealth,
+    StorageHealth,
 };
 use drawbridge_model::{ids::ServerId, listener::ListenerHealth, server::ServerState};
 
@@ -71,6 +72,21 @@ fn a_taken_port_is_reported_before_a_server_in_error() {
             address: "127.0.0.1:8765".into()
         })
     );
+}
+
+#[test]
+fn a_failed_check_is_reported_before_a_server_in_error() {
+    let mut degraded = health(HealthStatus::Degraded, true);
+    for (name, ok) in [("database", true), ("disk", false)] {
+        degraded.checks.push(HealthCheck {
+            name: name.into(),
+            ok,
+            error: String::new(),
+        });
+    }
+    let trouble = find_trouble(&degraded, &[server(ServerState::Error)]);
+    let check = "disk".to_owned();
+    assert_eq!(trouble, Some(Trouble::CheckFailed { check }));
 }
 
 #[test]

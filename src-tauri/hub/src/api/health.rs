@@ -35,7 +35,7 @@ pub struct HealthView {
 #[serde(rename_all = "snake_case")]
 pub enum HealthStatus {
     Ok,
-    /// Some servers have errors, or a listener does not listen.
+    /// Some servers have errors, or a check fails.
     Degraded,
     /// No enabled server works: `servers.errors` counts all of them.
     Down,
@@ -140,10 +140,9 @@ impl Verb for ShowHealth {
         ]) + to_u32(specs.broken.len());
         let enabled = external.iter().filter(|server| server.spec.enabled);
         let enabled = to_u32(enabled.count());
-        let listeners = hub.listener_health();
-        let all_listen = listeners.iter().all(|listener| listener.listening);
+        let ready = checks.iter().all(|check| check.ok);
         let status = match errors {
-            0 if all_listen => HealthStatus::Ok,
+            0 if ready => HealthStatus::Ok,
             errors if errors > 0 && errors >= enabled + to_u32(specs.broken.len()) => {
                 HealthStatus::Down
             }
@@ -161,9 +160,9 @@ impl Verb for ShowHealth {
             storage: StorageHealth {
                 active_users: to_u32(active_users(hub)),
             },
-            ready: checks.iter().all(|check| check.ok),
+            ready,
             checks,
-            transports: listeners,
+            transports: hub.listener_health(),
             sessions: to_u32(hub.sessions.count()),
             servers: ServersHealth {
                 connected,
