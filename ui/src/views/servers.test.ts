@@ -353,7 +353,7 @@ describe("a page without access to the hub", () => {
     render(App, { ipc: hub });
     await advanceTime(1);
     expect(document.body.textContent).toContain(
-      "This browser is not signed in. To get a sign-in link, start the Drawbridge app or run this command in a terminal: drawbridge open",
+      "This browser is not signed in. Use the Drawbridge app, or run this command in a terminal to get a sign-in link: drawbridge open",
     );
   });
 

@@ -26,7 +26,7 @@ export const backups = {
   },
   reset: {
     title: "Reset",
-    hint: "Deletes the parts that you choose, or everything, at the next start of Drawbridge. The deleted data stays in a folder “replaced-…” until you delete it. The entries in the files of clients stay: disconnect the clients first.",
+    hint: "Deletes the parts that you choose, or everything, at the next start of Drawbridge. The deleted data, except secrets, stays in a folder “replaced-…” until you delete it. The entries in the files of clients stay: disconnect the clients first.",
     action: "Reset…",
     confirmTitle: "Reset Drawbridge?",
     confirm: "Reset at the next start",

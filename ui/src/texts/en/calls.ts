@@ -173,5 +173,5 @@ export const calls = {
   extra: "Also sent",
   secretsMasked: "Secrets are shown as •••.",
   notRecorded:
-    "Not recorded. Drawbridge records at most 16 KiB, and of a client's denied requests only the first ten in a minute.",
+    "Not recorded. Drawbridge records at most 16 KiB, and of a client's requests that are denied without asking you, only the first ten in a minute.",
 };

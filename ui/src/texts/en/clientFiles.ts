@@ -56,8 +56,8 @@ export const clientFiles = {
   askOnceHint: "Drawbridge asks before a call, and the client does not.",
   attention: (count: number) =>
     count === 1
-      ? "Another program has changed a client's file, so the client cannot use Drawbridge as you set it up."
-      : `Other programs have changed ${count} clients' files, so these clients cannot use Drawbridge as you set them up.`,
+      ? "A client's file was changed by another program or cannot be read, so the client may not use Drawbridge as you set it up."
+      : `${count} clients' files were changed by other programs or cannot be read, so these clients may not use Drawbridge as you set them up.`,
 
   connect: "Connect…",
   connectClient: (client: string) => `Connect ${client}`,
@@ -73,7 +73,7 @@ export const clientFiles = {
   configurationOf: (client: string) => `Configuration for ${client}`,
   restore: "Restore the entry if another program changes it",
   restoreImpossible:
-    "Drawbridge cannot restore this entry by itself, because it does not store the token in it.",
+    "Drawbridge cannot restore this entry by itself: the entry contains the token, of which Drawbridge keeps no readable copy.",
 
   unused: (client: string) =>
     `The client has not connected since this entry was written. Restart ${client}, or have it load its MCP servers again.`,

@@ -100,7 +100,7 @@ export const clients = {
   nameMissing: "Enter a name first.",
   tokenOnce: "The token is shown only now.",
   tokenOnceHint:
-    "Drawbridge keeps no readable copy. If you lose the token, revoke the client and add it again.",
+    "Drawbridge keeps no readable copy. If you lose the token, choose “New token…” beside the client.",
   endpoint: "Endpoint",
   copyEndpoint: "Copy the endpoint",
   tokenLabel: "Token",

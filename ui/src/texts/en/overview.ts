@@ -24,7 +24,7 @@ export const overview = {
       : `${count} unknown clients ask to be paired`,
   answer: "Answer",
   paused: "All calls are paused",
-  pausedHint: "Every call is denied until you resume.",
+  pausedHint: "Every call is denied until calls resume.",
   notListening: "No client can connect over HTTP",
   showSettings: "Show settings",
   checkFailed: (check: string) => `Check failed: ${check}`,
@@ -34,14 +34,14 @@ export const overview = {
   server: (name: string, state: string) => `${name}: ${state}`,
   definitions: (name: string, count: number) =>
     `${name}: ${plural(count, "definition")} ${needs(count)} acceptance`,
-  definitionsHint: "Clients do not see them until you accept them.",
+  definitionsHint: "Clients do not see the new versions until you accept them.",
   showServer: "Show server",
   showServers: "Show servers",
   showLog: "Show log",
   brokenSpec: (file: string) => `${file} cannot be read`,
   clientFiles: (count: number) =>
     `${plural(count, "file")} of clients ${count === 1 ? "needs" : "need"} attention`,
-  clientFilesHint: "The entry of Drawbridge is missing or was changed.",
+  clientFilesHint: "The entry of Drawbridge was changed or removed, or the file cannot be read.",
   showClients: "Show clients",
   more: (count: number) => `Show ${count} more`,
 

@@ -63,10 +63,10 @@ export const policy = {
 
   presets: {
     title: "Presets",
-    lead: "A preset replaces the default for tools, and the rules that allow or ask about a whole server, in one step.",
+    lead: "A preset replaces the default for tools, and the rules that allow or ask about whole servers, in one step. All other rules still apply.",
     ask_all: {
       title: "Ask about everything",
-      text: "Each call waits for you, unless a rule for its tool or its client says otherwise.",
+      text: "Each call waits for you, unless another rule, such as a rule for its tool or its client, says otherwise.",
       servers: "",
     },
     ask_writes: {
@@ -88,7 +88,7 @@ export const policy = {
       action: "Apply preset",
       chosen: (label: string) => `${label}:`,
       effect:
-        "Drawbridge deletes the rules that allow or ask about a whole server, and the rules that deny a whole server that the preset asks about. All other rules stay, such as rules for single tools, clients or users.",
+        "Drawbridge deletes the rules that allow or ask about a whole server or all servers, and the rules that deny a whole server that the preset asks about. All other rules stay, such as rules for single tools, clients or users.",
     },
   },
 

@@ -5,7 +5,7 @@ import { plural } from "../plural";
 export const removals = {
   pending: {
     servers: (count: number) =>
-      `${plural(count, "server")} will be removed in 10 seconds, with ${count === 1 ? "its" : "their"} secrets, rules and cached tools.`,
+      `${plural(count, "server")} will be removed in 10 seconds, with ${count === 1 ? "its" : "their"} secrets, sign-in, rules, cached lists and log.`,
     rules: (count: number) =>
       `${plural(count, "rule")} ${count === 1 ? "is" : "are"} switched off, and will be deleted in 10 seconds.`,
     hooks: (count: number) =>

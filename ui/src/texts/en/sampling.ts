@@ -1,7 +1,7 @@
 /** Texts about the sampling provider and the roots, in the settings. */
 
 export const sampling = {
-  lead: "A server may ask for a message from a language model. The client answers if it can. Otherwise this OpenAI-compatible provider answers, after you have approved the request.",
+  lead: "A server may ask for a message from a language model. The client answers if it can. Otherwise this OpenAI-compatible provider answers, if the policy allows the request or you approve it.",
   on: "On: the provider answers if a client cannot.",
   notSetUp: "Not set up: enter a URL and a model.",
   off: "Off: servers get an error if the client cannot sample.",

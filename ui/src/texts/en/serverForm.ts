@@ -52,7 +52,10 @@ export const serverForm = {
     missing: "Enter the command that starts the server.",
     parsed: "The program and its arguments",
   },
-  workingFolder: { label: "Working folder", hint: "If empty, your home folder." },
+  workingFolder: {
+    label: "Working folder",
+    hint: "If empty, your home folder, or in a sandbox the server's own folder.",
+  },
   listens: {
     label: "The program listens on a URL",
     hint: "Drawbridge starts the program and connects to that URL.",
@@ -176,7 +179,7 @@ export const serverForm = {
 
   bundle: {
     label: "MCP bundle",
-    hint: "A .mcpb file. It is checked, and nothing is unpacked or started yet. In a browser, a file may have 11 MiB; add a larger one in the desktop app or on the command line.",
+    hint: "A .mcpb file. It is checked, and nothing is unpacked or started yet. In a browser, the file may have at most 11 MiB; add a larger file in the desktop app or on the command line.",
     opening: "Checking the bundle…",
     cannotRead: (name: string) =>
       `${name} cannot be read. Check that the file still exists, then choose it again.`,

@@ -77,7 +77,8 @@ export const servers = {
     enable: "Enable",
     disable: "Disable",
     restart: (count: number) => `Restart ${plural(count, "server")}`,
-    noneToRestart: "None of these servers is accepted and enabled.",
+    noneToRestart:
+      "None of these servers can be restarted: each is built in, disabled or not accepted.",
     policy: "Set policy…",
     policyHint:
       "“Set policy” creates a rule for each of these servers: for all its tools and all clients.",
@@ -480,7 +481,7 @@ export const servers = {
     openPage: "Open page",
     copyUrl: "Copy the URL of the page",
     explanation:
-      "You sign in on the server's own page in your browser. Drawbridge stores the token as a secret and sends it only to this server. If you have a token already, edit the server and put the token into its Authorization header.",
+      "You sign in in your browser, on a page of the server or of the service that it uses for sign-ins. Drawbridge stores the token as a secret and sends it only to this server. If you have a token already, edit the server and put the token into its Authorization header.",
     signIn: "Sign in",
     signOut: "Sign out",
     with: "with",
@@ -539,7 +540,7 @@ export const servers = {
     title: (count: number) =>
       `${count === 1 ? "1 definition is" : `${count} definitions are`} new or changed since you accepted this server`,
     lead: (count: number) =>
-      `Clients do not see ${count === 1 ? "it" : "them"} until you accept. The server wrote these texts and models will read them: check them for hidden instructions.`,
+      `Clients do not see ${count === 1 ? "the new version" : "the new versions"} until you accept ${count === 1 ? "it" : "them"}. The server wrote these texts and models will read them: check them for hidden instructions.`,
     kinds: {
       instructions: "Instructions",
       tool: ENTRY_KINDS.tools,
@@ -553,7 +554,7 @@ export const servers = {
     acceptShown: (count: number) =>
       count > 1 ? `Accept ${count} shown definitions` : "Accept shown definition",
     unexpected:
-      "If you did not expect this, accept nothing. Definitions that you do not accept stay hidden.",
+      "If you did not expect this, accept nothing. Versions that you do not accept stay hidden.",
     loading: "Loading the differences…",
     changedAgain:
       "The definition changed again while Drawbridge read it. Sync the server to see the current definition.",

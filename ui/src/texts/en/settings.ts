@@ -78,7 +78,7 @@ export const settings = {
   },
   retention: {
     label: "Call history",
-    hint: "How long Drawbridge keeps calls and their decisions. It deletes older calls at its start and every hour; the rest can still be verified.",
+    hint: "How long Drawbridge keeps calls and their decisions. To guard against a wrong clock, it may keep them a day or two longer. The calls that remain can still be verified.",
     unit: "days",
     unlimited: "Forever",
     limited: "For",
@@ -92,7 +92,7 @@ export const settings = {
   },
   keepResults: {
     label: "Results of calls",
-    hint: "Stores the result of each call beside its record, with secrets masked. If you turn this off, kept results are not deleted at once, but because of their age.",
+    hint: "Stores the result of each call beside its record, with secrets masked. If you turn this off, the results that are already kept stay until they are too old.",
     on: "Keep results",
     size: "Size of a kept result",
     sizeUnit: "KiB of each result",
@@ -162,11 +162,11 @@ export const settings = {
   },
   notifications: {
     label: "Notifications",
-    hint: "Your desktop tells you about these events while the window is closed.",
+    hint: "Your desktop tells you about these events, except about calls that you are looking at.",
     approvals: "Calls that wait for a decision, and new clients",
     missed: "Calls that nobody decided in time, and muted clients",
     failed_servers: "Servers that failed",
-    changed_definitions: "New or changed tools that wait for you",
+    changed_definitions: "New or changed definitions that wait for you",
   },
   guide: {
     label: "Guide",

@@ -79,8 +79,7 @@ export const shell = {
 
   signedOut: {
     title: "This browser is not signed in.",
-    howToSignIn:
-      "To get a sign-in link, start the Drawbridge app or run this command in a terminal:",
+    howToSignIn: "Use the Drawbridge app, or run this command in a terminal to get a sign-in link:",
     command: "drawbridge open",
     code: "Or enter the code that the command shows",
     signIn: "Sign in",

@@ -38,7 +38,7 @@ export const state = {
     paused: "All calls were paused.",
     queueFull: "Too many calls of this client waited already.",
     muted: "The client was muted, because nobody had decided its last three calls.",
-    abandoned: "The client disconnected before a decision.",
+    abandoned: "The client cancelled the request or disconnected before a decision.",
   },
   deciders: DECIDED_BY_LABELS,
   decisionBy: (decision: string, decider: string) => `${decision} ${decider}`,
@@ -90,7 +90,7 @@ export const state = {
     count: (matched: number, of: number) =>
       `This rule would have matched ${matched} of ${of === 1 ? "1 past call" : `${of} past calls`}.`,
     argumentsMissing: (count: number) =>
-      `The arguments of ${plural(count, "call")} were not recorded.`,
+      `${plural(count, "call")} could not be checked, because the arguments were not recorded or the server was removed.`,
     newest: "Newest matching calls",
     call: (subject: string, server: string, client: string) =>
       `${subject} of ${server}, by ${client}`,
