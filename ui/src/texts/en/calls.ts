@@ -32,7 +32,7 @@ export const calls = {
     groups: { client: "Client", server: "Server", tool: "Tool" },
     emptyTitle: "No calls in this period.",
     emptyHint:
-      "Choose a longer period or clear a filter. Drawbridge counts a call of a tool when it ends.",
+      "Choose a longer period or clear a filter. Drawbridge counts a call of a tool as soon as it is decided.",
     partial: "There were too many calls to count all of them. Older calls are missing here.",
     time: "Time",
     calls: (count: string) => `Calls: ${count}`,

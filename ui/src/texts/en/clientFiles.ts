@@ -149,7 +149,7 @@ export const clientFiles = {
   undoChange: (change: string) => `Undo: ${change}`,
   undoTitle: "Undo this change?",
   undoHint: (files: number) =>
-    `${plural(files, "file")} will be as before the change. Nothing else is affected.`,
+    `${plural(files, "file")} will be as before the change. If another program has changed a file since, only Drawbridge's own part is undone. If the change added the client with a token, the token stops working.`,
   undoServersHint: (count: number) =>
     `${plural(count, "server")} that this change added will be removed.`,
 };

@@ -48,9 +48,8 @@ export const guide = {
   call: {
     title: "Approve the first call",
     ask: (client: string, tool: string) =>
-      `Ask ${client} to use the tool ${tool}, or press “Try it”. The call waits here until you have read it and decided.`,
-    askPlain:
-      "Ask your client to use a tool. The call waits here until you have read it and decided.",
+      `Ask ${client} to use the tool ${tool}, or press “Try it”. The call then waits here for your decision.`,
+    askPlain: "Ask your client to use a tool. The call then waits here for your decision.",
     needsServer: "First, add a server that has a tool.",
     waitForTools: (server: string) => `Waiting for the tools of ${server}…`,
     openServer: "Open the server",

@@ -7,7 +7,7 @@ export const pairing = {
       : `${count} programs ask to use your servers.`,
   showRequest: "Show the request",
   title: "A program asks to use your servers",
-  lead: "Approve the request only if you have just set up this client yourself. Until then, the client sees no tools.",
+  lead: "Approve the request only if you have just set up this client yourself. The client sees no tools until you approve it.",
   claimedName: "It calls itself",
   program: "Program",
   folder: "In the folder",

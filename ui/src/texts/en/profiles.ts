@@ -28,7 +28,7 @@ export const profiles = {
     title: (name: string) => `Remove ${name}?`,
     action: "Remove profile",
     clientsSeeNothing: (clients: string) =>
-      `${clients} will see nothing until you choose another profile.`,
+      `${clients} will see nothing until you choose another profile, or “Everything”, for them.`,
     folderIsOpen: (folder: string) =>
       `Clients that work in ${folder} are no longer limited to this profile there.`,
   },
@@ -41,7 +41,7 @@ export const profiles = {
     servers: "Servers",
     folder: "Project folder (optional)",
     folderHint:
-      "A client that works in this folder sees the servers of this profile. In a rule, $project stands for the folder.",
+      "A client that works in this folder or below it sees only the servers of this profile. In a rule, $project stands for the folder.",
     folderPlaceholder: "/home/me/src/website",
     serverGone: "This server no longer exists.",
     save: "Save profile",

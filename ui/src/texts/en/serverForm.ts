@@ -381,7 +381,8 @@ export const serverForm = {
     },
     cache: {
       lists: "Cache time",
-      listsHint: "How long the server's list of tools counts as fresh. If empty, as in Settings.",
+      listsHint:
+        "How long the server's lists of tools, prompts and resources count as fresh. If empty, as in Settings.",
       listsPlaceholder: "as in Settings",
       results: "Result cache",
       resultsHint:

@@ -56,7 +56,7 @@ export const settings = {
   },
   cacheTime: {
     label: "Cache time",
-    hint: "How long a server's list of tools counts as fresh. Drawbridge still uses an older list while it refreshes it.",
+    hint: "How long a server's lists of tools, prompts and resources count as fresh. Drawbridge still uses an older list while it refreshes it.",
     unit: "seconds",
   },
   port: {
