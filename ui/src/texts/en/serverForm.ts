@@ -200,7 +200,7 @@ export const serverForm = {
     lifecycle: {
       label: "Lifecycle",
       singleton: "Keep one process running",
-      singletonHint: "The process runs from the first call until the idle timeout.",
+      singletonHint: "The process runs from the first request until the idle timeout.",
       transient: "Start a process for each call",
       transientHint: "For programs that keep no state between calls, or that leak memory.",
       remote: "Lifecycle: only for local servers, because Drawbridge does not start remote ones.",

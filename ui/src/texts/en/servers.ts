@@ -368,7 +368,7 @@ export const servers = {
     sessionOf: " · session of ",
     showFewer: "Show fewer",
     showAll: (count: number) => `Show all ${count}`,
-    empty: "No history yet. A session starts when a client needs this server.",
+    empty: "No history yet. It begins with the first session of this server.",
   },
 
   facts: {
@@ -486,7 +486,7 @@ export const servers = {
     signOut: "Sign out",
     with: "with",
     expiresIn: (minutes: number) => `; the token expires in ${minutes} min`,
-    expired: "; the token has expired, and the next call refreshes it",
+    expired: "; the token has expired: the next call refreshes it, or asks you to sign in again",
   },
 
   verified: {
