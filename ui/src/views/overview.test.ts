@@ -76,6 +76,16 @@ describe("the Overview", () => {
     expect(links).toEqual([`#/logs?source=${failed.id}`, `#/servers/${failed.id}`]);
   });
 
+  it("says how to resume paused calls, and links to no other screen", async () => {
+    await open("#/overview", (hub) => {
+      removeProblems(hub);
+      hub.paused = true;
+    });
+    expect(problem("paused").textContent).toContain("Press “Resume calls” at the top");
+    expect(within(problem("paused")).queryAllByRole("link")).toEqual([]);
+    expect(screen.getByTestId("resume-calls").textContent).toContain("Resume calls");
+  });
+
   it("says that nothing needs a person, and adds a request as soon as it waits", async () => {
     const hub = await open("#/overview", removeProblems);
     expect(screen.getByTestId("overview-nothing").textContent).toContain("Nothing needs you.");

@@ -15,9 +15,9 @@ export interface Problem {
   title: string;
   /** The reason or the consequence, as the hub or a server put it. */
   details: string;
-  /** The screen that solves the problem, and the text of the link. */
-  href: string;
-  action: string;
+  /** The screen that solves the problem, and the text of the link; absent if no screen does. */
+  href?: string;
+  action?: string;
   /** A link to the log of the server, if there is one. */
   log?: string;
 }
@@ -73,7 +73,6 @@ function listHubProblems({ drawbridge, settings }: Stores): Problem[] {
       tone: "bad",
       title: t.paused,
       details: t.pausedHint,
-      ...settingsLink,
     });
   if (settings.httpFailure)
     problems.push({

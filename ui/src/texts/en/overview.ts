@@ -24,7 +24,8 @@ export const overview = {
       : `${count} unknown clients ask to be paired`,
   answer: "Answer",
   paused: "All calls are paused",
-  pausedHint: "Every call is denied until calls resume.",
+  pausedHint:
+    "Every call is denied until calls resume. Press “Resume calls” at the top of this screen.",
   notListening: "No client can connect over HTTP",
   showSettings: "Show settings",
   checkFailed: (check: string) => `Check failed: ${check}`,
