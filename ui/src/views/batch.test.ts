@@ -66,7 +66,7 @@ describe("similar calls", () => {
     await user.click(button("batch-approve"));
     await advanceTime(1);
     expect(screen.getByTestId("approvals-status").textContent).toBe(
-      "2 calls approved. 1 call had ended already: decided elsewhere or missed.",
+      "2 calls approved. 1 call had ended already: decided elsewhere, missed, or cancelled by the client.",
     );
   });
 

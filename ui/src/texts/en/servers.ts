@@ -189,7 +189,7 @@ export const servers = {
   },
 
   specEditor: {
-    lead: "The spec file of this server. Saving also accepts the spec, unless it would use secrets of other servers.",
+    lead: "The spec file of this server. Saving also accepts the spec, unless it would use secrets of other servers that you have not granted.",
     label: "Spec as JSON",
     unchanged: "Nothing has changed.",
     checking: "The spec is being checked.",
@@ -327,16 +327,20 @@ export const servers = {
       uses_io_uring: boolean;
     }) => [
       ...(summary.omitted
-        ? [`${summary.omitted} further addresses and programs are left out.`]
+        ? [
+            summary.omitted === 1
+              ? "1 further address or program is left out."
+              : `${summary.omitted} further addresses and programs are left out.`,
+          ]
         : []),
       ...(summary.elsewhere
         ? [
-            `${summary.elsewhere} uses by processes in another root folder, such as a container, are left out.`,
+            `${plural(summary.elsewhere, "use")} by processes in another root folder, such as a container, ${summary.elsewhere === 1 ? "is" : "are"} left out.`,
           ]
         : []),
       ...(summary.unreadable
         ? [
-            `${summary.unreadable} uses could not be read, because the process ended or is protected.`,
+            `${plural(summary.unreadable, "use")} could not be read, because the process ended or is protected.`,
           ]
         : []),
       ...(summary.uses_io_uring ? ["A process used io_uring, so the report may lack files."] : []),

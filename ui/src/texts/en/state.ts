@@ -103,7 +103,7 @@ export const state = {
     approved: (count: number, noun: Noun) => `${plural(count, noun)} approved.`,
     denied: (count: number, noun: Noun) => `${plural(count, noun)} denied.`,
     endedAlready: (count: number, noun: Noun) =>
-      `${plural(count, noun)} had ended already: decided elsewhere or missed.`,
+      `${plural(count, noun)} had ended already: decided elsewhere, missed, or cancelled by the client.`,
   },
   retryAllowed: (sender: string, request: string, seconds: number) =>
     `If ${sender} sends the same ${request} again within ${seconds} s, it runs without asking.`,
