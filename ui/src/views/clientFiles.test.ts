@@ -199,7 +199,9 @@ describe("a file that another program has changed", () => {
     await open("#/clients");
     expect(screen.getAllByTestId("known-client")[0]?.dataset.kind).toBe("codex");
     expect(screen.getByTestId("nav-clients").textContent).toContain("1 file needs attention");
-    expect(screen.getByTestId("files-need-attention").textContent).toContain("Another program");
+    expect(screen.getByTestId("files-need-attention").textContent).toContain(
+      "changed by another program",
+    );
     expect(client("codex").textContent).toContain("Removed by another program");
     await click("client-repair", client("codex"));
     await click("connect-apply");

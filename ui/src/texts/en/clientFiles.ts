@@ -73,7 +73,7 @@ export const clientFiles = {
   configurationOf: (client: string) => `Configuration for ${client}`,
   restore: "Restore the entry if another program changes it",
   restoreImpossible:
-    "Drawbridge cannot restore this entry by itself: the entry contains the token, of which Drawbridge keeps no readable copy.",
+    "Drawbridge cannot restore this entry by itself, because the entry contains a token, and Drawbridge does not store the token.",
 
   unused: (client: string) =>
     `The client has not connected since this entry was written. Restart ${client}, or have it load its MCP servers again.`,
