@@ -173,5 +173,5 @@ export const calls = {
   extra: "Also sent",
   secretsMasked: "Secrets are shown as •••.",
   notRecorded:
-    "Not recorded. Drawbridge records at most 16 KiB, and of a client's requests that are denied without asking you, only the first ten in a minute.",
+    "Not recorded, because it has more than 16 KiB, or because more than ten requests of the client were denied in that minute without asking you.",
 };

@@ -54,7 +54,7 @@ export const serverForm = {
   },
   workingFolder: {
     label: "Working folder",
-    hint: "If empty, your home folder, or in a sandbox the server's own folder.",
+    hint: "If empty, your home folder, or the server's own folder if a sandbox limits its files.",
   },
   listens: {
     label: "The program listens on a URL",
