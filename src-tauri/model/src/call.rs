@@ -168,7 +168,7 @@ pub enum Decision {
     QueueFull,
     /// The client was muted, because nobody had decided its last calls.
     Muted,
-    /// The client disconnected while the call waited; the call was not sent.
+    /// The client disconnected or cancelled the call while it waited. The call was not sent.
     Abandoned,
 }
 

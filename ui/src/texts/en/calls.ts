@@ -36,7 +36,7 @@ export const calls = {
     partial: "There were too many calls to count all of them. Older calls are missing here.",
     time: "Time",
     calls: (count: string) => `Calls: ${count}`,
-    answered: "Answered",
+    answered: "Answered or running",
     errors: "Errors",
     cancelled: "Cancelled",
     notAllowed: "Not allowed",

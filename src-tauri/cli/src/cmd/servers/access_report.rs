@@ -103,23 +103,28 @@ fn format_summary(
             format_count(summary.ordinary, "time", "times")
         );
     }
-    for (count, description) in [
-        (
+    let uses = |count| format_count(count, "use", "uses");
+    if summary.omitted > 0 {
+        let omitted = format_count(
             summary.omitted,
-            "further addresses and programs are left out",
-        ),
-        (
-            summary.elsewhere,
-            "uses by processes in another root folder, such as a container, are left out",
-        ),
-        (
-            summary.unreadable,
-            "uses could not be read, because the process ended or is protected",
-        ),
-    ] {
-        if count > 0 {
-            let _ = writeln!(text, "{count} {description}.");
-        }
+            "further address or program",
+            "further addresses or programs",
+        );
+        let _ = writeln!(text, "Left out: {omitted}.");
+    }
+    if summary.elsewhere > 0 {
+        let elsewhere = uses(summary.elsewhere);
+        let _ = writeln!(
+            text,
+            "Left out: {elsewhere} by processes in another root folder, such as a container."
+        );
+    }
+    if summary.unreadable > 0 {
+        let unreadable = uses(summary.unreadable);
+        let _ = writeln!(
+            text,
+            "Not read: {unreadable}, because the process ended or is protected."
+        );
     }
     if summary.uses_io_uring {
         text.push_str("A process used io_uring, so the report may lack files.\n");
