@@ -75,7 +75,7 @@ impl SignedInServers {
         };
         if let Err(error) = self.store.set_setting(SETTING, &text).await {
             tracing::warn!(
-                "The sign-in to {} is not recorded, so Drawbridge will not know of it after a restart: {error}",
+                "The change of the sign-in to {} is not recorded, so it will be lost after a restart: {error}",
                 account.server
             );
         }
