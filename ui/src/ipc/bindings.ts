@@ -1911,7 +1911,7 @@ export type FillManifest = { source: ManifestSource,
  */
 choice: number, 
 /**
- * The name for the server. If it is absent, the manifest's name is used.
+ * The name for the server. If it is absent, the `title` of the manifest is used.
  */
 name: string | null, 
 /**
@@ -2782,7 +2782,8 @@ label: string,
  */
 preview: string, 
 /**
- * The runtime that starts the package; null if Drawbridge does not know the runtime.
+ * The runtime that starts the package; null for a remote, or if Drawbridge does not know the
+ * runtime.
  */
 runtime: Runtime | null, inputs: Array<ManifestInput>, 
 /**

@@ -59,7 +59,8 @@ pub struct ManifestChoice {
     pub label: String,
     /// The whole command line or URL, with `<name>` in place of an input's value.
     pub preview: String,
-    /// The runtime that starts the package; null if Drawbridge does not know the runtime.
+    /// The runtime that starts the package; null for a remote, or if Drawbridge does not know the
+    /// runtime.
     pub runtime: Option<Runtime>,
     pub inputs: Vec<ManifestInput>,
     /// Why the choice cannot be used, in plain words; empty if it can.
@@ -114,7 +115,7 @@ pub struct FillManifest {
     /// The index of the choice, counted from 0.
     #[serde(default)]
     pub choice: u32,
-    /// The name for the server. If it is absent, the manifest's name is used.
+    /// The name for the server. If it is absent, the `title` of the manifest is used.
     #[serde(default)]
     pub name: Option<String>,
     /// Maps each input's name to its value, including secrets. The values of an input with several
