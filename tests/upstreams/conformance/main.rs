@@ -1,12 +1,14 @@
 //! A server with everything that the official conformance suites expect, under the expected names.
-//! The server supports every revision of the SDK: with sessions if a client begins with
-//! `initialize`, without sessions if the client sends `_meta` with each request.
+//! The server supports every revision of the protocol that the SDK supports: with sessions if a
+//! client begins with `initialize`, without sessions if the client sends `_meta` with each request.
+//!
+//! The first argument is `PORT` or `--stdio`. The other options follow it in any order.
 //!
 //! | option | meaning |
 //! |---|---|
 //! | `PORT` | listens on `http://127.0.0.1:PORT/mcp` and prints the URL; 0 picks a free port |
 //! | `--stdio` | uses stdio instead of HTTP |
-//! | `--legacy`, `--modern` | after one of the above: supports only the revisions of that era |
+//! | `--legacy`, `--modern` | supports only the revisions of that era |
 //! | `--scheme NAME` | uses `NAME://…` URIs, not `test://…`, so that a hub can have several servers |
 
 #![expect(clippy::print_stdout, reason = "a test reads the URL from stdout")]

@@ -72,7 +72,7 @@ impl Store {
             .context("cannot read the clients' profiles")
     }
 
-    /// Gives a client a profile, or removes its profile if `profile` is `None`.
+    /// Gives a client a profile. If `profile` is `None`, the client has no profile afterwards.
     pub async fn set_client_profile(
         &self,
         client: &ClientName,
