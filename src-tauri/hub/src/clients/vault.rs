@@ -22,7 +22,7 @@ pub enum KeyError {
     #[error("cannot keep a copy of the file: {error}. Nothing was changed. {}", .error.remedy())]
     Keyring { error: SecretError },
     #[error(
-        "cannot keep a copy of the file: the secret '{BACKUP_KEY}' is not a key, although Drawbridge stored one. Nothing was changed. Restore the secret in the keyring; or delete it there, and earlier changes can no longer be undone"
+        "cannot keep a copy of the file: the secret '{BACKUP_KEY}' is not a key, although Drawbridge stored one. Nothing was changed. Restore this secret in the secret store, or delete it there. If you delete it, earlier changes can no longer be undone"
     )]
     Unreadable,
     #[error("cannot keep a copy of the file: {0}. Nothing was changed")]
