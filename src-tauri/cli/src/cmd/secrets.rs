@@ -15,7 +15,7 @@ use store::UseStore;
 
 #[derive(Subcommand)]
 pub(crate) enum Secrets {
-    /// List the secrets that servers, hooks and traces refer to
+    /// List the secrets to which servers, hooks and traces refer
     List,
     /// Set a secret, read from stdin or a hidden prompt
     Set {
@@ -122,7 +122,7 @@ fn format_secrets(secrets: &[SecretView]) -> String {
         };
         let servers = secret.servers.iter().map(|id| {
             let state = if secret.not_granted.contains(id) {
-                " (not accepted, so it cannot read it)"
+                " (not accepted, so the server cannot read the secret)"
             } else {
                 ""
             };
@@ -130,8 +130,8 @@ fn format_secrets(secrets: &[SecretView]) -> String {
         });
         let hooks = secret.hooks.iter().map(|hook| format!("hook {hook}"));
         let traces = secret.traces.then(|| "traces".to_owned());
-        let users: Vec<_> = servers.chain(hooks).chain(traces).collect();
-        table.add_row([&secret.name, present, &users.join(", ")]);
+        let uses: Vec<_> = servers.chain(hooks).chain(traces).collect();
+        table.add_row([&secret.name, present, &uses.join(", ")]);
     }
     table.format_or("Nothing refers to a secret.")
 }

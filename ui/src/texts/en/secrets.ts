@@ -4,7 +4,7 @@ import type { SecretStoreKind } from "../../ipc/bindings";
 import { plural } from "../plural";
 
 export const secrets = {
-  hint: "Values that servers, hooks and traces refer to. Drawbridge never shows a value.",
+  hint: "Values to which servers, hooks and traces refer. Drawbridge never shows a value.",
   loading: "Reading the secrets…",
   empty: "Nothing refers to a secret.",
   caption: "Secrets",
