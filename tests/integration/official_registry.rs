@@ -1,5 +1,5 @@
-//! The official registry: its list is fetched when a person asks for it, and searched without the
-//! network. Its servers are added like the servers of any manifest.
+//! The official registry: its list is fetched only after a person asked for it, and searched
+//! without the network. Its servers are added like the servers of any manifest.
 
 use drawbridge_tests::{
     DesktopSession, Home, Hub, OfficialRegistryServer,

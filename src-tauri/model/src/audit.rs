@@ -34,7 +34,8 @@ macro_rules! audit_kinds {
 audit_kinds! {
     /// The chain begins here.
     Began = "began",
-    /// A hub found at its start that the chain was not as the previous hub had left it.
+    /// The chain was found damaged when a hub started, or at the first commit after a failed
+    /// commit. Also the kind of an entry that cannot be read.
     Broken = "broken",
     /// A call was decided.
     Decided = "decided",

@@ -2603,8 +2603,8 @@ export type ListMemory = {
  */
 user: UserName | null, 
 /**
- * Only entries that contain at least one of these words, or a word that begins with one of
- * them.
+ * Only entries whose content, category or tags contain at least one of these words. A word of
+ * three letters or more also finds longer words that begin with this word.
  */
 query: string | null, 
 /**

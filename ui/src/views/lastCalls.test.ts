@@ -7,7 +7,7 @@ import { openPopup } from "../test/popup";
 
 withFakeTime();
 
-/** Adds a request, and seven calls of its session after a call of another session. */
+/** Adds a request, a call of another session, and seven older calls of the request's session. */
 function addRequest(hub: FakeHub) {
   hub.waiting = [];
   const { session } = hub.addApproval();

@@ -24,8 +24,8 @@ const MAX_ENTRIES: u32 = 500;
 pub struct ListMemory {
     /// Only entries of this user.
     pub user: Option<UserName>,
-    /// Only entries that contain at least one of these words, or a word that begins with one of
-    /// them.
+    /// Only entries whose content, category or tags contain at least one of these words. A word of
+    /// three letters or more also finds longer words that begin with this word.
     pub query: Option<String>,
     /// Only entries of this category.
     pub category: Option<String>,

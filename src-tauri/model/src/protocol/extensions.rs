@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// The name of the extension for tasks, which Drawbridge declares itself and translates.
+/// The name of the extension for tasks. Drawbridge itself declares this extension, and translates
+/// tasks between the eras.
 pub(super) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// The most extensions that are read from one peer, or merged.
@@ -42,7 +43,8 @@ impl Extensions {
     }
 
     /// Adds the extensions of another peer, up to 32 in all. If both peers have an extension, its
-    /// settings are merged: lists are joined, and any other value stays as it is.
+    /// settings are merged: members are added, lists are joined, and any other value stays as it
+    /// is.
     pub fn merge(&mut self, other: &Self) {
         for (name, settings) in &other.0 {
             if let Some(merged) = self.0.get_mut(name) {

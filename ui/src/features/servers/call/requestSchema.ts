@@ -4,7 +4,7 @@ import { isObject, type SchemaObject } from "./schema";
 
 const VARIABLES = /\{[+#./;?&]?([^}]+)\}/g;
 
-/** Returns the schema of the arguments of a prompt. All arguments are texts. */
+/** Returns the schema of the arguments of a prompt. All arguments are strings. */
 export function promptSchema(definition: SchemaObject): SchemaObject {
   const list = Array.isArray(definition["arguments"]) ? definition["arguments"] : [];
   const named = list.filter(isObject).filter((argument) => typeof argument["name"] === "string");
@@ -49,6 +49,6 @@ function listVariables(template: string): string[] {
   return [...new Set(lists.flatMap(readNames))];
 }
 
-/** Returns the names in a list of variables, which may end with `*` or a length such as `:3`. */
+/** Returns the names in a list of variables. Each may have the suffix `*` or a length like `:3`. */
 const readNames = (list: string) =>
   list.split(",").map((name) => name.replace(/(\*|:\d+)$/, "").trim());
