@@ -1,4 +1,4 @@
-/** All stores, fed by one subscription. */
+/** All stores, and the one subscription that feeds the stores that follow events. */
 
 import { getContext, setContext } from "svelte";
 import { toIpcError, type Event, type Ipc } from "../ipc";
@@ -164,7 +164,7 @@ export function feed(ipc: Ipc, connection: Connection, stores: () => Store[]): (
     (connected) => {
       connection.setConnected(connected);
       if (connected) readAll();
-      // The end of a stream has no reason, but the error of a verb does.
+      // The end of a stream does not say why it ended, but the error of a failed verb does.
       else
         ipc
           .call("approvals.list", {})

@@ -186,8 +186,8 @@ export const serverForm = {
     file: "File:",
     retry: "Open again",
     by: "By",
-    tools: "Tools that it announces",
-    moreTools: "It may have further tools.",
+    tools: "Announced tools",
+    moreTools: "The bundle may have further tools.",
     needs: { node: "Needs Node.js", python: "Needs Python", uv: "Needs Python", binary: "Needs" },
     waits:
       "Nobody has checked who made this bundle. The server waits until you accept it on its page.",
