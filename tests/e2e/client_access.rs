@@ -24,7 +24,7 @@ fn show_client(desktop: &DesktopSession) -> Value {
     desktop.cli(&["clients", "list", "--json"]).expect_json()[0].clone()
 }
 
-/// Returns the HTTP status of a ping of the client.
+/// Sends a ping as the client, and returns the HTTP status of the answer.
 fn ping(client: &McpClient) -> u16 {
     let message = json!({"jsonrpc": "2.0", "id": 900, "method": "ping"});
     client.post(&message).expect("the hub answers").status

@@ -42,7 +42,7 @@ impl Template {
         self.0.iter().map(text).collect()
     }
 
-    /// Returns the template for people, with `<name>` for each value.
+    /// Returns a text for people, with `<name>` in place of each value.
     pub(super) fn preview(&self) -> String {
         let text = |piece: &Piece| match piece {
             Piece::Text(text) => text.clone(),

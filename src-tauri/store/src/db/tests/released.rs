@@ -147,7 +147,7 @@ const MIGRATION_DIGESTS: &[(i64, &str)] = &[
     ),
 ];
 
-/// Rows as the version with each schema wrote them. Schemas without rows are left out.
+/// The rows that the version with each schema wrote. Schemas without rows are left out.
 const ROWS: &[(i64, &str)] = &[
     (
         1,
@@ -485,11 +485,11 @@ fn every_migration_is_listed_and_no_released_migration_has_changed() {
         .map(|name| name.expect("a name in UTF-8"))
         .collect();
     files.sort();
-    let run: Vec<String> = MIGRATIONS
+    let listed: Vec<String> = MIGRATIONS
         .iter()
         .map(|(number, name, _)| format!("{number:04}_{name}.sql"))
         .collect();
-    assert_eq!(run, files, "MIGRATIONS lists every file, in order");
+    assert_eq!(listed, files, "MIGRATIONS lists every file, in order");
     let digests: Vec<_> = MIGRATIONS
         .iter()
         .map(|(number, _, sql)| (*number, hex::encode(Sha256::digest(sql))))
