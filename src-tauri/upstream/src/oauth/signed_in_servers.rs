@@ -76,7 +76,7 @@ impl SignedInServers {
         if let Err(error) = self.store.set_setting(SETTING, &text).await {
             tracing::warn!(
                 "The change of the sign-in to {} is not recorded, so it will be lost after a restart: {error}",
-                account.server
+                account.shown_url()
             );
         }
     }
