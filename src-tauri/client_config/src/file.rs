@@ -118,15 +118,26 @@ pub(crate) fn temporary_file(target: &Path) -> PathBuf {
     target.with_file_name(format!(".{name}.drawbridge-new"))
 }
 
+/// Checks that a file still has the bytes `before`, or, if `before` is `None`, that there is still
+/// no file.
+///
+/// # Errors
+/// Returns an error if the file cannot be read or has changed.
+pub(crate) fn check_unchanged(target: &Path, before: Option<&[u8]>) -> Result<(), FileError> {
+    if read(target)?.as_deref() == before {
+        Ok(())
+    } else {
+        Err(FileError::Changed(target.to_owned()))
+    }
+}
+
 /// Replaces a file if it still has the bytes `before`, or creates it if `before` is `None` and
 /// there is still no file. The mode and the owner stay.
 pub(crate) fn replace(target: &Path, before: Option<&[u8]>, after: &[u8]) -> Result<(), FileError> {
     check_writable(target)?;
     let temporary = temporary_file(target);
     let written = write_temporary(target, &temporary, after).and_then(|()| {
-        if read(target)?.as_deref() != before {
-            return Err(FileError::Changed(target.to_owned()));
-        }
+        check_unchanged(target, before)?;
         reach_kill_point("compared");
         rename(&temporary, target).map_err(FileError::io(target, "write"))
     });
@@ -136,17 +147,12 @@ pub(crate) fn replace(target: &Path, before: Option<&[u8]>, after: &[u8]) -> Res
     written?;
     reach_kill_point("renamed");
     sync_folder(target)?;
-    if read(target)?.as_deref() != Some(after) {
-        return Err(FileError::Changed(target.to_owned()));
-    }
-    Ok(())
+    check_unchanged(target, Some(after))
 }
 
 /// Removes a file if it still has the bytes `before`.
 pub(crate) fn remove(target: &Path, before: &[u8]) -> Result<(), FileError> {
-    if read(target)?.as_deref() != Some(before) {
-        return Err(FileError::Changed(target.to_owned()));
-    }
+    check_unchanged(target, Some(before))?;
     fs::remove_file(target).map_err(FileError::io(target, "remove"))?;
     reach_kill_point("removed");
     sync_folder(target)

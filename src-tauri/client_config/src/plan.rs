@@ -239,9 +239,7 @@ impl Plan {
     pub fn check_files(&self) -> Result<(), PlanError> {
         for file in &self.files {
             file::check_writable(&file.target)?;
-            if file::read(&file.target)? != file.before {
-                return Err(FileError::Changed(file.target.clone()).into());
-            }
+            file::check_unchanged(&file.target, file.before.as_deref())?;
         }
         Ok(())
     }
