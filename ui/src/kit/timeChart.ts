@@ -36,6 +36,21 @@ export function canDraw(): boolean {
   return document.createElement("canvas").getContext("2d") !== null;
 }
 
+/** Loads the library that draws charts, so that it is there when the values arrive. */
+export function preloadCharts(): void {
+  if (canDraw()) void import("uplot").catch(() => undefined);
+}
+
+/** Settles in the frame in which the next new chart may be drawn. */
+let nextTurn: Promise<unknown> = Promise.resolve();
+
+/** Waits for the turn of a new chart. One chart is drawn per frame, so that no frame takes long. */
+async function waitForTurn(): Promise<void> {
+  const turn = nextTurn;
+  nextTurn = turn.then(() => new Promise(requestAnimationFrame));
+  await turn;
+}
+
 export class ChartCanvas {
   private plot: uPlot | undefined;
   private spec: ChartSpec | undefined;
@@ -54,6 +69,7 @@ export class ChartCanvas {
   async show(spec: ChartSpec): Promise<void> {
     this.spec = spec;
     const { default: UPlot } = await import("uplot");
+    if (!this.plot) await waitForTurn();
     if (this.destroyed || this.spec !== spec) return;
     const shape = `${spec.kind} ${String(spec.values.length)}`;
     if (this.plot && this.shape === shape) {
