@@ -52,7 +52,7 @@ has_connected: boolean, };
  */
 export type AccessReportView = { 
 /**
- * Whether a run of this server can be recorded: only of a local server, and only on Linux.
+ * Whether a run of this server can be recorded: the server has to be local, and run on Linux.
  */
 can_record: boolean, 
 /**
@@ -68,9 +68,9 @@ report: AccessReport | null,
  */
 is_current: boolean, 
 /**
- * A sandbox that allows everything that the server used in the run. Null if there is no
- * report, if the run could not be recorded, if this system has no sandboxes, or if no valid
- * sandbox follows from the report.
+ * A sandbox for everything that the server used in the run, and the used paths that the
+ * sandbox excludes. Null if there is no report, if the run could not be recorded, if this
+ * system has no sandboxes, or if no valid sandbox follows from the report.
  */
 proposal: SandboxProposal | null, };
 
@@ -115,7 +115,7 @@ uses_io_uring: boolean, };
  */
 export type AddBundle = { source: BundleSource, 
 /**
- * The name for the server. If it is absent, the bundle's name is used.
+ * The name for the server. If it is absent, the bundle's title is used.
  */
 name: string | null, 
 /**
@@ -274,16 +274,17 @@ export type ApplyConfig = {
  */
 id: string, 
 /**
- * Whether to restore the entry without asking a person if another program removes or changes
+ * Whether to restore the entry, without asking a person, if another program removes or changes
  * it. Refused if the entry contains a token.
  */
 restores: boolean, };
 
 /**
  * `policy.apply_preset`: sets the default for calls of tools, and adds the preset's rules for
- * whole servers. Removes all other allow and ask rules that apply to whole servers, unless they
- * are limited to a client, a user, a kind or conditions. All other rules stay, except that the
- * preset's rule for a server replaces a plain deny rule of this server.
+ * whole servers. Removes all other allow and ask rules for all tools of a server or of all
+ * servers, unless they are limited to a client, a user, a kind or conditions, or concern results.
+ * All other rules stay, except that the preset's rule for a server replaces a plain deny rule of
+ * this server.
  */
 export type ApplyPreset = { preset: PolicyPreset, };
 
@@ -372,8 +373,9 @@ identity: string,
  */
 definition: string, 
 /**
- * The digest to which a decision is bound: SHA-256 over client, server identity, definition,
- * params and result, in hex.
+ * The digest to which a decision is bound, in hex: SHA-256 over the method, the client, the
+ * server's identity, the definition, the params and, if there are any, `answered_by` and the
+ * result.
  */
 digest: string, asked_at: Timestamp, expires_at: Timestamp, 
 /**
@@ -419,7 +421,7 @@ reason: string, };
  */
 export type AuditEntries = { entries: Array<AuditEntryView>, 
 /**
- * The `before` of the next page; null if this page is the last.
+ * The `before` of the next page, which may be empty; null if this page is the last.
  */
 next: number | null, };
 
@@ -450,7 +452,7 @@ export type AuditKind = "began" | "broken" | "decided" | "ended" | "policy_chang
  */
 export type AuditPage = { calls: Array<AuditedCall>, 
 /**
- * The `after` of the next page; null if this page is the last.
+ * The `after` of the next page, which may be empty; null if this page is the last.
  */
 next: CallId | null, };
 
@@ -510,8 +512,8 @@ session?: SessionId,
  */
 server: ServerId, 
 /**
- * The server's own name of the tool or prompt, the URI of the resource, the id of the task, or
- * empty if the request names nothing.
+ * The server's own name of the tool or prompt, the URI of the resource, or empty if the
+ * request names nothing. For a request about a task, the tool of the call that started it.
  */
 tool: string, 
 /**
@@ -531,7 +533,7 @@ rule: RuleId | null,
  */
 is_edited: boolean, 
 /**
- * The person's reason, or the rule in words; may be empty.
+ * The reason for the decision: the person's, the rule in words, or Drawbridge's; may be empty.
  */
 reason: string, 
 /**
@@ -547,8 +549,8 @@ error: string,
  */
 waited_ms: number, 
 /**
- * The time from sending the call to the server's answer, in milliseconds. `None` while the
- * call runs, and if it was not sent.
+ * The time from the decision to the end of the call, in milliseconds. `None` while the call
+ * runs, and if it was not sent.
  */
 duration_ms: number | null, 
 /**
@@ -745,8 +747,8 @@ session?: SessionId,
  */
 server: ServerId, 
 /**
- * The server's own name of the tool or prompt, the URI of the resource, the id of the task, or
- * empty if the request names nothing.
+ * The server's own name of the tool or prompt, the URI of the resource, or empty if the
+ * request names nothing. For a request about a task, the tool of the call that started it.
  */
 tool: string, 
 /**
@@ -766,7 +768,7 @@ rule: RuleId | null,
  */
 is_edited: boolean, 
 /**
- * The person's reason, or the rule in words; may be empty.
+ * The reason for the decision: the person's, the rule in words, or Drawbridge's; may be empty.
  */
 reason: string, 
 /**
@@ -782,8 +784,8 @@ error: string,
  */
 waited_ms: number, 
 /**
- * The time from sending the call to the server's answer, in milliseconds. `None` while the
- * call runs, and if it was not sent.
+ * The time from the decision to the end of the call, in milliseconds. `None` while the call
+ * runs, and if it was not sent.
  */
 duration_ms: number | null, 
 /**
@@ -889,11 +891,12 @@ errors: number,
  */
 cancelled: number, 
 /**
- * Calls that were not sent, because a rule, a person or Drawbridge did not allow them.
+ * Calls that were not sent, because a rule, a person or Drawbridge did not allow them, or
+ * because nobody decided.
  */
 not_allowed: number, 
 /**
- * Calls about which a person was asked. Not all of them count as `approved`, `denied` or
+ * Calls that needed a person's decision. Not all of them count as `approved`, `denied` or
  * `timed_out`, for instance if the client disconnected.
  */
 asked: number, approved: number, denied: number, 
@@ -902,17 +905,18 @@ asked: number, approved: number, denied: number,
  */
 timed_out: number, 
 /**
- * The median duration of the answered calls, in milliseconds. `None` if no call was answered.
+ * The median duration of the calls that were sent and have ended, in milliseconds. `None` if
+ * there was no such call.
  */
 p50_ms: number | null, 
 /**
- * The 95th percentile of the durations of the answered calls, in milliseconds. `None` if no
- * call was answered.
+ * The 95th percentile of the durations of the same calls, in milliseconds. `None` if there was
+ * no such call.
  */
 p95_ms: number | null, 
 /**
- * The median wait of the calls about which a person was asked, in milliseconds. `None` if
- * nobody was asked.
+ * The median wait of the calls that needed a person's decision, in milliseconds. `None` if
+ * there was no such call.
  */
 wait_p50_ms: number | null, 
 /**
@@ -1001,7 +1005,7 @@ entries: Array<CapabilityView>, };
 export type CapabilityKind = "tools" | "prompts" | "resources" | "templates";
 
 /**
- * A prompt, resource or template of a server, and the effect of the policy on requests for it.
+ * A prompt, resource or template of a server, and the effect of the policy on its requests.
  */
 export type CapabilityView = { kind: CapabilityKind, 
 /**
@@ -1034,8 +1038,8 @@ effect: Effect,
 flags: Array<ContentFlag>, };
 
 /**
- * `sampling.change`: changes the settings that are present in the request. If the new URL has
- * another origin, the key is removed, because it belongs to the old provider.
+ * `sampling.change`: changes the settings that are present in the request. If the new URL is empty
+ * or has another origin, the key is removed, because it belongs to the old provider.
  */
 export type ChangeSampling = { enabled: boolean | null, 
 /**
@@ -1219,7 +1223,7 @@ export type ClientAction = "connect" | "disconnect" | "import" | "restore";
 export type ClientAdded = { name: ClientName, token: string, 
 /**
  * The URL of the endpoint, such as `http://127.0.0.1:8765/mcp`. If there are allowed hosts,
- * the URL has the first of them.
+ * the URL has the first allowed host.
  */
 url: string, 
 /**
@@ -1236,7 +1240,7 @@ stdio_config: unknown, };
  */
 export type ClientChangeView = { id: string, made_at: Timestamp, action: ClientAction, 
 /**
- * The kind of client; null if there are several.
+ * The kind of client; null for an import.
  */
 kind: string | null, files: Array<string>, 
 /**
@@ -1306,8 +1310,8 @@ install_link: string | null,
 max_tool_name: number, files: Array<ClientFileView>, };
 
 /**
- * A mute of a client: its calls that need a decision are refused, because nobody decided its last
- * calls.
+ * A mute of a client: its requests that need a decision are refused, because nobody decided its
+ * last requests.
  */
 export type ClientMute = { 
 /**
@@ -1360,7 +1364,7 @@ export type ClientUnmuted = {
 was_muted: boolean, };
 
 /**
- * A client that a person added, or that connected over the stdio bridge.
+ * A client that a person added or paired, or that connected without a token.
  */
 export type ClientView = { name: ClientName, 
 /**
@@ -1388,8 +1392,7 @@ old_token_until: Timestamp | null, created_at: Timestamp, last_seen_at: Timestam
  */
 sessions: number, 
 /**
- * The name and version that the client reported at `initialize`, such as
- * `claude-code 2.1.329`.
+ * The name and version that the client reported, such as `claude-code 2.1.329`.
  */
 software: string | null, 
 /**
@@ -1416,13 +1419,13 @@ abandoned_calls: number,
  */
 longest_wait_ms: number, 
 /**
- * Whether a session of the client was notified of changed tools more than a minute ago, and
- * has not read the list of tools since.
+ * Whether a legacy session of the client was notified of changed tools more than a minute ago,
+ * and has not read the list of tools since.
  */
 ignores_tool_changes: boolean, 
 /**
  * The client's mute; null if the client is not muted. A client is muted for a minute if nobody
- * decides three of its calls in a row.
+ * decides three of its requests in a row.
  */
 mute: ClientMute | null, };
 
@@ -1681,7 +1684,8 @@ export type Done = Record<symbol, never>;
  */
 export type DrawbridgeState = { paused: boolean, 
 /**
- * When paused calls resume by themselves; null if a person has to resume them.
+ * When the pause ends by itself; null if calls are not paused, or if a person has to
+ * resume them.
  */
 resumes_at: Timestamp | null, };
 
@@ -1724,7 +1728,7 @@ secret_values?: { [key in string]: string }, };
 export type EditMemory = { id: number, content: string | null, category: string | null, tags: Array<string> | null, };
 
 /**
- * The effect of the policy on a call.
+ * The effect of the policy on a request.
  */
 export type Effect = "allow" | "deny" | "ask";
 
@@ -1767,7 +1771,8 @@ export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "un
  */
 export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "call_progressed", id: CallId, progress: CallProgress, } | { "kind": "clients_changed" } | { "kind": "client_muted", client: ClientName, mute: ClientMute, } | { "kind": "client_unmuted", client: ClientName, } | { "kind": "memory_changed" } | { "kind": "pairing_requested", request: PairingRequest, } | { "kind": "pairing_ended", id: PairingId, } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, 
 /**
- * When paused calls resume by themselves; null if a person has to resume them.
+ * When the pause ends by itself; null if calls are not paused, or if a person has to
+ * resume them.
  */
 resumes_at: Timestamp | null, } | { "kind": "profiles_changed" } | { "kind": "official_registry_changed" } | { "kind": "hooks_changed" } | { "kind": "browsers_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
 
@@ -2123,7 +2128,7 @@ error: string, };
 export type HealthStatus = "ok" | "degraded" | "down";
 
 /**
- * The answer of `GET /health`.
+ * The answer of `health.show` and of `GET /health`.
  */
 export type HealthView = { status: HealthStatus, 
 /**
@@ -2144,7 +2149,8 @@ sessions: number, servers: ServersHealth, };
  */
 export type Hook = { 
 /**
- * Unique among the hooks: 1 to 64 characters, without commas, braces and control characters.
+ * Unique among the hooks: 1 to 64 characters, without commas, braces and control characters,
+ * and without white space at its beginning or end.
  */
 name: string, 
 /**
@@ -2156,7 +2162,7 @@ events: Array<HookEvent>, mode: HookMode,
  */
 server: ServerId | null, 
 /**
- * The tool whose calls the hook gets, by the server's own name; all events if it is absent.
+ * The server's own name of the tool whose calls the hook gets; all events if it is absent.
  */
 tool: string | null, 
 /**
@@ -2219,7 +2225,7 @@ dropped: number, last: HookRun | null, };
  */
 export type HookTarget = { "kind": "command", program: string, args: Array<string>, 
 /**
- * Variables of its environment. A value may be `${keyring:NAME}`.
+ * Variables of its environment. A value may contain `${keyring:NAME}`.
  */
 env: { [key in string]: string }, } | { "kind": "webhook", 
 /**
@@ -2257,7 +2263,8 @@ reason: string, duration_ms: number, };
  */
 export type HookView = { state: HookState, 
 /**
- * Unique among the hooks: 1 to 64 characters, without commas, braces and control characters.
+ * Unique among the hooks: 1 to 64 characters, without commas, braces and control characters,
+ * and without white space at its beginning or end.
  */
 name: string, 
 /**
@@ -2269,7 +2276,7 @@ events: Array<HookEvent>, mode: HookMode,
  */
 server: ServerId | null, 
 /**
- * The tool whose calls the hook gets, by the server's own name; all events if it is absent.
+ * The server's own name of the tool whose calls the hook gets; all events if it is absent.
  */
 tool: string | null, 
 /**
@@ -2282,8 +2289,10 @@ timeout_ms: number, on_failure: OnFailure,
 with_result: boolean, enabled: boolean, target: HookTarget, };
 
 /**
- * `policy.import`: adds the rules of a policy file, or replaces all present rules and the defaults
- * with the rules and defaults of the file. If any rule is invalid, no rule is imported.
+ * `policy.import`: adds the rules of a policy file. If `replace` is set, these rules replace all
+ * present rules, and the file's defaults, if it has any, replace the present defaults. Otherwise,
+ * a plain rule in the file replaces only the present plain rule of the same scope. If any rule is
+ * invalid, no rule is imported.
  */
 export type ImportPolicy = { 
 /**
@@ -2291,7 +2300,7 @@ export type ImportPolicy = {
  */
 text: string, 
 /**
- * Whether to replace the present rules and defaults.
+ * Whether to replace the present rules and, if the file has defaults, the present defaults.
  */
 replace: boolean, };
 
@@ -2339,7 +2348,7 @@ export type ImportServers = {
  */
 id: string, 
 /**
- * Whether to restore the clients' entries without asking a person if another program removes
+ * Whether to restore the clients' entries, without asking a person, if another program removes
  * or changes them.
  */
 restores: boolean, };
@@ -2472,7 +2481,7 @@ session: SessionId | null, server: ServerId | null,
  */
 tool: string | null, 
 /**
- * Only calls that a person was asked to decide, including calls that nobody decided: the
+ * Only calls that a person had to decide, including calls that nobody decided: the
  * history of approvals.
  */
 needed_approval: boolean, 
@@ -2649,7 +2658,7 @@ export type ListMissed = Record<symbol, never>;
 export type ListPairings = Record<symbol, never>;
 
 /**
- * `policy.list`: all rules that have not expired, oldest first.
+ * `policy.list`: the defaults, and all rules that have not expired, oldest first.
  */
 export type ListPolicy = Record<symbol, never>;
 
@@ -2764,8 +2773,8 @@ client: ClientName, transport: ClientTransport,
  */
 asks_once: boolean, 
 /**
- * Whether the entry is restored without asking a person if another program removes or changes
- * it.
+ * Whether Drawbridge restores the entry, without asking a person, if another program removes
+ * or changes it.
  */
 restores: boolean, connected_at: Timestamp, };
 
@@ -2895,7 +2904,7 @@ deleted: number, };
  */
 export type MemoryEntry = { 
 /**
- * Never used again, even after the entry is deleted.
+ * No other entry ever gets this id, even after the entry is deleted.
  */
 id: number, user: UserName, 
 /**
@@ -3087,8 +3096,8 @@ notes: Array<string>, };
  */
 export type PauseCalls = { 
 /**
- * How many seconds the pause lasts: a week at most. If absent, it lasts until a person resumes
- * calls.
+ * How many seconds the pause lasts, from 1 to a week. If absent, the pause lasts until a
+ * person resumes calls.
  */
 for_s: number | null, };
 
@@ -3108,7 +3117,7 @@ export type PolicyFile = {
 text: string, };
 
 /**
- * A complete policy.
+ * A policy for calls of tools: their default, and rules for all tools of a server.
  */
 export type PolicyPreset = { "kind": "ask_all" } | { "kind": "ask_writes", trusted: Array<ServerId>, } | { "kind": "ask_listed", listed: Array<ServerId>, };
 
@@ -3373,8 +3382,8 @@ uri: string, };
 export type ReadSpecs = { text: string, };
 
 /**
- * `servers.record`: restarts a local server, and records everything that the server uses until it
- * ends.
+ * `servers.record`: restarts a local server, and records everything that the server uses until the
+ * server ends.
  */
 export type RecordServer = { id: ServerId, };
 
@@ -3385,7 +3394,8 @@ export type RecordedAccess = { "summary": AccessSummary } | { "unavailable": str
 
 /**
  * `registry.refresh`: fetches the changes of the official registry's list, or the whole list. If
- * the copy is less than a day old, does nothing unless `force` is set.
+ * the copy is less than a day old, does nothing unless `force` is set. If another refresh runs,
+ * only waits for its end.
  */
 export type RefreshRegistry = { force: boolean, };
 
@@ -3428,8 +3438,8 @@ user: UserName | null,
 kind: RequestKind | null, };
 
 /**
- * `profiles.remove`: removes a profile. Its clients see nothing until a person chooses another
- * profile for them, or none.
+ * `profiles.remove`: removes a profile. Each client with this profile sees nothing until a person
+ * assigns another profile, or chooses that the client has no profile.
  */
 export type RemoveProfile = { name: string, };
 
@@ -3444,7 +3454,9 @@ even_if_used?: boolean, };
 
 /**
  * `servers.remove`: ends a server's sessions, and removes the server's spec file and everything
- * that is stored for the server: secrets, sign-in, rules, copy, access report and log.
+ * that is stored for the server: secrets, sign-in, rules, copy, access report, log and unpacked
+ * bundles. Secrets to which something else refers stay, and so does a sign-in that another server
+ * shares.
  */
 export type RemoveServer = { id: ServerId, };
 
@@ -3526,7 +3538,7 @@ seconds: number, };
 
 /**
  * `clients.revoke`: ends a client's token and sessions at once. Also deletes the client's rules,
- * its assignment to a profile, and the lists and results that Drawbridge keeps for it.
+ * its assignment to a profile, and the lists and results that Drawbridge keeps for the client.
  */
 export type RevokeClient = { name: ClientName, };
 
@@ -3930,7 +3942,8 @@ traces: boolean, };
 export type ServerHealth = { id: ServerId, state: ServerState, };
 
 /**
- * The id of a server: the name of its spec file without `.json`, in `[a-z0-9_-]`.
+ * The id of a server, in `[a-z0-9_-]`: the name of its spec file without `.json`, or the id of
+ * a built-in server, which has no file.
  */
 export type ServerId = string;
 
@@ -3951,8 +3964,8 @@ expires_at: Timestamp | null, };
  *
  * The values of `env`, `headers` and `args`, `bearer_token`, the OAuth client secret, and the
  * user, password, path and query of `url` may contain references to secrets, such as
- * `${keyring:NAME}`. Drawbridge replaces them when the server is started, and never writes the
- * secrets to the file.
+ * `${keyring:NAME}`. Drawbridge replaces the references when it starts the server or connects to
+ * it, and never writes the secrets to the file.
  */
 export type ServerSpec = { 
 /**
@@ -3964,7 +3977,8 @@ name?: string, command?: string | null, args?: Array<string>, env?: { [key in st
  */
 required_env?: Array<string>, 
 /**
- * The working directory; the user's home if it is absent.
+ * The working folder; if it is absent, the user's home, or the server's own folder if
+ * `sandbox.files` is `listed`.
  */
 cwd?: string | null, url?: string | null, headers?: { [key in string]: string }, 
 /**
@@ -4059,7 +4073,7 @@ processes: number,
 memory_kib: number, 
 /**
  * The CPU usage since the previous measurement, in percent of one core; 0 at the first
- * measurement. A measurement for any caller counts.
+ * measurement. The previous measurement may have been for another caller.
  */
 cpu_percent: number, };
 
@@ -4213,7 +4227,8 @@ kind: RequestKind | null, };
 
 /**
  * `policy.set`: sets the plain rule of a scope, replacing the previous plain rule. A plain rule
- * has an effect on calls, no conditions, and no end.
+ * has an effect on requests and nothing else: no conditions, no limit to read-only tools, no
+ * effect on results, and no end.
  */
 export type SetPolicy = { effect: Effect, server: ServerId | null, 
 /**
@@ -4230,7 +4245,7 @@ user: UserName | null,
 kind: RequestKind | null, };
 
 /**
- * `config.set_restores`: sets whether Drawbridge restores an entry without asking a person if
+ * `config.set_restores`: sets whether Drawbridge restores an entry, without asking a person, if
  * another program removes or changes it. An entry that contains a token cannot be restored.
  */
 export type SetRestores = { path: string, restores: boolean, };
@@ -4328,7 +4343,7 @@ elicitation_forms: boolean,
  */
 official_registry_url: string, version: string, data_dir: string, 
 /**
- * The URL to which clients connect; null if no listener runs.
+ * The URL to which clients connect; null if the endpoint does not listen for HTTP.
  */
 url: string | null, 
 /**
@@ -4355,8 +4370,9 @@ command_in_path: boolean, };
 
 /**
  * `servers.access_report`: the files, addresses and programs that a local server used in its
- * latest recorded run, and a sandbox that allows their use. The first run of each identity is
- * recorded. `servers.record` records another run.
+ * latest recorded run, and a proposed sandbox. The first run of a new or changed server is
+ * recorded, and each following run until one of these runs leads to a connection. `servers.record`
+ * records another run.
  */
 export type ShowAccessReport = { id: ServerId, };
 
@@ -4371,7 +4387,8 @@ export type ShowApproval = { id: CallId, };
 export type ShowCall = { id: CallId, };
 
 /**
- * `calls.stats`: how many calls of tools there were, how long they took and how they ended.
+ * `calls.stats`: the counts and durations of calls of tools in a period: in total, for each step
+ * of the period, and by client, server or tool.
  */
 export type ShowCallStats = { period: StatsPeriod, 
 /**
@@ -4431,7 +4448,7 @@ export type ShowOverview = {
 since: Timestamp, };
 
 /**
- * `policy.stats`: stats of the latest calls that a person was asked to decide, and the rules that
+ * `policy.stats`: stats of the latest calls that a person had to decide, and the rules that
  * these calls suggest.
  */
 export type ShowPolicyStats = { 
@@ -4785,8 +4802,8 @@ digest: string, };
  * client that was added with it. If the client existed before without a token, only its token
  * becomes invalid. If the change replaced the client's token, the new token stays valid, and the
  * old token, which is in the file again, may be invalid. If a file cannot be restored, the servers
- * stay until the change is undone again. Without `change`, undoes the latest change of this kind of
- * client, or the latest import if `kind` is absent too.
+ * stay until another attempt restores the file. Without `change`, undoes the latest change of this
+ * kind of client, or the latest import if `kind` is absent too.
  */
 export type UndoConfig = { change: string | null, kind: string | null, };
 
@@ -4828,7 +4845,7 @@ export type UnreadableFileView = { file: string, reason: string, };
  */
 export type UpdateServer = { id: ServerId, spec: ServerSpec, secrets: SecretValues, 
 /**
- * Whether the server has to wait for acceptance if the new spec widens what it can do.
+ * Whether the server has to wait for acceptance if the new spec lets the server do more.
  */
 pending: boolean, 
 /**
@@ -4909,8 +4926,8 @@ duration_ms: number, };
 export type VerifyAudit = Record<symbol, never>;
 
 /**
- * `audit.verify_call`: verifies the entries about one call: its decision and its end. Empty if the
- * call is older than the audit log.
+ * `audit.verify_call`: verifies the entries about one call: its decision and its end. Returns no
+ * entries if the call is unknown or older than the audit log.
  */
 export type VerifyCall = { id: CallId, };
 

@@ -68,7 +68,7 @@ describe("the hub over HTTP", () => {
     await expect(ipc.call("clients.list", {})).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("exchanges a login code for a token, and sends it as a header", async () => {
+  it("exchanges a login code for a token, and sends the token until the hub refuses it", async () => {
     location.hash = "#login=ab%2Fc";
     answers(200, { id: "b1", token: "secret" });
     const ipc = await httpIpc();
@@ -95,7 +95,7 @@ describe("the hub over HTTP", () => {
   it.each([
     ["#/settings", "#/settings"],
     ["https://example.com/", ""],
-  ])("shows the screen %s of a link at '%s'", async (screen, shown) => {
+  ])("after a link to the screen %s, the hash is '%s'", async (screen, shown) => {
     const link = new URLSearchParams({ login: "a+b", screen });
     location.hash = `#${link.toString()}`;
     answers(200, { id: "b1", token: "secret" });
@@ -143,7 +143,7 @@ describe("the hub over HTTP", () => {
     expect(fetched).toHaveBeenCalledTimes(3);
   });
 
-  it("opens no stream while the browser is signed out, and one after a sign-in on another page", async () => {
+  it("reopens no stream while the browser is signed out, until a sign-in on another page", async () => {
     vi.useFakeTimers();
     const ipc = await httpIpc();
     const connection = vi.fn();

@@ -47,8 +47,8 @@ function readSignIn(): SignedIn | null {
 }
 
 /**
- * Exchanges the code in `#login=CODE` for a token, and removes the code from the address. A link may
- * name the screen to show, as in `#login=CODE&screen=%23%2Fsettings`. Returns the reason if the
+ * Exchanges the code in `#login=CODE` for a token, and removes the code from the address. A link
+ * may name the screen to show, as in `#login=CODE&screen=%23%2Fsettings`. Returns the reason if the
  * exchange failed, or else an empty text.
  */
 async function signInByLink(): Promise<string> {
@@ -152,8 +152,8 @@ function subscribe(
     if (readSignIn() !== null) timer = setTimeout(() => void open(), RETRY_MS);
   }
 
-  // Without a token, nothing is sent until the person has signed in on another page. A person who
-  // signs in on this page reloads it.
+  // Without a token, nothing is sent until the person has signed in on another page. After a
+  // sign-in on this page, the page reloads itself.
   function openAfterSignIn(event: StorageEvent): void {
     if (event.key !== STORAGE_KEY || event.oldValue !== null || event.newValue === null) return;
     clearTimeout(timer);

@@ -1,6 +1,6 @@
 /**
- * The interface between the screens and the hub, with three backends: the tray app's web view, a
- * browser over HTTP, and a fake in memory for development and tests.
+ * The interface between the screens and the hub, with three backends: the desktop app's web
+ * view, a browser over HTTP, and a fake in memory for development and tests.
  */
 
 import type { ApiError, ErrorCode, Event, Verbs } from "./bindings";
@@ -89,9 +89,9 @@ export interface AppOptions {
 export interface NotificationOptions {
   approvals: boolean;
   missed: boolean;
-  /** Servers that failed for good. */
+  /** Servers that failed and are not started again soon. */
   failed_servers: boolean;
-  /** New or changed tools that wait for acceptance. */
+  /** New or changed definitions that wait for acceptance. */
   changed_definitions: boolean;
 }
 

@@ -5,7 +5,7 @@ import { tauriIpc } from "./tauri";
 
 afterEach(clearMocks);
 
-describe("the hub in the tray app", () => {
+describe("the hub in the desktop app", () => {
   it("invokes a verb as a command with its request", async () => {
     const handler = vi.fn<(command: string, args: unknown) => unknown>(() => []);
     mockIPC(handler);
@@ -35,7 +35,7 @@ describe("the hub in the tray app", () => {
     expect(events).toHaveBeenCalledWith({ kind: "settings_changed" });
   });
 
-  it("asks before the window closes, and tells the app that it asks", async () => {
+  it("asks before the window closes, and runs the commands of the app", async () => {
     const handler = vi.fn<(command: string, args: unknown) => unknown>();
     mockIPC(handler, { shouldMockEvents: true });
     const ask = vi.fn();

@@ -1,4 +1,4 @@
-/** The backend for the tray app's web view. Only this file imports Tauri. */
+/** The backend for the desktop app's web view. Only this file imports Tauri. */
 
 import { invoke } from "@tauri-apps/api/core";
 import { listen } from "@tauri-apps/api/event";

@@ -1,6 +1,7 @@
 /**
- * The only list of the main window's keyboard shortcuts. A shortcut activates the element that
- * shows its keys: it focuses a field, and clicks any other element.
+ * The only list of the main window's keyboard shortcuts. The approval queue handles its own keys.
+ * A shortcut activates the element that shows its keys: it focuses a field, and clicks any other
+ * element.
  */
 
 import type { Attachment } from "svelte/attachments";

@@ -1,11 +1,12 @@
-/** Scores how well a text matches a query, for a search that tolerates left-out characters. */
+/** Scores how well a text matches a query, for a search in which a query may skip characters. */
 
 const WORD_START = 8;
 const ADJACENT = 5;
 
 /**
- * Returns a score, or `null` if the text does not contain the characters of the query in order.
- * A higher score is a better match. Both must be in lower case. An empty query matches every text.
+ * Returns a score, or `null` if the text does not contain the characters of the query, apart from
+ * its spaces, in order. A higher score is a better match. The query and the text must be in lower
+ * case. An empty query matches every text.
  */
 export function scoreMatch(query: string, text: string): number | null {
   const found = text.indexOf(query);

@@ -5,7 +5,7 @@ export interface Line {
   text: string;
 }
 
-/** Above this many pairs of lines the differing middle is shown as removed and added as a whole. */
+/** Above this many pairs of lines, the whole differing middle is shown as removed and added. */
 const MAX_PAIRS = 1_000_000;
 /** The unchanged lines to show around a change. */
 const CONTEXT = 1;

@@ -24,7 +24,7 @@ const EMOJI = /\p{Extended_Pictographic}$/u;
 const EMOJI_SELECTOR = 0xfe0f;
 
 export function reveal(text: string, options: RevealOptions = {}): Part[] {
-  // Most texts have no such character, and one test of the whole text is fast.
+  // Most texts have no hidden character, and one test of the whole text is fast.
   if (text && !HIDDEN.test(text)) return [{ kind: "text", text }];
   const parts: Part[] = [];
   let plain = "";

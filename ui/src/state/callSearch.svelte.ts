@@ -1,4 +1,4 @@
-/** A search for calls in the hub's store, which is read page by page and follows new calls. */
+/** Searches the calls in the hub's store: reads them page by page, and adds new calls. */
 
 import type { Call, Decision, Event, Ipc, Outcome } from "../ipc";
 import { Reloader } from "./reloader";

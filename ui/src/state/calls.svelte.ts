@@ -24,7 +24,7 @@ export class Calls {
     (event) => this.apply(event),
   );
 
-  /** Holds the newest calls. If `onlyAsked` is set, a person was asked about each of them. */
+  /** Holds the newest calls or, if `onlyAsked` is set, the newest that a person had to decide. */
   constructor(
     private readonly ipc: Ipc,
     private readonly onlyAsked = false,

@@ -29,7 +29,10 @@ export interface ConfigRequest {
   askOnce: boolean;
 }
 
-/** Returns whether another program has changed a file so that its client cannot use Drawbridge. */
+/**
+ * Returns whether another program has changed or removed Drawbridge's entry in a file, or the file
+ * cannot be read, so that its client may not use Drawbridge.
+ */
 export function needsAttention(file: ClientFileView): boolean {
   return file.managed !== null && ["changed", "removed", "broken"].includes(file.state);
 }

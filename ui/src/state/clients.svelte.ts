@@ -17,7 +17,7 @@ export class Clients {
   loaded = $state(false);
   readonly current = $derived(this.list.filter((client) => client.revoked_at === null));
   readonly revoked = $derived(this.list.filter((client) => client.revoked_at !== null));
-  /** The muted clients, by name. A client is removed as soon as its mute ends. */
+  /** The muted clients, by name. A client leaves the list as soon as its mute ends. */
   muted = $state.raw<MutedClient[]>([]);
   private readonly reloader = new Reloader(() => this.read());
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -61,7 +61,7 @@ export class Clients {
     return rotated;
   }
 
-  /** Gives a client to another user. Its sessions end. */
+  /** Gives a client to another user. The client's sessions end. */
   async setUser(name: string, user: string): Promise<void> {
     await this.ipc.call("clients.set_user", { name, user });
     await this.load();

@@ -5,7 +5,10 @@ import { Reloader } from "./reloader";
 
 export class Drawbridge {
   paused = $state(false);
-  /** When paused calls resume by themselves; null if a person has to resume them. */
+  /**
+   * When the pause ends by itself; null if calls are not paused, or if a person has to resume
+   * them.
+   */
   resumesAt = $state<number | null>(null);
   private readonly reloader = new Reloader(
     () => this.read(),

@@ -36,7 +36,7 @@ export class Import {
   outdated = $state(false);
 
   found = $state.raw<FoundServersView | null>(null);
-  /** The clients whose files were searched; read only if nothing was found. */
+  /** The clients whose files were searched; empty if anything was found. */
   searched = $state.raw<ClientKindView[]>([]);
   /** The names of the selected servers. */
   readonly selected = new SvelteSet<string>();
@@ -81,7 +81,10 @@ export class Import {
     private readonly servers: Servers,
   ) {}
 
-  /** Whether closing the import would lose entered data, or hide the result of a running task. */
+  /**
+   * Whether closing the import would lose entered values or the preview, or hide the result of a
+   * running task.
+   */
   get isHalfDone(): boolean {
     return (
       this.running === "import" ||

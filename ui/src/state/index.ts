@@ -47,7 +47,7 @@ export class Stores {
   readonly approvals: Approvals;
   readonly missed: Missed;
   readonly drawbridge: Drawbridge;
-  /** The calls that a person was asked about. */
+  /** The calls that a person had to decide. */
   readonly askedCalls: Calls;
   readonly calls: Calls;
   readonly runningCalls: RunningCalls;

@@ -64,7 +64,7 @@ export function wasAsked(call: Call): boolean {
   return call.decided_by === "person" || call.decision === "abandoned" || wasMissed(call);
 }
 
-/** Explains the decisions that neither a person nor a rule made. */
+/** Explains the decisions other than allowed and denied. */
 export const DECISION_MEANING: Partial<Record<Decision, string>> = {
   timed_out: t.decisionMeanings.timedOut,
   no_screen: t.decisionMeanings.noScreen,

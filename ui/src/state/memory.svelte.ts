@@ -45,7 +45,7 @@ export class Memory {
     return this.next !== null;
   }
 
-  /** Follows the entries until the returned function is called. */
+  /** Lets events reload the entries until the returned function is called. */
   watch(): () => void {
     this.watched = true;
     return () => {

@@ -110,7 +110,10 @@ export class Policy {
     return (await this.ipc.call("policy.export", {})).text;
   }
 
-  /** Adds the rules of a file, or replaces all rules with them. Returns the number of rules. */
+  /**
+   * Adds the rules of a file, or replaces all rules and the defaults with the rules and defaults of
+   * the file. Returns the number of rules in the file.
+   */
   async import(text: string, replace: boolean): Promise<number> {
     const { rules } = await this.ipc.call("policy.import", { text, replace });
     await this.load();

@@ -33,14 +33,14 @@ export class PublishedServers {
     return this.found?.registry ?? null;
   }
 
-  /** Reads the lists for the first time. Refreshes an old copy, but fetches no first copy. */
+  /** Reads the lists when the search opens. Refreshes an old copy, but never fetches the first. */
   async open(): Promise<void> {
     this.opened = true;
     await this.load();
     if (this.registry?.stale && this.registry.refreshed_at !== null) await this.refresh(false);
   }
 
-  /** Searches again, for as many servers as are shown, so that the list does not jump. */
+  /** Searches again, for as many servers as are shown (at most 100), to keep the list in place. */
   load(): Promise<void> {
     return this.opened ? this.reloader.run() : Promise.resolve();
   }

@@ -3,7 +3,6 @@
 import type { Call, CallProgress, Event, Ipc } from "../ipc";
 import { Reloader } from "./reloader";
 
-/** A running call. */
 export interface RunningCall {
   call: Call;
   /** When the call began to run, by the clock of this window. */

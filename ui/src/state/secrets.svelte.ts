@@ -13,7 +13,7 @@ export class Secrets {
     return this.reloader.run();
   }
 
-  /** Follows changes once the list has been read. */
+  /** Reloads the list after a change, if the list has been read before. */
   on(event: Event): void {
     const isRelevant =
       event.kind === "settings_changed" ||

@@ -63,8 +63,8 @@ export class Settings {
 
   /**
    * Changes the port. Returns the new address of the page if the endpoint serves the page, and
-   * otherwise `null`. The address has a code that signs the browser in, because the browser's token
-   * belongs to the old origin, and the screen that the page shows.
+   * otherwise `null`. The address names the screen that the page shows, and has a code that signs
+   * the browser in, because the browser's token belongs to the old origin.
    */
   async changePort(port: number, page: Location): Promise<string | null> {
     // The endpoint has several names: this computer's, and the allowed hosts.

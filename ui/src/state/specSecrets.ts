@@ -1,10 +1,10 @@
-/** Finds the references in a spec: to secrets, as `${keyring:NAME}`, variables and commands. */
+/** Finds the references in a spec: to secrets (`${keyring:NAME}`), to variables and to commands. */
 
 import type { ServerSpec } from "../ipc";
 
 const REFERENCE = /\$\{keyring:([^}]*)\}/g;
 
-/** Returns the names of all secrets that the value refers to. */
+/** Returns the names of all secrets to which a value refers. */
 export function listSecretNames(value: string): string[] {
   return [...value.matchAll(REFERENCE)].map((match) => match[1] ?? "");
 }
@@ -21,11 +21,13 @@ export function runsCommand(value: string): boolean {
   return value.includes("${command:");
 }
 
-/** Returns the names of all secrets that a spec refers to. */
+/** Returns the names of the secrets to which a spec refers. */
 export function listSpecSecrets(spec: ServerSpec): string[] {
   return [
     ...Object.values(spec.env ?? {}),
     ...Object.values(spec.headers ?? {}),
+    ...(spec.args ?? []),
+    spec.url ?? "",
     spec.bearer_token ?? "",
     spec.oauth?.client_secret ?? "",
   ].flatMap(listSecretNames);

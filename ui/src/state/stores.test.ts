@@ -172,7 +172,7 @@ describe("calls", () => {
     expect(stores.calls.list[0]?.id).toBe("new");
   });
 
-  it("are filtered by every field at once", () => {
+  it("are filtered by several fields at once", () => {
     const findCalls = (filter: object) =>
       stores.calls.list.filter((c) => matchesCall(c, { ...EVERY_CALL, ...filter }));
     expect(findCalls({}).length).toBe(32);

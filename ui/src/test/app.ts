@@ -8,7 +8,7 @@ import type { Verb, Verbs } from "../ipc";
 import { FakeHub } from "../ipc/fake";
 import { loadAllScreens } from "../views/screens.svelte";
 
-// The time of the tests is simulated, but that of loading a file is not.
+// The tests simulate time, but the loading of a file takes real time.
 await loadAllScreens();
 
 export const user = userEvent.setup({ advanceTimers: (ms) => vi.advanceTimersByTime(ms) });

@@ -50,7 +50,7 @@ describe("a link that asks to add a server", () => {
     ["name=A&command=a%E2%80%AEb", "hidden"],
     ["name=A&command=a&env=B%3D1", "variable"],
     [`name=A&command=${"x".repeat(9000)}`, "too long"],
-  ])("is refused with the reason: %s", async (query, reason) => {
+  ])("%s is refused with the reason: %s", async (query, reason) => {
     await openLink(query);
     expect(screen.getByTestId("link-refused").textContent).toContain(reason);
     expect(screen.queryByTestId("server-dialog")).toBeNull();
@@ -97,7 +97,7 @@ describe("a bundle that the app was asked to open", () => {
     expect(screen.queryByTestId("bundle-path")).toBeNull();
   });
 
-  it("is ignored in a browser, which could be sent there by any page", async () => {
+  it("is ignored in a browser, because any page could send a browser to this address", async () => {
     const hub = await open(hashOfBundle("/home/ada/notes.mcpb"));
     expect(listParams(hub, "bundles.open")).toEqual([]);
     expect(screen.queryByTestId("server-dialog")).toBeNull();

@@ -40,7 +40,7 @@ describe("the advanced part of a server", () => {
     ]);
   });
 
-  it("takes the names of the selected tools if no tool is known, and counts them while they are typed", async () => {
+  it("takes the names of the selected tools if no tool is known, and updates its hint with each letter", async () => {
     await open("#/servers");
     await user.click(screen.getByTestId("add-server"));
     await user.click(screen.getByTestId("server-form-tab"));

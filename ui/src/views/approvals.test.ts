@@ -73,8 +73,8 @@ describe("the tabs of the Approvals screen", () => {
   });
 });
 
-describe("a queue of several calls", () => {
-  it("is a list with one line per call, beside the card of the first call", async () => {
+describe("the queue of calls", () => {
+  it("is a list with one line per call, beside the card of the first call, if several calls wait", async () => {
     const hub = await open("#/approvals", (fake) => {
       fake.addApproval({ client: "cursor", tool: "write\u202e_file", timeout_ms: 48_000 });
       fake.addApproval({ tool: "read_file", is_first: true });

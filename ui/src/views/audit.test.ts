@@ -39,7 +39,7 @@ describe("the audit log", () => {
       if (!first) throw new Error("the fake has entries");
       fake.audit = Array.from({ length: 501 }, (_, index) => ({ ...first, seq: 501 - index }));
     });
-    // With the header.
+    // The count includes the header.
     expect(rowCount()).toBe("501");
     expect(kinds().length).toBeLessThan(100);
     expect(screen.getByText("500 entries of the newest 500")).toBeTruthy();

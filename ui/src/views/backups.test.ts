@@ -28,7 +28,7 @@ describe("backups", () => {
     expect(screen.queryByTestId("replacement-prepared")).toBeNull();
   });
 
-  it("says why an archive cannot be restored", async () => {
+  it("say why an archive cannot be restored", async () => {
     await open("#/settings");
     await user.type(screen.getByTestId("backup-file"), "/tmp/holiday.zip");
     await click("backup-restore");

@@ -93,7 +93,7 @@ describe("similar calls", () => {
     expect(screen.getByTestId("approvals-status").textContent).toBe("2 calls denied.");
   });
 
-  it("are approved only after the list was scrolled to its end, but can be denied at once", async () => {
+  it("are approved only after the list was scrolled to its end, but can be denied before", async () => {
     mockOverflow();
     const hub = await openPopup((fake) => ["/a", "/b"].forEach((path) => addCall(fake, path)));
     await user.click(button("batch-open"));

@@ -318,7 +318,7 @@ describe("the result of a call", () => {
     expect(screen.getByTestId("call-result-cut").textContent).toContain("too long");
   });
 
-  it("leads to the setting if results are not kept", async () => {
+  it("leads to the setting if results are not kept, and says if it may have been deleted", async () => {
     await openResult(null);
     const note = screen.getByTestId("call-no-result");
     expect(within(note).getByRole<HTMLAnchorElement>("link").hash).toBe("#/settings");

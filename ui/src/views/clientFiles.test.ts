@@ -131,7 +131,7 @@ describe("a connected client", () => {
     expect(client("claude-code").textContent).toContain("Not connected");
   });
 
-  it("restores its entry by itself if the person says so", async () => {
+  it("has its entry restored if the person says so", async () => {
     const hub = await open("#/clients");
     await click("client-restores", client("claude-code"));
     expect(listParams(hub, "config.set_restores")).toEqual([

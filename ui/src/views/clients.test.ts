@@ -18,7 +18,7 @@ describe("the list of clients", () => {
 });
 
 describe("a client's token", () => {
-  it("is replaced, and shown once", async () => {
+  it("is replaced, and the new token is shown", async () => {
     const hub = await open("#/clients");
     await user.click(screen.getByRole("button", { name: "New token for claude-code" }));
     await user.selectOptions(screen.getByTestId("rotate-for"), "7776000");

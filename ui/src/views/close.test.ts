@@ -20,7 +20,7 @@ describe("closing the window without a tray", () => {
     const text = screen.getByTestId("close-dialog").textContent;
     expect(text).toContain("Close the window?");
     expect(text).toContain("Your desktop shows no tray icons");
-    expect(text).toContain("press Ctrl+Alt+D, or run drawbridge open");
+    expect(text).toContain("Ctrl+Alt+D shows the pending calls.");
     expect(text).toContain("clients can no longer use your servers");
     await user.click(screen.getByTestId("close-keep"));
     await advanceTime(1);
@@ -68,7 +68,7 @@ describe("the hint how to reopen the app without a tray", () => {
     const desktop = await openOnDesktop();
     await advanceTime(1);
     expect(normalized(screen.getByTestId("reopen-hint-banner"))).toContain(
-      "Your desktop shows no tray icons. Drawbridge also runs without a window. To see its screens, start Drawbridge again, press Ctrl+Alt+D, or run drawbridge open in a terminal.",
+      "Your desktop shows no tray icons. Drawbridge also runs without a window. To see its screens, start Drawbridge again, or run drawbridge open in a terminal. Ctrl+Alt+D shows the pending calls.",
     );
     await user.click(screen.getByTestId("reopen-hint-confirm"));
     await advanceTime(1);
@@ -90,10 +90,11 @@ describe("the hint how to reopen the app without a tray", () => {
     await open("#/calls", (hub) => (hub.desktop = desktop));
     await advanceTime(1);
     const text = normalized(screen.getByTestId("reopen-hint-banner"));
-    expect(text).toContain("start Drawbridge again, or run drawbridge open");
+    expect(text).toContain("or run drawbridge open in a terminal.");
+    expect(text).not.toContain("shows the pending calls");
   });
 
-  it("does not hide that the app can be quit: the palette quits it", async () => {
+  it("does not keep a person from quitting the app in the palette", async () => {
     const desktop = await openOnDesktop();
     await user.keyboard("{Control>}k{/Control}");
     await user.type(screen.getByTestId("palette-query"), "quit{Enter}");

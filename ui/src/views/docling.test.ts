@@ -6,8 +6,8 @@ import { advanceTime, listParams, open, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
-describe("the documents", () => {
-  it("are converted if one switch is on", async () => {
+describe("the conversion of documents", () => {
+  it("is turned on with one switch", async () => {
     const hub = await open("#/settings", (fake) => fake.servers.push(doclingServer()));
     const toggle = screen.getByRole<HTMLInputElement>("switch", { name: "Convert documents" });
     expect(toggle.checked).toBe(false);
@@ -17,7 +17,7 @@ describe("the documents", () => {
     expect(toggle.checked).toBe(true);
   });
 
-  it("stay off, with the reason, if they cannot be switched on", async () => {
+  it("stays off, with the reason, if it cannot be turned on", async () => {
     const hub = await open("#/settings", (fake) => fake.servers.push(doclingServer()));
     hub.failures.set("servers.enable", new IpcError("internal", "The spec cannot be written."));
     const toggle = screen.getByTestId<HTMLInputElement>("docling-enabled");
@@ -31,7 +31,7 @@ describe("the documents", () => {
     expect(toggle.checked).toBe(true);
   });
 
-  it("say what is missing and what to do", async () => {
+  it("says what is missing and what to do", async () => {
     await open("#/settings", (fake) => {
       const off = doclingServer();
       fake.servers.push({

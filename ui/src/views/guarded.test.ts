@@ -162,7 +162,7 @@ describe("a longer approval of a guarded request", () => {
     expect(choices()).toContain(`Approve this request, and ${expected} whatever their params`);
   });
 
-  it("is suspended by a change of the server only", async () => {
+  it("says that you are asked again if the server changes, and names no tool", async () => {
     await openLonger(addSampling);
     await user.click(button("approve-always"));
     await advanceTime(1);
@@ -233,7 +233,7 @@ describe("a recorded request", () => {
     outcome: "client_error",
   };
 
-  it("shows its method before its name, and a call shows only its tool", async () => {
+  it("shows its method before its name", async () => {
     const { row } = await openCalls(READ);
     expect(within(row).getByRole("button").textContent).toBe(`resources/read${URI}`);
     expect(row.querySelector(".method")?.textContent).toBe("resources/read");
@@ -262,7 +262,9 @@ describe("a recorded request", () => {
     expect(text(within(detail).getByTestId("call-method"))).toBe(
       "sampling/createMessage The server sent this request to the client.",
     );
-    expect(detail.textContent).toContain("The client answered with an error, or not at all.");
+    expect(detail.textContent).toContain(
+      "The client, or Drawbridge in its place, answered with an error or not at all.",
+    );
   });
 
   it("shows its method and its params", async () => {
@@ -296,7 +298,7 @@ describe("a recorded request", () => {
     expect(region("Arguments after your changes")).toContain("/mine");
   });
 
-  it("says if its arguments were too long to be recorded", async () => {
+  it("says why its arguments were not recorded", async () => {
     const { detail } = await openDetail({ tool: "write_file" });
     expect(within(detail).getByTestId("call-arguments").textContent).toContain(
       "Not recorded, because",

@@ -28,7 +28,7 @@ async function click(testid: string, inside: HTMLElement = document.body) {
 }
 
 describe("the guide", () => {
-  it("leads from the first server to the first approved call", async () => {
+  it("has the steps from the first server to the first approved call", async () => {
     await open("", (hub) => {
       withoutServers(hub);
       hub.clients = [];
@@ -123,7 +123,7 @@ describe("the guide", () => {
     expect(screen.getByTestId("try-failed").textContent).toContain("denied this call");
   });
 
-  it("offers a preset without prerequisites if no client has a server", async () => {
+  it("offers a preset whose prerequisites are installed if no client has a server", async () => {
     await open("", (hub) => {
       withoutServers(hub);
       hub.imports.found = [];

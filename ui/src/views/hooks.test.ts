@@ -54,7 +54,7 @@ describe("the list of hooks", () => {
     expect(screen.getByTestId("hook-run").textContent).toContain("nothing is deleted on weekdays");
   });
 
-  it("says what to do if there are no hooks", async () => {
+  it("says that there are no hooks", async () => {
     const hub = await open("#/hooks", (fake) => {
       fake.hooks = [];
     });

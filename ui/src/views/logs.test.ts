@@ -20,7 +20,7 @@ function line(seq: number, part: Partial<LogLine> = {}): LogLine {
 
 const lines = () => screen.queryAllByTestId("log-line").map((row) => row.textContent);
 
-describe("the Logs screen", () => {
+describe("the log", () => {
   it("takes its filters from the URL, and keeps changes there", async () => {
     const hub = await open("#/logs?source=weather&level=error&range=hour");
     await advanceTime(300);

@@ -114,7 +114,7 @@ describe("a preset", () => {
 });
 
 describe("a manifest", () => {
-  it("is read from a path, and each choice has a form", async () => {
+  it("is read from a path, and is added with the values of its form", async () => {
     const hub = await openTab("server-manifest-tab");
     await user.type(screen.getByTestId("manifest-text"), "/home/ada/server.json");
     await user.click(screen.getByTestId("manifest-read"));
@@ -134,7 +134,7 @@ describe("a manifest", () => {
     ]);
   });
 
-  it("that cannot be used shows the reason, and cannot be added", async () => {
+  it("whose chosen package cannot be used shows the reason, and cannot be added", async () => {
     const hub = await openTab("server-manifest-tab");
     await user.click(screen.getByTestId("manifest-text"));
     await user.paste('{"name":"io.github.ada/shop"}');

@@ -82,12 +82,12 @@ describe("the memory", () => {
     expect(rows()).toHaveLength(50);
     await user.click(screen.getByTestId("memory-more"));
     await advanceTime(1);
-    // With the header.
+    // The count includes the header.
     expect(rowCount()).toBe("101");
     await hub.call("memory.add", { user: "default", content: "new", category: null, tags: [] });
     await advanceTime(1);
     expect(ids()[0]).toBe(121);
-    // With the header.
+    // The count includes the header.
     expect(rowCount()).toBe("101");
   });
 

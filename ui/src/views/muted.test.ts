@@ -15,13 +15,13 @@ async function miss(hub: FakeHub, client: string, count: number): Promise<void> 
 const muteState = () => screen.queryByTestId("client-muted");
 
 describe("a client with three missed calls in a row", () => {
-  it("is muted for a minute, as both screens show", async () => {
+  it("is muted for a minute, as the Approvals and the Clients screen show", async () => {
     const hub = await open("#/approvals");
     await miss(hub, "cursor", 2);
     expect(screen.queryByTestId("muted-notice")).toBeNull();
     await miss(hub, "cursor", 1);
     const notice = screen.getByTestId("muted-notice");
-    expect(notice.textContent).toContain("cursor is muted: nobody decided three of its calls");
+    expect(notice.textContent).toContain("cursor is muted: nobody decided three of its requests");
     expect(notice.textContent).toMatch(/Muted until \d\d:\d\d \(1:00 left\)/);
     await advanceTime(10_000);
     expect(notice.textContent).toContain("(0:50 left)");

@@ -7,8 +7,8 @@ withFakeTime();
 
 const ERROR = "'python3' (process 4711) uses port 8765; close that program, or choose another port";
 
-describe("a listener that does not listen", () => {
-  it("is named on every screen, until another port is chosen there", async () => {
+describe("the HTTP listener", () => {
+  it("has a banner on every screen while it does not listen, until another port is chosen there", async () => {
     const hub = await open("#/logs", (fake) => (fake.httpError = ERROR));
     const banner = screen.getByTestId("not-listening-banner");
     expect(banner.textContent).toContain("No client can connect over HTTP.");

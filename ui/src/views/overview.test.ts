@@ -56,7 +56,7 @@ describe("the first screen", () => {
 });
 
 describe("the Overview", () => {
-  it("lists the problems that need a person, each with a link to its screen", async () => {
+  it("lists a failed server, with links to its log and to its page", async () => {
     const hub = await open("#/overview", (fake) => {
       removeProblems(fake);
       fake.servers = fake.servers.map((server, index) =>

@@ -375,7 +375,7 @@ describe("a rule's form", () => {
     expect(listParams(hub, "policy.preview").length).toBeLessThanOrEqual(1);
   });
 
-  it("stays open if the hub refuses the rule, with the reason", async () => {
+  it("stays open with the reason if the hub refuses the rule, and says why a dry run failed", async () => {
     const hub = await open("#/policy");
     await user.click(screen.getByTestId("rule-add"));
     await select("rule-effect", "ask");

@@ -139,7 +139,7 @@ describe("the main window", () => {
     expect(desktop.showsApprovals).toHaveBeenLastCalledWith(false);
   });
 
-  it("lets the popup appear during the guide, whose last step is a call in the popup", async () => {
+  it("lets the popup appear while the Approvals screen shows the guide", async () => {
     const desktop = new DesktopWithoutTray();
     await open("#/approvals", (hub) => {
       hub.desktop = desktop;

@@ -11,7 +11,7 @@ afterEach(() => {
   location.hash = "";
 });
 
-it("says that a screen cannot be loaded, and loads the next one", async () => {
+it("says that a screen cannot be loaded, and loads the next screen", async () => {
   location.hash = "#/audit";
   render(App, { ipc: new FakeHub() });
   const message = await screen.findByTestId("screen-failed");

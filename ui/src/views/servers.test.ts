@@ -207,7 +207,7 @@ describe("a server", () => {
     expect(screen.queryByTestId("server-pin")).toBeNull();
   });
 
-  it("shows why its version is not known", async () => {
+  it("shows why it cannot be pinned", async () => {
     await open("#/servers/filesystem");
     const message = "npx has not downloaded it yet.";
     hub.failures.set("servers.pin", new IpcError("conflict", message));

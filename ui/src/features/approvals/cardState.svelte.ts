@@ -2,13 +2,13 @@
 
 import { messageOf } from "../../state/errors";
 
-/** How long buttons are disabled after a change, so that no accidental click decides. */
+/** How long the card is guarded after a change, so that no accidental click decides. */
 const GUARD_MS = 500;
 const TICK_MS = 250;
 
 /** Must be created during the initialization of a component, because it uses effects. */
 export class CardState {
-  /** Whether the card changed a moment ago, so that a click may be accidental. */
+  /** Whether the card appeared or changed a moment ago, so that a click may be accidental. */
   guarded = $state(true);
   /** Whether a decision was sent and not answered yet. */
   sending = $state(false);
@@ -17,15 +17,18 @@ export class CardState {
   error = $state("");
   /** The time left to decide, in milliseconds. */
   timeLeft = $state(0);
-  /** Whether all buttons are disabled: after a change, during a decision or after the deadline. */
+  /**
+   * Whether all buttons except “Back” are disabled: while the card is guarded, while a decision is
+   * sent, or after the deadline.
+   */
   readonly blocked = $derived(this.guarded || this.sending || this.timeLeft <= 0);
   /** Whether the buttons that approve are disabled: also until the person has seen the content. */
   readonly approveBlocked = $derived(this.blocked || !this.read);
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * `deadline` is a time of `performance.now()`. Whenever `queuePosition` changes, all buttons are
-   * disabled for half a second, because the card moves under the pointer.
+   * `deadline` is a time of `performance.now()`. Whenever `queuePosition` changes, the card is
+   * guarded, because it moves under the pointer.
    */
   constructor(deadline: () => number, queuePosition: () => unknown) {
     const position = $derived(queuePosition());
@@ -50,14 +53,17 @@ export class CardState {
     });
   }
 
-  /** Disables all buttons for half a second. */
+  /** Disables all buttons except “Back” for half a second. */
   guard(): void {
     this.guarded = true;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => (this.guarded = false), GUARD_MS);
   }
 
-  /** Sends a decision. If it is accepted, the card disappears; if not, the card shows the error. */
+  /**
+   * Sends a decision, unless the card is blocked. If the hub accepts the decision, the card
+   * disappears; if not, the card shows the error.
+   */
   async send(sendDecision: () => Promise<unknown>): Promise<void> {
     if (this.blocked) return;
     this.sending = true;

@@ -78,7 +78,7 @@ describe("a condition on an argument", () => {
       expect(firstOption(JSON.stringify({ text })).choices).toHaveLength(1);
   });
 
-  it("can be the host of a URL, unless parsers read it differently", () => {
+  it("can be the host of an http or https URL, unless parsers read it differently", () => {
     expect(firstOption('{"url":"https://Docs.Example.com:8443/a?b"}').choices.at(-1)).toEqual({
       label: "on the host docs.example.com",
       is: { host: "docs.example.com" },

@@ -1,6 +1,6 @@
 /**
  * Groups similar waiting requests: of one client and one method, for the same version of a tool and
- * its server.
+ * its server. If a sampling provider answers, the provider is the same too.
  */
 
 import type { ApprovalRequest } from "../../ipc";

@@ -31,7 +31,7 @@ export class Queue {
   readonly current: Line | undefined = $derived(this.lines[this.index]);
   /** The selected requests, also those that have ended since. Later requests are not added. */
   selected = $state.raw<RequestWithDeadline[]>([]);
-  /** The id of the line from which a range begins. */
+  /** The id of the line from which a range begins; empty for the shown line. */
   private rangeStart = "";
 
   constructor(private readonly waiting: () => RequestWithDeadline[]) {}
@@ -61,7 +61,10 @@ export class Queue {
     this.show(line);
   }
 
-  /** Selects or deselects all lines from the last selected or shown line to this line. */
+  /**
+   * Selects or deselects all lines from the start of the range to this line. A range begins at the
+   * line that was last selected or deselected, or else at the shown line.
+   */
   setRangeSelected(line: Line, isSelected: boolean): void {
     const start = this.indexOf(this.rangeStart);
     const ends = [start < 0 ? this.index : start, this.indexOf(line.waiting.request.id)];

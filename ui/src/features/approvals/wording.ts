@@ -1,4 +1,4 @@
-/** The words of the cards for a request, its server, and the scope of a longer approval. */
+/** The words about a request on its card, in the queue and in the list of missed requests. */
 
 import type { ApprovalRequest } from "../../ipc";
 import { isSentToClients, nounOf } from "../../state/labels";

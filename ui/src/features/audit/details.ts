@@ -36,7 +36,7 @@ function listDetails(body: unknown): string[] {
 function formatMember(key: string, value: unknown): string[] {
   const name = key.replaceAll("_", " ");
   if (value === null || value === "") return [];
-  // The list of definitions is complete.
+  // `more` counts the definitions that the entry does not name.
   if (key === "more" && value === 0) return [];
   if (key === "by") return [AUTHORS.get(value) ?? `${name}: ${String(value)}`];
   if (Array.isArray(value)) {

@@ -1,4 +1,4 @@
-/** The filters of the Calls screen in the URL. */
+/** The filters of the Calls screen in the URL, and the export of calls as CSV. */
 
 import type { Call } from "../../ipc";
 import type { CallFilter } from "../../state/callSearch.svelte";
@@ -33,7 +33,9 @@ const KEYS = [
   "group",
 ] as const;
 
-/** Reads the filters of a URL. Ignores unknown decisions and outcomes, and malformed days. */
+/**
+ * Reads the filters of a URL. Ignores unknown decisions, outcomes and groups, and malformed days.
+ */
 export function readQuery(params: URLSearchParams): CallQuery {
   const query = Object.fromEntries(KEYS.map((key) => [key, params.get(key) ?? ""])) as unknown;
   const read = query as CallQuery;
@@ -73,7 +75,8 @@ export function toFilter(query: CallQuery): CallFilter {
 }
 
 /**
- * Returns the local midnight that begins a day such as `2026-11-21`, or the day `plus` days later.
+ * Returns the local midnight that begins a day such as `2026-11-21`, or the midnight `plus` days
+ * later.
  * Returns `null` if `day` is malformed.
  */
 function startOfDay(day: string, plus = 0): number | null {
@@ -83,7 +86,7 @@ function startOfDay(day: string, plus = 0): number | null {
   return Number.isNaN(at) ? null : at;
 }
 
-/** Returns calls as comma-separated values (RFC 4180), with a row of names. */
+/** Returns calls as comma-separated values (RFC 4180), with a header row. */
 export function formatCsv(calls: Call[]): string {
   const columns = [
     "id",

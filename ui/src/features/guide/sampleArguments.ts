@@ -33,7 +33,10 @@ export function requiredArguments(schema: unknown): string[] {
   return schema["required"].filter((name) => typeof name === "string");
 }
 
-/** Returns an object with the required arguments: their defaults or examples, or empty values. */
+/**
+ * Returns an object with the required arguments. Each has its default, its first choice, its first
+ * example or an empty value.
+ */
 export function sampleArguments(schema: unknown): Record<string, unknown> {
   const properties = isObject(schema) && isObject(schema["properties"]) ? schema["properties"] : {};
   const samples = requiredArguments(schema).map((name) => {

@@ -91,7 +91,7 @@ export function toDraft(form: HookForm): HookDraft {
   };
 }
 
-/** Returns the hook with its secrets in plain text, because they are stored only with the hook. */
+/** Returns the hook with its secrets in plain text: they are stored only when the hook is saved. */
 export function toTrialHook({ hook, secrets }: HookDraft): Hook {
   const { target } = hook;
   return {

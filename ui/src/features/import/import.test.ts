@@ -160,8 +160,8 @@ describe("the servers of clients", () => {
   });
 });
 
-describe("a search that finds nothing", () => {
-  it("says which files were searched and what to do", async () => {
+describe("a search", () => {
+  it("that finds nothing says which files were searched and what to do", async () => {
     await openImport((hub) => {
       hub.imports.found = [];
       hub.imports.unreadable = [];
@@ -194,7 +194,7 @@ describe("a search that finds nothing", () => {
     ).toEqual([[CURSOR_FILE, "/work/a/.cursor/mcp.json", "/work/b/.cursor/mcp.json"]]);
   });
 
-  it("shows the reason if it fails, and can be repeated", async () => {
+  it("that fails shows the reason, and can be repeated", async () => {
     await openImport((hub) =>
       hub.failures.set(
         "config.find_servers",
@@ -375,7 +375,7 @@ describe("an import", () => {
   });
 });
 
-describe("the keyboard", () => {
+describe("the dialog of an import", () => {
   it("moves the focus to the heading of each step", async () => {
     await openImport();
     const focused = () => document.activeElement?.textContent;
@@ -391,7 +391,7 @@ describe("the keyboard", () => {
     expect(focused()).toBe("Import undone");
   });
 
-  it("reaches every control of the first step", async () => {
+  it("has every control of the first step in the tab order", async () => {
     await openImport();
     const reached = new Set<Element | null>();
     for (let step = 0; step < 80; step += 1) {
@@ -402,7 +402,7 @@ describe("the keyboard", () => {
     expect([...controls].filter((control) => !reached.has(control))).toEqual([]);
   });
 
-  it("imports without a mouse", async () => {
+  it("imports with the keyboard only", async () => {
     const hub = await openImport();
     checkbox("jira").focus();
     await user.keyboard(" ");
@@ -415,7 +415,7 @@ describe("the keyboard", () => {
     expect(listParams(hub, "config.import")).toHaveLength(1);
   });
 
-  it("closes the dialog with Escape if nothing is half done", async () => {
+  it("closes with Escape if nothing is half done", async () => {
     await openImport();
     await pressEscape(byId("client-import-dialog"));
     expect(screen.queryByTestId("client-import-dialog")).toBeNull();

@@ -13,16 +13,16 @@ export interface Problem {
   key: string;
   tone: "bad" | "warn" | "busy";
   title: string;
-  /** The reason or the consequence, as the hub or a server put it. */
+  /** The reason or the consequence; for clients that ask to be paired, their names. */
   details: string;
   /** The screen that solves the problem, and the text of the link; absent if no screen does. */
   href?: string;
   action?: string;
-  /** A link to the log of the server, if there is one. */
+  /** A link to the log of a server that failed. */
   log?: string;
 }
 
-/** Returns the waiting and missed requests, then the problems of the hub, servers and clients. */
+/** Returns the waiting requests, pairings and missed requests, then all other problems. */
 export function listProblems(stores: Stores): Problem[] {
   return [
     ...listRequests(stores),

@@ -170,7 +170,7 @@ describe("an error of a rule", () => {
     expect(errors?.pointer ?? errors?.value).toContain(message);
   });
 
-  it("is that the rule has no effect or no lifetime", () => {
+  it("is reported for a missing effect and an invalid lifetime", () => {
     expect(validateForm(createForm()).effect).toContain("Choose");
     expect(validateForm({ ...createForm(), effect: "none" }).effect).toContain("Choose");
     expect(validateForm({ ...createForm(), effect: "none", result: "mask" }).effect).toBe(

@@ -23,7 +23,7 @@ describe("the cost of a profile", () => {
       { files: ["read"], web: null },
       { tools: 1, tokens: 100 },
     ],
-  ])("%j", (selection, cost) => {
+  ])("with %j is %j", (selection, cost) => {
     expect(computeCost([files, web], selection)).toEqual(cost);
   });
 });

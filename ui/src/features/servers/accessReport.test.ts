@@ -15,7 +15,7 @@ const nothing: AccessSummary = {
 };
 
 describe("the uses of an access report", () => {
-  it("are in sections, and refusals of every kind come first", () => {
+  it("are in sections, and refusals come first", () => {
     const sections = listUses({
       ...nothing,
       files: [
@@ -42,7 +42,7 @@ describe("the uses of an access report", () => {
     ]);
   });
 
-  it("are no sections if nothing was used", () => {
+  it("have no section if nothing was used", () => {
     expect(listUses(nothing)).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 /**
  * Reads a link that asks to add a server: `drawbridge://add?…`, which the app opens as the page
- * `#/servers?add=…`. The link only fills in the form. A person checks it, and adds the server.
+ * `#/servers?add=…`. The link only fills in the form. A person checks it, and adds the server. Also
+ * reads the path of a bundle that the app was asked to open.
  */
 
 import { joinCommandLine } from "../../lib/commandLine";

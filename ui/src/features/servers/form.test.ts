@@ -52,7 +52,7 @@ describe("a server's form", () => {
     expect(form.env.map((row) => row.secret)).toEqual([true, false]);
   });
 
-  it("keeps fields of the spec that the form does not have", () => {
+  it("keeps the advanced fields, and whether the server is enabled", () => {
     const base: ServerSpec = {
       name: "x",
       command: "run",
@@ -203,7 +203,7 @@ describe("a server's form", () => {
     expect(validateForm(filled())).toEqual({});
   });
 
-  it("rejects a duplicate name and a secret without a value", () => {
+  it("rejects a duplicate name, a secret without a value, and a value without a name", () => {
     expect(
       validateForm({
         ...filled(),

@@ -111,7 +111,10 @@ export function canBeSecret(input: ManifestInput): boolean {
   );
 }
 
-/** Returns the value of an unchecked box: empty, or `false` if the input needs a value. */
+/**
+ * Returns the value of an unchecked box: empty, or `false` if the input needs a value or has a
+ * default.
+ */
 export function uncheckedValue(input: ManifestInput): string {
   return input.required || input.default !== null ? "false" : "";
 }

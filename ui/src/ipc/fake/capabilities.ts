@@ -1,4 +1,4 @@
-/** The prompts and resources of the fake hub, and the answers to requests by hand. */
+/** The prompts and resources of the fake hub, the answers to requests by hand, and its checks. */
 
 import { IpcError, type CapabilityView, type CheckedSpec, type PreflightCheck } from "..";
 import type { JsonValue, ServerSpec, ServerView } from "../bindings";
@@ -59,7 +59,7 @@ export function capabilityEntries(id: string): CapabilityView[] {
   ];
 }
 
-/** Answers a call of a tool with a block of each type. */
+/** Answers a call of a tool with blocks of several types. */
 export function callResult(name: string, values: unknown): JsonValue {
   return {
     content: [

@@ -1050,7 +1050,7 @@ export function auditEntries(empty: boolean): AuditEntryView[] {
   return [...(empty ? [] : later), { ...began, body: {} }];
 }
 
-/** Returns the access report of a local server. Only the file system server has a recorded run. */
+/** Returns the access report of a server. Only the server `filesystem` has a recorded run. */
 export function accessReport(server: ServerView, isRecording: boolean): AccessReportView {
   const can_record = !!server.spec.command;
   if (server.id !== "filesystem")

@@ -85,7 +85,7 @@ export class FakeUpdates implements Updates {
     available: null,
     installed: null,
   };
-  /** The error of the next check or installation. */
+  /** The error of every check, installation and change of the setting; empty if they succeed. */
   error = "";
   restarts = 0;
 

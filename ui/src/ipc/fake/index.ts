@@ -78,7 +78,7 @@ import { readSpecs, sealSecrets } from "./specs";
 const STEP_MS = 700;
 /** The time after a missed call in which a person can allow a retry. */
 const RETRY_MS = 120_000;
-/** The number of missed calls in a row after which a client is muted for a while. */
+/** The number of missed requests in a row after which a client is muted for a while. */
 const MAX_MISSED_IN_A_ROW = 3;
 const MUTE_MS = 60_000;
 const ENDPOINT_URL = "http://127.0.0.1:8765/mcp";
@@ -112,7 +112,7 @@ export class FakeHub implements Ipc {
   clients: ClientView[];
   waiting: ApprovalRequest[] = [];
   missed: ApprovalRequest[] = [];
-  /** The numbers of calls in a row that were missed, by client. */
+  /** The numbers of requests in a row that were missed, by client. */
   private readonly missedStreaks = new Map<string, number>();
   /** When the mutes of the muted clients end, in milliseconds since 1970. */
   private readonly mutes = new Map<string, number>();
@@ -259,7 +259,7 @@ export class FakeHub implements Ipc {
     if (request.extra !== null) this.requestDetails.set(request.id, { extra: request.extra });
     if (this.paused) return this.refuse(request, "paused", "All calls are paused.");
     if (this.muteOf(request.client))
-      return this.refuse(request, "muted", "nobody decided the last 3 calls of the client");
+      return this.refuse(request, "muted", "nobody decided the last 3 requests of the client");
     this.waiting.push(request);
     this.deadlines.set(request.id, performance.now() + request.remaining_ms);
     setTimeout(() => this.miss(request.id), request.remaining_ms);
@@ -303,7 +303,10 @@ export class FakeHub implements Ipc {
     this.emit({ kind: "sign_in_changed", id: attempt.id, server: id, state });
   }
 
-  /** Makes requests and log lines at intervals, for development. */
+  /**
+   * Adds requests, records and running calls, and then further requests and log lines at intervals,
+   * for development.
+   */
   simulateUse(): void {
     this.delay = 60;
     for (const request of [...data.requests(), ...data.otherRequests(), ...data.bridgedRequests()])

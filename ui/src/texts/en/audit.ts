@@ -31,21 +31,21 @@ const kinds: Record<AuditKind, string> = {
   settings_changed: "Settings changed",
   secret_set: "Secret stored",
   secret_removed: "Secret removed",
-  secret_store_changed: "Secrets moved to another place",
+  secret_store_changed: "Secrets moved or encrypted anew",
   signed_in: "Signed in to a server",
   signed_out: "Signed out of a server",
   browser_signed_in: "Browser signed in",
   browser_signed_out: "Browser signed out",
   browser_refused: "Sign-in code refused",
   token_refused: "Token refused",
-  replacement_prepared: "Restore or reset prepared",
+  replacement_prepared: "Restore or reset prepared or cancelled",
   backup_restored: "Backup restored",
   pruned: "Old entries deleted",
 };
 
 export const audit = {
   title: "Audit",
-  lead: "Every change of servers, clients, the policy and the settings. The Calls screen lists the requests.",
+  lead: "Every change of servers, clients, profiles, the policy, hooks, secrets and the settings, and other events such as sign-ins and pauses. The Calls screen lists the requests.",
   kinds,
 
   verify: "Verify",

@@ -6,7 +6,7 @@ export const backups = {
   cancel: "Cancel restore or reset",
   create: {
     title: "Export everything",
-    hint: "Saves calls, rules, clients, settings, the memory, the audit log and the servers in a ZIP archive in the data folder. Log files are not included, nor are secrets, which stay in the secret store.",
+    hint: "Saves calls, rules, clients, profiles, hooks, settings, the memory, the audit log, the servers and the copies of clients' files in a ZIP archive in the data folder. Log files are not included, nor are secrets, which stay in the secret store.",
     action: "Create backup",
     done: "Saved in",
     copy: "Copy the path of the backup",

@@ -71,7 +71,7 @@ export const clientFiles = {
   testClient: (client: string, path: string) => `Test the entry of ${client} in ${path}`,
   configuration: "Configuration…",
   configurationOf: (client: string) => `Configuration for ${client}`,
-  restore: "Restore the entry if another program changes it",
+  restore: "Restore the entry if another program changes or removes it",
   restoreImpossible:
     "Drawbridge cannot restore this entry by itself, because the entry contains a token, and Drawbridge does not store the token.",
 
@@ -106,7 +106,8 @@ export const clientFiles = {
     "This client has no setting that leaves approval to Drawbridge, so it may ask before each call too.",
   newFile: "new file",
   changedFile: "changed",
-  entryIsRight: "The file has the right entry already. Drawbridge will check and update it.",
+  entryIsRight:
+    "The file has the right entry already. Drawbridge will check this entry and keep it up to date.",
   nothingToChange: "Nothing has to change: the client is connected.",
   nothingToRemove: "Nothing has to change: the file has no entry of Drawbridge.",
   previewing: "Reading the file…",

@@ -82,7 +82,7 @@ export const clients = {
     unmute: "Unmute",
     unmuteClient: (client: string) => `Unmute ${client}`,
     notice: (client: string) =>
-      phrase`${client} is muted: nobody decided three of its calls in a row, so its calls that need your decision are refused.`,
+      phrase`${client} is muted: nobody decided three of its requests in a row, so its requests that need your decision are refused.`,
   },
 
   revoke: "Revoke",

@@ -96,7 +96,7 @@ export const clientImport = {
     isNew: "new file",
     untouched: (count: number) => `${plural(count, "file")} that Drawbridge cannot change`,
     untouchedHint:
-      "The servers are imported anyway. These clients keep their own entries until you correct the file and connect the client on the Clients screen.",
+      "The servers are imported anyway. The client of each file keeps its own entries until you correct the file and connect the client on the Clients screen.",
     back: "Back",
     import: (count: number) => (count === 0 ? "Change files" : `Import ${plural(count, "server")}`),
     nothingToDo: "Nothing would change. Go back and select a server.",
@@ -111,7 +111,7 @@ export const clientImport = {
       count === 0 ? "No server was added." : `${plural(count, "server")} imported.`,
     filesChanged: (count: number) => `${plural(count, "file")} changed:`,
     noFiles: "No file was changed.",
-    restart: "Restart these clients, so that they read their new settings.",
+    restart: "Restart the clients of these files, so that they read their new settings.",
     waiting: (count: number) =>
       count === 1
         ? "1 server waits for you before it starts:"

@@ -47,7 +47,7 @@ export const logs = {
   loadOlder: "Load older lines",
   searchingOlder: "Searching older lines…",
   full: "Older lines do not fit. Choose a text or a server to see them.",
-  noMatch: "No line has this text. Change the text.",
+  noMatch: "No line matches the text and the filters. Change the text or a filter.",
   emptyCall: "No line belongs to this call.",
   emptyServer: "This server has written nothing yet.",
   emptyRange: "No line in this period. Choose a longer period.",

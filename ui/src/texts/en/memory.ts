@@ -26,6 +26,7 @@ export const memory = {
     title: "No entries yet.",
     text: "A client stores an entry with the tool store_memory, after you approve the call. You can also add entries yourself.",
   },
+  nothingToExport: "Without a match, there is nothing to export.",
   noMatch: "No entry matches. Change the search or the filters.",
 
   caption: "Entries",

@@ -63,7 +63,7 @@ export const policy = {
 
   presets: {
     title: "Presets",
-    lead: "A preset replaces the default for tools, and the rules that allow or ask about whole servers, in one step. All other rules still apply.",
+    lead: "In one step, a preset replaces the default for tools, and the rules that allow or ask about whole servers. It also deletes the rules that deny a whole server that the preset asks about. All other rules still apply.",
     ask_all: {
       title: "Ask about everything",
       text: "Each call waits for you, unless another rule, such as a rule for its tool or its client, says otherwise.",
@@ -252,13 +252,14 @@ export const policy = {
     title: "Import rules",
     fromFile: "Choose a file",
     paste: "Or paste its content",
-    pasteHint: "Drawbridge imports all rules of the file, or none if one is invalid.",
+    pasteHint:
+      "Drawbridge imports all rules of the file, or none if one is invalid. If you add them, a rule without conditions replaces a current rule without conditions for the same calls.",
     current: "What happens to the current rules",
     add: (count: number) =>
       count === 0
         ? "Add the imported rules"
-        : `Keep the ${plural(count, "current rule")} and add the imported rules`,
-    replace: "Replace all current rules and the defaults",
+        : `Add the imported rules to the ${plural(count, "current rule")}`,
+    replace: "Replace all current rules, and the defaults if the file has any",
     confirmReplace: (count: number) =>
       `This deletes all ${plural(count, "current rule")}, including rules that deny. Press “Replace all rules” to confirm.`,
     chooseFirst: "Choose a file or paste its content first.",

@@ -43,7 +43,8 @@ export const sampling = {
 
   roots: {
     lead: "The folders that servers get if they ask for roots and the client has none. If the client works in the project folder of a profile, servers get that folder instead.",
-    empty: "No folders yet. Servers get a folder only if the client works in a project folder.",
+    empty:
+      "No folders yet. If a client has no roots, servers get only its project folder, if it has one.",
     add: "Add folder",
     label: "Folder for servers",
     placeholder: "/home/ada/work",

@@ -22,7 +22,7 @@ export const secrets = {
   removeNamed: (name: string) => `Remove ${name}`,
   removeTitle: (name: string) => `Remove the secret ${name}?`,
   removeHint: (users: string) =>
-    `Its value is deleted. It is used by ${users}, which cannot start or run without it.`,
+    `The value is deleted. The secret is used by ${users}, which cannot start or run without it.`,
   confirmRemove: "Remove secret",
   dialogTitle: (name: string) => `Value of ${name}`,
   value: "Value",

@@ -310,7 +310,7 @@ export const serverForm = {
       bareHint:
         "Each tool keeps its name. If two servers have a tool of the same name, clients see the tool of the server that you accepted first.",
       prefix: "Prefix",
-      prefixRules: "At most 32 letters, digits, - and single _.",
+      prefixRules: "At most 32 letters, digits, - and single _, without _ at either end.",
       prefixPlaceholder: "files",
       prefixMissing: "Enter a prefix, or choose “No prefix”.",
       prefixCharacters: "Use at most 32 letters, digits, - and _.",
@@ -355,10 +355,16 @@ export const serverForm = {
       call: { label: "Call", hint: "From a call to its answer or its next progress." },
       total: {
         label: "Call in total",
-        hint: "From a call to its answer, regardless of progress. If the limit of a call is longer, that limit applies.",
+        hint: "From a call to its answer, regardless of progress. If the limit for “Call” or for the tool is longer, that limit applies.",
       },
-      idle: { label: "Idle timeout", hint: "Stops the server after this time without a request." },
-      ping: { label: "Health check", hint: "How often an idle server is pinged. 0 turns it off." },
+      idle: {
+        label: "Idle timeout",
+        hint: "Stops the server after this time without a request or a subscription.",
+      },
+      ping: {
+        label: "Health check",
+        hint: "How often an idle server is pinged. 0 turns the check off. A server of MCP 2026-07-28 is not pinged.",
+      },
       stop: { label: "Stop", hint: "How long the server may take to stop before it is killed." },
       retries: {
         label: "Retries after a failed start",
@@ -382,7 +388,7 @@ export const serverForm = {
     cache: {
       lists: "Cache time",
       listsHint:
-        "How long the server's lists of tools, prompts and resources count as fresh. If empty, as in Settings.",
+        "How long the server's lists of tools, prompts and resources count as fresh. If empty, the time in Settings applies.",
       listsPlaceholder: "as in Settings",
       results: "Result cache",
       resultsHint:

@@ -530,7 +530,7 @@ export const servers = {
     history: "History",
   },
 
-  toolHistory: {
+  definitionHistory: {
     loading: "Loading the versions…",
     firstVersion: "First version",
     changed: "Changed",

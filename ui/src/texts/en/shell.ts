@@ -69,11 +69,11 @@ export const shell = {
   /** How to reopen the app on a desktop without a tray. */
   reopenHint: {
     noTray: "Your desktop shows no tray icons.",
-    toOpen: "Drawbridge also runs without a window. To see its screens, start Drawbridge again,",
-    press: "press",
-    orRun: "or run",
+    toOpen:
+      "Drawbridge also runs without a window. To see its screens, start Drawbridge again, or run",
     command: "drawbridge open",
     inTerminal: "in a terminal.",
+    showsPending: "shows the pending calls.",
     confirm: "Got it",
   },
 

@@ -1,4 +1,4 @@
-/** Texts that several screens share: the labels of states, and counts. */
+/** Texts that several screens share, such as the labels of states. */
 
 import {
   DECIDED_BY_LABELS,
@@ -36,8 +36,8 @@ export const state = {
     timedOut: "Nobody decided in time.",
     noScreen: "No screen was open, so Drawbridge could not ask you.",
     paused: "All calls were paused.",
-    queueFull: "Too many calls of this client waited already.",
-    muted: "The client was muted, because nobody had decided its last three calls.",
+    queueFull: "Too many requests of this client waited already.",
+    muted: "The client was muted, because nobody had decided its last three requests.",
     abandoned: "The client cancelled the request or disconnected before a decision.",
   },
   deciders: DECIDED_BY_LABELS,
@@ -49,9 +49,10 @@ export const state = {
     running: "The server has the request and has not answered yet.",
     ok: "The server answered.",
     server_error: "The server answered with an error.",
-    client_error: "The client answered with an error, or not at all.",
+    client_error: "The client, or Drawbridge in its place, answered with an error or not at all.",
     unreachable: "The server could not be reached. The request was not sent.",
-    unknown: "The connection broke after the request was sent. The server may have run it.",
+    unknown:
+      "The connection broke, or Drawbridge ended, after the request was sent. The server may have run it.",
     timed_out: "The server did not answer in time. The request may still have run.",
     cancelled:
       "The client cancelled the request or disconnected, you cancelled it, or all calls were paused.",
@@ -61,7 +62,7 @@ export const state = {
   clientOutcomeMeanings: {
     not_sent: "The request was not sent to the client.",
     running: "The client has the request and has not answered yet.",
-    ok: "The client got the request.",
+    ok: "The client got the request, or Drawbridge answered in its place.",
     cancelled: "The client disconnected, or all calls were paused.",
     withheld: "The client answered, but the answer was not passed on to the server.",
   },

@@ -1,4 +1,7 @@
-/** Builds schemas for the arguments of prompts and for the variables of URI templates. */
+/**
+ * Builds schemas for the arguments of prompts and for the variables of URI templates, and expands
+ * the templates.
+ */
 
 import { isObject, type SchemaObject } from "./schema";
 

@@ -24,7 +24,7 @@ describe("describeSchema", () => {
     });
   });
 
-  it("falls back to JSON for a schema that no form can show, and survives circles", () => {
+  it("falls back to JSON for a schema that no form can show, or whose references are circular", () => {
     expect(describeSchema({ oneOf: [{ type: "string" }, { type: "number" }] }, {}).kind).toBe(
       "json",
     );
@@ -49,7 +49,7 @@ describe("the values of a form", () => {
     expect(initialValue(schema, schema, true)).toEqual({ limit: 10, filter: {} });
   });
 
-  it("name each missing value by its path", () => {
+  it("that are required and missing are listed by their paths", () => {
     expect(findMissing(schema, schema, { filter: {} }).sort()).toEqual(["/filter/kind", "/path"]);
     expect(findMissing(schema, schema, { path: "", filter: { kind: "a" } })).toEqual([]);
   });
