@@ -216,8 +216,9 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Reads the last entry and resumes the chain. If the entry does not match the table
-    /// `audit_head` or the head file, a `broken` entry states the difference.
+    /// Reads the last entry and resumes the chain, or begins a chain if the key is new. If the last
+    /// entry does not match the table `audit_head` or the head file, a `broken` entry states the
+    /// difference.
     pub(super) fn resume(
         connection: &'a Connection,
         key: &'a AuditKey,
@@ -300,7 +301,7 @@ impl<'a> Chain<'a> {
     }
 
     /// Records the tip of the chain in `audit_head` if the tip has changed, and returns the tip.
-    /// The transaction must be committed after this.
+    /// The caller then has to commit the transaction.
     pub(super) fn finish(self) -> Result<Tip, rusqlite::Error> {
         if self.tip == self.initial_tip {
             return Ok(self.tip);

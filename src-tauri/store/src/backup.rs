@@ -1,8 +1,8 @@
 //! Backups: a ZIP archive of the database, the audit log's key and head file, the specs of servers
 //! and the copies of clients' files.
 //!
-//! Secrets stay in the secret store, which no backup includes. Logs, models and the folders of
-//! sandboxed servers are not included either.
+//! Secrets stay in the secret store, which no backup includes. Logs, models, the files of bundles
+//! and the folders of sandboxed servers are not included either.
 
 mod reset;
 
@@ -34,10 +34,11 @@ const FORMAT: u32 = 1;
 const MANIFEST: &str = "manifest.json";
 /// The maximum length of a manifest, in bytes. Each file of the backup takes about 150 bytes.
 const MAX_MANIFEST_BYTES: u64 = 4 * 1024 * 1024;
-/// The prefix of the files that only exist while a backup is made. The user may choose any folder
-/// as the data folder, so nothing else in it may have this prefix.
+/// The prefix of the files that exist only while a backup is made or a reset is prepared. Leftover
+/// files with this prefix are deleted, so the prefix has to be Drawbridge's own: the user may
+/// choose any folder as the data folder.
 const TEMPORARY_PREFIX: &str = ".drawbridge-backup-";
-/// The file that is locked while a backup is made.
+/// The file that is locked while a backup is made or a reset is prepared.
 const LOCK: &str = ".drawbridge-backup.lock";
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -175,7 +176,8 @@ fn zip_options() -> SimpleFileOptions {
         .unix_permissions(0o600)
 }
 
-/// Waits until no other process is making a backup of the data folder, and returns the lock.
+/// Waits until no other process is making a backup of the data folder or preparing a reset, and
+/// returns the lock.
 fn lock(data_dir: &Path) -> Result<File, BackupError> {
     let path = data_dir.join(LOCK);
     let lock = data_dir::open_lock(&path).map_err(io_error(&path))?;

@@ -139,6 +139,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "session_period",
         include_str!("migrations/0035_session_period.sql"),
     ),
+    (
+        36,
+        "call_asked",
+        include_str!("migrations/0036_call_asked.sql"),
+    ),
 ];
 
 /// How long an unused connection stays open. Each connection has a thread and a page cache.

@@ -45,7 +45,7 @@ use tokio::sync::oneshot;
 
 use super::{
     audit::{self, AuditKey, Chain, Sealed, Tip, head_file},
-    table::call::{self, CallOutcome, CallRow},
+    table::call::{self, CallOutcome, CallRow, SessionPeriods},
 };
 
 /// The maximum number of rows, outcomes and notes together in a batch that is committed in place.
@@ -60,7 +60,8 @@ const CHECKPOINT_INTERVAL: u32 = 500;
 /// The number of commits during a checkpoint after which further commits wait for its end. Without
 /// a limit, the write-ahead log would grow without bounds while a slow disk is synced.
 const MAX_COMMITS_DURING_CHECKPOINT: u32 = 3 * CHECKPOINT_INTERVAL;
-/// How long outcomes wait for the next decisions, to be committed together with them.
+/// How long outcomes and notes wait for the next decisions, to be committed in the same
+/// transaction. Results, which have a transaction of their own, wait as long.
 const OUTCOME_DELAY: Duration = Duration::from_millis(100);
 /// How long the outcomes and notes of a failed write wait for the next attempt, if nothing else is
 /// written before.
@@ -496,7 +497,8 @@ impl Journal {
         answer.await.map_err(|_| JournalError::Ended)?
     }
 
-    /// Deletes the calls and audit entries that are older than `before`, in small batches.
+    /// Deletes the calls and audit entries that are older than `before`, in small batches, and the
+    /// session periods that are older than every remaining call.
     ///
     /// # Errors
     /// Returns an error if the audit log cannot be read or written.
@@ -602,6 +604,8 @@ struct OpenDatabase {
     mode: &'static str,
     /// The tip of the audit log, or `None` if it has to be read first.
     tip: Option<Tip>,
+    /// Empty after a failure and after work that may delete periods.
+    periods: SessionPeriods,
 }
 
 impl PendingWrites {
@@ -863,7 +867,11 @@ impl Writer {
             is_synced: true,
             ..Batch::default()
         };
-        self.commit(&batch, work).inspect_err(|_| self.reset())
+        let written = self.commit(&batch, work).inspect_err(|_| self.reset());
+        if let Some(open) = &mut self.open {
+            open.periods = SessionPeriods::default();
+        }
+        written
     }
 
     /// Writes results of calls in a transaction of their own, after the pending outcomes and notes.
@@ -914,6 +922,7 @@ impl Writer {
                 connection: open_connection(&file)?,
                 mode: "",
                 tip: None,
+                periods: SessionPeriods::default(),
             }),
         };
         let is_by_person = batch
@@ -931,6 +940,7 @@ impl Writer {
         }
         // After a failure, the tip of the audit log is unknown, and the next commit reads it again.
         let tip = open.tip.take();
+        let mut periods = std::mem::take(&mut open.periods);
         let transaction = Transaction::begin(&open.connection)?;
         let mut chain = match tip {
             Some(tip) => Chain::resume_at(&open.connection, &key, tip),
@@ -938,6 +948,7 @@ impl Writer {
         };
         call::insert_decisions(
             batch.rows.iter().map(AsRef::as_ref),
+            &mut periods,
             &open.connection,
             &mut chain,
         )?;
@@ -948,7 +959,7 @@ impl Writer {
         work(&open.connection, &mut chain)?;
         let tip = chain.finish()?;
         transaction.commit()?;
-        open.tip = Some(tip);
+        (open.tip, open.periods) = (Some(tip), periods);
         key.persist_if_new();
         let _ = self.head_changed.try_send(());
         self.commits += 1;

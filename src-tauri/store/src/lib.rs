@@ -1,5 +1,6 @@
 //! Everything that outlives the hub: the database, the [`secrets`], the [`settings`], the [`logs`]
-//! and the reports of [`crashes`]; and [`backup`]s of the database and the specs.
+//! and the reports of [`crashes`]; and [`backup`]s of the database, the specs and the copies of
+//! clients' files.
 //!
 //! The database is one SQLite file. Except in tests, no other crate uses sqlx or rusqlite. The
 //! journal uses rusqlite, because sqlx passes each statement to another thread.
@@ -75,7 +76,8 @@ impl Store {
     /// path of the corrupt file.
     ///
     /// # Errors
-    /// Returns an error if the file can be neither opened nor created.
+    /// Returns an error if the file cannot be opened, created or migrated, or if a newer version of
+    /// Drawbridge wrote the file.
     pub async fn open(file: &Path) -> Result<(Self, Option<std::path::PathBuf>), StoreError> {
         let (pool, moved) = db::open(file).await?;
         Ok((
@@ -88,7 +90,8 @@ impl Store {
         ))
     }
 
-    /// Returns the journal, which writes the calls and the rules. Starts it first if necessary.
+    /// Returns the journal, which writes the calls, the audit log and the rules. Starts it first if
+    /// necessary.
     pub fn journal(&self) -> Journal {
         let start = || Journal::start(self.file.to_path_buf(), self.pool.clone());
         self.journal.get_or_init(start).clone()

@@ -55,9 +55,10 @@ const MAX_SERVERS: usize = 1_000;
 /// The maximum length of a line. Longer lines are cut.
 const MAX_CHARS: usize = 4_000;
 /// The most lines per second that one server may add, and the most lines per second about calls.
-/// Further lines are counted and dropped.
+/// Further lines are dropped, and their number is logged.
 const MAX_LINES_PER_SECOND: u32 = 200;
-/// The most bytes per second that one server may add.
+/// The most bytes per second that one server may add, and the most bytes per second of lines about
+/// calls. The line that reaches the limit is still added.
 const MAX_BYTES_PER_SECOND: usize = 256 * 1024;
 /// The period for which lines are counted.
 const RATE_PERIOD: Duration = Duration::from_secs(1);
@@ -94,13 +95,14 @@ struct Inner {
     writer: Option<LogWriter>,
 }
 
-/// The lines of a server, so that no other server can displace them.
+/// The lines of one server. Each server has a ring of its own, so that the lines of a server do not
+/// displace the lines of another.
 struct ServerLog {
     ring: Ring,
     rate: Rate,
 }
 
-/// How much a source has written in the current second.
+/// How much a server has written in the current second, or the hub about calls.
 struct Rate {
     since: Instant,
     lines: u32,
@@ -118,6 +120,7 @@ pub struct LogFilter {
     pub kind: Option<LogKind>,
     /// Excludes lines of this kind.
     pub except: Option<LogKind>,
+    /// Only lines of this level or a more severe level.
     pub level: Option<Level>,
     pub text: Option<String>,
     /// Only lines at or after this moment.
@@ -139,9 +142,9 @@ pub struct LogError {
 
 impl Logs {
     /// Opens the log in `folder`, for this user only, and reads back the last lines of each source.
-    /// The hub has a file for each day, `drawbridge.<day>.log`, and further files if it reaches
-    /// 10 MiB. Each server has a file of its own, `servers/<id>.log`, of at most 2 MiB, and one
-    /// older file. Files are deleted only after [`Logs::set_retention`].
+    /// The hub has a file for each day, `drawbridge.<day>.log`, and further files for the same day
+    /// if a file is full (10 MiB). Each server has a file of its own, `servers/<id>.log`, of at
+    /// most 2 MiB, and one older file. Old files are deleted only after [`Logs::set_retention`].
     ///
     /// # Errors
     /// Returns an error if the folder cannot be used.
@@ -185,7 +188,8 @@ impl Logs {
         let _ = tokio::task::spawn_blocking(move || writer.map(LogWriter::finish)).await;
     }
 
-    /// Deletes the files that are too old or take too much space, now and whenever a file is full.
+    /// Deletes the files that are too old or take too much space, now and whenever a new file
+    /// begins.
     pub fn set_retention(&self, retention: LogRetention) {
         if let Some(writer) = &self.inner().writer {
             writer.set_retention(retention);
@@ -223,7 +227,8 @@ impl Logs {
     }
 
     /// Masks the current secret of this name in every later line. The former secret of the name is
-    /// masked for one more hour only, so that the masked secrets do not accumulate.
+    /// masked for another hour, until the next secret is replaced after this hour, so that the
+    /// masked secrets do not accumulate.
     pub fn replace_secret(&self, name: &str, secret: &Secret) {
         self.inner().masks.replace(name, secret.expose());
     }
@@ -255,8 +260,9 @@ impl Logs {
         self.add(&NewLine::of_hub(level, area, text));
     }
 
-    /// Adds a line of the hub about a call. If there are too many lines about calls per second,
-    /// further lines are dropped without calling `text`, and a later line states their number.
+    /// Adds a line of the hub about a call. If there are too many lines or bytes about calls per
+    /// second, further lines are dropped without calling `text`, and a later line states their
+    /// number.
     pub fn add_call_line(&self, call: &CallId, level: Level, text: impl FnOnce() -> String) {
         if self.admit_line(None) {
             self.add_admitted(&NewLine {

@@ -40,7 +40,7 @@ const SECRET_NAMES: &[&str] = &[
     "connectionstring",
 ];
 
-/// Names that contain `token` but denote a number of tokens.
+/// Parts of a name that contain `token` but denote a number of tokens.
 const COUNT_NAMES: &[&str] = &[
     "tokens",
     "tokencount",
@@ -49,8 +49,9 @@ const COUNT_NAMES: &[&str] = &[
     "tokenusage",
 ];
 
-/// A text without any of these is not searched for names and formats of secrets. A Unicode escape
-/// may stand for any letter, and the last two characters fold to ASCII letters.
+/// A text is returned unchanged, without being parsed, if it contains none of these hints and no
+/// secret of the caller. A Unicode escape may stand for any letter, and the last two hints are
+/// characters that fold to ASCII letters.
 const HINTS: &[&str] = &[
     "pass",
     "pwd",
@@ -258,8 +259,8 @@ impl<'a> Writer<'a> {
         let name = self.take_string();
         let begin = self.out.len() + 1;
         self.write_string(name);
-        // A name that is a secret itself is written differently. The written name counts too, so
-        // that the result stays the same if it is redacted again.
+        // A name that contains a secret is written with the secret masked. The written name counts
+        // too, so that redacting the result again does not change it.
         let written = &self.out[begin..self.out.len() - 1];
         let kind_of = |name: &str| NameKind::of(&unescape(name).unwrap_or_else(|| name.into()));
         let mut kind = kind_of(name);

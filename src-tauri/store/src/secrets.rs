@@ -278,8 +278,8 @@ struct Stuck {
     error: SecretError,
 }
 
-/// A guard that marks a request as done when the guard is dropped: after the answer, or when the
-/// request is abandoned.
+/// A guard that marks a request as done when the guard is dropped: after the store's operation, or
+/// when the thread skips or drops the request.
 struct DoneGuard(Arc<AtomicBool>);
 
 impl Drop for DoneGuard {

@@ -152,7 +152,8 @@ macro_rules! settings {
 }
 
 settings! {
-    /// The effect on a request that no rule matches, for each kind.
+    /// The effect on requests about tools that no rule matches. The next settings are the effects
+    /// on the other kinds of requests.
     default_tools: Effect = DefaultEffects::default().tools, stored as "default_policy";
     default_prompts: Effect = DefaultEffects::default().prompts, stored as "default_prompts";
     default_resources: Effect = DefaultEffects::default().resources, stored as "default_resources";
@@ -353,8 +354,9 @@ impl Settings {
             .then_some(values.kept_result_kib as usize * 1_024)
     }
 
-    pub fn get(&self) -> SettingsValues {
-        (**self.values.load()).clone()
+    /// Returns the values, which are shared: a call reads some of them several times.
+    pub fn get(&self) -> Arc<SettingsValues> {
+        self.values.load_full()
     }
 
     /// Writes the settings that `change` names, and no others, in one transaction. Returns the
@@ -409,7 +411,7 @@ impl Settings {
     ) -> Result<Vec<SettingDifference>, E> {
         write(change.stored()).await?;
         let before = self.get();
-        let mut values = before.clone();
+        let mut values = SettingsValues::clone(&before);
         values.apply(change);
         let differences = before.differences(&values);
         self.values.store(Arc::new(values));

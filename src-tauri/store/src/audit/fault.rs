@@ -2,7 +2,7 @@
 
 use drawbridge_model::random;
 
-/// The first fault of the audit log.
+/// A fault of the audit log, or of the entries about one call.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum AuditFault {
     #[error("the audit log is empty, although its key is older: all entries are gone")]

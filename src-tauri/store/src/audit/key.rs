@@ -73,7 +73,10 @@ impl AuditKey {
 
     /// Starts an HMAC. The label keeps HMACs for different purposes apart.
     pub(super) fn start_mac(&self, label: &str) -> MacBuilder {
-        let mut parts = MacBuilder(self.mac.clone());
+        let mut parts = MacBuilder {
+            mac: self.mac.clone(),
+            message: Vec::with_capacity(1_024),
+        };
         parts.bytes(label.as_bytes());
         parts
     }
@@ -99,13 +102,18 @@ fn create_key(file: &Path) -> io::Result<String> {
     Ok(key)
 }
 
-/// An HMAC under construction.
-pub(super) struct MacBuilder(Hmac<Sha256>);
+/// The message of an HMAC, part by part. The parts are hashed together at the end, which is cheaper
+/// than hashing each of them.
+pub(super) struct MacBuilder {
+    mac: Hmac<Sha256>,
+    message: Vec<u8>,
+}
 
 impl MacBuilder {
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
-        self.0.update(&(bytes.len() as u64).to_be_bytes());
-        self.0.update(bytes);
+        self.message
+            .extend_from_slice(&(bytes.len() as u64).to_be_bytes());
+        self.message.extend_from_slice(bytes);
         self
     }
 
@@ -118,7 +126,7 @@ impl MacBuilder {
     pub(super) fn maybe_bytes(&mut self, bytes: Option<&[u8]>) -> &mut Self {
         match bytes {
             Some(bytes) => return self.bytes(bytes),
-            None => self.0.update(&u64::MAX.to_be_bytes()),
+            None => self.message.extend_from_slice(&u64::MAX.to_be_bytes()),
         }
         self
     }
@@ -132,8 +140,9 @@ impl MacBuilder {
         )
     }
 
-    pub(super) fn hash(self) -> Hash {
-        self.0.finalize().into_bytes().into()
+    pub(super) fn hash(mut self) -> Hash {
+        self.mac.update(&self.message);
+        self.mac.finalize().into_bytes().into()
     }
 }
 

@@ -11,8 +11,9 @@ use serde_json::json;
 use super::rows;
 use super::{Chain, Sealed};
 
-/// The most entries that are deleted at once, so that no call waits long. More entries are deleted
-/// only if there is no earlier moment without a call in flight.
+/// The most entries, and the most calls from before the audit log existed, that are deleted at
+/// once, so that no call waits long. More entries are deleted only if there is no earlier moment
+/// without a call in flight.
 const MAX_ENTRIES: usize = 500;
 
 /// The oldest entries and calls, which one transaction deletes.

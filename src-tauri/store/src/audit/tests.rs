@@ -1,5 +1,5 @@
-//! Tests that `verify` finds every change to the database, and names its place. The tests change
-//! real files with SQLite.
+//! Tests that the chain stays intact over restarts, crashes and pruning, and that `verify` finds
+//! every change to the database and names its place. The tests change real files with SQLite.
 
 use std::{path::Path, sync::Arc};
 
@@ -663,7 +663,7 @@ async fn pruning_does_not_delete_evidence_of_tampering() {
 }
 
 #[tokio::test]
-async fn pruning_deletes_the_periods_of_sessions_without_calls() {
+async fn pruning_deletes_the_periods_that_ended_before_the_oldest_call() {
     let fixture = AuditFixture::new().await;
     fixture.tamper("INSERT INTO session_period VALUES ('s', 1), ('s', (1 << 20) - 1)");
     fixture.record_call().await;

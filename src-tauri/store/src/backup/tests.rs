@@ -394,7 +394,7 @@ async fn a_reset_of_some_parts_keeps_the_others() {
     assert!(kinds.iter().any(|kind| kind == "paused"), "{kinds:?}");
     assert!(
         kinds.iter().any(|kind| kind == "replacement_prepared"),
-        "the new audit log says what was reset: {kinds:?}"
+        "the audit log records the reset: {kinds:?}"
     );
     let (store, _) = Store::open(&folder.path().join(DATABASE))
         .await

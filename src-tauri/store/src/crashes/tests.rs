@@ -1,4 +1,5 @@
-//! The panic hook is tested in a child process, because it applies to the whole process.
+//! Tests of the panic hook, which run in a child process because the hook applies to the whole
+//! process, and of the number and the length of the reports.
 
 use std::process::Command;
 

@@ -18,7 +18,8 @@ use drawbridge_model::clock;
 use super::{CLIENT_BACKUPS, DATABASE, SERVERS, restrict_to_user};
 use crate::audit;
 
-// The user may choose any folder as the data folder, so nothing else in it may have these names.
+// These names have to be Drawbridge's own, because the user may choose any folder as the data
+// folder.
 const STAGED: &str = ".drawbridge-restore.tmp";
 const COMMITTED: &str = ".drawbridge-restore";
 
@@ -123,8 +124,8 @@ pub(super) fn cancel(data_dir: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Performs the remaining steps of steps 3 to 5. Returns the folder with the old contents, or
-/// `None` if there is none.
+/// Performs the steps that remain after step 2. Returns the folder with the old contents, or `None`
+/// if there is none.
 pub(super) fn complete(data_dir: &Path) -> Result<Option<PathBuf>, ReplaceError> {
     let committed = CommittedFolders::new(data_dir);
     if !committed.is_incomplete() {

@@ -1,5 +1,5 @@
-//! Tests of the journal: durable decisions, concurrent writers, and the size of the write-ahead
-//! log.
+//! Tests of the journal: durable decisions and outcomes, concurrent writers, the size of the
+//! write-ahead log, and the results of calls.
 
 use drawbridge_model::{
     call::{Call, Decision},

@@ -21,7 +21,7 @@ use drawbridge_model::{
 const MAX_HUB_BYTES: u64 = 10 * 1024 * 1024;
 /// The largest file of a server. A full file is kept as `.1.log` until the next file is full.
 const MAX_SERVER_BYTES: u64 = 2 * 1024 * 1024;
-/// How long the files of a server without a spec are kept, in milliseconds.
+/// How long the files of a server without a spec are kept after their last line, in milliseconds.
 const KEPT_WITHOUT_SPEC_MS: i64 = 7 * DAY_MS;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// How many files of servers may be open at once.
@@ -144,7 +144,7 @@ impl LogFiles {
     }
 
     fn append_to_server(&mut self, server: &ServerId, text: &[u8]) -> io::Result<()> {
-        if !is_valid_spec_id(server) {
+        if !is_safe_file_name(server) {
             return Ok(());
         }
         let has_room = self
@@ -323,14 +323,14 @@ pub(super) fn list_hub_files(folder: &Path) -> Vec<PathBuf> {
 /// Deletes the files that are older than `retention` allows, and then the oldest files until the
 /// rest takes at most as much space as `retention` allows. The age of a file depends on its
 /// modification time, not on its name: if the clock was ahead for a while, some names have dates in
-/// the future. A file that was modified more than a day in the future counts as the oldest file,
-/// but not as too old.
+/// the future. A file whose modification time is more than a day in the future counts as the oldest
+/// file, but not as too old.
 fn remove_old(folder: &Path, retention: LogRetention) {
     let now = clock::now().0;
     let is_plausible = |at: &Timestamp| at.0 < now + DAY_MS;
-    let newest_plausible = |file: &PathBuf| modified_at(file).filter(is_plausible);
+    let plausible_time = |file: &PathBuf| modified_at(file).filter(is_plausible);
     let mut candidates = list_hub_files(folder);
-    candidates.sort_by_cached_key(newest_plausible);
+    candidates.sort_by_cached_key(plausible_time);
     let mut kept: Vec<PathBuf> = candidates.pop().into_iter().collect();
     for server in list_servers(folder) {
         let [current, older] = list_server_files(folder, &server);
@@ -340,7 +340,7 @@ fn remove_old(folder: &Path, retention: LogRetention) {
     if retention.days > 0 {
         let oldest = now - i64::from(retention.days) * DAY_MS;
         candidates.retain(|file| {
-            let is_too_old = newest_plausible(file).is_some_and(|at| at.0 < oldest);
+            let is_too_old = plausible_time(file).is_some_and(|at| at.0 < oldest);
             if is_too_old {
                 let _ = fs::remove_file(file);
             }
@@ -352,7 +352,7 @@ fn remove_old(folder: &Path, retention: LogRetention) {
     }
     let size = |file: &PathBuf| fs::metadata(file).map_or(0, |metadata| metadata.len());
     let mut bytes: u64 = kept.iter().chain(&candidates).map(size).sum();
-    candidates.sort_by_cached_key(newest_plausible);
+    candidates.sort_by_cached_key(plausible_time);
     for file in candidates {
         if bytes <= u64::from(retention.max_mib) << 20 {
             return;
@@ -366,8 +366,8 @@ fn server_file(folder: &Path, server: &ServerId, extension: &str) -> PathBuf {
     folder.join(SERVERS).join(format!("{server}{extension}"))
 }
 
-/// Returns whether a spec file can have this id. Other ids get no log file.
-fn is_valid_spec_id(server: &ServerId) -> bool {
+/// Returns whether an id is safe as the name of a file. A server with another id gets no log file.
+fn is_safe_file_name(server: &ServerId) -> bool {
     let id = server.as_str();
     !id.is_empty()
         && id.len() <= 128

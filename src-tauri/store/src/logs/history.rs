@@ -101,8 +101,8 @@ struct Source<'a> {
     /// The lines of the last block, the newest last.
     lines: Vec<LogLine>,
     /// The number of the oldest line so far, or at first the `before` of the filter. Lines with
-    /// higher numbers are skipped: they are too new, or were read twice, because a file was renamed
-    /// meanwhile.
+    /// this or a higher number are skipped: they are too new, or were read twice, because a file
+    /// was renamed meanwhile.
     oldest: u32,
     bytes_read: u64,
 }

@@ -21,7 +21,7 @@ const MIN_SECRET_LEN: usize = 6;
 /// private key.
 const MIN_LINE_LEN: usize = 16;
 /// How long a replaced value is still masked: a server may mention a token that it has just
-/// replaced.
+/// replaced. The next replacement after this time drops the value.
 const FORMER_VALUE_TIME: Duration = Duration::from_secs(3600);
 /// The maximum number of former values of one name that are still masked.
 const MAX_FORMER_VALUES: usize = 8;
@@ -69,7 +69,9 @@ impl Masks {
         self.push(value, None);
     }
 
-    /// Adds the value of a name. The former value of the name is masked for another hour.
+    /// Adds the value of a name. The former value of the name is masked for another hour, until the
+    /// next replacement after this hour. If the name has many former values, the oldest values are
+    /// dropped earlier.
     pub(super) fn replace(&mut self, name: &str, value: &str) {
         let now = Instant::now();
         let is_current = |known: &MaskedValue| {

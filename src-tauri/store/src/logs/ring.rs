@@ -43,7 +43,7 @@ impl Ring {
         }
     }
 
-    /// Notes that the files have lines that are older than the lines in the ring.
+    /// Records that the files have lines that are older than the lines in the ring.
     pub(super) fn mark_cut(&mut self) {
         self.is_cut = true;
     }

@@ -146,14 +146,18 @@ async fn a_secret_is_masked_for_an_hour_even_if_its_successor_is_masked_for_good
 }
 
 #[test]
-fn a_secret_that_is_renewed_a_thousand_times_leaves_a_bounded_number_of_masks() {
+fn a_secret_that_is_replaced_a_thousand_times_leaves_a_bounded_number_of_masks() {
     let (logs, _folder) = logs();
-    let renew = |number: usize| {
+    let replace_and_count = |number: usize| {
         logs.replace_secret("token", &Secret::new(format!("token-number-{number:04}")));
         logs.inner().masks.count_forms()
     };
-    let few = (0..20).map(renew).fold(None, |_, masks| Some(masks));
-    let many = (20..1000).map(renew).fold(None, |_, masks| Some(masks));
+    let few = (0..20)
+        .map(replace_and_count)
+        .fold(None, |_, masks| Some(masks));
+    let many = (20..1000)
+        .map(replace_and_count)
+        .fold(None, |_, masks| Some(masks));
     assert_eq!(many, few);
     assert_eq!(logs.mask_text("token-number-0999"), "•••");
 }
@@ -489,8 +493,8 @@ fn a_clock_that_was_ahead_does_not_delete_the_log_of_today() {
     assert_eq!(lines.len(), 9);
 }
 
-/// Opens a log after a hub wrote so many lines of itself and of a server that most of them are in
-/// the files only.
+/// Returns the logs after a restart, and the texts of all lines of the earlier run, oldest first.
+/// Most of these lines are only in the files.
 async fn logs_with_a_past() -> (Logs, tempfile::TempDir, Vec<String>) {
     let (logs, folder) = logs();
     let mut written = Vec::new();
@@ -537,7 +541,10 @@ async fn read_all_pages(logs: &Logs, filter: &LogFilter) -> Vec<String> {
         assert!(page.lines.len() <= filter.limit);
         newest_first.extend(page.lines.into_iter().rev().map(|line| line.text));
         let Some(older) = page.older else { break };
-        assert!(filter.before.is_none_or(|before| older < before), "no end");
+        assert!(
+            filter.before.is_none_or(|before| older < before),
+            "not an older page"
+        );
         filter.before = Some(older);
     }
     newest_first.reverse();

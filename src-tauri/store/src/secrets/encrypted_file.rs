@@ -179,7 +179,10 @@ impl EncryptedFile {
         fs::remove_file(path).map_err(FileError::io(path))?;
         // At worst, the file exists again after a power failure.
         if let Err(error) = sync_folder(path) {
-            tracing::warn!("cannot write that {} was deleted: {error}", path.display());
+            tracing::warn!(
+                "cannot sync the deletion of {} to the disk: {error}",
+                path.display()
+            );
         }
         Ok(())
     }

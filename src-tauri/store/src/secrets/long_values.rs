@@ -17,7 +17,7 @@ impl Secrets {
         self.read(move |store| read_parts(store, &name)).await
     }
 
-    /// Stores a value of at most [`MAX_PARTS`] parts.
+    /// Stores a value of at most 60,000 characters.
     ///
     /// # Errors
     /// Returns an error if the value is longer, or if the store cannot be used.
@@ -94,8 +94,8 @@ fn remove_parts(store: &dyn SecretStore, name: &str) -> Result<(), SecretError> 
     store.remove(name)
 }
 
-/// Returns the number of parts, and the text of the first part. Returns `None` if no value in parts
-/// begins like this.
+/// Returns the number of parts, and the text of the first part. Returns `None` if `first` is not
+/// the first part of a value.
 pub(super) fn parse_first_part(first: &Secret) -> Option<(usize, &str)> {
     let (count, text) = first.expose().split_once(' ')?;
     Some((

@@ -60,7 +60,7 @@ pub fn is_own_secret(server: &ServerId, name: &str) -> bool {
         .is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// The secrets that a server may use.
+/// The secrets that a server may use, or a part of Drawbridge that has secrets of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretScope {
     server: ServerId,

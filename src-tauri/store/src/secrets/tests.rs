@@ -86,7 +86,11 @@ async fn variables_and_commands_are_resolved_and_references_inside_a_secret_are_
             "op read x".to_owned()
         ]
     );
-    assert_eq!(used.len(), 4, "each secret is masked in the logs");
+    assert_eq!(
+        used.len(),
+        4,
+        "each secret is returned, so that the logs can mask it"
+    );
     assert_eq!(commands.0.load(Ordering::Relaxed), 1);
 }
 

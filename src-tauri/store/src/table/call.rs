@@ -1,7 +1,11 @@
 //! `call`, `session_period` and `call_result`: every call, and every other guarded request, with
 //! its decision, its outcome and its kept result. Only the journal writes these tables.
 
-use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashSet},
+    sync::LazyLock,
+};
 
 use drawbridge_model::{
     audit::{AuditKind, AuditedCall},
@@ -11,7 +15,7 @@ use drawbridge_model::{
     ids::{CallId, ClientName, RuleId, ServerId, SessionId, Timestamp, UserName},
     random,
 };
-use rusqlite::{Connection, OptionalExtension, ToSql, params};
+use rusqlite::{Connection, ToSql, params};
 use sqlx::{QueryBuilder, Row, Sqlite, sqlite::SqliteRow};
 
 use super::{
@@ -113,7 +117,8 @@ pub struct CallRow {
     /// Whether the rule that decided the call applies to a limited number of calls, so that this
     /// call counts.
     pub is_counted: bool,
-    /// The arguments as stored: JSON text without secrets, or `None` if they are long.
+    /// The arguments as stored: JSON text with secrets masked, or `None` if they are long, or if
+    /// too many calls of the client were denied.
     pub arguments: Option<String>,
     /// The params besides the name and the arguments, in the same form.
     pub extra: Option<String>,
@@ -131,7 +136,7 @@ pub struct CallFilter {
     pub server: Option<ServerId>,
     /// The server's own name of the tool or prompt, or the URI of the resource.
     pub tool: Option<String>,
-    /// Only calls about which a person was asked, including calls that nobody decided.
+    /// Only calls that needed a person's decision, including calls that nobody decided.
     pub needed_approval: bool,
     /// Only calls with this text in their method, tool, exposed name, reason, error, arguments,
     /// original arguments or other params. ASCII letters match in any case.
@@ -154,7 +159,7 @@ pub struct PastCallFilter {
     pub user: Option<UserName>,
     pub server: Option<ServerId>,
     pub tool: Option<String>,
-    /// Only calls about which a person was asked, including calls that nobody decided.
+    /// Only calls that needed a person's decision, including calls that nobody decided.
     pub needed_approval: bool,
     pub since: Option<Timestamp>,
     pub limit: u32,
@@ -168,17 +173,45 @@ pub struct AbandonedCalls {
     pub longest_wait_ms: u32,
 }
 
-/// The SQL condition for calls about which a person was to be asked, including calls that nobody
+/// The SQL condition for calls that needed a person's decision, including calls that nobody
 /// decided. Rules, defaults and Drawbridge itself decide the other calls.
-pub(super) const WAS_ASKED: &str = "(decided_by = 'person' OR decision IN ('timed_out', 'no_screen', 'queue_full', 'muted', 'abandoned'))";
+///
+/// The index `call_asked` has the same condition. With `IN`, SQLite would build a temporary table of
+/// the values for each call that is inserted.
+pub(super) const WAS_ASKED: &str = "(decided_by = 'person' OR decision = 'timed_out' OR decision = 'no_screen' OR decision = 'queue_full' OR decision = 'muted' OR decision = 'abandoned')";
 
 /// The number of bits of a call's number, which consists of the lowest bits of the microseconds
 /// since 1970.
 const NUMBER_BITS: u32 = 50;
 
-/// The number of the lowest bits of a call's number that vary within a period of
-/// `session_period`.
+/// How many of the lowest bits of a call's number vary within a period of `session_period`.
 const PERIOD_BITS: u32 = 30;
+
+/// The most sessions whose newest period is remembered.
+const MAX_KNOWN_SESSIONS: usize = 10_000;
+
+/// The sessions that are in `session_period` with the newest period, so that most calls do not
+/// write to that table.
+#[derive(Default)]
+pub(crate) struct SessionPeriods {
+    period: i64,
+    sessions: HashSet<String>,
+}
+
+impl SessionPeriods {
+    /// Adds a session with a period. Returns whether the pair may be missing in the table.
+    fn add(&mut self, session: &str, period: i64) -> bool {
+        if period != self.period || self.sessions.len() >= MAX_KNOWN_SESSIONS {
+            self.period = period;
+            self.sessions.clear();
+        }
+        let is_new = !self.sessions.contains(session);
+        if is_new {
+            self.sessions.insert(session.to_owned());
+        }
+        is_new
+    }
+}
 
 /// Returns the smallest number of a call that began at or after `since`. The numbers begin again at
 /// 0 every 35 years. Returns 0 if they began again between `since` and `now`.
@@ -280,7 +313,7 @@ impl Store {
             .context("cannot read the calls")
     }
 
-    /// Returns whether the client has ever called the tool, regardless of the decision.
+    /// Returns whether a call of the tool by the client is stored, regardless of the decision.
     pub async fn has_called(
         &self,
         client: &ClientName,
@@ -299,8 +332,8 @@ impl Store {
     }
 }
 
-/// Returns the query for calls in a list. It has only the conditions of the filters that are set,
-/// so that SQLite can choose an index.
+/// Returns the query for calls in a list. The query has only the conditions of the filters that are
+/// set, so that SQLite can choose an index.
 fn calls_query(filter: &CallFilter) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new(format!("SELECT {} FROM", *LIST_COLUMNS));
     let first = filter.since.map(|since| first_number(since, clock::now()));
@@ -466,6 +499,7 @@ pub(crate) struct CallOutcome {
 /// Writes calls with their decisions.
 pub(crate) fn insert_decisions<'a>(
     rows: impl Iterator<Item = &'a CallRow>,
+    periods: &mut SessionPeriods,
     connection: &Connection,
     chain: &mut Chain<'_>,
 ) -> Result<(), rusqlite::Error> {
@@ -477,7 +511,10 @@ pub(crate) fn insert_decisions<'a>(
         let columns = CallColumns::new(row, chain.next_seq())?;
         statement.execute(&*columns.values())?;
         if let Some(session) = &columns.session {
-            insert_period.execute(params![session, columns.id >> PERIOD_BITS])?;
+            let period = columns.id >> PERIOD_BITS;
+            if periods.add(session, period) {
+                insert_period.execute(params![session, period])?;
+            }
         }
         if let (true, Some(rule)) = (row.is_counted, &row.call.rule) {
             rule::count_call(rule, connection)?;
@@ -498,22 +535,12 @@ pub(crate) fn write_outcomes(
     connection: &Connection,
     chain: &mut Chain<'_>,
 ) -> Result<(), rusqlite::Error> {
-    // An update with `RETURNING` would build a temporary table for each call, and copy each page
-    // before changing it.
-    let mut select_entry =
-        connection.prepare_cached("SELECT seq FROM call WHERE id = ? AND outcome = 'running'")?;
     let mut update = connection.prepare_cached(
         "UPDATE call SET outcome = ?, error = ?, duration_ms = ?, result_hooks = ?, flags = ?
-         WHERE id = ?",
+         WHERE id = ? AND outcome = 'running' AND seq IS NOT NULL",
     )?;
     for ended in outcomes {
         let number = require_row_id(&ended.id)?;
-        let entry: Option<Option<i64>> = select_entry
-            .query_row([number], |row| row.get(0))
-            .optional()?;
-        let Some(entry) = entry else {
-            continue;
-        };
         let outcome = to_enum_text(&ended.outcome);
         let hooks = join_names(&ended.result_hooks);
         let flags = flags_to_text(&ended.flags);
@@ -525,23 +552,28 @@ pub(crate) fn write_outcomes(
             flags,
             number
         ];
-        update.execute(values)?;
-        // Calls from before the audit log existed have no entries.
-        if entry.is_some() {
-            let columns = outcome_columns(
-                &outcome,
-                &ended.error,
-                ended.duration_ms,
-                hooks.as_deref(),
-                flags.as_deref(),
-            );
-            chain.append(AuditKind::Ended, Some(number), "", &Sealed::End(columns))?;
+        if update.execute(values)? == 0 {
+            // Calls from before the audit log existed have no entries.
+            let mut update_without_entry = connection.prepare_cached(
+                "UPDATE call SET outcome = ?, error = ?, duration_ms = ?, result_hooks = ?, flags = ?
+                 WHERE id = ? AND outcome = 'running' AND seq IS NULL",
+            )?;
+            update_without_entry.execute(values)?;
+            continue;
         }
+        let columns = outcome_columns(
+            &outcome,
+            &ended.error,
+            ended.duration_ms,
+            hooks.as_deref(),
+            flags.as_deref(),
+        );
+        chain.append(AuditKind::Ended, Some(number), "", &Sealed::End(columns))?;
     }
     Ok(())
 }
 
-/// Deletes the periods of sessions that ended before the oldest call.
+/// Deletes the periods that ended before the oldest call, of every session.
 pub(crate) fn delete_old_periods(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection
         .execute(

@@ -26,8 +26,8 @@ pub const MAX_SERIES: usize = 6;
 pub struct CallStatsFilter {
     /// Only calls at or after `since`, and before the end of the last step.
     pub since: Timestamp,
-    /// The number of steps, and the length of each in milliseconds.
     pub steps: u32,
+    /// The length of each step, in milliseconds.
     pub step_ms: u32,
     pub client: Option<ClientName>,
     pub server: Option<ServerId>,
@@ -151,8 +151,9 @@ fn count_calls_blocking(
 ) -> Result<Cells, rusqlite::Error> {
     let connection = open_for_reading(file)?;
     let key = group.key();
-    // The number of a call states its time, so the primary key leads to the newest calls. `CASE`
-    // spares the calls that simply succeed most comparisons of texts, which take much time.
+    // The number of a call states its time, so the primary key leads to the newest calls. If a call
+    // succeeds without a person's decision, `CASE` skips most comparisons of texts, which take much
+    // time.
     let sql = format!(
         "SELECT (at - ?1) / ?7, {key}, duration_ms, waited_ms,
              CASE WHEN outcome IN ('ok', 'not_sent') THEN 0 ELSE
@@ -203,7 +204,7 @@ struct Tally {
     /// The counts. The percentiles are computed at the end.
     stats: CallStats,
     durations: Vec<u32>,
-    /// The waits of the calls about which a person was asked.
+    /// The waits of the calls that needed a person's decision.
     waits: Vec<u32>,
 }
 

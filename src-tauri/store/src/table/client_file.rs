@@ -24,8 +24,8 @@ pub struct ClientFileRow {
     pub transport: ClientTransport,
     /// Whether the client leaves the approval of calls to Drawbridge.
     pub asks_once: bool,
-    /// Whether the entry is restored without asking a person if another program removes or changes
-    /// it.
+    /// Whether Drawbridge restores the entry, without asking a person, if another program removes
+    /// or changes it.
     pub restores: bool,
     /// SHA-256 of the entry, in hex. The entry itself may contain a token.
     pub entry_digest: String,
@@ -38,7 +38,7 @@ pub struct ClientChangeRow {
     pub id: String,
     pub made_at: Timestamp,
     pub action: ClientAction,
-    /// The kind of client; `None` if there are several.
+    /// The kind of client; `None` for an import.
     pub kind: Option<String>,
     pub files: Vec<String>,
     /// The servers that were imported.

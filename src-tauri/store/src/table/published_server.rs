@@ -39,7 +39,8 @@ pub struct PublishedFilter {
 
 impl Store {
     /// Adds or replaces servers, and deletes others, in one transaction. `generation` is the number
-    /// of the complete read that listed the servers.
+    /// of the complete read that listed the servers. Servers from a list of changes get the number
+    /// of the last complete read.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written. Nothing is changed then.
@@ -108,7 +109,8 @@ impl Store {
             .context("cannot read the servers of the official registry")
     }
 
-    /// Returns at most `limit` published servers after the first `offset` servers.
+    /// Returns at most `limit` published servers after the first `offset` servers. Deprecated
+    /// servers come last.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -122,7 +124,8 @@ impl Store {
         push_conditions(&mut query, filter);
         query.push(" ORDER BY deprecated");
         if let Some(word) = filter.words.first() {
-            // A word in the name or the title counts more than a word in the description.
+            // Servers with the first word in the name or the title come before servers that have
+            // the word only in the description.
             query
                 .push(", instr(lower(name || ' ' || title), ")
                 .push_bind(word.clone())

@@ -40,8 +40,8 @@ pub enum RuleChange {
     DeleteForClient(ClientName),
     Enable(RuleId),
     Disable(RuleId),
-    /// Deletes the rules that have ended by this time, as `Rule::has_ended` says, and those that
-    /// apply to a client session: no session outlives the hub.
+    /// Deletes the rules that have ended by this time, as [`Rule::has_ended`] says, and the rules
+    /// that apply to a client session: no session outlives the hub.
     DeleteEnded(Timestamp),
     /// Binds the rules of a server to this identity, if they were bound to an earlier identity.
     BindToIdentity {

@@ -23,7 +23,7 @@ pub struct ServerRow {
     pub accepted_spec: Option<String>,
     /// The accepted program as JSON. `None` if it is not known yet.
     pub accepted_program: Option<String>,
-    /// The other servers' secrets that a person granted to the server, as JSON.
+    /// The foreign secrets that a person granted to the server, as JSON.
     pub granted_secrets: Option<String>,
     /// When the server was first accepted.
     pub accepted_at: Option<Timestamp>,

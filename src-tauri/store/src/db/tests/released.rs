@@ -1,5 +1,6 @@
 //! Tests with the schema of every version of Drawbridge that a user may have: no migration ever
-//! changes, and the rows that each version wrote are kept.
+//! changes, the rows that each version wrote are kept, and the database of a newer version is
+//! refused.
 
 use std::{num::NonZeroU32, path::Path};
 
@@ -144,6 +145,10 @@ const MIGRATION_DIGESTS: &[(i64, &str)] = &[
     (
         35,
         "e564e1014e399f5bec9da1f8820fb613fecbc0c52576c5e8b20416362a4fd31e",
+    ),
+    (
+        36,
+        "7453ea107af3e66bd6bbf55c46e5d0396d9a22cd5231134072e10ea43c739f5e",
     ),
 ];
 

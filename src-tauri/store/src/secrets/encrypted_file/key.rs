@@ -50,8 +50,10 @@ impl KeySource {
     /// Returns the key of the encrypted file at `path`.
     ///
     /// # Errors
-    /// Returns `FileLocked` if the source cannot be read, and another error if other users can
-    /// read the source, or if it contains no key or passphrase, or a wrong key or passphrase.
+    /// Returns `FileLocked` if the source cannot be read. Returns another error if other users can
+    /// read the source, if the source contains no key or passphrase, if the encrypted file needs
+    /// the other kind of source, or if the passphrase is wrong. A wrong key in a key file is
+    /// detected only when the secrets are decrypted.
     pub(super) fn unlock(&self, sealed: &SealedFile, path: &Path) -> Result<Identity, SecretError> {
         let text = self.read().map_err(|error| {
             if matches!(error, FileError::Io { .. }) {

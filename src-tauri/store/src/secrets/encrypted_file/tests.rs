@@ -92,7 +92,7 @@ fn a_passphrase_opens_the_file_and_another_passphrase_does_not() {
 }
 
 #[test]
-fn without_its_key_the_file_is_locked_and_with_another_key_it_stays_closed() {
+fn without_its_key_the_file_is_locked_and_another_key_is_refused() {
     let folders = Folders::new();
     drop(folders.create(folders.key_file("key")));
     let other = NewKey::Source(folders.key_file("other"));

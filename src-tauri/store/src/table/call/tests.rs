@@ -137,7 +137,7 @@ async fn calls_are_filtered_and_paged() {
     assert_eq!(
         found(asked).await,
         [6, 5],
-        "nobody was asked about a call that Drawbridge denied by itself"
+        "a call that Drawbridge denied by itself needed no decision of a person"
     );
     let before = Some(rows[2].call.id.clone());
     assert_eq!(
@@ -258,7 +258,7 @@ async fn the_calls_of_a_session_are_found_in_all_its_periods() {
 }
 
 #[tokio::test]
-async fn each_filter_uses_an_index_and_no_list_is_sorted() {
+async fn a_filter_with_an_index_uses_it_and_no_list_is_sorted() {
     let folder = tempfile::tempdir().expect("make a folder");
     let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
         .await
