@@ -1,6 +1,6 @@
-//! The servers about which a person is told: servers that failed for good, and servers whose new or
-//! changed definitions wait for acceptance. The person is told once about a server, until the
-//! server recovers.
+//! The servers about which a person is told: servers that failed and are not started again soon,
+//! and servers whose new or changed definitions wait for acceptance. The person is not told about
+//! the same server again until it has recovered, or none of its definitions waits any more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,8 @@ pub(crate) struct Alert {
 #[derive(Debug, Default)]
 pub(crate) struct Alerts {
     unseen: BTreeMap<(AlertKind, ServerId), Alert>,
-    /// The alerts that were reported to the person and that still apply.
+    /// The alerts that still apply and are not reported again, because they were reported or
+    /// applied before the app started.
     reported: BTreeSet<(AlertKind, ServerId)>,
     /// Whether an overview was read. The definitions that waited before the app started are listed
     /// on the Overview screen, and are no news.
@@ -120,7 +121,7 @@ impl Alert {
 }
 
 /// Returns whether the server failed and is not started again soon. A server that a person stopped
-/// or turned off has not failed.
+/// or disabled has not failed.
 fn is_failed(server: &ServerLine) -> bool {
     server.state == ServerState::Error
         && server

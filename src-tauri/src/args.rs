@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(long)]
     pub port: Option<u16>,
     /// A host name under which clients and browsers reach the hub, besides this computer's own
-    /// addresses; with a port if the hub listens on another port. May be repeated
+    /// addresses; with a port if it is not the port on which the hub listens. May be repeated
     #[arg(long = "allow-host", value_name = "NAME[:PORT]")]
     pub allow_hosts: Vec<AllowedHost>,
     /// Start in the tray, without a window
@@ -64,7 +64,7 @@ impl Args {
             .filter(|url| !url.is_empty())
     }
 
-    /// Returns a name for the hub that this start shows, or `None` for the platform's own data
+    /// Returns a name for the hub that this start shows, or `None` for the platform's default data
     /// folder. A second start with the same name brings the first app to the front.
     pub(crate) fn instance_name(&self) -> Option<String> {
         let mut hasher = DefaultHasher::new();
@@ -79,7 +79,7 @@ impl Args {
     }
 
     /// Returns the arguments with which a person restarts the app, from the arguments of this
-    /// start. The window opens, and the link or file that was opened at this start is left alone.
+    /// start. The window opens, but the link or file that this start opened is not opened again.
     pub(crate) fn for_restart(&self, arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
         let opened = self.open.as_deref();
         arguments

@@ -8,7 +8,7 @@ use std::{
 
 use crate::next_start;
 
-/// The name of the entry, which is also the app's identifier.
+/// The name of the entry's file: the app's identifier with the extension `.desktop`.
 const ENTRY: &str = "app.drawbridge.desktop.desktop";
 /// The characters that need a backslash inside quotes.
 const ESCAPED: [char; 4] = ['"', '`', '$', '\\'];
@@ -23,7 +23,8 @@ pub(crate) struct Autostart {
 
 impl Autostart {
     /// Returns the entry that starts this program with its data folder, or `None` if this system
-    /// has no such entries, or if the user has no home folder.
+    /// has no such entries, if the path of the program is unknown, or if the user has no home
+    /// folder.
     pub(crate) fn of_this_program(data_dir: Option<&Path>) -> Option<Self> {
         if !cfg!(all(unix, not(target_os = "macos"))) {
             return None;
@@ -151,7 +152,7 @@ mod tests {
         autostart.set(true).expect("write the entry");
         let file = folder.path().join("autostart").join(ENTRY);
         let text = fs::read_to_string(&file).expect("read");
-        fs::write(&file, text.replace("enabled=true", "enabled=false")).expect("disable it");
+        fs::write(&file, text.replace("enabled=true", "enabled=false")).expect("disable the entry");
         assert!(!autostart.is_enabled());
         entry_of(folder.path(), "/usr/local/bin/drawbridge-desktop").repair();
         assert!(!autostart.is_enabled());

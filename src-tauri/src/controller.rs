@@ -1,5 +1,5 @@
-//! The one event loop of the app. The controller turns the hub's events and the person's choices
-//! into the content of the tray and of the windows. The desktop is behind the trait
+//! The controller: a loop that turns the hub's events and the person's choices into the content of
+//! the tray, of the windows and of the notification. The desktop is behind the trait
 //! [`DesktopActions`], so that the loop is tested without a desktop.
 
 use std::{ops::ControlFlow, time::Duration};
@@ -168,7 +168,7 @@ impl<D: DesktopActions> Controller<D> {
     fn on_choice(&mut self, choice: Choice) -> ControlFlow<()> {
         match choice {
             Choice::Open => self.open_main(),
-            // The notification was for clients that ask to be paired.
+            // No call waits, so the choice is about the clients that ask to be paired.
             Choice::ShowApprovals
                 if self.overview.waiting.is_empty() && !self.overview.pairings.is_empty() =>
             {

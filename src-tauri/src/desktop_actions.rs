@@ -1,6 +1,7 @@
-//! The controller's view of the desktop: a tray, a window, a popup, a notification, and a hub that
-//! executes the person's choices. [`Desktop`] implements the trait with Tauri. No method blocks:
-//! work for the main thread is sent there, and verbs run in tasks of their own.
+//! The controller's view of the desktop: a tray, a window, a popup, a notification, a clipboard,
+//! and a hub that executes the person's choices. [`Desktop`] implements the trait with Tauri. No
+//! method waits for the main thread or for the hub: work for the main thread is sent there, and
+//! verbs run in tasks of their own. On Linux, `has_tray` waits for an answer of the session bus.
 
 use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::api::{

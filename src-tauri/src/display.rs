@@ -32,9 +32,9 @@ pub(crate) fn check() -> Result<(), NoDisplay> {
 #[cfg(target_os = "linux")]
 const GRAPHICS_DEVICES: &[&str] = &["/dev/dri", "/dev/nvidiactl", "/dev/dxg"];
 
-/// Makes WebKit draw on the processor if there is no graphics card. Otherwise it would emulate a
-/// card on the processor, and starting the emulation delays each window by 0.1 s. A value that the
-/// person has set is kept. Must run before the process has a second thread.
+/// Makes WebKit draw on the processor if there is no graphics card. Without this setting, WebKit
+/// would emulate a card on the processor, and starting the emulation delays each window by 0.1 s. A
+/// value that the person has set is kept. Must run before the process has a second thread.
 #[cfg(target_os = "linux")]
 pub(crate) fn choose_renderer() {
     const VARIABLE: &str = "WEBKIT_DISABLE_COMPOSITING_MODE";
@@ -51,7 +51,7 @@ pub(crate) fn choose_renderer() {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn choose_renderer() {}
 
-/// Returns whether the desktop is a Wayland desktop, even if the app's own windows use X11 in it.
+/// Returns whether the desktop is a Wayland desktop, even if the app's own windows use X11.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_wayland() -> bool {
     std::env::var_os("WAYLAND_DISPLAY").is_some_and(|name| !name.is_empty())

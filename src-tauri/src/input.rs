@@ -11,7 +11,7 @@ pub(crate) enum Input {
     Chosen(Choice),
     /// The global shortcut was pressed.
     ShortcutPressed,
-    /// The app was started a second time.
+    /// The app was started a second time, or the person clicked its icon in the Dock of macOS.
     Reopened,
     /// A second start, or the system, asks the app to open a link or a bundle.
     Open(OpenTarget),
@@ -21,7 +21,7 @@ pub(crate) enum Input {
     CloseQuestionShown,
     /// The person closes the main window and keeps the app running, although there is no tray.
     KeepRunningChosen,
-    /// A newer release of the app was found, of this version.
+    /// A newer release of the app, with this version, was found.
     UpdateFound(String),
     /// The desktop shows no tray icons.
     TrayMissing,
@@ -41,7 +41,7 @@ pub(crate) enum Input {
     Quit,
 }
 
-/// A screen of the main window that the tray opens.
+/// A screen of the main window that the tray or a notification opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Screen {
     Calls,

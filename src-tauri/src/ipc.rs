@@ -1,10 +1,12 @@
 //! The Tauri commands: one per verb of the hub, called `noun_verb`, commands about the windows and
 //! the updates, and commands that show and change the [`options`] of the app. The commands about
-//! the windows concern the end of the main window and how to reopen it, whether it shows the
-//! Approvals screen, and the height of the popup's content. A command of a verb passes the window's
-//! request to the hub, which implements the verb, and returns the hub's answer. Tauri rejects a
-//! command for which the window has no permission: the build script writes the permissions from the
-//! hub's list of verbs, and `src-tauri/capabilities` gives them to the windows.
+//! the windows close the main window, restart or quit the app, and tell how to reopen the app. They
+//! also report that the main window asks whether to close it, that the person has read how to
+//! reopen the app, whether the main window shows the Approvals screen, and how high the popup's
+//! content is. A command of a verb passes the window's request to the hub, which implements the
+//! verb, and returns the hub's answer. Tauri rejects a command for which the window has no
+//! permission: the build script writes the permissions from the hub's list of verbs, and
+//! `src-tauri/capabilities` gives them to the windows.
 
 mod options;
 

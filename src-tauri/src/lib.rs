@@ -2,8 +2,8 @@
 //! windows for a remote hub. This is the only crate that uses Tauri.
 //!
 //! [`run`] starts the app and returns when it has ended. After the start, [`controller`] processes
-//! everything: the hub's events, the tray's menu, a notification's buttons, the global shortcut, a
-//! second start, and signals.
+//! everything: the hub's events, the tray's menu, the windows, a notification's buttons, the global
+//! shortcut, a second start, and signals.
 
 mod alerts;
 mod args;
@@ -70,7 +70,7 @@ use window_state::WindowState;
 /// overview.
 const REFRESH_PAUSE: Duration = Duration::from_millis(200);
 
-/// Runs the app until the person quits it. Returns the exit code.
+/// Runs the app until the person or the system ends it. Returns the exit code.
 pub fn run(args: Args) -> ExitCode {
     match try_run(args) {
         Ok(code) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
@@ -158,7 +158,7 @@ fn build(
         .manage(Autostart::of_this_program(args.data_dir.as_deref()));
     builder = builder.plugin(tauri_plugin_notification::init());
     // On Linux, the plugin tells instances of the app apart by their D-Bus ids. Elsewhere, the
-    // plugin cannot tell them apart, so only an app on the platform's own data folder uses it. A
+    // plugin cannot tell them apart, so only an app on the default data folder uses the plugin. A
     // hub still locks its data folder.
     if cfg!(target_os = "linux") || instance.is_none() {
         builder = builder.plugin(single_instance.build());
@@ -308,7 +308,8 @@ fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
     });
 }
 
-/// Reads an overview each time the controller requests one.
+/// Reads an overview after a request of the controller. Requests that arrive while an overview is
+/// read, and in the pause after it, share the next overview.
 async fn read_overviews(
     hub: HubHandle,
     mut refresh_requests: watch::Receiver<u64>,

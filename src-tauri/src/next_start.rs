@@ -73,7 +73,8 @@ impl NextStart {
         };
         let mut app = Command::new(find_program()?);
         app.args(request.arguments);
-        // A program that reads the output of this process gets its end when this process ends.
+        // If the new process kept stdout open, a program that reads the output of this process
+        // would wait until the new process ends, too.
         app.stdin(Stdio::null()).stdout(Stdio::null());
         if let Some(folder) = request.folder.filter(|folder| folder.is_dir()) {
             app.current_dir(folder);
@@ -84,7 +85,7 @@ impl NextStart {
     }
 }
 
-/// Returns the path of this program that stays valid after this process has ended.
+/// Returns a path of this program that stays valid after this process has ended.
 ///
 /// # Errors
 /// Returns an error if the system cannot tell the path of this process's program.

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_link_is_refused() {
+    fn any_other_link_and_a_link_that_is_too_long_are_refused() {
         for link in [
             "drawbridge://remove?name=Files",
             "drawbridge://addition?name=Files",

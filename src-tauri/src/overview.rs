@@ -1,5 +1,5 @@
-//! The summary of the hub that the tray shows: the state of the drawbridge, the waiting calls and
-//! clients, the servers, and any trouble.
+//! The summary of the hub that the tray, the popup and the notifications show: the state of the
+//! drawbridge, the waiting calls and clients, the muted clients, the servers, and any trouble.
 
 use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::api::{
@@ -30,7 +30,7 @@ const MAX_RECENT: usize = 50;
 pub(crate) struct Overview {
     /// Whether all calls are paused.
     pub(crate) paused: bool,
-    /// When paused calls resume by themselves.
+    /// When paused calls resume by themselves, or `None` if a person has to resume them.
     pub(crate) resumes_at: Option<Timestamp>,
     /// The URL that clients connect to, if the hub listens.
     pub(crate) url: Option<String>,
@@ -40,6 +40,7 @@ pub(crate) struct Overview {
     pub(crate) pairings: Vec<PairingRequest>,
     /// The muted clients, each with the end of its mute.
     pub(crate) muted: Vec<(ClientName, Timestamp)>,
+    /// The servers, without the built-in servers.
     pub(crate) servers: Vec<ServerLine>,
     /// The servers of recent calls, newest first.
     pub(crate) recent: Vec<ServerId>,

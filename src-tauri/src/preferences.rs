@@ -37,7 +37,7 @@ pub(crate) struct Notifications {
     pub(crate) approvals: bool,
     /// Calls that nobody decided in time, and clients that are muted because of them.
     pub(crate) missed: bool,
-    /// Servers that failed for good.
+    /// Servers that failed and are not started again soon.
     pub(crate) failed_servers: bool,
     /// New or changed definitions that wait for acceptance.
     #[serde(alias = "changed_tools")]
@@ -52,8 +52,8 @@ impl Notifications {
             NoticeKind::MissedCalls | NoticeKind::MutedClient => self.missed,
             NoticeKind::FailedServers => self.failed_servers,
             NoticeKind::WaitingDefinitions => self.changed_definitions,
-            // A person who turned the search for updates on wants to know about them. The hint how
-            // to reopen the app is shown once.
+            // A person who turned the search for updates on wants to know the results. Without the
+            // hint on how to reopen the app, a person might not find the app again.
             NoticeKind::Update | NoticeKind::ReopenHint => true,
         }
     }

@@ -17,7 +17,7 @@ use crate::{input::Input, shortcut, tray};
 
 const FILE: &str = "reopen-hint-read";
 
-/// How long a panel may take to start after the app, if both start when the person signs in.
+/// How long a panel may take to start after the app, if both start when the person logs in.
 const PANEL_STARTS_WITHIN: Duration = Duration::from_secs(3);
 
 /// Whether the person has read how to reopen the app. Tauri manages the value as state of the app.
@@ -84,7 +84,7 @@ mod tests {
         let load = || ReopenHintRead::load(folder.path().to_owned());
         let first = load();
         assert!(!first.is_read());
-        assert!(!load().is_read(), "starting the app is not reading it");
+        assert!(!load().is_read(), "a start does not mark the hint as read");
         first.record();
         assert!(first.is_read() && load().is_read());
     }

@@ -135,8 +135,8 @@ fn listen(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) -> Result<(), S
         .map_err(|error| ShortcutError::Unsupported(error.to_string()))
 }
 
-/// Replaces the keys; empty for no shortcut. Blocks until the main thread has replaced them. On
-/// Wayland, the desktop is asked, and [`status`] has its answer later.
+/// Replaces the keys; empty for no shortcut. Blocks until they are replaced. On Wayland, the
+/// desktop is asked, and [`status`] has its answer later.
 ///
 /// # Errors
 /// Returns an error if the keys cannot be used. The shortcut then stays as it is.
@@ -208,7 +208,7 @@ fn bind_with_portal(app: &AppHandle, keys: &str) {
         };
         if let Err(error) = portal::run(texts::SHORTCUT, &keys, bound, pressed).await {
             let reason = format!(
-                "the desktop's portal does not bind the shortcut ({error}). Add a shortcut in the desktop's settings that starts drawbridge-desktop"
+                "the desktop's portal does not bind the shortcut ({error}). In the desktop's settings, add a shortcut that starts drawbridge-desktop"
             );
             tracing::warn!("no global shortcut: {reason}");
             set_status(ShortcutStatus::Failed { reason });
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_would_take_a_letter_from_every_program_are_refused() {
+    fn unknown_keys_and_keys_that_would_take_a_letter_from_every_program_are_refused() {
         for keys in [
             crate::preferences::DEFAULT_KEYS,
             "Ctrl+Shift+F2",

@@ -48,7 +48,7 @@ pub(crate) fn display_server(name: &str, id: &ServerId) -> String {
     }
 }
 
-/// Returns a text for one line of the menu, like [`display_name`] but longer.
+/// Returns a text for one line of the menu or of a notification, like [`display_name`] but longer.
 pub(crate) fn display_line(text: &str) -> String {
     truncate(text, MAX_LINE_CHARS)
 }
@@ -103,7 +103,8 @@ pub(crate) fn format_arguments(request: &ApprovalRequest, max_chars: usize) -> O
 }
 
 /// Returns whether the names and one line of arguments show the whole call: nothing is truncated,
-/// hidden or sent besides the arguments, and there is no change that a person has to read first.
+/// hidden or sent besides the arguments, and there is no change, no result and no suspicious text
+/// that a person has to read first. A request that is no call of a tool is never complete.
 pub(crate) fn is_complete(request: &ApprovalRequest) -> bool {
     let names = [
         request.client.as_str(),

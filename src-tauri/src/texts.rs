@@ -1,6 +1,6 @@
-//! The texts that people read in the tray, in notifications and in window titles, in English. The
-//! labels of states are the hub's (`ServerState::label` and others), and the texts of the pages are
-//! in `ui/src/texts`.
+//! The texts that people read in the tray, in notifications, in window titles and in the desktop's
+//! list of shortcuts, in English. The labels of states are the hub's (`ServerState::label` and
+//! others), and the texts of the pages are in `ui/src/texts`.
 
 use crate::overview::Trouble;
 
@@ -30,7 +30,7 @@ pub(crate) const APPROVE_ONCE: &str = "Approve once";
 pub(crate) const DENY: &str = "Deny";
 /// The button of a notification that ends a client's mute.
 pub(crate) const UNMUTE: &str = "Unmute";
-/// The button of a notification that opens the approvals.
+/// The button of a notification that opens the screen with the notification's subject.
 pub(crate) const SHOW: &str = "Show";
 /// The menu item that opens the approvals.
 pub(crate) const SHOW_CALL: &str = "Show…";
@@ -48,7 +48,7 @@ pub(crate) const OPEN_TO_SEE_ARGUMENTS: &str = "Open to see the arguments";
 
 /// The title of the notification of a missed call.
 pub(crate) const NOBODY_DECIDED: &str = "Nobody decided in time";
-/// The text about a missed call whose names cannot be shown.
+/// The last sentence about a missed call, or the only sentence if its names cannot be shown.
 pub(crate) const ALLOW_RETRY: &str = "You can allow a retry within two minutes.";
 pub(crate) const ALLOW_RETRIES: &str =
     "Nobody decided in time. You can allow a retry of each call within two minutes.";
@@ -58,9 +58,11 @@ pub(crate) const KEEPS_RUNNING: &str = "Drawbridge keeps running";
 
 /// Says how to reopen the app without a tray. `shortcut` is the global shortcut, if it works.
 pub(crate) fn reopen_hint(shortcut: Option<&str>) -> String {
-    let keys = shortcut.map_or(String::new(), |shortcut| format!("press {shortcut}, "));
+    let pending = shortcut.map_or(String::new(), |shortcut| {
+        format!(" {shortcut} shows the pending calls.")
+    });
     format!(
-        "Drawbridge also runs without a window. To see its screens, start Drawbridge again, {keys}or run drawbridge open in a terminal."
+        "Drawbridge also runs without a window. To see its screens, start Drawbridge again, or run drawbridge open in a terminal.{pending}"
     )
 }
 
@@ -93,8 +95,8 @@ pub(crate) fn calls_refused_until(until: Option<&str>) -> String {
         .map(|time| format!(" until {time}"))
         .unwrap_or_default();
     format!(
-        "Nobody decided three of the client's calls in a row. Its calls that need your decision \
-         are refused{until}."
+        "Nobody decided three of the client's requests in a row. Its requests that need your \
+         decision are refused{until}."
     )
 }
 
@@ -196,7 +198,7 @@ pub(crate) fn server_state(server: &str, label: &str) -> String {
     format!("{server}: {label}")
 }
 
-/// Asks about a result that a rule holds.
+/// Asks about a held result.
 pub(crate) fn ask_to_show_result(client: &str, server: &str, tool: &str) -> String {
     format!("Show the result of {tool} of {server} to {client}?")
 }

@@ -3,8 +3,8 @@
 //! the installation.
 //!
 //! The address of the list of releases and the key of its publisher are set when the app is built.
-//! Only a debug build without them reads them when it runs. Only an AppImage replaces itself; a
-//! package manager updates its own packages.
+//! Only a debug build that lacks them reads them from its environment. Only an AppImage replaces
+//! itself; a package manager updates its own packages.
 
 mod release;
 
@@ -121,7 +121,7 @@ struct Source {
     app_image: PathBuf,
 }
 
-/// The person's choice, as the file has it.
+/// The person's choice whether the app looks for updates by itself, as the file has it.
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]
 struct StoredChoice {
     automatic: bool,
@@ -234,8 +234,9 @@ impl Updates {
     /// failure leaves the AppImage unchanged.
     ///
     /// # Errors
-    /// Returns an error if no newer release was found, if it cannot be downloaded or stored, or if
-    /// the publisher did not sign this file as this release.
+    /// Returns an error if this copy does not update itself, if no newer release was found, if the
+    /// release cannot be downloaded or stored, or if the publisher did not sign this file as this
+    /// release.
     pub(crate) async fn install(&self) -> Result<UpdatesView, UpdateError> {
         let source = self.source()?;
         let _running = self.running.lock().await;
@@ -341,8 +342,8 @@ fn find_source() -> Result<Source, UpdatesDisabled> {
     })
 }
 
-/// Returns a variable of the build. A debug build that has no such variable reads it when it runs,
-/// so that a test can publish releases.
+/// Returns a variable of the build. A debug build that lacks the variable reads it from its
+/// environment, so that a test can publish releases.
 fn read_build_variable(name: &str, built: Option<&str>) -> Option<String> {
     match built {
         Some(value) => Some(value.to_owned()),

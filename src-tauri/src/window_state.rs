@@ -25,8 +25,8 @@ const TITLE_BAR: f64 = 40.0;
 /// the window.
 const MIN_VISIBLE: i32 = 80;
 
-/// The size and place of a window. The size is in logical pixels and has no title bar; the place is
-/// in physical pixels.
+/// The size and place of a window. The size is in logical pixels, without the title bar; the place
+/// is in physical pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Placement {
     width: f64,
@@ -124,7 +124,8 @@ impl WindowState {
     }
 }
 
-/// Records and stores the size and place of the main window when they change or it closes.
+/// Records the size and place of the main window when they change, and stores them when the window
+/// closes.
 pub(crate) fn on_window_event(window: &Window, event: &WindowEvent) -> tauri::Result<()> {
     let state = window.state::<WindowState>();
     if matches!(event, WindowEvent::Resized(_) | WindowEvent::Moved(_)) {
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_of_a_monitor_that_is_gone_keeps_its_size_only() {
+    fn a_window_that_no_monitor_would_show_keeps_its_size_only() {
         let left = area(0, 0, 1920, 1080);
         for lost in [
             placement(2000, 100),

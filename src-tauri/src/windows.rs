@@ -31,7 +31,7 @@ const MEASURE_WITHIN: Duration = Duration::from_millis(100);
 /// The same for a popup whose page has to be loaded first. Only a page that hangs takes so long.
 const LOAD_WITHIN: Duration = Duration::from_secs(2);
 
-/// How long a hidden popup is kept after a client connected or a call was decided or ended.
+/// How long a hidden popup is kept after its last use (see [`PopupState::last_use`]).
 const KEEP_POPUP: Duration = Duration::from_secs(120);
 
 /// The state of the popup. Tauri manages the value as state of the app.
@@ -313,7 +313,7 @@ fn leave_focus_when_shown(_: &WebviewWindow) -> tauri::Result<()> {
     Ok(())
 }
 
-/// Shows the popup, and creates it if necessary. If it opens by itself or has to be created, it
+/// Shows the popup, and creates it if necessary. A popup that opens by itself or has to be created
 /// appears when [`fit_popup`] has been called for its new content, or after a moment. Runs on the
 /// main thread.
 pub(crate) fn show_popup(app: &AppHandle, focus: Focus) -> tauri::Result<()> {
@@ -469,8 +469,8 @@ pub(crate) fn hide_popup(app: &AppHandle) -> tauri::Result<()> {
         .map_or(Ok(()), |popup| popup.hide())
 }
 
-/// Hides the popup instead of closing it, because its calls still wait. The tray shows the calls.
-/// Records the size and place of the main window.
+/// If the popup is to be closed, hides the popup instead, because its calls still wait. The tray
+/// shows the calls. Also records and stores the size and place of the main window.
 pub(crate) fn on_window_event(window: &Window, event: &WindowEvent) {
     if let (POPUP, WindowEvent::CloseRequested { api, .. }) = (window.label(), event) {
         api.prevent_close();

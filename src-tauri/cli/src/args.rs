@@ -74,7 +74,7 @@ pub(crate) enum Command {
     Config(Config),
     /// Move servers from the files of clients into Drawbridge
     Import(Import),
-    /// Manage the policy: which calls are allowed, denied or asked about
+    /// Manage the policy: which calls and other requests are allowed, denied or asked about
     #[command(subcommand)]
     Policy(Policy),
     /// Manage profiles: which servers and tools a client sees
@@ -89,10 +89,10 @@ pub(crate) enum Command {
     /// Manage hooks: programs and webhooks that run on the events of servers and calls
     #[command(subcommand)]
     Hooks(Hooks),
-    /// List and decide pending approvals
+    /// List and decide pending approvals, and allow retries of missed calls
     #[command(subcommand)]
     Approvals(Approvals),
-    /// Show past and running calls, and cancel running ones
+    /// List, show and count calls, and cancel running calls
     #[command(subcommand)]
     Calls(Calls),
     /// Verify, list and export the audit log
@@ -124,7 +124,7 @@ pub(crate) enum Command {
     /// Show and change settings
     #[command(subcommand)]
     Settings(Settings),
-    /// Make and restore backups of the data folder
+    /// Make and restore backups of the data folder, and reset the folder
     #[command(subcommand)]
     Backup(Backup),
     /// Check everything that Drawbridge needs, and say how to solve problems

@@ -89,6 +89,11 @@ pub(crate) enum Failure {
     SignIn { server: ServerId, reason: String },
     #[error("the audit log is not intact from entry {seq} on: {reason}")]
     AuditNotIntact { seq: u32, reason: String },
+    #[error(
+        "the call was missed. Only one identical retry of it can be allowed, so --for, --always, \
+         --session, --calls, --arguments and --when have no effect. Run the command without them."
+    )]
+    MissedCall,
     #[error("the preset ask-all takes no --server, because it asks about every server")]
     NeedlessServer,
     #[error("the presets ask-writes and ask-listed need at least one --server")]
@@ -242,7 +247,7 @@ mod tests {
     use super::lowercase_first;
 
     #[test]
-    fn a_message_begins_with_a_lower_case_letter_unless_it_begins_with_a_name() {
+    fn a_message_begins_in_lower_case_unless_it_begins_with_a_name_or_an_abbreviation() {
         for (message, printed) in [
             ("The server was stopped", "the server was stopped"),
             ("Drawbridge cannot connect", "Drawbridge cannot connect"),

@@ -1,5 +1,6 @@
 //! The `drawbridge` command: everything except for the desktop app. [`args`] defines the arguments,
-//! [`cmd`] has a file for each noun, [`context`] finds the hub, and [`exit`] sets the exit code.
+//! [`cmd`] has a file for each noun and for each command without a noun, [`context`] finds the hub,
+//! and [`exit`] sets the exit code.
 
 mod args;
 mod cmd;

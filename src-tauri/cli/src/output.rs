@@ -25,15 +25,15 @@ pub(crate) fn print_answer<T: Serialize>(
     }
 }
 
-/// Prints one line and flushes stdout.
+/// Prints a text and a line break, and flushes stdout.
 pub(crate) fn print_line(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{text}")?;
     Ok(stdout.flush()?)
 }
 
-/// Creates a file for an export, or empties an existing one. On Unix, only this user can read the
-/// file afterwards. A device or a pipe keeps its mode.
+/// Creates a file for an export or a bundle of diagnostics, or empties an existing file. On Unix,
+/// only this user can read the file afterwards. A device or a pipe keeps its mode.
 pub(crate) fn create_private_file(file: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create(true).truncate(false);

@@ -1,4 +1,5 @@
-//! Changes single fields of a server's spec, named as in its file, for `drawbridge servers set`.
+//! Changes single fields of a server's spec, named as in the spec file, for
+//! `drawbridge servers set`.
 
 use drawbridge_model::spec::ServerSpec;
 use serde::Deserialize;
@@ -25,7 +26,8 @@ pub(crate) enum FieldError {
 /// Returns a copy of the spec with changed fields. Each field is given as `FIELD=VALUE`.
 ///
 /// # Errors
-/// Returns an error if a field is not of this form, does not exist, or has an invalid value.
+/// Returns an error if a field is not of this form, does not exist, or has an invalid value, or if
+/// its path leads through a value that is not an object.
 pub(crate) fn apply_fields(spec: &ServerSpec, fields: &[String]) -> Result<ServerSpec, FieldError> {
     let mut members = serde_json::to_value(spec).map_err(FieldError::InvalidSpec)?;
     // The error of the field that made the spec invalid. A later field may make the spec valid

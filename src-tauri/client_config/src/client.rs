@@ -70,7 +70,7 @@ pub(crate) struct GrantList {
     pub(crate) element: &'static str,
 }
 
-/// A client, as a row of [`CLIENTS`](crate::clients::CLIENTS).
+/// A client, as a row of the table of clients.
 pub struct Client {
     /// The id in commands and URLs, such as `claude-code`.
     pub id: &'static str,

@@ -1,9 +1,13 @@
-//! The table of clients, one row each. `docs/clients.md` is generated from it.
+//! The table of clients, one row each, from which the table in `docs/clients.md` is generated.
 //!
 //! The places, members and limits are from the documentation of the vendors, or from public
 //! programs that write these files.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    iter,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     client::{
@@ -32,7 +36,8 @@ const CURSOR_PERMISSIONS: GrantList = GrantList {
     element: "drawbridge:*",
 };
 
-/// All clients that Drawbridge can connect, roughly by popularity.
+/// The clients that Drawbridge can connect, roughly by popularity, and then `standard`, which
+/// stands for any other client.
 pub const CLIENTS: &[Client] = &[
     Client {
         install_paths: &[
@@ -499,6 +504,31 @@ fn claude_settings(machine: &Machine, file: &Path) -> PathBuf {
 
 fn cursor_permissions(_machine: &Machine, file: &Path) -> PathBuf {
     file.with_file_name("permissions.json")
+}
+
+impl Machine {
+    /// Sets the variables whose names [`variable_names`] returns, and ignores the others.
+    pub fn set_variables(&mut self, variables: &BTreeMap<String, String>) {
+        for (name, value) in variables {
+            if variable_names().any(|known| known == name) {
+                self.env.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// Returns the names of the variables that determine where clients are installed, and where they
+/// keep their files.
+pub fn variable_names() -> impl Iterator<Item = &'static str> {
+    let overrides = CLIENTS.iter().flat_map(|client| client.overrides);
+    let names = overrides.filter_map(|template| template.strip_prefix('$')?.split('/').next());
+    let folders = [
+        "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
+        "APPDATA",
+        "LOCALAPPDATA",
+    ];
+    iter::once("PATH").chain(folders).chain(names)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A unified diff in which no value of a secret can be read.
+//! Unified diffs, and members of entries for a screen, in which no value of a secret can be read.
 
 use std::{fmt::Write as _, ops::Range};
 
@@ -12,7 +12,7 @@ use crate::{
 /// The text in place of a hidden value.
 pub(crate) const HIDDEN: &str = "•••";
 
-/// The maps whose values are hidden, so that only their names are shown.
+/// The maps whose values are hidden.
 const SECRET_MAPS: [&str; 8] = [
     "env",
     "environment",
@@ -129,7 +129,7 @@ pub(crate) fn show_member(name: &str, value: &serde_json::Value) -> String {
             let shown = items.iter().map(|item| {
                 let text = item
                     .as_str()
-                    .map_or_else(|| item.to_string(), str::to_owned);
+                    .map_or_else(|| show_member("", item), str::to_owned);
                 let hidden = is_secret_argument(&text, previous.as_deref());
                 previous = Some(text.clone());
                 if hidden { HIDDEN.to_owned() } else { text }
@@ -207,7 +207,10 @@ mod tests {
 
     #[test]
     fn secrets_within_a_member_are_hidden() {
-        let command = json!({ "path": "npx", "env": { "A": "hunter2" }, "api_key": "hunter3" });
+        let command = json!({
+            "path": "npx", "env": { "A": "hunter2" }, "api_key": "hunter3",
+            "list": [{ "name": "b", "token": "hunter4" }],
+        });
         let shown = show_member("command", &command);
         assert!(shown.contains("npx"), "{shown}");
         assert!(!shown.contains("hunter"), "{shown}");

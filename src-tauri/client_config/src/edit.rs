@@ -1,6 +1,7 @@
-//! The changes that Drawbridge makes to a file: to its entry among the servers, and to its line in
-//! a list of permissions. Each change is defined by its effect on the parsed file, and every format
-//! has to produce exactly this effect.
+//! The changes that Drawbridge makes to a file: to Drawbridge's entry or an imported entry among
+//! the servers, and to Drawbridge's text in a list of permissions. Each change is defined by its
+//! effect on the parsed file, and every format has to produce exactly this effect or refuse the
+//! change.
 
 use std::fmt;
 
@@ -80,8 +81,8 @@ impl fmt::Debug for Edit {
 }
 
 impl Edit {
-    /// Performs the change on a parsed file. Returns false if the file has something else where the
-    /// servers or texts should be.
+    /// Performs the change on a parsed file. Returns false if an entry or a text cannot be added,
+    /// because the file has another value where the servers or texts should be.
     pub(crate) fn apply(&self, root: &mut Value) -> bool {
         match self {
             Self::SetEntry {
@@ -184,7 +185,8 @@ fn get_or_create<'a>(root: &'a mut Value, path: &[String], empty: Value) -> Opti
     Some(value)
 }
 
-/// Removes the empty maps and lists at the end of a path, because not every format can write them.
+/// Removes the empty maps, empty lists and nulls at the end of a path, because not every format can
+/// write them.
 pub(crate) fn prune(root: &mut Value, path: &[String]) {
     for length in (1..=path.len()).rev() {
         let is_empty = match value_at(root, &path[..length]) {

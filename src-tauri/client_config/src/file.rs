@@ -1,5 +1,5 @@
-//! Reads and replaces files of other programs. A process that is killed at any step leaves the old
-//! file or the new file.
+//! Reads, replaces and removes files of other programs. A process that is killed at any step leaves
+//! the old file or the new file.
 
 use std::{
     fs, io,
@@ -8,7 +8,7 @@ use std::{
 
 use crate::kill_point::reach_kill_point;
 
-/// The largest file that is read.
+/// The largest file that is read, in bytes.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// The most symbolic links that are followed, as on Linux.
@@ -227,7 +227,7 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Makes the rename or removal of a file durable, by syncing its folder.
+/// Makes the rename or removal of a file durable, by syncing its folder. Does nothing on Windows.
 pub(crate) fn sync_folder(path: &Path) -> Result<(), FileError> {
     #[cfg(unix)]
     if let Some(folder) = path

@@ -14,8 +14,6 @@ mod naming;
 mod text;
 mod variables;
 
-pub(crate) use finish::reference;
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt, fs, io,
@@ -33,6 +31,7 @@ use crate::{
     client::{Client, SERVER_NAME},
     connection::{self, Connection, Transport},
     format::{Format, Source, SyntaxError},
+    literals::Place,
     machine::Machine,
 };
 use merge::Drafts;
@@ -42,7 +41,7 @@ use variables::InputDefinition;
 const MAX_TEXT: usize = 64 * 1024 * 1024;
 
 /// Returns whether two specs have the same command line or URL, and the same names of variables and
-/// headers. The import treats such specs as the same server.
+/// headers. The import does not add a server if Drawbridge has such a server.
 pub fn is_same_server(one: &ServerSpec, other: &ServerSpec) -> bool {
     (&one.command, &one.args, &one.url) == (&other.command, &other.args, &other.url)
         && one.env.keys().eq(other.env.keys())
@@ -88,7 +87,8 @@ pub struct FoundServer {
     pub secrets: Vec<LiteralSecret>,
     /// The values that the person still has to give.
     pub inputs: Vec<RequiredInput>,
-    /// Sentences for the person: the parts of the entry that are not in the spec, and the changes.
+    /// Sentences for the person: about the parts of the entry that are not in the spec, the
+    /// server's names, and secrets in the arguments.
     pub notes: Vec<String>,
 }
 
@@ -120,22 +120,6 @@ pub enum SkipReason {
     Drawbridge,
     /// The entry turns on a part of the client, or an extension that the client installs.
     BuiltIn,
-}
-
-/// A part of a spec.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Place {
-    Command,
-    /// The index in `args`.
-    Arg(usize),
-    Cwd,
-    Url,
-    Env(String),
-    Header(String),
-    BearerToken,
-    /// The client secret of `oauth`.
-    ClientSecret,
 }
 
 /// A value in a spec that looks like a secret.
@@ -383,7 +367,7 @@ impl<'a> Importer<'a> {
         name: &str,
     ) -> Result<ServerSpec, ReadEntryError> {
         let text = decode(&fs::read(file).map_err(ImportError::from)?)?.text;
-        let document = text::read_as(client.format, &text)?;
+        let document = containers::read_as(client.format, &text)?;
         let surroundings = Surroundings {
             importer: *self,
             file: Some((client, file)),
@@ -403,7 +387,7 @@ impl<'a> Importer<'a> {
         file: &'a Path,
         project: Option<&'a Path>,
     ) -> Result<(), ImportError> {
-        let document = text::read_as(client.format, &decode(&fs::read(file)?)?.text)?;
+        let document = containers::read_as(client.format, &decode(&fs::read(file)?)?.text)?;
         drafts.add(
             document,
             Surroundings {

@@ -19,17 +19,17 @@ mod secrets;
 mod state;
 
 pub use client::{AskOnce, Client, ConfigFile, FileScope, LinkForm, SERVER_NAME};
-pub use clients::{CLIENTS, find_client};
+pub use clients::{CLIENTS, find_client, variable_names};
 pub use connection::{Connection, Transport};
 pub use edit::{Container, Entry};
 pub use file::FileError;
 pub use format::{EditError, Format, SyntaxError};
 pub use import::{
     AddError, EntryError, FoundAt, FoundServer, FoundServers, ImportError, Importer, LiteralSecret,
-    Place, ReadEntryError, RequiredInput, SkipReason, SkippedEntry, UnreadableFile, is_same_server,
+    ReadEntryError, RequiredInput, SkipReason, SkippedEntry, UnreadableFile, is_same_server,
 };
-pub use literals::{LiteralPart, find_literals, move_literals};
-pub use machine::{Machine, Os, variable_names};
+pub use literals::{LiteralPart, Place, find_literals, move_literals};
+pub use machine::{Machine, Os};
 pub use plan::{
     BackupError, Backups, ChangedFile, FileDiff, Plan, PlanError, Receipt, UndoError, UndoOutcome,
     UndoneFile,

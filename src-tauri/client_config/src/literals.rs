@@ -1,5 +1,5 @@
-//! Literal secrets in a spec: finds them in all parts of the spec, and replaces them by references
-//! to the secret store.
+//! Literal secrets in a spec: finds them in variables, headers, tokens, arguments and the URL, and
+//! replaces them by references to the secret store.
 
 use std::{collections::BTreeSet, mem, ops::Range};
 
@@ -8,12 +8,31 @@ use drawbridge_model::{
     spec::ServerSpec,
 };
 use percent_encoding::percent_decode_str;
+use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::{
-    import::{Place, reference},
-    secrets,
-};
+use crate::secrets;
+
+/// A part of a spec.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    Command,
+    /// The index in `args`.
+    Arg(usize),
+    Cwd,
+    Url,
+    Env(String),
+    Header(String),
+    BearerToken,
+    /// The client secret of `oauth`.
+    ClientSecret,
+}
+
+/// Returns the text with which a spec refers to a secret.
+pub(crate) fn reference(secret_name: &str) -> String {
+    format!("${{keyring:{secret_name}}}")
+}
 
 /// A part of a spec that looks like a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +60,9 @@ impl LiteralPart {
     }
 }
 
-/// Returns the literal secrets of a spec: values of variables and headers, tokens, the values of
-/// arguments such as `--api-key`, and the password, the parameters and the path of a URL.
+/// Returns the literal secrets of a spec: values of variables and headers, tokens, secrets in
+/// arguments, such as the value of `--api-key`, and the password or user name, the parameters and
+/// parts of the path of a URL.
 pub fn find_literals(id: &str, spec: &ServerSpec) -> Vec<LiteralPart> {
     find_and_name(id, spec, BTreeSet::new())
 }
@@ -462,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_headers_and_tokens_are_moved_under_different_names() {
+    fn variables_arguments_and_tokens_are_moved_under_different_names() {
         let (spec, secrets) = moved(&json!({
             "command": "c",
             "args": ["--token", "first-token", "--token", "second-token"],

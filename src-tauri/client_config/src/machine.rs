@@ -3,13 +3,11 @@
 
 use std::{
     collections::BTreeMap,
-    fs, iter,
+    fs,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
-
-use crate::clients::CLIENTS;
 
 /// An operating system on which clients run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,15 +44,6 @@ impl Machine {
             .collect();
         let home = std::env::home_dir()?;
         Some(Self { os, home, env })
-    }
-
-    /// Sets the variables whose names [`variable_names`] returns, and ignores the others.
-    pub fn set_variables(&mut self, variables: &BTreeMap<String, String>) {
-        for (name, value) in variables {
-            if variable_names().any(|known| known == name) {
-                self.env.insert(name.clone(), value.clone());
-            }
-        }
     }
 
     /// Returns the value of a variable, or `None` if the variable is not set or is empty. On
@@ -141,31 +130,19 @@ impl Machine {
 
     /// Returns whether a program is in the `PATH`.
     pub(crate) fn has_program(&self, name: &str) -> bool {
-        let (separator, endings): (char, &[&str]) = match self.os {
+        let (separator, extensions): (char, &[&str]) = match self.os {
             Os::Windows => (';', &[".exe", ".cmd", ".bat"]),
             Os::Linux | Os::MacOs => (':', &[""]),
         };
         let folders = self.variable("PATH").unwrap_or_default().split(separator);
         folders.filter(|folder| !folder.is_empty()).any(|folder| {
-            endings
-                .iter()
-                .any(|ending| Path::new(folder).join(format!("{name}{ending}")).is_file())
+            extensions.iter().any(|extension| {
+                Path::new(folder)
+                    .join(format!("{name}{extension}"))
+                    .is_file()
+            })
         })
     }
-}
-
-/// Returns the names of the variables that determine where clients are installed, and where they
-/// keep their files.
-pub fn variable_names() -> impl Iterator<Item = &'static str> {
-    let overrides = CLIENTS.iter().flat_map(|client| client.overrides);
-    let names = overrides.filter_map(|template| template.strip_prefix('$')?.split('/').next());
-    let folders = [
-        "XDG_CONFIG_HOME",
-        "XDG_DATA_HOME",
-        "APPDATA",
-        "LOCALAPPDATA",
-    ];
-    iter::once("PATH").chain(folders).chain(names)
 }
 
 /// Returns the files and folders in a folder whose names match a pattern with one `*`. Without a

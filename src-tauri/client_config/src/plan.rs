@@ -81,8 +81,9 @@ impl Plan {
     /// to Drawbridge. The plan is empty if nothing has to change.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be read or changed, or if the client does not support the
-    /// transport.
+    /// Returns an error if a file cannot be read or changed, if the client does not support the
+    /// transport, if two files exist of which the client reads only one, or if another server has
+    /// the name of Drawbridge's entry.
     pub fn connect(
         client: &Client,
         machine: &Machine,
@@ -131,8 +132,8 @@ impl Plan {
     /// client leaves the approval of calls to Drawbridge.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be read or changed, or if `config` has no entry of
-    /// Drawbridge.
+    /// Returns an error if a file cannot be read or changed, if two files exist of which the client
+    /// reads only one, or if `config` has no entry of Drawbridge.
     pub fn disconnect(
         client: &Client,
         machine: &Machine,
@@ -244,12 +245,13 @@ impl Plan {
         Ok(())
     }
 
-    /// Makes the changes, and keeps a copy of each file in `backups`. `agreed` is the digest of the
-    /// plan that a person has seen.
+    /// Makes the changes, and keeps in `backups` a copy of each file that existed. `agreed` is the
+    /// digest of the plan that a person has seen.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be written, or is not as the plan has read it. The files
-    /// that were changed until then are restored, if possible.
+    /// Returns an error if `agreed` is not the digest of this plan, or if a file cannot be copied
+    /// or written, or is not as the plan has read it. The files that were changed until then are
+    /// restored, if possible.
     pub fn apply(&self, backups: &dyn Backups, agreed: &str) -> Result<Receipt, PlanError> {
         if self.digest() != agreed {
             return Err(PlanError::Outdated);

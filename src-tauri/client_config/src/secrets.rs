@@ -1,4 +1,4 @@
-//! Recognizes literal secrets, by the name of their variable and by their shape.
+//! Recognizes literal secrets, by the name of their variable, header or option and by their shape.
 
 /// Words that suggest a secret in a name. A word of three letters has to be a whole part of the
 /// name.
@@ -127,13 +127,13 @@ pub(crate) fn is_placeholder(name: &str, value: &str) -> bool {
         "put-your",
     ];
     let ends = ["_here", "-here", " here"];
-    let is_request = lower.starts_with("your")
+    let has_typical_words = lower.starts_with("your")
         && lower[4..].chars().next().is_some_and(char::is_alphabetic)
         || starts.iter().any(|start| lower.starts_with(start))
         || ends.iter().any(|end| lower.ends_with(end))
         || lower == "changeme";
     is_secret_name(name)
-        && (is_filler || is_request || is_bracketed('[', ']') || is_bracketed('{', '}'))
+        && (is_filler || has_typical_words || is_bracketed('[', ']') || is_bracketed('{', '}'))
 }
 
 /// Returns the parts of `API_KEY`, `api-key` and `apiKey` in upper case.
@@ -154,13 +154,13 @@ fn split_name(name: &str) -> impl Iterator<Item = String> {
     parts.into_iter().filter(|part| !part.is_empty())
 }
 
-/// Returns whether a value is neither empty nor contains a reference that a program replaces.
+/// Returns whether a value is not empty and contains no reference that a program replaces.
 pub(crate) fn is_literal(value: &str) -> bool {
     !value.is_empty() && !value.contains("${") && !value.contains("{env:")
 }
 
 /// Returns whether a text looks like a secret: a token of a known service, a JSON Web Token, a
-/// header with credentials, a URL with a password, or a long random text.
+/// header with credentials, a URL with a password or a secret parameter, or a long random text.
 pub(crate) fn looks_like_secret(value: &str) -> bool {
     let value = value.trim();
     if !is_literal(value) {
@@ -191,6 +191,7 @@ fn is_secret_url(value: &str) -> bool {
 }
 
 /// Returns whether a text looks like hexadecimal or Base64 of at least 128 random bits.
+/// Returns false for a text with a `/`, which may be a path or the name of a package.
 fn is_random(value: &str) -> bool {
     let count = |test: fn(&char) -> bool| value.chars().filter(test).count();
     let digits = count(char::is_ascii_digit);

@@ -26,7 +26,7 @@ pub enum FileState {
         /// The differences in words.
         differences: Vec<String>,
     },
-    /// The file cannot be read, for this reason.
+    /// The file cannot be read or used, for this reason.
     Broken { reason: String },
 }
 

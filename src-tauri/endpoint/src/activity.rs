@@ -81,7 +81,7 @@ mod tests {
             "the hub counts as unused although a connection is open"
         );
         drop(first);
-        // Even a short connection restarts the idle time.
+        // A new wait takes the whole idle time again.
         assert!(
             timeout(IDLE / 2, activity.close_when_unused(IDLE, || false))
                 .await

@@ -42,17 +42,17 @@ const EXPIRED_CLIENT_TOKEN: &str = "the token has expired; give the client a new
 const ASKED_TO_PAIR: &str = "the token is wrong or was revoked. Drawbridge has asked its user to pair this client: after the \
     user has approved it, connect again with the same token";
 const NO_ADMIN_TOKEN: &str = "this path requires the admin token; open the web UI with `drawbridge open`, or send \
-    the token that DRAWBRIDGE_ADMIN_TOKEN sets";
-const WRONG_ADMIN_TOKEN: &str =
-    "the token is wrong; send the token that DRAWBRIDGE_ADMIN_TOKEN sets";
+    the token that DRAWBRIDGE_ADMIN_TOKEN or DRAWBRIDGE_ADMIN_TOKEN_FILE sets";
+const WRONG_ADMIN_TOKEN: &str = "the token is wrong; send the token that DRAWBRIDGE_ADMIN_TOKEN or \
+    DRAWBRIDGE_ADMIN_TOKEN_FILE sets";
 
 /// Returns the client that sent the request. If the token is unknown and the client runs on this
 /// computer, asks a person whether to pair the client, and may read `body` to find its name.
 ///
 /// # Errors
 /// Returns 401 if the token is missing, unknown or expired, and 429 if the client's address has
-/// sent too many unknown tokens. Over the local socket, returns an error if the name is not valid
-/// or the client was revoked.
+/// sent too many unknown tokens. Over the local socket, returns an error if the name is not valid,
+/// if the client was revoked, or if a new client cannot be stored.
 pub(crate) async fn authenticate_client(
     state: &ListenerState,
     parts: &Parts,

@@ -22,9 +22,9 @@ use crate::error_response::Refusal;
 /// The largest request body, in bytes.
 pub(crate) const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
-/// The longest time between two pieces of a body.
+/// The longest wait for the next piece of a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
-/// The longest time for a whole body.
+/// The longest time for a whole body, from the first wait for a piece.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Pieces are joined until they have this many bytes, because each piece keeps alive the whole
@@ -127,8 +127,8 @@ where
 }
 
 /// Reads a whole body, and counts its bytes in `permit`. An announced length is counted before the
-/// body is read. If there is not enough memory, the rest of the body is read and dropped, because
-/// most clients read no response before they have sent their body.
+/// body is read. If there is not enough memory, up to [`MAX_BODY_BYTES`] of the rest of the body is
+/// read and dropped, because most clients read no response before they have sent their body.
 ///
 /// # Errors
 /// Returns 413 if the body is longer than [`MAX_BODY_BYTES`], 503 if requests in flight take too

@@ -1,6 +1,7 @@
 //! The stdio bridge: forwards JSON-RPC messages, one per line, from stdin to a hub, over the hub's
 //! local socket or at its URL, and writes the hub's messages to stdout, one per line. Messages that
-//! belong to a request precede its answer. Nothing else is ever written to stdout.
+//! belong to a request precede its answer. The bridge also writes JSON-RPC errors of its own, for
+//! instance if the hub does not answer. Nothing else is ever written to stdout.
 
 mod hub_session;
 
@@ -33,7 +34,7 @@ const MAX_QUEUED_MESSAGES: usize = 64;
 /// How long to wait for the answers in flight after stdin has ended.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The pause between the end of a hub and the search for the next hub.
+/// The pause before each search for the next hub, after a hub has ended.
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 
 /// A connection to a hub, which keeps a local hub from ending for lack of use.
@@ -94,8 +95,9 @@ impl HubConnection {
 }
 
 /// Forwards messages between `input` and a hub, as the client with this name, which works in the
-/// folder `project`. Returns when `input` has ended and the requests in flight are answered, or at
-/// once when `stop` completes. In either case, the client's session at the hub ends too.
+/// folder `project`. When `input` has ended, waits up to 60 s for the answers to the requests in
+/// flight. When `stop` completes, does not wait for them. In either case, the client's session at
+/// the hub ends too.
 ///
 /// # Errors
 /// Returns an error if `output` cannot be written.

@@ -1,5 +1,6 @@
-//! The API client, which runs verbs in a hub in another process and receives its events. The
-//! command line, the stdio bridge and the desktop app in remote mode use it.
+//! The API client, which runs verbs in a hub in another process and receives its events. The stdio
+//! bridge uses the API client, and so do the command line and the desktop app if their hub is in
+//! another process.
 
 pub(crate) mod events;
 mod hub_handle;
@@ -22,8 +23,8 @@ use crate::{error_response::code_for_status, local};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Shorter than the time for which the endpoint keeps an idle connection, so that the client never
-/// reuses a connection that the endpoint is closing.
+/// How long an idle connection is kept. The endpoint keeps it longer, so the client never reuses a
+/// connection that the endpoint is closing.
 const IDLE_CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The timeout of a verb. A tool call that waits long for a person or for its server can exceed it.
@@ -190,8 +191,8 @@ impl ApiClient {
         Err(self.explain_refusal(status, error))
     }
 
-    /// Adds the remedy to the refusal of a remote hub, which cannot know which variables its client
-    /// reads.
+    /// Adds the hub's URL to a 401 or 403 of a remote hub and, to a 401, the remedy: the hub cannot
+    /// know which variables its client reads.
     fn explain_refusal(&self, status: StatusCode, error: ApiError) -> ApiError {
         if !self.is_remote {
             return error;

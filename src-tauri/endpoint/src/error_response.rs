@@ -21,7 +21,7 @@ use drawbridge_sessions::{BudgetExceeded, TooManyOpened};
 use serde::Serialize;
 use serde_json::json;
 
-/// A request that the endpoint refuses.
+/// The endpoint's refusal of a request.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
@@ -31,7 +31,8 @@ pub(crate) struct Refusal {
     retry_after_s: Option<u64>,
 }
 
-/// The part of a 401's `WWW-Authenticate` after the scheme (RFC 6750, section 3).
+/// The reason for a 401, which decides whether the header `WWW-Authenticate` names an error
+/// (RFC 6750, section 3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Challenge {
     /// No token was sent, so the header names no error.
@@ -71,8 +72,8 @@ impl Refusal {
         Self::new(StatusCode::UNAUTHORIZED, message)
     }
 
-    /// Returns a 401 for a request with an invalid token. `message` must not reveal whether an
-    /// unknown token was valid once. Only a token that has expired gets a message of its own. The
+    /// Returns a 401 for a request with an invalid token. `message` must not tell a revoked token
+    /// from a token that never existed; only an expired token gets a message of its own. The
     /// message becomes an `error_description`, so it must not contain `"` or `\`.
     pub(crate) fn invalid_token(message: &str) -> Self {
         Self {

@@ -1,4 +1,5 @@
-//! Headers: the security headers of every response, and the reading of request headers.
+//! Headers: the security headers of every response, and the reading of headers of requests and
+//! responses.
 
 #[cfg(test)]
 mod tests;
@@ -9,6 +10,7 @@ use axum::http::{
     HeaderMap, StatusCode,
     header::{self, HeaderName, HeaderValue},
 };
+use drawbridge_jsonrpc::sse;
 
 use crate::{
     body::{self, MAX_BODY_BYTES},
@@ -31,7 +33,7 @@ pub(crate) fn add_security_headers(headers: &mut HeaderMap) {
         header::REFERRER_POLICY,
         HeaderValue::from_static("no-referrer"),
     );
-    // A website that opens the web UI gets no handle to its window.
+    // A website that opens the web UI gets no handle to the window of the web UI.
     headers.insert(
         HeaderName::from_static("cross-origin-opener-policy"),
         HeaderValue::from_static("same-origin"),
@@ -70,7 +72,7 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
 pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
     headers
         .get(header::CONTENT_TYPE)
-        .is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"))
+        .is_some_and(|value| sse::is_event_stream(value.as_bytes()))
 }
 
 /// Returns whether the client accepts JSON. A client without an `Accept` header accepts everything.
@@ -89,22 +91,26 @@ pub(crate) fn accepts_events(headers: &HeaderMap) -> bool {
 /// the type, the most specific first: the first of them that the header lists decides, and a weight
 /// of 0 excludes the type (RFC 9110, section 12.5.1).
 fn accepts(headers: &HeaderMap, ranges: [&str; 3]) -> bool {
+    // The most specific range so far, and whether the header includes it.
+    let mut most_specific = (ranges.len(), false);
     let values = headers.get_all(header::ACCEPT).iter();
-    let listed: Vec<(&str, &str)> = values
+    for listed in values
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
-        .map(|range| range.split_once(';').unwrap_or((range, "")))
-        .collect();
-    for range in ranges {
-        let mut found = listed
-            .iter()
-            .filter(|(essence, _)| essence.trim().eq_ignore_ascii_case(range))
-            .peekable();
-        if found.peek().is_some() {
-            return found.any(|(_, parameters)| !has_zero_weight(parameters));
+    {
+        let (essence, parameters) = listed.split_once(';').unwrap_or((listed, ""));
+        let is_listed = |range: &&str| essence.trim().eq_ignore_ascii_case(range);
+        let Some(rank) = ranges.iter().position(is_listed) else {
+            continue;
+        };
+        let is_included = !has_zero_weight(parameters);
+        if rank < most_specific.0 {
+            most_specific = (rank, is_included);
+        } else if rank == most_specific.0 {
+            most_specific.1 |= is_included;
         }
     }
-    false
+    most_specific.1
 }
 
 /// Returns whether the parameters of a media range contain `q=0`.

@@ -110,7 +110,7 @@ impl ListenerHosts {
 /// # Errors
 /// Returns 400 if `Host` is missing, empty or repeated. Returns 403 if `Host`, the request's target
 /// or `Origin` names another host, if `Origin` is repeated, or if `Sec-Fetch-Site` is neither
-/// `same-origin` nor `none`, unless the request opens the web UI as a document.
+/// `same-origin` nor `none` and the request does not open the web UI as a document.
 pub(crate) fn check_host_and_origin(
     hosts: &ListenerHosts,
     uri: &Uri,

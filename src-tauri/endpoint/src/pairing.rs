@@ -33,7 +33,7 @@ use crate::{
     state::ListenerState,
 };
 
-/// The most characters of a client's name.
+/// The most characters of the name of a client that asks to be paired.
 pub(crate) const MAX_NAME_CHARS: usize = 64;
 /// The most bytes of a token, which is kept in memory while its client waits to be paired.
 const MAX_TOKEN_BYTES: usize = 1024;
@@ -88,8 +88,8 @@ pub(crate) async fn ask_about_token(
 /// Finds the program behind the connection, and asks a person.
 ///
 /// # Errors
-/// Returns an error if the client sent no token, and a client of the same program waits already or
-/// was denied recently.
+/// For a client that sent no token, returns an error if a client of the same program waits already
+/// or was denied recently.
 pub(crate) async fn ask_person(
     state: &ListenerState,
     reservation: PairingReservation,

@@ -1,5 +1,5 @@
-//! The HTTP listener: moves to another port if the settings change it, and retries while it cannot
-//! listen.
+//! The HTTP listener: moves to another port and applies the allowed hosts if the settings change
+//! them, and retries while it cannot listen.
 
 use std::{
     io,
@@ -71,8 +71,9 @@ impl HttpListener {
         bound
     }
 
-    /// Serves a bound port, if there is one, until the endpoint stops. Moves to another port if the
-    /// settings change it. While the port cannot be bound, tries again every [`RETRY_INTERVAL`].
+    /// Serves a bound port, if there is one, until the endpoint stops. Moves to another port, and
+    /// applies the allowed hosts, if the settings change them. While the port cannot be bound,
+    /// tries again every [`RETRY_INTERVAL`].
     pub(crate) async fn run(self, mut port: u16, bound: Option<BoundPort>) {
         let mut settings_changes = self.hub.settings_changes();
         let mut port_setting = self.hub.port();

@@ -9,8 +9,8 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 /// The most connections on which no known token has been sent yet. If there are more, the oldest
-/// connection is closed. No client loses its connection for this reason, because a client sends its
-/// token with its first request.
+/// connection is closed. A client is hardly affected, because it sends its token with its first
+/// request.
 const MAX_UNAUTHENTICATED: usize = 128;
 
 /// The unauthenticated connections, by their numbers. Cheap to clone.
@@ -96,7 +96,7 @@ mod tests {
         drop(first);
         drop(newest);
         let (_other, has_evicted) = connections.admit();
-        assert!(!has_evicted, "two connections have ended");
+        assert!(!has_evicted, "the ended connection has left room");
         assert!(others.iter().all(|other| !other.closed.is_cancelled()));
         assert!(!known.closed.is_cancelled());
     }

@@ -1,4 +1,5 @@
-//! Authentication: clients and administrators by their tokens, browsers by a one-time code.
+//! Authentication: clients and the administrator by their tokens, and browsers by the tokens that
+//! they get for a one-time code. Also bounds the calls of each client.
 //!
 //! Only the HMAC-SHA-256 of a client's token or of the admin token is kept. The duration of a
 //! lookup by HMAC reveals nothing about the token.
@@ -36,10 +37,11 @@ pub use call_limits::CallLimitReached;
 /// The minimum length, in characters, of a token that a user supplies.
 pub const MIN_TOKEN_CHARS: usize = 32;
 const MAX_NAME_CHARS: usize = 64;
-/// How long the old token of a client stays valid after a rotation if the new token is not used.
+/// The maximum time for which the old token of a client stays valid after a rotation. The old token
+/// becomes invalid earlier if the new token is used, or if the old token expires.
 pub const ROTATION_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
-/// The minimum time between two updates of a client's last use, in milliseconds. A use by another
-/// program and the first use of a new token update it at once.
+/// The minimum time between two updates of a client's last use, in milliseconds. A new connection,
+/// a use by another program and the first use of a new token update the last use at once.
 const USE_INTERVAL_MS: i64 = 1000;
 
 /// The clients, the admin token and the signed-in browsers.
@@ -327,7 +329,7 @@ impl Access {
     }
 
     /// Returns the name, with a number if a client that was not revoked has the name already.
-    /// Otherwise a new client would get the rules of the other client with this name.
+    /// Without the number, a new client would get the rules of the other client with this name.
     pub fn find_free_name(&self, name: &ClientName) -> ClientName {
         const MAX_NUMBER_CHARS: usize = 8;
         let clients = self.lock();
@@ -385,7 +387,8 @@ impl Access {
 
     /// Checks a client that is going to be added. Without a `user`, the client belongs to the user
     /// of the earlier client with this name (which was revoked or had no token), or to the
-    /// default user. Without a `lifetime`, the token does not expire.
+    /// default user. The client also keeps the call limit of this earlier client. Without a
+    /// `lifetime`, the token does not expire.
     ///
     /// # Errors
     /// Returns an error if a name is invalid or taken, or if the token is too short or taken.
@@ -565,8 +568,9 @@ impl Access {
         }
     }
 
-    /// Writes the last uses that are not stored yet: the time and the software. If a use cannot be
-    /// written, the next run of this function tries again.
+    /// Writes the last uses that are not stored yet: the time, the software, the `User-Agent` and
+    /// the end of a rotation. If a use cannot be written, the next run of this function tries
+    /// again.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.

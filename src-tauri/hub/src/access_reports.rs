@@ -1,5 +1,6 @@
 //! The access reports, which show what the processes of local servers used. Drawbridge records the
-//! first run of each identity of a server, and a later run if a person requests it.
+//! first run of a new or changed server, and each following run until one of these runs leads to a
+//! connection. Later, it records a run if a person requests this.
 
 mod proposal;
 
@@ -106,9 +107,9 @@ impl AccessReports {
         run.is_some_and(|run| run.strong_count() > 0)
     }
 
-    /// Returns the smallest sensible sandbox that permits everything that the server did in the
-    /// run. Returns `None` if this system has no sandboxes or could not record the run, or if no
-    /// valid sandbox follows from the report.
+    /// Returns the smallest sensible sandbox for everything that the server did in the run, and the
+    /// used paths that the sandbox excludes. Returns `None` if this system has no sandboxes or
+    /// could not record the run, or if no valid sandbox follows from the report.
     pub(crate) fn propose_sandbox(
         &self,
         server: &RegisteredServer,

@@ -43,8 +43,8 @@ fn own_spec(built_in: BuiltIn) -> BuiltInSpec {
 }
 
 /// Returns the spec of a built-in server. The server's tools are exposed under their own names; if
-/// another server has a tool of the same name, the built-in server keeps the name. Its definitions
-/// are part of Drawbridge, so nobody has to accept them.
+/// another server has a tool of the same name, the built-in server keeps the name. The definitions
+/// of a built-in server are part of Drawbridge, so nobody has to accept them.
 pub(crate) fn spec(built_in: BuiltIn, enabled: bool) -> ServerSpec {
     let BuiltInSpec {
         name,
@@ -128,7 +128,7 @@ fn serve_handler(server: impl ServerHandler, stream: DuplexStream) -> BoxFuture<
                 let _ = session.waiting().await;
             }
             Err(error) => {
-                tracing::debug!("a built-in server ended before its first request: {error}")
+                tracing::debug!("the handshake with a built-in server failed: {error}")
             }
         }
     })

@@ -84,17 +84,19 @@ const RETRY_DELAY: Duration = Duration::from_secs(30);
 /// The grace period: definitions that a server adds this soon after its first sync count as
 /// accepted together with the server. Changed definitions do not.
 const GRACE_PERIOD: Duration = Duration::from_secs(60);
-/// The maximum number of servers that are read at once. Many programs that start at the same time
-/// take longer than the same programs a few at a time.
+/// The maximum number of servers that are read at once, without the reads that have taken longer
+/// than [`SLOT_TIMEOUT`]. Starting many programs at the same time takes longer than starting a few
+/// at a time.
 const MAX_CONCURRENT_READS: usize = 8;
-/// How long the answer to a client's list request waits for the first read of a server. If the read
-/// takes longer, its result is announced with `list_changed`.
+/// How long the answer to a request for a list, or for an entry that no known list has, waits for
+/// the first read of a server. If the read takes longer, its result is announced with
+/// `list_changed`.
 const FIRST_READ_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// The time after which a read frees its slot for another server, and continues without a slot.
 const SLOT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The maximum number of excluded entries that are logged for one new snapshot, and of new and
-/// changed definitions that are reported for one sync.
+/// The maximum number of excluded entries that are logged for one new snapshot. Also the maximum
+/// numbers of unaccepted, of flagged and of accepted definitions that are reported for one sync.
 const MAX_LOGGED: usize = 100;
 
 /// The exposed lists that have changed.
@@ -130,10 +132,11 @@ pub struct ServerCopy {
     accepted: AcceptedDefinitions,
     /// The newest accepted definitions, by kind and name.
     last_accepted: BTreeMap<DefinitionKind, BTreeMap<String, Arc<Definition>>>,
-    /// The offered definitions, except the new and the changed definitions.
+    /// The offered definitions, except the new and the changed definitions. A resource with new or
+    /// changed texts is here without its texts.
     visible: Offered,
-    /// The offered definitions, except the new definitions, and with the last accepted definition
-    /// in place of each changed definition.
+    /// Like `visible`, but with the last accepted definition or texts in place of each changed
+    /// definition or changed texts.
     visible_retained: Offered,
     /// The end of the grace period, in which additions count as accepted together with the server.
     grace_period_end: Option<Instant>,
@@ -148,11 +151,11 @@ pub struct ServerCopy {
     /// The time at which the current sync began, if there is one. The sync may still wait for a
     /// slot.
     reading_since: Option<Instant>,
-    /// The session in which the client of this copy asked for a list last. Drawbridge reads the
-    /// lists for this session.
+    /// The session in which the client of this copy last sent a request that refreshes the catalog.
+    /// Drawbridge reads the lists for this session.
     client_session: Weak<ClientSession>,
-    /// True if the server's lists have changed since the last sync, while the client of this copy
-    /// was not connected.
+    /// True if the server's lists may have changed since the last sync, while the client of this
+    /// copy was not connected.
     is_outdated: bool,
 }
 
@@ -208,7 +211,7 @@ impl ServerCopy {
         })
     }
 
-    /// Recomputes the definitions that clients may see.
+    /// Updates the last accepted definitions, and the definitions that clients may see.
     fn recompute_visible(&mut self) {
         for (kind, definitions) in &self.definitions {
             let accepted = definitions
@@ -361,12 +364,12 @@ impl ServerCopy {
             failed_at: None,
             ..self.clone()
         };
-        let is_first_reading = self.identity != server.identity
+        let is_first_sync = self.identity != server.identity
             || (self.row.last_synced_at.is_none() && self.accepted.is_empty());
-        if is_first_reading {
+        if is_first_sync {
             copy.grace_period_end = Some(Instant::now() + GRACE_PERIOD);
         }
-        let accepts_all = is_first_reading || server.spec.definitions == DefinitionPolicy::Trust;
+        let accepts_all = is_first_sync || server.spec.definitions == DefinitionPolicy::Trust;
         let accepts_additions = copy
             .grace_period_end
             .is_some_and(|end| Instant::now() < end);
@@ -496,8 +499,8 @@ impl Catalog {
             .unwrap_or_else(|| ServerCopy::empty(key.server.clone()))
     }
 
-    /// Returns the definitions in all current copies of a server that need acceptance, each version
-    /// once.
+    /// Returns the definitions that need acceptance, from all current copies of a server, each
+    /// version once.
     pub fn definitions(&self, id: &ServerId) -> Vec<(DefinitionKind, Arc<Definition>)> {
         let copies = self.lock();
         copies
@@ -546,7 +549,8 @@ impl Catalog {
         server.spec.command.is_some() && !self.pool.is_active(&server.id)
     }
 
-    /// Rebuilds the snapshots from the current specs and copies, and reports which lists changed.
+    /// Rebuilds the snapshots from the current specs and copies, logs the entries that they exclude
+    /// and the old snapshots did not, and reports which lists changed.
     pub fn rebuild(&self) {
         // Lock the copies before reading the specs. Otherwise, of two concurrent rebuilds, the
         // rebuild with older specs could store its snapshots last.
@@ -608,8 +612,8 @@ impl Catalog {
 
     /// Starts to read the servers whose copies are missing or stale: Drawbridge's own copies, and
     /// those of the client of a session. Called before the hub answers from the catalog. Waits only
-    /// for servers that are read for the first time, until [`FIRST_READ_TIMEOUT`] after the read of
-    /// each began.
+    /// for servers that are read for the first time, at most until [`FIRST_READ_TIMEOUT`] after the
+    /// last of these reads began.
     pub async fn refresh_stale(&self, session: Option<&Arc<ClientSession>>) {
         let now = Instant::now();
         let (mut first_reads, mut deadline) = (Vec::new(), now);
@@ -637,8 +641,8 @@ impl Catalog {
         let _ = timeout_at(deadline, join_all(first_reads)).await;
     }
 
-    /// Waits for the first read of the server whose prefix this exposed name has, at most as long
-    /// as a call of the server's tools may take. Returns whether there was a server to read.
+    /// Waits for the first read of the servers to which this exposed name may belong, at most as
+    /// long as each server may be silent during a call. Returns whether there was a server to read.
     pub async fn read_server_of(&self, session: &Arc<ClientSession>, exposed_name: &str) -> bool {
         let is_candidate = |server: &RegisteredServer| {
             session.scope.includes(&server.id)
@@ -682,7 +686,7 @@ impl Catalog {
     }
 
     /// Returns the servers with a missing or stale copy, of Drawbridge or of the client of a
-    /// session.
+    /// session. Notes the session in the client's copies.
     fn stale_servers(&self, session: Option<&Arc<ClientSession>>) -> Vec<StaleServer> {
         let mut copies = self.lock();
         if let Some(session) = session {
@@ -772,7 +776,7 @@ impl Catalog {
     }
 
     /// Starts a [`Self::sync`] in the background, which reads the server for Drawbridge and, if the
-    /// server has private lists, for each connected client that has asked for them.
+    /// server has private lists, for each connected client that has a copy of its own.
     pub fn start_sync(&self, id: ServerId) -> JoinHandle<Result<(), SyncError>> {
         // Any sync that begins from now on sees all changes of which the caller knows. If another
         // task begins a sync first, this call does not read the server again.
@@ -801,8 +805,8 @@ impl Catalog {
 
     /// Syncs a copy when no other sync of the server runs. If `is_done` returns true by then,
     /// returns the outcome of the last sync instead. A client's copy is added and read for
-    /// `session`, or else for the session in which the client asked for a list last. If that
-    /// session has ended, the copy is only marked as outdated.
+    /// `session`, or else for the session in which the client last sent a request that refreshes
+    /// the catalog. If that session has ended, the copy is only marked as outdated.
     async fn sync_unless(
         &self,
         key: &CopyKey,
@@ -881,7 +885,7 @@ impl Catalog {
     }
 
     /// Reads a server as soon as a slot is free. A slow server gives up its slot after
-    /// [`SLOT_TIMEOUT`], so that the others need not wait for it.
+    /// [`SLOT_TIMEOUT`], so that other servers need not wait.
     async fn read_with_slot(
         &self,
         key: &CopyKey,
@@ -1137,8 +1141,8 @@ impl Catalog {
         });
     }
 
-    /// Spawns tasks that read servers again when their lists have changed, and that refresh running
-    /// servers before their copies become old. The tasks end when the returned set is dropped.
+    /// Spawns tasks that read servers again when their lists have changed, and running servers when
+    /// Drawbridge's own copy is stale. The tasks end when the returned set is dropped.
     pub fn spawn_refresh(&self, list_changes: ListChanges) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         tasks.spawn(sync::sync_changed(self.clone(), list_changes));
@@ -1154,7 +1158,8 @@ impl Catalog {
 /// A server with copies that are missing or stale.
 struct StaleServer {
     id: ServerId,
-    /// When the running sync began, or `None` if a stale copy is not being read yet.
+    /// When the running sync began, or `None` if a stale copy is not being read yet. If a copy is
+    /// read for the first time, only the first such copy counts.
     reading_since: Option<Instant>,
     /// True if [`StaleCopy::is_first_read`] is true for one of the copies.
     is_first_read: bool,

@@ -29,17 +29,18 @@ use unicode_security::skeleton;
 use notice::MalformedObject;
 pub(crate) use notice::add_notice;
 
-/// How much text of one result or definition is checked, in bytes. Data in base64 does not count.
+/// How much text one scan checks, in bytes. Long data in base64 or hex does not count.
 const MAX_CHECKED: usize = 512 * 1024;
-/// The maximum number of flags of one result or definition.
+/// The maximum number of flags that one scan returns.
 const MAX_FLAGS: usize = 10;
-/// The maximum length of an excerpt, and of each name in a place, in characters.
+/// The maximum length of an excerpt, and of each name in a place, in characters. A longer text is
+/// cut and gets a `…`, which does not count.
 const MAX_EXCERPT: usize = 120;
-/// How many bytes before and after a match its excerpt includes.
+/// The most bytes before a match, and after it, that an excerpt includes.
 const EXCERPT_MARGIN: usize = 20;
 
-/// The longest result that is scanned on the thread of the caller, in bytes. The scan of hostile
-/// text of this length takes some milliseconds.
+/// The longest result, error or notification that is scanned on the thread of the caller, in bytes.
+/// The scan of hostile text of this length takes some milliseconds.
 const MAX_SCANNED_IN_PLACE: usize = 16 * 1024;
 /// Named in place of a rule if the content defence holds or withholds a result.
 pub(crate) const RULE: &str = "the content defence";
@@ -152,7 +153,8 @@ fn look_of_name(name: &str) -> String {
     skeleton(&lower).collect()
 }
 
-/// Returns the beginning of a text with its hidden characters written out.
+/// Returns the beginning of a text, with line breaks and tabs as spaces, and with its hidden
+/// characters written out.
 fn excerpt_of(text: &str) -> String {
     let mut excerpt = String::new();
     let mut length = 0;

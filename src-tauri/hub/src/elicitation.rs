@@ -77,7 +77,7 @@ pub enum ElicitationError {
     TooManyFields,
     #[error("the field '{0}' is neither a string, a number, a boolean nor a choice")]
     FieldType(String),
-    #[error("the field '{0}' has no choices, or more than {MAX_CHOICES}")]
+    #[error("the field '{0}' must have 1 to {MAX_CHOICES} choices, and each must be a string")]
     Choices(String),
     #[error(transparent)]
     Url(#[from] BrowserUrlError),
@@ -107,7 +107,8 @@ impl Elicitation {
     ///
     /// # Errors
     /// Returns an error if the params are malformed, if the mode is unknown, if the form has other
-    /// or more fields than are allowed, or if the URL must not be opened in a browser.
+    /// fields, or more fields or choices, than are allowed, or if the URL must not be opened in a
+    /// browser.
     pub fn read(params: &RawValue) -> Result<Self, ElicitationError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]

@@ -1,6 +1,6 @@
 //! Hooks: a person's programs and webhooks, which run on the events of servers and calls.
 //!
-//! Each observing hook gets its events through its own queue, and no call waits for it
+//! Each observing hook gets its events through its own queue, and no call waits for the hook
 //! ([`observe`]). Blocking hooks may change or deny a call before it is decided, and replace its
 //! result ([`review`]). A run that fails, hangs or writes garbage is logged and counted. The call
 //! is denied, or its result withheld, only if the person has chosen that for the hook.
@@ -107,7 +107,7 @@ pub enum HookError {
     #[error("'program' must not be empty")]
     NoProgram,
     #[error(
-        "a hook may have at most {MAX_PARTS} arguments, variables or headers, each of at most {MAX_PART_LEN} bytes and without zero bytes"
+        "a hook may have at most {MAX_PARTS} arguments, variables or headers; its program or URL, and each of these, may have at most {MAX_PART_LEN} bytes and no zero bytes"
     )]
     TooLong,
     #[error("the name of a variable must not be empty or contain '=', but it is '{0}'")]
@@ -197,7 +197,8 @@ impl Hooks {
     /// Replaces the hook `name` by `hook`, which takes the same position and may have another name.
     ///
     /// # Errors
-    /// Returns an error in the same cases as [`Hooks::add`], and if there is no hook `name`.
+    /// Returns an error if `hook` is invalid, if another hook has its name, if there is no hook
+    /// `name`, or if the store cannot be written. In this case, nothing has changed.
     pub async fn replace(&self, name: &str, hook: Hook) -> Result<(), HookError> {
         check_hook(&hook)?;
         self.change_hooks(|hooks| {
@@ -240,8 +241,8 @@ impl Hooks {
         .await
     }
 
-    /// Removes a hook. Its queued events are dropped, and its run on an earlier queued event ends.
-    /// A call that already waits for the hook still gets the hook's answer.
+    /// Removes a hook. Its queued events are dropped, and a run on an event from the queue ends at
+    /// once. A call that already waits for the hook still gets the hook's answer.
     ///
     /// # Errors
     /// Returns an error if there is no such hook, or if the store cannot be written.
@@ -264,8 +265,8 @@ impl Hooks {
         self.hooks().into_iter().flat_map(of_hook).collect()
     }
 
-    /// Ends all hooks. Hooks still run on the events that are queued, for two seconds at most. No
-    /// hook runs on later events.
+    /// Ends all hooks. Reports the connections that have ended. Hooks still run on the events that
+    /// are queued, for two seconds at most. No hook runs on later events.
     pub async fn close(&self) {
         let mut changes = self.shared.connection_changes.lock().await;
         while let Ok(change) = changes.try_recv() {

@@ -211,7 +211,7 @@ impl Hub {
     /// the registry and begins to watch it. Starts no server.
     ///
     /// # Errors
-    /// Returns an error if another hub has the folder open (`conflict`, with its pid), and if the
+    /// Returns an error if another hub has the folder open (`conflict`, with its pid), or if the
     /// folder or the database cannot be used (`unavailable`).
     pub async fn open(options: HubOptions) -> Result<Arc<Self>, ApiError> {
         let secrets = Secrets::open(&options.data_dir);
@@ -466,12 +466,12 @@ impl Hub {
         docling.keep_up_to_date().await;
         let specs = hub.registry.specs();
         hub.logs.remove_stale_servers(|id| {
-            let has_broken = specs
+            let is_broken = specs
                 .broken
                 .iter()
                 .filter_map(BrokenFile::id)
                 .any(|broken_id| broken_id == *id);
-            specs.servers.contains_key(id) || has_broken
+            specs.servers.contains_key(id) || is_broken
         });
         delete_unused_bundles(&hub, &specs).await;
         // Files may have been changed while Drawbridge did not run.
@@ -673,8 +673,8 @@ impl Hub {
                 .any(|session| session.has_in_flight())
     }
 
-    /// Adds a client of the local socket, which needs no token, to the known clients if its name is
-    /// new.
+    /// Admits a client that needs no token, because it uses the local socket or is the command
+    /// line. Adds the client to the known clients if its name is new.
     ///
     /// # Errors
     /// Returns an error if the client of this name was revoked (`forbidden`), if the name is
@@ -743,7 +743,7 @@ impl Hub {
         }
     }
 
-    /// Opens a client session after `initialize`.
+    /// Opens a client session after `initialize`, or for a request by hand.
     ///
     /// # Errors
     /// Returns an error if the client opens sessions too fast.
@@ -807,11 +807,11 @@ impl Hub {
         client: &ClientName,
         scope: &ClientScope,
     ) -> ServersIntroduction {
-        let may_speak = |id: &ServerId| {
+        let may_introduce = |id: &ServerId| {
             let server = self.registry.get(id);
             server.is_ok_and(|server| !self.rules.denies_everything(client, &server))
         };
-        self.catalog.introduce_servers(client, scope, may_speak)
+        self.catalog.introduce_servers(client, scope, may_introduce)
     }
 
     /// Returns the project folder for `folder`, which a client names: the longest folder of a
@@ -1060,7 +1060,7 @@ impl Hub {
     /// hosts with which it was started, then the hosts in the settings.
     pub fn allowed_hosts(&self) -> Vec<AllowedHost> {
         let mut hosts = self.started_with_hosts().to_vec();
-        hosts.extend(self.settings.get().allowed_hosts);
+        hosts.extend(self.settings.get().allowed_hosts.iter().cloned());
         hosts
     }
 
@@ -1099,8 +1099,8 @@ impl Hub {
         clients::connection(url, self.data_dir(), client, token)
     }
 
-    /// Returns the local URL of the endpoint. If nothing listens yet, because a data folder is
-    /// being provisioned, returns the URL at which a hub will listen by default.
+    /// Returns the local URL of the endpoint. If nothing listens, for example while a data folder
+    /// is being provisioned, returns the URL with the port in the settings.
     fn expected_url(&self) -> String {
         self.local_url()
             .unwrap_or_else(|| format!("http://127.0.0.1:{}/mcp", self.port()))
@@ -1151,7 +1151,7 @@ fn with_local_address(url: &str) -> String {
         .replacen("//[::]:", "//[::1]:", 1)
 }
 
-/// The client name for calls that a person makes on the command line.
+/// The client name for requests that a person sends by hand.
 const CLI_CLIENT: &str = "command-line";
 
 /// Deletes the unpacked bundles that no spec uses. Does nothing if a spec file is broken, because

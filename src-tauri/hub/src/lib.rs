@@ -6,7 +6,7 @@
 //! | [`registry`], [`access`], [`clients`] | specs; clients and their tokens; clients' files |
 //! | `metrics`, `traces`, `live_calls` | counters, spans, and the running calls |
 //! | `content` | the content defence: flags of the texts of servers |
-//! | [`access_reports`] | what the processes of local servers used, and the sandboxes that follow from it |
+//! | [`access_reports`] | recorded accesses of local servers, and sandboxes that follow from them |
 //! | `builtin` | the built-in servers |
 //! | [`pairing`] | unknown clients that ask to be added |
 //! | [`sampling`], [`elicitation`], [`roots`] | answers to servers in place of clients |

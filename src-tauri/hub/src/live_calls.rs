@@ -12,7 +12,7 @@ use drawbridge_model::{
     event::{Event, Events},
     ids::CallId,
 };
-use drawbridge_store::logs::Logs;
+use drawbridge_store::{logs::Logs, table::call::CallRow};
 use drawbridge_upstream::ProgressObserver;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -32,7 +32,7 @@ pub struct LiveCalls {
 
 /// A running call.
 struct LiveCall {
-    call: Call,
+    row: Arc<CallRow>,
     events: Events,
     logs: Logs,
     began: Instant,
@@ -70,16 +70,16 @@ impl LiveCalls {
     }
 
     /// Adds a call that is about to be sent.
-    pub fn begin(&self, call: &Call) -> RunningCall {
+    pub fn begin(&self, row: &Arc<CallRow>) -> RunningCall {
         let live = Arc::new(LiveCall {
-            call: call.clone(),
+            row: row.clone(),
             events: self.events.clone(),
             logs: self.logs.clone(),
             began: Instant::now(),
             cancelled: CancellationToken::new(),
             latest: Mutex::default(),
         });
-        self.lock().insert(call.id.clone(), live.clone());
+        self.lock().insert(row.call.id.clone(), live.clone());
         RunningCall {
             live,
             calls: self.clone(),
@@ -96,7 +96,7 @@ impl LiveCalls {
     pub fn cancel(&self, id: &CallId) -> Option<Call> {
         let live = self.lock().get(id).cloned()?;
         live.cancelled.cancel();
-        Some(live.call.clone())
+        Some(live.row.call.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<CallId, Arc<LiveCall>>> {
@@ -118,14 +118,14 @@ impl RunningCall {
 
 impl Drop for RunningCall {
     fn drop(&mut self) {
-        self.calls.lock().remove(&self.live.call.id);
+        self.calls.lock().remove(&self.live.row.call.id);
     }
 }
 
 impl LiveCall {
     fn view(&self) -> LiveCallView {
         LiveCallView {
-            call: self.call.clone(),
+            call: self.row.call.clone(),
             elapsed: self.began.elapsed(),
             progress: self.lock().progress.clone(),
         }
@@ -157,7 +157,7 @@ impl ProgressObserver for LiveCall {
         // interval is published.
         if is_due {
             self.events.publish_with(|| Event::CallProgressed {
-                id: self.call.id.clone(),
+                id: self.row.call.id.clone(),
                 progress,
             });
         }
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn progress_is_read_and_bounded() {
+    fn progress_is_read_and_its_message_is_cut() {
         let read = |text: &str| {
             let params = json::raw(text.into());
             read_progress(&RawObject::parse(&params).expect("an object"))

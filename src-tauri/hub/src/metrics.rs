@@ -1,6 +1,6 @@
 //! The counters of `GET /metrics`: calls and other requests, approvals, model tokens, caches,
-//! refused clients and spans. `api::metrics` reads the other metrics (of sessions, processes, the
-//! journal) for each `GET /metrics`.
+//! refused clients and spans. `api::metrics` reads the other metrics, such as those of sessions,
+//! processes and the journal, for each `GET /metrics`.
 //!
 //! A call takes no lock here: it finds its counters in a snapshot, and adds to atomics. Only the
 //! first call of each combination of client, server and tool makes a new snapshot.
@@ -37,7 +37,7 @@ const UNKNOWN: &str = "unknown";
 const CALL_BUCKETS: &[f64] = &[
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0,
 ];
-/// The buckets of the times for which requests wait for a person, in seconds.
+/// The buckets of the times for which requests and results wait for a person, in seconds.
 const APPROVAL_BUCKETS: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 120.0, 300.0, 600.0];
 const TOOL_LABELS: [&str; 3] = ["client", "server", "tool"];
 const VALID: &str = "the names of the metrics and labels are valid and occur once";
@@ -189,13 +189,13 @@ impl Metrics {
         let spans = register_counters(
             &registry,
             "drawbridge_spans_total",
-            "Spans that were exported, or dropped because the collector was too slow or not reachable",
+            "Spans that were exported, or dropped because the collector was too slow, failed or was not reachable",
             &["result"],
         );
         let approval_seconds = Histogram::with_opts(
             HistogramOpts::new(
                 "drawbridge_approval_wait_seconds",
-                "How long requests waited for a person",
+                "How long requests and results waited for a person",
             )
             .buckets(APPROVAL_BUCKETS.to_vec()),
         );
@@ -344,9 +344,9 @@ impl Metrics {
         self.0.dropped_spans.inc_by(count);
     }
 
-    /// Returns the tokens that were counted since they were last taken, for each client, server and
-    /// tool that has any. If the caller cannot store the tokens, it gives them back with
-    /// [`Self::return_tokens`].
+    /// Returns the tokens that were counted since they were last taken, for each combination of
+    /// client, server and tool with such tokens. A caller that cannot store the tokens gives them
+    /// back with [`Self::return_tokens`].
     pub fn take_tokens(&self) -> Vec<TokenUsageRow> {
         let series = self.0.series.load();
         let taken = series.values().map(|series| TokenUsageRow {

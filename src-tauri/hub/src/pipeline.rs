@@ -1,5 +1,6 @@
-//! The path of a call, top to bottom: parse, find, decide and record, forward, answer. The other
-//! guarded requests take the same steps in [`guarded`], [`tasks`] and [`client_requests`].
+//! The path of a call, top to bottom: parse, count, find, ask the hooks, check the arguments,
+//! decide and record, forward, answer. The other guarded requests take similar steps in
+//! [`guarded`], [`tasks`] and [`client_requests`].
 
 mod client_requests;
 mod guarded;
@@ -65,7 +66,8 @@ enum Stopped {
     Cancelled,
 }
 
-/// Answers calls of tools and the other guarded requests of clients. Cheap to clone.
+/// Answers calls of tools and the other guarded requests of clients, and forwards the notifications
+/// of servers about resources and tasks. Cheap to clone.
 #[derive(Clone)]
 pub struct Pipeline {
     router: Router,
@@ -100,9 +102,10 @@ impl Pipeline {
     ///
     /// # Errors
     /// Returns an error if the protocol demands an error: for an unknown tool, for bad params, and
-    /// for the server's own errors. A denied call, a tool that waits for acceptance, arguments that
-    /// do not match the schema, and a server that failed lead to results with `isError`, which a
-    /// model can read.
+    /// for the server's own errors. Also returns an error if recording a call of an unknown or
+    /// unavailable tool fails. All other failures, such as a denied call, a tool that waits for
+    /// acceptance, arguments that do not match the schema, or a server that failed, lead to results
+    /// with `isError`, which a model can read.
     pub async fn call(&self, request: ClientRequest<'_>) -> RpcResult {
         let handle = request.handle;
         let mut request = parse_call(request.params, request.trace)?;
@@ -166,7 +169,7 @@ impl Pipeline {
                 request.params.set("arguments", request.arguments.clone());
             }
             let watched = self.hooks.watch(&permitted);
-            let running = self.live_calls.begin(permitted.record());
+            let running = self.live_calls.begin(permitted.row());
             let observer = running.observer();
             let forwarded = tokio::select! {
                 biased;
@@ -355,8 +358,9 @@ impl Pipeline {
     }
 
     /// Returns the result of a permitted request for the client, as the rules for results demand.
-    /// First decides the requests to the client that the result contains. `call` is the record of
-    /// the request. If there are `flags`, the result gets the notice that it is data of the server.
+    /// Then decides the requests to the client that the released result contains. `call` is the
+    /// record of the request. If there are `flags`, the result gets the notice that it is data of
+    /// the server.
     async fn release(
         &self,
         request: &GuardedRequest,
@@ -496,8 +500,8 @@ impl CallRequest<'_> {
         self.build_request(handle, server, Some(tool), [name, exposed_name])
     }
 
-    /// Builds a call that is recorded with this server id, but not sent, because it is for no
-    /// server of the registry.
+    /// Builds a call that is recorded with this server id, but not sent, because no tool of a
+    /// server was found for the call.
     fn build_for_record(&self, handle: &ClientHandle, server: &str) -> GuardedRequest {
         let server = RegisteredServer::new(
             ServerId::new(server),
@@ -627,7 +631,7 @@ fn withheld_result(permitted: Permitted, refusal: &Refusal) -> Json {
     error_result(&refusal.to_string())
 }
 
-/// Records why the server did not answer a call, and returns the result for the client.
+/// Records why a call has no usable answer, and returns the result for the client.
 fn failed_result(permitted: Permitted, error: &ForwardError) -> Json {
     let request = permitted.request();
     let server = request.server.name().to_owned();
@@ -645,7 +649,8 @@ fn failed_result(permitted: Permitted, error: &ForwardError) -> Json {
     error_result(&text)
 }
 
-/// Tells the hooks on `tool_executed` that the server did not answer, if it may have been reached.
+/// Tells the hooks on `tool_executed` that a call has no usable answer, if the call may have
+/// reached its server.
 fn report_to_hooks(watched: Option<Box<WatchedCall>>, error: &ForwardError) {
     let Some(watched) = watched else { return };
     let outcome = error_outcome(error);

@@ -1,6 +1,6 @@
-//! Policy: whether a request may be sent to a server or a client. A rule or a person decides; the
-//! decision is recorded; only then is there a [`Permitted`] request, without which nothing can be
-//! sent.
+//! Policy: whether a request may be sent to a server or a client. A rule, a default or a person
+//! decides; the decision is recorded; only then is there a [`Permitted`] request, without which no
+//! guarded request can be sent.
 
 pub(crate) mod conditions;
 mod deadline;

@@ -64,7 +64,7 @@ pub struct Specs {
 /// The reason why the registry refused a change.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
-    #[error("a server's name must contain at least one letter or digit")]
+    #[error("a server's name must contain at least one letter from A to Z or one digit")]
     BadName,
     #[error("a server with the id '{0}' already exists; choose another name")]
     Taken(ServerId),
@@ -96,7 +96,7 @@ pub enum RegistryError {
     NothingToGrant { id: ServerId, name: String },
     #[error("the spec is invalid: {0}")]
     Spec(#[from] SpecError),
-    #[error("the spec file {file}: {source}")]
+    #[error("cannot read or write {file}: {source}")]
     Io {
         file: String,
         source: std::io::Error,
@@ -121,6 +121,7 @@ pub struct Registry {
     /// Held while an acceptance is written, so that memory and store get all acceptances in the
     /// same order.
     write_lock: Arc<tokio::sync::Mutex<()>>,
+    /// Held while the spec files are read, so that the newest specs are stored last.
     reloading: Arc<Mutex<()>>,
     /// Receives the ids of changed servers, whether a person or a program changed their specs, or
     /// their programs were replaced.
@@ -197,7 +198,7 @@ impl Registry {
     /// Returns an error if the system cannot watch the folder.
     pub fn watch(&self) -> notify::Result<Watch> {
         let watch = watch::start(self.clone())?;
-        // Catches the changes from before the watch began.
+        // Read the changes that were made before the watch began.
         self.reload();
         Ok(watch)
     }
@@ -559,7 +560,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Reads the folder again, and returns the ids of the servers whose specs have changed.
+    /// Reads the folder again, and returns the ids of the servers whose specs have changed. If the
+    /// list of broken files has changed, also returns the ids in the names of these files.
     pub fn reload(&self) -> Vec<ServerId> {
         let reloading = self
             .reloading
@@ -704,7 +706,7 @@ impl Acceptances for Registry {
             .ok()
             .filter(|server| self.acceptance(server) == AcceptanceState::Accepted);
         let granted = self.granted_secrets(id);
-        let elsewhere = accepted.as_ref().map(|server| {
+        let external = accepted.as_ref().map(|server| {
             let values = server.spec.values_with_references();
             values.flat_map(|text| external_references(text)).collect()
         });
@@ -720,7 +722,7 @@ impl Acceptances for Registry {
         SecretScope::exactly(
             id.clone(),
             names.unwrap_or_default(),
-            elsewhere.unwrap_or_default(),
+            external.unwrap_or_default(),
         )
     }
 }

@@ -49,7 +49,7 @@ impl Roots {
     pub fn list_result(&self, project: Option<&Path>) -> Option<Json> {
         let urls = match project {
             Some(folder) => vec![Url::from_file_path(folder).ok()?.to_string()],
-            None => self.settings.get().roots,
+            None => self.settings.get().roots.clone(),
         };
         if urls.is_empty() {
             return None;
@@ -110,7 +110,7 @@ mod tests {
     use super::check_roots;
 
     #[test]
-    fn paths_and_urls_of_folders_become_urls_without_duplicates() {
+    fn folders_become_urls_without_duplicates_and_everything_else_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let spaced = folder.path().join("my work");
         std::fs::create_dir(&spaced).expect("make the folder");

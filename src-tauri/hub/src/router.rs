@@ -1,4 +1,4 @@
-//! The router maps an exposed name or a URI to a server and forwards requests to it.
+//! The router maps an exposed name or a URI to a server, and forwards requests to this server.
 
 mod passthrough;
 mod result_cache;
@@ -31,7 +31,8 @@ use result_cache::ResultCache;
 use subscriptions::Subscriptions;
 use tasks::Tasks;
 
-/// Finds tools and prompts, and forwards permitted requests to servers. Cheap to clone.
+/// Finds tools, prompts, resources and tasks, and forwards permitted requests to servers. Cheap to
+/// clone.
 #[derive(Clone)]
 pub struct Router {
     registry: Registry,
@@ -49,7 +50,9 @@ pub use passthrough::{Target, server_error, string_member};
 /// The reason why a permitted request was not sent or has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ForwardError {
-    #[error("the tool or its server changed after the call was approved; retry the call")]
+    #[error(
+        "the server, or its tool or prompt, has changed since the request was permitted; retry the request"
+    )]
     Changed,
     #[error("the server runs only during a call, so it cannot report changes")]
     Transient,
@@ -155,7 +158,7 @@ impl Router {
         lookup(&self.catalog.session_view(session))
     }
 
-    /// Returns the tool with this exposed name that the client cannot use now.
+    /// Returns the tool with this exposed name if the client cannot use the tool now.
     pub fn find_unavailable(
         &self,
         session: &ClientSession,

@@ -40,8 +40,8 @@ const MAX_REQUEST: usize = 8 * 1024 * 1024;
 /// The maximum number of models from which servers may choose.
 const MAX_MODELS: usize = 20;
 const MAX_MODEL_CHARS: usize = 200;
-/// The longest answer to a request that sets no limit, in tokens, if there is a daily limit. Every
-/// current model supports answers of this length.
+/// The longest answer to a request that sets no limit, in tokens, if there is a daily limit on
+/// tokens. Every current model supports answers of this length.
 const DEFAULT_MAX_TOKENS: u32 = 4_096;
 /// How long the provider may take for an answer in total.
 const MAX_TIME: Duration = Duration::from_secs(300);
@@ -390,7 +390,7 @@ pub fn next_reset() -> i64 {
 }
 
 /// Returns the tokens that a request costs. The provider may also charge for a request that failed
-/// after it was sent: for the request itself, and for an answer that is complete but unusable.
+/// after it was sent: for the request itself, and for an answer that cannot be used.
 fn charged_tokens(
     answer: &Result<Completion, SamplingError>,
     sent_bytes: usize,

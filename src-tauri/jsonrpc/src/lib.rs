@@ -1,7 +1,6 @@
 //! The wire format of MCP: JSON-RPC messages with their parts as raw JSON, and server-sent events.
-//! The hub, the endpoint, the stdio bridge, the API client and the tests use this crate, so that
-//! there is one reader and one writer. The crate performs no I/O, and knows no method except
-//! `notifications/cancelled`.
+//! All crates that read or write messages use this crate, so that there is one reader and one
+//! writer. The crate performs no I/O, and knows no method except `notifications/cancelled`.
 //!
 //! | module | purpose |
 //! |---|---|

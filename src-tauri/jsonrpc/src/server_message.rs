@@ -30,8 +30,8 @@ pub enum ServerMessage {
         id: Option<u64>,
         response: RpcResponse,
     },
-    /// A response that breaks a rule of JSON-RPC. `ids` are the ids of the requests that the
-    /// message seems to answer, if any.
+    /// A response that breaks a rule of JSON-RPC or exceeds a limit of Drawbridge. `ids` are the
+    /// ids of the requests that the message seems to answer, if any.
     Malformed {
         ids: Vec<u64>,
         rule: MalformedAnswer,
@@ -39,7 +39,7 @@ pub enum ServerMessage {
     Incoming(Incoming),
 }
 
-/// The rule that an answer breaks.
+/// The rule that an answer breaks, or the limit that it exceeds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedAnswer {
     #[error(r#"The server's answer has no "jsonrpc":"2.0""#)]
@@ -147,7 +147,6 @@ impl<'a> Members<'a> {
 /// the text is not a JSON-RPC message, or if the message is dropped: a request or notification that
 /// is nested too deeply, or an array without an answer that has an id.
 pub fn parse(message: &Json) -> Option<ServerMessage> {
-    // Serde would also read an array as an envelope, with its elements in the order of the fields.
     if message.get().trim_start().starts_with('[') {
         return parse_batch(message);
     }
@@ -181,7 +180,7 @@ pub fn parse(message: &Json) -> Option<ServerMessage> {
         })),
         (None, _) => {
             let response = match (envelope.result, envelope.error) {
-                // Some servers also write the other member, as null.
+                // Some servers write both members, and set the unused member to null.
                 (None, Some(error)) => RpcResponse::Error(RpcError::parse_or_wrap(error, "server")),
                 (Some(result), Some(error)) if result.get() == "null" => {
                     RpcResponse::Error(RpcError::parse_or_wrap(error, "server"))

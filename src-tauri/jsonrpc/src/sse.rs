@@ -24,7 +24,9 @@ pub struct SseParser {
     after_cr: bool,
     has_read_line: bool,
     too_long: bool,
-    /// The id of the last event with an id, even if that event had no data.
+    /// The id of the event that is being read.
+    id: Option<String>,
+    /// The id of the last event that is complete or too long, and has an id. It may have no data.
     last_id: String,
     retry: Option<Duration>,
 }
@@ -32,6 +34,14 @@ pub struct SseParser {
 /// The error for an event that exceeds the limit.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooLong;
+
+/// Returns whether the value of a `Content-Type` header is an event stream, with any parameters.
+pub fn is_event_stream(content_type: &[u8]) -> bool {
+    const EVENT_STREAM: &[u8] = b"text/event-stream";
+    content_type
+        .get(..EVENT_STREAM.len())
+        .is_some_and(|essence| essence.eq_ignore_ascii_case(EVENT_STREAM))
+}
 
 impl SseParser {
     pub fn new(max: usize) -> Self {
@@ -44,6 +54,7 @@ impl SseParser {
             after_cr: false,
             has_read_line: false,
             too_long: false,
+            id: None,
             last_id: String::new(),
             retry: None,
         }
@@ -117,10 +128,20 @@ impl SseParser {
     /// added.
     fn try_append(&mut self, part: &[u8]) -> bool {
         self.too_long = self.line.len() + self.name.len() + self.data.len() + part.len() > self.max;
-        if !self.too_long {
+        if self.too_long {
+            // A new connection resumes after this event, or the server would send it again.
+            self.end_id();
+        } else {
             self.line.extend_from_slice(part);
         }
         !self.too_long
+    }
+
+    /// Records the id of the event that ends.
+    fn end_id(&mut self) {
+        if let Some(id) = self.id.take() {
+            self.last_id = id;
+        }
     }
 
     fn end_line(&mut self) -> Option<SseEvent> {
@@ -130,6 +151,7 @@ impl SseParser {
             line.drain(..3);
         }
         if line.is_empty() {
+            self.end_id();
             let (name, data) = (
                 std::mem::take(&mut self.name),
                 std::mem::take(&mut self.data),
@@ -155,7 +177,7 @@ impl SseParser {
                 self.data.push_str(value);
                 self.has_data = true;
             }
-            "id" if !value.contains('\0') => value.clone_into(&mut self.last_id),
+            "id" if !value.contains('\0') => self.id = Some(value.to_owned()),
             "retry" => self.retry = value.parse().ok().map(Duration::from_millis).or(self.retry),
             _ => {}
         }

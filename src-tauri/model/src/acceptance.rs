@@ -11,8 +11,7 @@ use super::capability::CapabilityKind;
 #[serde(rename_all = "snake_case")]
 pub enum AcceptanceState {
     Accepted,
-    /// Never accepted: a new server is not started, and a definition that was added after its
-    /// server was accepted is hidden.
+    /// Never accepted: a new server is not started, and a new definition is hidden.
     New,
     /// Differs from the accepted version: a changed server is not started, and a changed definition
     /// is hidden until it is accepted, unless the spec says otherwise.

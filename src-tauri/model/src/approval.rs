@@ -71,8 +71,9 @@ pub struct ApprovalRequest {
     pub identity: String,
     /// The digest of the definition of the tool or prompt; empty if there is none.
     pub definition: String,
-    /// The digest to which a decision is bound: SHA-256 over client, server identity, definition,
-    /// params and result, in hex.
+    /// The digest to which a decision is bound, in hex: SHA-256 over the method, the client, the
+    /// server's identity, the definition, the params and, if there are any, `answered_by` and the
+    /// result.
     pub digest: String,
     pub asked_at: Timestamp,
     pub expires_at: Timestamp,
@@ -82,8 +83,8 @@ pub struct ApprovalRequest {
     pub remaining_ms: u32,
 }
 
-/// A mute of a client: its calls that need a decision are refused, because nobody decided its last
-/// calls.
+/// A mute of a client: its requests that need a decision are refused, because nobody decided its
+/// last requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct ClientMute {

@@ -37,9 +37,9 @@ audit_kinds! {
     /// The chain was found damaged when a hub started, or at the first commit after a failed
     /// commit. Also the kind of an entry that cannot be read.
     Broken = "broken",
-    /// A call was decided.
+    /// A call, or another guarded request, was decided.
     Decided = "decided",
-    /// A call ended.
+    /// A call, or another guarded request, ended after it was allowed.
     Ended = "ended",
     PolicyChanged = "policy_changed",
     /// A person or another program added a server's spec file.
@@ -92,7 +92,8 @@ audit_kinds! {
     SignedOut = "signed_out",
     /// A browser exchanged a one-time code for a token that gives access to the screens.
     BrowserSignedIn = "browser_signed_in",
-    /// A person signed a browser out, or the sign-in expired.
+    /// A browser was signed out: by a person, because its sign-in expired, or because too many
+    /// browsers were signed in.
     BrowserSignedOut = "browser_signed_out",
     /// A browser sent a code that was used, expired or never issued, or sent too many codes.
     BrowserRefused = "browser_refused",

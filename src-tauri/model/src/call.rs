@@ -24,8 +24,8 @@ pub struct Call {
     pub session: Option<SessionId>,
     /// The server, or an empty id if no server has the tool.
     pub server: ServerId,
-    /// The server's own name of the tool or prompt, the URI of the resource, the id of the task, or
-    /// empty if the request names nothing.
+    /// The server's own name of the tool or prompt, the URI of the resource, or empty if the
+    /// request names nothing. For a request about a task, the tool of the call that started it.
     pub tool: String,
     /// The name or URI as the client knows it.
     pub exposed_name: String,
@@ -38,7 +38,7 @@ pub struct Call {
     /// Whether a person changed the arguments and approved the changed arguments.
     #[serde(default)]
     pub is_edited: bool,
-    /// The person's reason, or the rule in words; may be empty.
+    /// The reason for the decision: the person's, the rule in words, or Drawbridge's; may be empty.
     pub reason: String,
     /// The outcome; `running` until the call ends.
     pub outcome: Outcome,
@@ -46,8 +46,8 @@ pub struct Call {
     pub error: String,
     /// The time from the client's request to the decision, in milliseconds.
     pub waited_ms: u32,
-    /// The time from sending the call to the server's answer, in milliseconds. `None` while the
-    /// call runs, and if it was not sent.
+    /// The time from the decision to the end of the call, in milliseconds. `None` while the call
+    /// runs, and if it was not sent.
     pub duration_ms: Option<u32>,
     /// The arguments as JSON text, with secrets replaced by `•••`. They are set only in exports and
     /// in the view of a single call, never in lists and events, and only up to 16 KiB.
@@ -119,10 +119,11 @@ pub struct CallStats {
     /// Calls that were cancelled while they ran.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
     pub cancelled: u64,
-    /// Calls that were not sent, because a rule, a person or Drawbridge did not allow them.
+    /// Calls that were not sent, because a rule, a person or Drawbridge did not allow them, or
+    /// because nobody decided.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
     pub not_allowed: u64,
-    /// Calls about which a person was asked. Not all of them count as `approved`, `denied` or
+    /// Calls that needed a person's decision. Not all of them count as `approved`, `denied` or
     /// `timed_out`, for instance if the client disconnected.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
     pub asked: u64,
@@ -133,13 +134,14 @@ pub struct CallStats {
     /// Calls that nobody decided in time, or that no screen showed.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
     pub timed_out: u64,
-    /// The median duration of the answered calls, in milliseconds. `None` if no call was answered.
+    /// The median duration of the calls that were sent and have ended, in milliseconds. `None` if
+    /// there was no such call.
     pub p50_ms: Option<u32>,
-    /// The 95th percentile of the durations of the answered calls, in milliseconds. `None` if no
-    /// call was answered.
+    /// The 95th percentile of the durations of the same calls, in milliseconds. `None` if there was
+    /// no such call.
     pub p95_ms: Option<u32>,
-    /// The median wait of the calls about which a person was asked, in milliseconds. `None` if
-    /// nobody was asked.
+    /// The median wait of the calls that needed a person's decision, in milliseconds. `None` if
+    /// there was no such call.
     pub wait_p50_ms: Option<u32>,
     /// About how many tokens the arguments had: a quarter of their bytes.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
@@ -163,10 +165,10 @@ pub enum Decision {
     /// All calls were paused.
     #[serde(alias = "raised")]
     Paused,
-    /// Too many calls of the client waited already. In calls of earlier versions, the client may
-    /// also have been muted.
+    /// Too many requests of the client waited already. In calls of earlier versions, the client
+    /// may also have been muted.
     QueueFull,
-    /// The client was muted, because nobody had decided its last calls.
+    /// The client was muted, because nobody had decided its last requests.
     Muted,
     /// The client disconnected or cancelled the call while it waited. The call was not sent.
     Abandoned,
@@ -180,8 +182,9 @@ pub enum DecidedBy {
     Person,
     Rule,
     Default,
-    /// Drawbridge itself: the deadline passed, the client disconnected, too many calls waited, the
-    /// calls were paused, or a step of the decision failed.
+    /// Drawbridge itself, for instance because the deadline passed, the client was muted, all calls
+    /// were paused, or a step of the decision failed. Drawbridge also allows requests about the
+    /// task of an allowed call.
     Hub,
 }
 
@@ -190,7 +193,8 @@ pub enum DecidedBy {
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Not sent, because the call was not allowed or its tool changed after the decision.
+    /// Not sent: the call was not allowed, or could not be sent after the decision, for instance
+    /// because its tool had changed or all calls had been paused.
     NotSent,
     Running,
     /// The server answered with a result.

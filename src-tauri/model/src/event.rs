@@ -37,12 +37,13 @@ pub enum Event {
         server: ServerId,
         state: SignInState,
     },
-    /// A call or a result waits for a person.
+    /// A request or a result waits for a person.
     ApprovalRequested {
         request: Box<ApprovalRequest>,
     },
     /// An approval no longer waits: a person decided, nobody decided in time, all calls were
-    /// paused, or the client disconnected.
+    /// paused, or the client cancelled the request or disconnected. Also published if a person
+    /// allows a retry of a request that timed out.
     ApprovalEnded {
         id: CallId,
     },
@@ -55,10 +56,10 @@ pub enum Event {
         id: CallId,
         progress: CallProgress,
     },
-    /// A client was added or revoked, connected or disconnected.
+    /// A client was added, changed or revoked, or it connected or disconnected.
     ClientsChanged,
-    /// A client was muted: its calls that need a decision are refused until the mute ends, because
-    /// nobody decided its last calls.
+    /// A client was muted: its requests that need a decision are refused until the mute ends,
+    /// because nobody decided its last requests.
     ClientMuted {
         client: ClientName,
         mute: ClientMute,
@@ -85,7 +86,8 @@ pub enum Event {
     /// All calls were paused or resumed.
     DrawbridgeChanged {
         paused: bool,
-        /// When paused calls resume by themselves; null if a person has to resume them.
+        /// When the pause ends by itself; null if calls are not paused, or if a person has to
+        /// resume them.
         #[serde(default)]
         resumes_at: Option<Timestamp>,
     },
@@ -93,7 +95,7 @@ pub enum Event {
     ProfilesChanged,
     /// The copy of the official registry's list changed, or a refresh of it began or ended.
     OfficialRegistryChanged,
-    /// A hook was changed, or has run.
+    /// A hook was added, changed, moved or removed, or has run.
     HooksChanged,
     /// A browser signed in, or was signed out.
     BrowsersChanged,

@@ -1,5 +1,5 @@
-//! Properties that hold for any input, for the targets in `fuzz/`. Only the feature `fuzzing`
-//! contains this module.
+//! Properties that hold for any input, for the targets in `fuzz/`. The feature `fuzzing` enables
+//! this module.
 
 use crate::{invisible_chars, spec};
 

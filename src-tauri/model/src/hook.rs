@@ -17,7 +17,7 @@ pub enum HookEvent {
     ServerDisconnected,
     /// A client calls a tool, and nothing is decided yet.
     ToolRequested,
-    /// A call that reached its server has ended.
+    /// A call that may have reached its server, or that got a cached result, has ended.
     ToolExecuted,
 }
 
@@ -78,7 +78,7 @@ pub enum HookTarget {
         program: String,
         #[serde(default)]
         args: Vec<String>,
-        /// Variables of its environment. A value may be `${keyring:NAME}`.
+        /// Variables of its environment. A value may contain `${keyring:NAME}`.
         #[serde(default)]
         env: BTreeMap<String, String>,
     },
@@ -110,7 +110,8 @@ impl HookTarget {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct Hook {
-    /// Unique among the hooks: 1 to 64 characters, without commas, braces and control characters.
+    /// Unique among the hooks: 1 to 64 characters, without commas, braces and control characters,
+    /// and without white space at its beginning or end.
     pub name: String,
     /// The events on which the hook runs, at least one.
     pub events: Vec<HookEvent>,
@@ -118,7 +119,7 @@ pub struct Hook {
     /// The server whose events the hook gets; all servers if it is absent.
     #[serde(default)]
     pub server: Option<ServerId>,
-    /// The tool whose calls the hook gets, by the server's own name; all events if it is absent.
+    /// The server's own name of the tool whose calls the hook gets; all events if it is absent.
     #[serde(default)]
     pub tool: Option<String>,
     /// How long one run may take, in milliseconds: 100 to 60,000.

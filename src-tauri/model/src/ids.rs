@@ -38,7 +38,8 @@ macro_rules! id {
 }
 
 id! {
-    /// The id of a server: the name of its spec file without `.json`, in `[a-z0-9_-]`.
+    /// The id of a server, in `[a-z0-9_-]`: the name of its spec file without `.json`, or the id of
+    /// a built-in server, which has no file.
     ServerId
 }
 id! {

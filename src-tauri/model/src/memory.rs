@@ -19,7 +19,7 @@ pub const DEFAULT_CATEGORY: &str = "general";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct MemoryEntry {
-    /// Never used again, even after the entry is deleted.
+    /// No other entry ever gets this id, even after the entry is deleted.
     pub id: u32,
     pub user: UserName,
     /// The client that stored the entry; null if a person did.
@@ -95,8 +95,8 @@ pub enum MemoryError {
 }
 
 impl MemoryText {
-    /// Checks the content and its labels, and puts the labels in lower case, so that two spellings
-    /// do not become two categories.
+    /// Checks the content and its labels. Trims the labels and puts them in lower case, so that two
+    /// spellings do not become two categories. Sorts the tags and removes duplicates.
     ///
     /// # Errors
     /// Returns an error if a limit is exceeded, if the content or a label is empty, or if a label
@@ -147,7 +147,7 @@ pub fn normalize_category(category: &str) -> Result<String, MemoryError> {
     normalize_label("a category", category)
 }
 
-/// Returns tags as they are stored.
+/// Returns each tag as it is stored, in the given order and with duplicates.
 ///
 /// # Errors
 /// Returns an error if a tag is empty, too long, or contains a control character.
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_beyond_a_limit_is_refused_with_the_limit() {
+    fn an_invalid_entry_is_refused_with_the_reason() {
         let long = "x".repeat(MAX_CONTENT_BYTES + 1);
         let label = "x".repeat(MAX_LABEL_CHARS + 1);
         let many: Vec<_> = (0..=MAX_TAGS).map(|tag| tag.to_string()).collect();

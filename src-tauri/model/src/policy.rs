@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::ids::{ClientName, RuleId, ServerId, SessionId, Timestamp, UserName};
 
-/// The effect of the policy on a call.
+/// The effect of the policy on a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]

@@ -31,10 +31,13 @@ pub enum ProgramChange {
     Replaced { path: String },
     #[error("{path} cannot be read, so Drawbridge does not know whether it was replaced")]
     UnreadableFile { path: String },
-    #[error("{path} is now one of the server's program files, and was not when you accepted it")]
+    #[error(
+        "{path} is now one of the server's program files, and was not when you accepted the server"
+    )]
     Added { path: String },
     #[error(
-        "{path} was one of the server's program files when you accepted it, and is missing now"
+        "{path} was one of the server's program files when you accepted the server, and is missing \
+         now"
     )]
     Missing { path: String },
     #[error("The command now starts {current} and not {accepted}, which you accepted")]

@@ -30,8 +30,8 @@ pub fn id() -> String {
     encode_id(rand::rng().random())
 }
 
-/// Returns an id that sorts after all earlier ids of this process, based on the current time. Rows
-/// with these ids are appended at the end of an index.
+/// Returns an id that is based on the current time, and that sorts after all ids that this function
+/// returned before in this process. Rows with these ids are appended at the end of an index.
 pub fn ordered_id() -> String {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = clock::now_micros();

@@ -1,5 +1,6 @@
 //! References in the values of a spec: `${keyring:NAME}`, `${env:NAME}` and
-//! `${command:PROGRAM ARGS…}`. A secret replaces each reference when the server starts.
+//! `${command:PROGRAM ARGS…}`. A secret replaces each reference when Drawbridge starts the server
+//! or connects to it. The values of hooks may contain references to stored secrets too.
 
 /// The text that begins a reference, and the function that makes the reference from the text up to
 /// the closing brace.
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_text() {
+    fn everything_but_complete_references_is_text() {
         for text in [
             "",
             "${HOME}",

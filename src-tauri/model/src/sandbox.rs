@@ -86,8 +86,8 @@ impl Sandbox {
     /// Checks that the fields fit together.
     ///
     /// # Errors
-    /// Returns an error if two fields contradict each other, if a path is not absolute or refers to
-    /// a secret, or if the sandbox restricts nothing.
+    /// Returns an error if two fields contradict each other, if a path neither is absolute nor
+    /// begins with `~/`, if a path refers to a secret, or if the sandbox restricts nothing.
     pub fn check(&self) -> Result<(), SandboxError> {
         for (field, paths) in [("read", &self.read), ("write", &self.write)] {
             if self.files == SandboxFiles::All && !paths.is_empty() {

@@ -10,10 +10,10 @@ pub enum SecretStoreStatus {
     Ready,
     /// The keyring is locked, or the key of the encrypted file is not available.
     Locked,
-    /// No keyring is running.
+    /// No keyring is running, the keyring cannot be used, or the store does not answer.
     Absent,
-    /// The encrypted file is damaged, readable by other users, or cannot be decrypted with
-    /// its key.
+    /// The encrypted file cannot be used: it is missing, damaged, too new or readable by other
+    /// users, or its key does not fit.
     Unusable,
 }
 

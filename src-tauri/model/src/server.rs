@@ -20,7 +20,7 @@ pub enum ServerState {
     Closed,
     /// Disabled by the user.
     Disabled,
-    /// Not accepted by the user yet.
+    /// The user has not accepted the server as it is now.
     NeedsAcceptance,
     /// A secret to which the spec refers cannot be read from the secret store.
     NeedsSecret,

@@ -164,8 +164,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 ///
 /// The values of `env`, `headers` and `args`, `bearer_token`, the OAuth client secret, and the
 /// user, password, path and query of `url` may contain references to secrets, such as
-/// `${keyring:NAME}`. Drawbridge replaces them when the server is started, and never writes the
-/// secrets to the file.
+/// `${keyring:NAME}`. Drawbridge replaces the references when it starts the server or connects to
+/// it, and never writes the secrets to the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct ServerSpec {
@@ -181,7 +181,8 @@ pub struct ServerSpec {
     /// The variables of `env` without which the server must not start, as its manifest declares.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_env: Vec<String>,
-    /// The working directory; the user's home if it is absent.
+    /// The working folder; if it is absent, the user's home, or the server's own folder if
+    /// `sandbox.files` is `listed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -344,7 +345,8 @@ pub enum SpecError {
     )]
     OauthWithToken,
     #[error(
-        "'prefix' must consist of at most 32 letters, digits, - and single _, or be empty for bare names, not '{0}'"
+        "'prefix' must consist of at most 32 letters, digits, - and single _, without _ at either \
+         end, or be empty for bare names, not '{0}'"
     )]
     BadPrefix(String),
     #[error("'{0}' must be at least {1}")]

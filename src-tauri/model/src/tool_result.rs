@@ -18,8 +18,8 @@ pub enum ContentKind {
     Resource,
     /// A resource with its bytes, in base64.
     Binary,
-    /// A block of another type, or a block that lacks a member that its type requires. `raw` has
-    /// the block.
+    /// A block of another type, or a block that does not fit its type: it lacks a required member,
+    /// or is a resource with both text and bytes. `raw` has the block.
     Unknown,
 }
 
@@ -89,8 +89,8 @@ pub struct ToolExecutionResult {
 }
 
 impl ToolExecutionResult {
-    /// Converts a result of `tools/call`. Accepts any JSON: an unknown or incomplete block becomes
-    /// an item of the kind `unknown`.
+    /// Converts a result of `tools/call`. Accepts any JSON: a block that is unknown or does not fit
+    /// its type becomes an item of the kind `unknown`.
     pub fn from_result(result: &Value, execution_time_ms: Option<u32>) -> Self {
         let content_items: Vec<_> = match &result["content"] {
             Value::Null => Vec::new(),
@@ -146,8 +146,8 @@ impl ToolExecutionResult {
         converted
     }
 
-    /// Returns the length of the content in bytes: of the text and data of all items, or of the
-    /// structured content if there are no items.
+    /// Returns the length of the content in bytes: of the text and data of all items (of an unknown
+    /// block, its JSON), or of the structured content if there are no items.
     pub fn content_length(&self) -> usize {
         if self.content_items.is_empty() {
             return if self.structured_content.is_null() {
@@ -191,7 +191,7 @@ impl ContentItem {
     }
 
     /// Converts a block of a known type. Returns `None` if the type is unknown, or if the block
-    /// lacks a member that its type requires.
+    /// does not fit its type.
     fn from_known_block(block: &Value) -> Option<Self> {
         let block = block.as_object()?;
         let text_of = |members: &Map<String, Value>, key: &str| {

@@ -12,7 +12,7 @@ use crate::random;
 /// The member of `_meta` that names the trace and the span of the sender.
 pub const TRACEPARENT: &str = "traceparent";
 
-/// The position of a span in its trace, which a child span, or the next program, needs to know.
+/// The trace and the id of a span, which the span's children need, in this program or in the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceContext {
     pub trace_id: [u8; 16],

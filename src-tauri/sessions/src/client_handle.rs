@@ -202,8 +202,8 @@ impl ClientHandle {
     }
 
     /// Sends a notification without waiting. A client that reads too slowly misses the
-    /// notification. A modern client also misses it if this handle belongs neither to a request nor
-    /// to a subscription.
+    /// notification. A modern client also misses the notification if this handle belongs to a
+    /// request that has ended, or neither to a request nor to a subscription.
     pub fn notify(&self, method: &str, params: Option<&RawValue>) {
         let params_with_id = match (&self.request, self.era()) {
             (None, Era::Modern) => match &self.session.subscription {

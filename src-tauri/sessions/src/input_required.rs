@@ -344,7 +344,8 @@ impl ActiveRequest {
 }
 
 /// Runs a parked request until its client retries, and hands it over to the retry. Ends the request
-/// if the client does not retry in time, or if its session ends.
+/// if the client does not retry in time, if its session ends, or if the response is dropped because
+/// the client's responses take too many bytes.
 async fn run_parked(
     mut active: ActiveRequest,
     mut hand_over_request: oneshot::Receiver<oneshot::Sender<ActiveRequest>>,

@@ -1,5 +1,5 @@
-//! Client sessions: the connected clients, and the handles that reach them. This crate performs no
-//! I/O.
+//! Client sessions: the connected clients, the handles that reach them, the requests that wait for
+//! their input, and the limits of their sessions and requests. This crate performs no I/O.
 
 mod client_handle;
 mod client_request;

@@ -17,10 +17,10 @@ use tokio::sync::Notify;
 pub const MAX_WAITING_BYTES: usize = 64 * 1024;
 /// The most bytes of answers that wait on a stream that all requests of a session share.
 pub(super) const MAX_WAITING_ANSWER_BYTES: usize = 32 * 1024 * 1024;
-/// The most messages that a reader may miss after it last took a message. If the reader
-/// misses more, and also more than [`MAX_MISSED_BYTES`], its stream ends. A reader that still reads
-/// does not exceed both limits, because the rate limit and the budget for progress of a server let
-/// less through between two reads.
+/// The most messages that a reader may miss after it last took a message. If the reader misses
+/// more, and also more than [`MAX_MISSED_BYTES`], its stream ends. A reader that still reads does
+/// not exceed both limits, because a server's rate limit and the budget of a request for its
+/// progress let less through between two reads.
 const MAX_MISSED: usize = 64;
 /// The most bytes of the messages that a reader may miss. See [`MAX_MISSED`].
 const MAX_MISSED_BYTES: usize = 256 * 1024;
@@ -80,6 +80,8 @@ struct State {
     /// The number of the current reader.
     reader: Option<u64>,
     last_reader: u64,
+    /// Whether the only reader was closed or dropped. A stream that ends because its reader is too
+    /// slow has no reader instead.
     has_ended: bool,
 }
 

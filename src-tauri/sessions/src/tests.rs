@@ -121,7 +121,11 @@ async fn a_client_that_opens_sessions_in_a_loop_has_to_wait_and_no_other_client_
     };
     let stateless =
         sessions.get_or_open_stateless(&ClientName::new("looping"), &modern, &ClientScope::ALL);
-    assert_eq!(stateless.err(), Some(refused), "both eras count");
+    assert_eq!(
+        stateless.err(),
+        Some(refused),
+        "the sessions of both eras count"
+    );
     assert_eq!(open("other"), Ok(()));
     advance(Duration::from_secs(refused.wait_s)).await;
     assert_eq!(open("looping"), Ok(()));

@@ -9,7 +9,7 @@ fn parse_args(line: &[&str]) -> Args {
 }
 
 #[test]
-fn the_listener_is_on_loopback_by_default() {
+fn by_default_the_listener_is_on_loopback_and_the_window_is_shown() {
     let args = parse_args(&[]);
     assert!(args.host.is_loopback());
     assert_eq!(args.port, None, "the settings have the port");

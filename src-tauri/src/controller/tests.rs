@@ -832,7 +832,7 @@ async fn a_person_who_looks_at_the_popup_is_not_notified() {
     assert!(is_quiet(&app.send_input(Input::PopupFocused(false)).await));
     assert!(
         is_quiet(&app.send_event(requested("3")).await),
-        "the person was notified of the same calls twice"
+        "only the first of several waiting calls opens a notification"
     );
     for id in ["1", "2", "3"] {
         assert!(is_quiet(&app.send_event(ended(id)).await));
@@ -1062,7 +1062,7 @@ async fn a_missing_tray_is_reported_until_the_person_has_read_the_hint() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_server_is_notified_after_the_calls_and_opens_its_page() {
+async fn a_failed_server_is_reported_after_the_calls_and_opens_its_page() {
     let app = App::start(true).await;
     let refreshed = |state| Input::Refreshed {
         generation: 1,
@@ -1094,7 +1094,7 @@ async fn a_failed_server_is_notified_after_the_calls_and_opens_its_page() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_newer_release_is_notified_once() {
+async fn a_newer_release_is_reported_once() {
     let app = App::start(true).await;
     let found = |version: &str| Input::UpdateFound(version.into());
     assert_eq!(

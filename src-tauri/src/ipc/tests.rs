@@ -68,7 +68,7 @@ fn only_the_main_window_may_close_itself_quit_the_app_and_change_its_options() {
 }
 
 #[test]
-fn updates_are_switched_on_only_by_a_clear_yes() {
+fn only_the_value_true_switches_automatic_updates_on() {
     let parse = |payload| UpdateRequest::parse_command("updates_switch", &payload);
     let on = InvokeBody::Json(json!({"on": true}));
     assert_eq!(parse(on), Some(UpdateRequest::SetAutomatic(true)));

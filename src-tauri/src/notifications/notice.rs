@@ -1,5 +1,5 @@
-//! The content of a notification, as plain data. At most one notification is open. It is about one
-//! of the subjects in [`NoticeKind`].
+//! The content of a notification, as plain data. At most one notification is open. Each
+//! notification is about one of the subjects in [`NoticeKind`].
 
 use drawbridge_model::{
     approval::ApprovalRequest,
@@ -27,7 +27,7 @@ pub(crate) enum NoticeKind {
     /// A client that was muted because the person missed its calls.
     MutedClient,
     MissedCalls,
-    /// Servers that failed for good.
+    /// Servers that failed and are not started again soon.
     FailedServers,
     /// New or changed definitions that wait for acceptance.
     WaitingDefinitions,
@@ -341,7 +341,7 @@ pub(crate) struct Subject {
 }
 
 /// Returns the choice for a click on a button of a set, or on the notification itself (`tap`).
-/// Without a subject, the click can only show a screen.
+/// Without a subject, the click can only show a screen or quit the app.
 pub(crate) fn parse_choice(set: Option<&str>, action: &str, subject: Subject) -> Choice {
     let Subject {
         call,

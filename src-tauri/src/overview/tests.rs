@@ -63,7 +63,7 @@ fn a_hub_that_works_has_no_trouble() {
 }
 
 #[test]
-fn a_taken_port_is_reported_before_a_server_in_error() {
+fn a_listener_that_does_not_listen_is_reported_before_a_server_in_error() {
     let servers = [server(ServerState::Error)];
     let trouble = find_trouble(&health(HealthStatus::Degraded, false), &servers);
     assert_eq!(

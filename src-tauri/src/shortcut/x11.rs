@@ -45,10 +45,11 @@ pub(super) struct KeyGrabs {
 }
 
 impl KeyGrabs {
-    /// Connects to the X server. `on_pressed` is called at each press of a grabbed shortcut.
+    /// Connects to the X server. `on_pressed` is called at each press of a grabbed shortcut, once
+    /// for keys that are held down.
     ///
     /// # Errors
-    /// Returns an error if the connection fails.
+    /// Returns an error if the connection fails, or if the thread cannot be started.
     pub(super) fn open(on_pressed: impl Fn() + Send + 'static) -> Result<Self, GrabError> {
         let (connection, screen) = RustConnection::connect(None)?;
         let connection = Arc::new(connection);
@@ -142,7 +143,7 @@ impl KeyGrabs {
     }
 }
 
-/// Calls `on_pressed` at each press, until the connection ends.
+/// Calls `on_pressed` at each press, once for keys that are held down, until the connection ends.
 fn report_presses(connection: &RustConnection, on_pressed: impl Fn()) {
     let mut is_held = false;
     loop {

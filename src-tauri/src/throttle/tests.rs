@@ -28,7 +28,7 @@ fn a_flood_is_dropped_until_lagged_was_sent() {
 }
 
 #[test]
-fn an_approval_passes_in_a_flood() {
+fn an_event_about_an_approval_passes_in_a_flood() {
     let now = Instant::now();
     let mut throttle = Throttle::new(now);
     for _ in 0..1000 {

@@ -46,7 +46,7 @@ pub(crate) enum Item {
     Separator,
 }
 
-/// The tray: its icon, the text beside it, and its menu.
+/// The tray: its icon, its tooltip, the text beside the icon, and its menu.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TrayView {
     pub(crate) state: TrayState,
@@ -187,7 +187,8 @@ fn unmute_item(client: &ClientName, until: Timestamp) -> Item {
     Item::Action(Choice::Unmute(client.clone()), label)
 }
 
-/// Returns the submenu of a waiting call: its arguments, if they fit into a line, and its actions.
+/// Returns the submenu of a waiting request: its arguments or, if they do not fit into a line,
+/// their length, then notes about the request, and its actions.
 fn approval_submenu(request: &ApprovalRequest) -> Item {
     let [client, tool] = [request.client.as_str(), &request.tool].map(display_name);
     let server = display_server(&request.server_name, &request.server);
@@ -226,8 +227,9 @@ fn detail_lines(request: &ApprovalRequest) -> Vec<String> {
     iter::once(arguments).chain(notes).collect()
 }
 
-/// Returns the items of the servers that were used last. Each opens the server's page. The items
-/// have the order of all servers, so that a call seldom changes the menu, which may be open.
+/// Returns the items of the servers that were used last, each of which opens the page of its
+/// server, and an item for the other servers. The items have the order of all servers, so that a
+/// call seldom changes the menu, which may be open.
 fn server_items(overview: &Overview) -> impl Iterator<Item = Item> {
     let servers = &overview.servers;
     let separator = (!servers.is_empty()).then_some(Item::Separator);

@@ -104,7 +104,7 @@ impl Rig {
     }
 }
 
-/// Answers each request with a file.
+/// Answers each request with a file, or with the status 404.
 async fn serve(
     listener: TcpListener,
     files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
@@ -308,7 +308,7 @@ async fn the_app_looks_for_updates_by_itself_only_if_the_person_switched_the_sea
 }
 
 #[tokio::test]
-async fn a_copy_that_cannot_update_itself_gives_the_reason_and_asks_nobody() {
+async fn a_copy_that_cannot_update_itself_gives_the_reason_and_does_not_search() {
     let folder = tempfile::tempdir().expect("a folder");
     let disabled = UpdatesDisabled::PackageManager;
     let updates = Updates::with_source(Err(disabled), Version::new(0, 1, 0), folder.path());
@@ -335,7 +335,7 @@ fn the_environment_does_not_replace_a_variable_of_the_build() {
 }
 
 #[test]
-fn only_programs_of_a_package_manager_are_in_usr() {
+fn a_program_is_packaged_if_it_is_in_usr_but_not_in_usr_local() {
     assert!(is_packaged(Path::new("/usr/bin/drawbridge-desktop")));
     for program in [
         "/usr/local/bin/drawbridge-desktop",

@@ -123,7 +123,8 @@ impl Connection {
     }
 
     /// Returns whether a new connection would tell a server of the legacy era of more extensions,
-    /// and no state would be lost with this connection, because no client has used it.
+    /// and no state would be lost with this connection, because clients have requested only lists
+    /// over it.
     pub(super) fn is_outdated(&self) -> bool {
         !self.era().is_modern()
             && !self.has_client.load(Ordering::Relaxed)

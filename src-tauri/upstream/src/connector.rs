@@ -49,8 +49,8 @@ use crate::{
 
 /// The most messages of a server that may wait. A server that sends more is slowed down.
 const INBOX_CAPACITY: usize = 256;
-/// The longest start of a server whose program may have to be downloaded first, as long as the
-/// program uses CPU time.
+/// How long a start may take if the server's program may have to be downloaded first and keeps
+/// using CPU time.
 const MAX_START: Duration = Duration::from_secs(300);
 /// How often the CPU time of the program is read during such a start. A difference of at least
 /// [`MIN_CPU_MS`] counts as work.
@@ -83,8 +83,9 @@ pub trait AccessRecorder: Send + Sync {
 
 /// The servers that are part of Drawbridge.
 pub trait BuiltIns: Send + Sync {
-    /// Serves a client on one end of a pipe, until the other end is closed. `client` is `None` for
-    /// Drawbridge itself, which only reads the lists.
+    /// Serves a session on one end of a pipe, until the other end is closed. `client` is the client
+    /// to which the session belongs, or `None` if clients share the session or Drawbridge itself
+    /// only reads the lists.
     fn serve(
         &self,
         built_in: BuiltIn,
@@ -201,8 +202,9 @@ impl Connector {
         &self.meter
     }
 
-    /// Connects to a server and performs the handshake, within the timeout of the spec. Begins with
-    /// the negotiation that worked last.
+    /// Connects to a server and performs the handshake. Begins with the negotiation that worked
+    /// last. Each handshake has the timeout of the spec, or more time if the server's program may
+    /// have to be downloaded first.
     ///
     /// `client` is the client to which the session belongs, or `None` if the session is shared. The
     /// server is told of this client's extensions, or of those of all clients. `non_jsonrpc_lines`
@@ -321,7 +323,8 @@ impl Connector {
 
     /// Returns the output of `awaited`, or `None` if it takes longer than `time_limit`. If the
     /// server's program may have to be downloaded first (`npx` and the like), the time limit
-    /// restarts whenever the program has used CPU time, for at most [`MAX_START`] in total.
+    /// restarts whenever the program has used CPU time. In total, the wait takes at most
+    /// [`MAX_START`], or `time_limit` if that is longer.
     async fn await_start<T>(
         &self,
         server: &RegisteredServer,

@@ -1,6 +1,5 @@
-//! Downloads without credentials: from the host that a person chose and from the hosts that this
-//! host names, only at addresses that the dial policy of the chosen host allows, and within limits
-//! of time and size.
+//! Downloads without credentials: from a given host and from the hosts that this host names, only
+//! at addresses that the dial policy of the given host allows, and within limits of time and size.
 
 use std::{io, time::Duration};
 
@@ -14,7 +13,7 @@ use crate::oauth::{DialError, DialPolicy, build_filtered_client};
 /// The most redirects that a download follows.
 const MAX_REDIRECTS: usize = 5;
 
-/// The connections to one host, and to the hosts that it names.
+/// Downloads from one host, and from the hosts that this host names.
 pub struct Downloader {
     client: reqwest::Client,
     dial_policy: DialPolicy,
@@ -85,8 +84,8 @@ impl Downloader {
     /// URLs.
     ///
     /// # Errors
-    /// Returns an error in the same cases as [`Self::get`], and if `sink` cannot be written. A part
-    /// of the body may have been written then.
+    /// Returns an error in the same cases as [`Self::get`], if there are too many redirects, and if
+    /// `sink` cannot be written. A part of the body may have been written then.
     pub async fn download(
         &self,
         url: &str,

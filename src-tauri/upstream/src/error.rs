@@ -126,8 +126,8 @@ pub const SIGN_IN_REMEDY: &str = "Sign in: choose Sign in on the server's page i
     with its id. If the server accepts a token of yours instead, put the token into its Authorization header.";
 
 impl UpstreamError {
-    /// Returns the error with `change` applied to all texts that may come from a server or a spec,
-    /// for instance to mask secrets.
+    /// Returns the error with `change` applied to all texts that come from a server or a spec and
+    /// may contain a secret, for instance to mask the secret.
     #[must_use]
     pub fn map_text(self, change: MapText<'_>) -> Self {
         match self {
@@ -193,7 +193,7 @@ impl UpstreamError {
     }
 
     /// Returns whether the server was unavailable, so that it has certainly not carried out the
-    /// request: it cannot be reached, still starts, or lacks a secret or a sign-in.
+    /// request: it cannot be reached, is still starting, or lacks a secret or a sign-in.
     pub fn is_unavailable(&self) -> bool {
         match self {
             Self::Unreachable(_)

@@ -311,8 +311,8 @@ impl Handshake<'_> {
         let params = meta::own_params(self.extensions);
         let headers = headers::standard_headers(METHOD, &RawObject::default());
         let mut response = self.send_request(METHOD, &params, &headers).await?;
-        // The request already named the revision that the error asks for. A server that negotiates
-        // in two steps accepts the revision the second time.
+        // The request already named the revision that the error lists as supported. A server that
+        // negotiates in two steps accepts the revision the second time.
         if matches!(&response, RpcResponse::Error(error) if meta::names_modern_revision(error)) {
             response = self.send_request(METHOD, &params, &headers).await?;
         }

@@ -3,7 +3,8 @@
 //!
 //! Over stdio, a server does not name the request that it works on when it sends a request of its
 //! own. Drawbridge passes the server's request to the client that has a request in flight. If
-//! several clients have requests in flight, none of them receives the server's request.
+//! several clients have requests in flight, none of them receives the server's request. Reads of
+//! private lists count only if no client has another request in flight.
 
 use std::{
     collections::BTreeMap,

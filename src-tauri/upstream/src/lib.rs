@@ -65,10 +65,11 @@ pub fn install_tls() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// The servers that have announced a change of one of their lists.
+/// The servers whose lists have to be read again, for example because a server has announced a
+/// change of a list.
 pub type ListChanges = DirtySet<ServerId>;
 
-/// Passes events of the sessions on to the modules above. Cheap to clone.
+/// Passes events of the sessions on to the hub. Cheap to clone.
 #[derive(Clone)]
 pub struct SessionEvents {
     pub list_changes: ListChanges,

@@ -14,8 +14,9 @@ pub enum Line {
 
 /// The number of bytes that are kept of a line that is too long.
 const PREVIEW_LEN: usize = 200;
-/// If a line is at least this long, in bytes, its buffer grows to the maximum capacity at once. If
-/// the buffer grew step by step, each step would copy the line and hold it in memory twice.
+/// If a line is at least this long, in bytes, its buffer grows to the maximum capacity at once, and
+/// shrinks at the end of the line. If the buffer grew step by step, each step would copy the line
+/// and hold it in memory twice.
 const LARGE_LINE: usize = 2 * 1024 * 1024;
 
 /// Reads the next line, or returns `None` at the end of the input. A line longer than `max` bytes

@@ -4,9 +4,10 @@
 //!
 //! rmcp implements the protocol, over an HTTP client of this module ([`http`]) that connects only
 //! to addresses that [`dial_policy`] allows. The secret store holds tokens and registrations
-//! ([`grant`]): tokens by issuer and server, registrations by issuer. The store records only which
-//! server has tokens of which issuer, and when they expire. Tokens leave this module only in the
-//! `Authorization` header of a request to the server for which they were issued ([`Bearer`]).
+//! ([`grant`]): tokens by issuer, server and registered client, registrations by issuer. The store
+//! records only which server has tokens of which issuer, and when they expire. Access tokens leave
+//! this module only for the secret store, and in the `Authorization` header of a request to the
+//! server for which they were issued ([`Bearer`]).
 
 mod account;
 mod attempt;
@@ -60,8 +61,8 @@ pub enum OauthError {
     NotPossible(#[from] SignInImpossible),
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The server, its metadata or its authorization server broke the rules of OAuth, or did not
-    /// answer.
+    /// The attempt failed, for example because the server or its authorization server broke the
+    /// rules of OAuth or did not answer.
     #[error("Drawbridge cannot sign in to the server. {0}")]
     Failed(SignInError),
 }
@@ -101,7 +102,7 @@ struct AccountKey {
 }
 
 impl AccountKey {
-    /// Returns the URL of the server as the audit log shows it.
+    /// Returns the URL of the server in a form that may be shown and recorded.
     fn shown_url(&self) -> DisplayUrl {
         DisplayUrl::from(&self.server)
     }
@@ -188,8 +189,8 @@ impl Authorizer {
     /// the secrets that the spec's OAuth client may use.
     ///
     /// # Errors
-    /// Returns an error if the server does not support a sign-in, if its authorization server
-    /// breaks the rules, or if the secret store cannot be used.
+    /// Returns an error if the server does not support a sign-in, if the attempt cannot begin (see
+    /// [`SignInError`]), or if the secret store cannot be used.
     pub async fn sign_in(
         &self,
         id: &ServerId,

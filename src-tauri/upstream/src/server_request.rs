@@ -124,7 +124,8 @@ impl<'a> ServerRequest<'a> {
     }
 
     /// Returns the request as a read of a client's private list in the background. If another
-    /// client has a call in flight, messages that the server sends are for the call's client.
+    /// client has a request in flight that is no such read, messages that the server sends are for
+    /// that client.
     #[must_use]
     pub fn reading_list_of(self, client_handle: &'a ClientHandle) -> Self {
         Self {

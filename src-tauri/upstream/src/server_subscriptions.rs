@@ -100,7 +100,7 @@ impl DesiredSubscriptions {
 }
 
 /// Renews the subscriptions on a new connection. In the modern era, also keeps the stream of
-/// notifications open for as long as the connection lives.
+/// notifications open for as long as the connection lives, if the server supports the stream.
 pub(super) async fn maintain(
     desired: Arc<DesiredSubscriptions>,
     connection: Arc<Connection>,

@@ -92,7 +92,7 @@ pub struct Status {
     /// How much longer the pause after a crash lasts, during which no request starts the server.
     pub retry_after: Option<Duration>,
     pub pid: Option<u32>,
-    /// The sandbox as it is enforced, if the server runs in one.
+    /// The sandbox as it is enforced, if the server runs in a sandbox.
     pub sandbox: Option<EnforcedSandbox>,
     pub non_jsonrpc_lines: u32,
     pub starts: u32,

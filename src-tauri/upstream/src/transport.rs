@@ -163,7 +163,7 @@ impl Transport {
         }
     }
 
-    /// Returns the id of the session, if the server gave it one. Only streamable HTTP has such ids.
+    /// Returns the id that the server gave the session, if any. Only streamable HTTP has such ids.
     pub fn session_id(&self) -> Option<String> {
         match self {
             Self::Http(transport) => transport.session_id(),

@@ -9,13 +9,13 @@ use url::Url;
 
 use crate::oauth::{DialError, DialPolicy, build_filtered_client};
 
-/// The connections to one webhook.
+/// Sends events to one webhook.
 pub struct WebhookClient {
     client: reqwest::Client,
     dial_policy: DialPolicy,
 }
 
-/// Why a webhook did not answer.
+/// Why a request to a webhook was not sent, or failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum WebhookError {
     #[error("its address is not a URL")]

@@ -17,7 +17,8 @@ const RUN_PACKAGES: &[&str] = &[
 /// The package that tells Tauri on which library the deb depends.
 const BUNDLE_PACKAGES: &[&str] = &["libayatana-appindicator3-dev"];
 
-/// The packages to test the app on its own display, session bus and keyring, and in a browser.
+/// The packages that the tests need, for instance for a display, a session bus, a keyring and a
+/// browser of their own.
 const TEST_PACKAGES: &[&str] = &[
     "xvfb",
     "dbus",

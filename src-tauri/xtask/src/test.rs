@@ -165,7 +165,7 @@ fn install_python() -> Outcome {
 }
 
 /// Creates the environment `name` with the packages that `file` pins, unless the environment is up
-/// to date. `pip` are the arguments before pip's command; they name the environment if the pip of
+/// to date. `pip` has the arguments before pip's command, which name the environment if the pip of
 /// another environment installs the packages.
 fn create_environment(folder: &Path, name: &str, file: &str, pip: &[String]) -> Outcome {
     let requirements =

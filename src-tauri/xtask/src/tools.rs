@@ -43,7 +43,7 @@ pub(crate) fn compatibility() -> Outcome {
     step::run(command.env("DRAWBRIDGE_WRITE_COMPATIBILITY", "1"))
 }
 
-/// The pictures of the docs, with the tests' screenshots that they are copied from.
+/// The screenshots of the tests that are copied to the docs, each with the name of its picture.
 const SCREENSHOTS: &[(&str, &str)] = &[
     ("window/07-popup.png", "popup.png"),
     ("window/02-verified.png", "add-server.png"),
@@ -80,7 +80,7 @@ pub(crate) fn screenshots() -> Outcome {
     test::test(&[
         "every_screen".to_owned(),
         "a_person_adds_servers".to_owned(),
-        "a_newcomer_moves_the_servers_in".to_owned(),
+        "a_newcomer_imports_the_servers".to_owned(),
     ])?;
     let docs = root().join("docs/screenshots");
     fs::create_dir_all(&docs).map_err(|e| format!("cannot create {}: {e}", docs.display()))?;

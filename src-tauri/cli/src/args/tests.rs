@@ -16,7 +16,7 @@ fn rows() -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// Calls `visit` with each command that runs without a subcommand, after the names that lead to it.
+/// Calls `visit` for each command that runs without a subcommand, with the names of its path.
 fn visit_commands(
     command: &clap::Command,
     path: &[&str],
@@ -122,7 +122,9 @@ fn each_documented_option_exists_and_no_hidden_alias_is_documented() {
 #[test]
 fn each_command_of_the_policy_has_one_name() {
     let command = Args::command();
-    let policy = command.find_subcommand("policy").expect("it exists");
+    let policy = command
+        .find_subcommand("policy")
+        .expect("the command exists");
     for command in policy.get_subcommands() {
         let aliases: Vec<_> = command.get_all_aliases().collect();
         assert!(aliases.is_empty(), "{}: {aliases:?}", command.get_name());

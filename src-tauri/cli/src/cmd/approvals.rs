@@ -1,4 +1,5 @@
-//! `drawbridge approvals`: lists and decides the requests that wait for a person.
+//! `drawbridge approvals`: lists, shows and decides the requests that wait for a person, and allows
+//! retries of missed calls.
 
 mod fill_in;
 mod watch;
@@ -36,11 +37,13 @@ pub(crate) enum Approvals {
         /// The id, as shown by `approvals list`
         id: String,
     },
-    /// List calls that nobody decided in time, and whose identical retry can still be allowed
+    /// List requests that nobody decided in time, and whose identical retry can still be allowed
     Missed,
-    /// Approve a call; for a missed call, allow an identical retry
+    /// Approve a call or another request, release a held result, or allow an identical retry of a
+    /// missed call
     Approve(Approve),
-    /// Deny a call, or decline a server's request for input
+    /// Deny a call or another request, withhold a held result, or decline a server's request for
+    /// input
     Deny {
         /// The id, as shown by `approvals list`
         id: String,
@@ -66,7 +69,7 @@ pub(crate) enum Approvals {
         /// The id, as shown by `approvals list`
         id: String,
     },
-    /// Print pending approvals as they arrive
+    /// Print the pending approvals, and then new approvals as they arrive
     Watch,
 }
 
@@ -105,6 +108,18 @@ struct LifetimeArgs {
 }
 
 impl LifetimeArgs {
+    /// Returns whether any option is given.
+    fn is_given(&self) -> bool {
+        let Self {
+            time,
+            always,
+            session,
+            calls,
+            arguments,
+        } = self;
+        time.is_some() || *always || *session || calls.is_some() || arguments.is_some()
+    }
+
     fn into_verdict(self, when: Vec<Condition>) -> Verdict {
         match self.time {
             Some(time) => Verdict::ApproveFor {
@@ -155,6 +170,7 @@ impl Approvals {
                     .into_iter()
                     .find(|request| request.id.as_str() == id);
                 match missed {
+                    Some(_) if !when.is_empty() || lifetime.is_given() => Err(Failure::MissedCall),
                     Some(missed) => allow_retry(context, &hub, missed).await,
                     None => decide(context, &hub, id, lifetime.into_verdict(when)).await,
                 }

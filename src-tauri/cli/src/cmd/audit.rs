@@ -1,4 +1,5 @@
-//! `drawbridge audit`: verifies the audit log, lists its entries, and exports the calls.
+//! `drawbridge audit`: verifies the audit log or the entries about one call, lists entries, and
+//! exports the calls.
 
 use std::{
     io::{self, BufWriter, Write},

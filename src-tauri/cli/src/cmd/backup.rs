@@ -1,4 +1,5 @@
-//! `drawbridge backup`: makes backups of the data folder, restores them, and resets the folder.
+//! `drawbridge backup`: makes backups of the data folder, restores them, resets the folder, and
+//! cancels a prepared reset or restore.
 
 use std::{
     fs::File,
@@ -52,8 +53,8 @@ pub(crate) enum Backup {
     },
     /// Delete everything that Drawbridge stores, or the named parts
     ///
-    /// Secrets are deleted at once, and the other parts at the next start of Drawbridge. The
-    /// deleted data stays in the data folder, in a folder `replaced-…`.
+    /// Secrets are deleted at once and for good. The next start of Drawbridge deletes the other
+    /// parts, and keeps their data in the data folder, in a folder `replaced-…`.
     Reset {
         /// The parts to delete; everything if none is named
         #[arg(value_enum, value_name = "PART")]
@@ -111,7 +112,7 @@ struct CreatedBackup<'a> {
 #[derive(Serialize)]
 struct RestoredFolder<'a> {
     data_dir: String,
-    /// The folder that the replaced contents were moved to.
+    /// The folder to which the replaced contents were moved, or `None` if nothing was replaced.
     previous: Option<String>,
     /// The fault of the audit log in the backup, or `None` if the log is intact.
     audit_fault: Option<&'a str>,
@@ -195,8 +196,8 @@ async fn reset(context: &Context, parts: &[Part], yes: bool) -> Result<(), Failu
         .run_and_print(ResetDataFolder { parts }, |_| {
             if needs_restart {
                 "The reset is prepared. To complete it, start Drawbridge, or quit it and start it \
-                 again. To cancel it, run `drawbridge backup cancel`. Secrets, if you named them, \
-                 are deleted."
+                 again. To cancel it, run `drawbridge backup cancel`. Secrets, if the reset \
+                 includes them, are already deleted."
                     .to_owned()
             } else {
                 "The secrets are deleted.".to_owned()

@@ -178,9 +178,9 @@ impl Calls {
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum DecisionArg {
-    /// A person, a rule or the default allowed the call
+    /// A person, a rule, the default or Drawbridge allowed the call
     Allowed,
-    /// A person, a rule or the default denied the call
+    /// A person, a rule, the default or Drawbridge denied the call
     Denied,
     /// Nobody decided in time
     TimedOut,
@@ -190,11 +190,11 @@ pub(crate) enum DecisionArg {
     // The alias is the name of this decision in earlier versions.
     #[value(alias = "raised")]
     Paused,
-    /// Too many calls of the client were pending
+    /// Too many requests of the client were pending
     QueueFull,
-    /// The client was muted, because nobody had decided its last calls
+    /// The client was muted, because nobody had decided its last requests
     Muted,
-    /// The client disconnected before the decision
+    /// The client disconnected or cancelled the call before the decision
     Abandoned,
 }
 
@@ -224,18 +224,19 @@ pub(crate) enum OutcomeArg {
     Ok,
     /// The server reported an error, or gave an invalid answer
     ServerError,
-    /// The client answered a server's request with an error, or not at all
+    /// The client, or Drawbridge in its place, answered a server's request with an error, or not at
+    /// all
     ClientError,
     /// The server could not be reached
     Unreachable,
-    /// The connection was lost during the call
+    /// The connection was lost or the hub ended during the call
     Unknown,
     /// The server did not answer in time
     TimedOut,
     /// The client or a person cancelled the call, or Drawbridge aborted it
     Cancelled,
-    /// The client did not get the result: nobody released it, it was too large to show, or a hook
-    /// failed
+    /// The client did not get the result: a person did not release it, it was too large to show or
+    /// could not be marked as data, or a hook failed
     Withheld,
 }
 

@@ -75,6 +75,8 @@ pub(crate) enum Clients {
         profile: Option<String>,
     },
     /// Give a client to a user, whose memory it then uses
+    ///
+    /// The client's sessions end, so that the client connects again.
     User {
         /// The client's name
         name: String,
@@ -82,6 +84,8 @@ pub(crate) enum Clients {
         user: String,
     },
     /// Limit how many calls a client may make in a minute
+    ///
+    /// Other requests that the policy covers count like calls.
     Limit {
         /// The client's name
         name: String,
@@ -91,12 +95,12 @@ pub(crate) enum Clients {
     },
     /// Let a muted client ask again at once
     ///
-    /// A client is muted for a minute if nobody decides three of its calls in a row.
+    /// A client is muted for a minute if nobody decides three of its requests in a row.
     Unmute {
         /// The client's name
         name: String,
     },
-    /// Revoke a client's token and end its sessions
+    /// Revoke a client's token, end its sessions, and delete its rules
     Revoke {
         /// The client's name
         name: String,

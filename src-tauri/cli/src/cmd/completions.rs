@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_script_of_each_shell_completes_the_commands() {
+    fn the_script_of_each_shell_names_the_commands_and_options() {
         for shell in Shell::value_variants() {
             let program = Command::new("drawbridge")
                 .arg(Arg::new("data-dir").long("data-dir"))

@@ -18,8 +18,12 @@ use drawbridge_model::{
 use serde::Serialize;
 
 use crate::{
-    confirm::confirm, context::Context, exit::Failure, output::print_answer, table::Table,
-    text::escape,
+    confirm::confirm,
+    context::Context,
+    exit::Failure,
+    output::print_answer,
+    table::Table,
+    text::{escape, format_count},
 };
 
 #[derive(Subcommand)]
@@ -200,8 +204,8 @@ impl ConnectArgs {
     }
 }
 
-/// Shows a change, asks for confirmation unless `yes` is set, makes the change, and prints
-/// `success`.
+/// Shows a change and asks for confirmation, unless `yes` is set. Then makes the change, and prints
+/// `success`. If nothing has to change, only says so.
 async fn confirm_and_apply(
     context: &Context,
     preview: PreviewConfig,
@@ -329,7 +333,7 @@ fn format_preview(preview: &ConfigPreview) -> String {
         return NOTHING_TO_CHANGE.to_owned();
     }
     if preview.files.is_empty() {
-        return "The file has the right entry already. Drawbridge will check and update it.".into();
+        return "The file has the right entry already. Drawbridge will check this entry and keep it up to date.".into();
     }
     let notes = preview.notes.iter().cloned();
     let parts: Vec<String> = preview.files.iter().map(format_diff).chain(notes).collect();
@@ -377,8 +381,9 @@ fn format_test(test: &ConfigTestView) -> String {
     match &test.problem {
         Some(problem) => format!("{heading}\n{}", escape(problem)),
         None => format!(
-            "{heading}\nThe client gets {} tools ({} ms).",
-            test.tools, test.duration_ms
+            "{heading}\nThe client gets {} ({} ms).",
+            format_count(test.tools, "tool", "tools"),
+            test.duration_ms
         ),
     }
 }

@@ -1,5 +1,5 @@
-//! `drawbridge` without a command: opens the desktop app, or runs the hub if there is no display or
-//! if the app is not installed.
+//! `drawbridge` without a command: opens the desktop app. If there is no display, or if the app is
+//! not installed, runs the hub instead, or fails if a remote hub is named.
 
 use std::{env, io, path::PathBuf, process::Command};
 

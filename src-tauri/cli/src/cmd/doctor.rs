@@ -28,7 +28,8 @@ use crate::{
 #[derive(clap::Args)]
 pub(crate) struct Doctor {
     /// Also write a ZIP archive with diagnostics to send to somebody else: versions, settings,
-    /// specs, health, recent log lines and these checks, without secrets
+    /// specs, clients, health, recent log lines, reports of internal errors and these checks,
+    /// without secrets
     #[arg(long, value_name = "FILE.zip")]
     bundle: Option<PathBuf>,
 }

@@ -13,7 +13,7 @@ pub(crate) enum Folders {
     List,
     /// Share a folder, or change how it is shared
     ///
-    /// The first shared folder enables the server `folders`.
+    /// Also enables the server `folders`, unless you have enabled or disabled it before.
     Add {
         /// The folder
         #[arg(value_name = "DIR")]

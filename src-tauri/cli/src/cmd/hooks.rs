@@ -61,7 +61,7 @@ pub(crate) enum Hooks {
         #[arg(long, conflicts_with_all = ["server", "tool"])]
         everywhere: bool,
     },
-    /// Remove a hook, and its secrets from the secret store
+    /// Remove a hook, and from the secret store its secrets that no other hook uses
     Remove {
         /// The hook's name
         name: String,
@@ -116,7 +116,7 @@ pub(crate) struct Fields {
     /// Only events of this server
     #[arg(long, value_name = "ID")]
     server: Option<String>,
-    /// Only calls of this tool, by the server's own name
+    /// Only calls of this tool: the name under which the server lists the tool
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
     /// How long a run may take, in milliseconds: 100 to 60000 [default for a new hook: 5000]
@@ -467,11 +467,11 @@ fn format_target(target: &HookTarget) -> String {
 
 fn format_hook(view: &HookView) -> String {
     let HookView { hook, state } = view;
-    let (parts, title) = match &hook.target {
+    let (values, title) = match &hook.target {
         HookTarget::Command { env, .. } => (env, "variables"),
         HookTarget::Webhook { headers, .. } => (headers, "headers"),
     };
-    let parts: Vec<_> = parts
+    let pairs: Vec<_> = values
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
@@ -479,7 +479,7 @@ fn format_hook(view: &HookView) -> String {
     let lines = [
         ("name", hook.name.clone()),
         ("runs", format_target(&hook.target)),
-        (title, parts.join(", ")),
+        (title, pairs.join(", ")),
         ("events", format_events(hook)),
         ("mode", enum_text(hook.mode)),
         ("for", format_scope(hook)),
@@ -583,7 +583,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_after_the_dashes_is_the_program() {
+    fn everything_after_the_dashes_is_the_program_with_its_arguments() {
         let line = [
             "x",
             "add",
@@ -625,7 +625,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_without_an_event_cannot_be_tried_without_one() {
+    fn a_hook_is_tried_on_its_first_event_and_needs_an_event() {
         let mut hook = new_hook("log".to_owned());
         let error = choose_event(&hook, None).expect_err("the hook has no event");
         assert!(error.to_string().contains("--on EVENT"), "{error}");
@@ -635,7 +635,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_needs_a_name() {
+    fn a_header_or_variable_needs_a_name_and_an_equals_sign() {
         assert!(parse_pair("Authorization=Bearer a=b").is_ok());
         for wrong in ["", "=x", "name"] {
             let error = parse_pair(wrong).expect_err(wrong).to_string();

@@ -58,8 +58,8 @@ enum ImportCommand {
     Undo,
 }
 
-/// The servers that were found and the changes that an import would make, as `--json --dry-run`
-/// prints them.
+/// The servers that were found and the changes that an import would make, as `--json` prints them
+/// with `--dry-run`, or if there is no server to import.
 #[derive(Serialize)]
 struct DryRun {
     found: FoundServersView,

@@ -21,7 +21,7 @@ use crate::{
 
 #[derive(clap::Args)]
 pub(crate) struct Logs {
-    /// Print new lines as they arrive; with --json, one document per line
+    /// Print the lines, and then new lines as they arrive; with --json, one document per line
     #[arg(long)]
     follow: bool,
     /// Only lines of this server

@@ -1,4 +1,4 @@
-//! `drawbridge man`: writes the manual pages, one for each command.
+//! `drawbridge man`: writes the manual pages, one for the program and one for each of its commands.
 
 use std::{
     fs, io,

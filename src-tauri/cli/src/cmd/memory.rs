@@ -1,5 +1,5 @@
-//! `drawbridge memory`: lists, searches, adds, edits, deletes and exports the entries of the
-//! built-in memory server.
+//! `drawbridge memory`: lists, searches, shows, adds, edits, deletes and exports the entries of the
+//! built-in memory server, and lists their categories.
 
 use std::{
     io::{self, BufWriter, Read, Write},

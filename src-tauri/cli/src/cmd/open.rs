@@ -74,7 +74,7 @@ async fn open_and_wait(hub: &ApiClient, link: &ScreenLink) -> Result<(), Failure
                 .as_deref()
                 .unwrap_or("an unnamed browser");
             print_stderr(&format!(
-                "signed in: {}. If that is not yours, run `drawbridge browsers sign-out {}`",
+                "signed in: {}. If this is not your browser, run `drawbridge browsers sign-out {}`",
                 escape(agent),
                 browser.id
             ));

@@ -1,4 +1,5 @@
-//! `drawbridge policy`: manages the rules that allow, deny or ask, and the defaults.
+//! `drawbridge policy`: manages the rules and the defaults, applies presets, exports and imports
+//! the policy, and shows stats of approvals.
 
 mod conditions;
 mod rule;
@@ -58,7 +59,8 @@ pub(crate) enum Policy {
         /// kinds]
         #[arg(long, value_name = "KIND", value_enum)]
         kind: Option<KindArg>,
-        /// Do not ask if the rule allows everything, or names an unknown server or tool
+        /// Do not ask if the rule allows calls of all tools of all servers, or names an unknown
+        /// server or tool
         #[arg(long)]
         yes: bool,
     },
@@ -81,10 +83,11 @@ pub(crate) enum Policy {
     Add {
         #[command(flatten)]
         rule: RuleArgs,
-        /// Show which past calls the rule would have matched, but do not add it
+        /// Show which past calls the rule would have matched, but do not add the rule
         #[arg(long)]
         dry_run: bool,
-        /// Do not ask if the rule allows everything, or names an unknown server or tool
+        /// Do not ask if the rule allows calls of all tools of all servers, or names an unknown
+        /// server or tool
         #[arg(long)]
         yes: bool,
     },
@@ -116,10 +119,10 @@ pub(crate) enum Policy {
     },
     /// Set the default for calls of tools and the rules for whole servers in one step
     ///
-    /// Removes the other rules that allow or ask about a whole server. With ask-listed, also
-    /// replaces a rule that denies a server to ask about. Other rules stay: other deny rules, rules
-    /// for single tools, clients, users or kinds of requests, rules with conditions, and rules with
-    /// an effect on results.
+    /// Removes the other rules that allow or ask about a whole server or all servers. With
+    /// ask-listed, also replaces a rule that denies a server given with --server. Other rules stay:
+    /// other deny rules, rules for single tools, clients, users or kinds of requests, rules with
+    /// conditions, and rules with an effect on results.
     Preset {
         /// The preset to apply
         preset: PresetArg,
@@ -131,13 +134,13 @@ pub(crate) enum Policy {
         #[arg(long)]
         yes: bool,
     },
-    /// Print the policy as a file for `policy import`
+    /// Print the policy, without the rules for a single session, as a file for `policy import`
     Export,
     /// Add the rules of a file: all of them, or none if any is invalid
     Import {
         /// The file, or - for stdin
         file: PathBuf,
-        /// Replace all rules and the defaults
+        /// Replace all rules and, if the file has defaults, the defaults
         #[arg(long)]
         replace: bool,
         /// Do not ask if the file allows calls of all tools of all servers
@@ -523,7 +526,8 @@ fn format_policy(policy: &PolicyView) -> String {
     )
 }
 
-/// Returns the kind of request that a rule without a tool covers.
+/// Returns the requests that a rule without a tool covers: a kind of requests, calls of read-only
+/// tools, or `*` if the rule names neither.
 fn format_covered(rule: &RuleView) -> Cow<'static, str> {
     match rule.scope.kind {
         Some(kind) => format!("({})", kind.label().to_lowercase()).into(),

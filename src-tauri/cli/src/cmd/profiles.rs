@@ -35,7 +35,7 @@ pub(crate) enum Profiles {
     },
     /// Remove a profile
     ///
-    /// Its clients see nothing until you choose another profile for them.
+    /// Its clients see nothing until you choose another profile, or none, for them.
     Remove {
         /// The profile's name
         name: String,
@@ -79,9 +79,8 @@ impl Profiles {
     }
 }
 
-/// Shows the effect of the profile's removal on clients, also if there is no terminal to ask at,
-/// and asks for confirmation. Does neither if `yes` is set, or if the profile does not affect any
-/// client.
+/// Shows the effect of the profile's removal on clients, even if there is no terminal, and asks for
+/// confirmation. Does neither if `yes` is set, or if the profile does not affect any client.
 ///
 /// # Errors
 /// Returns an error if the answer is not yes, or if there is no terminal.

@@ -54,7 +54,7 @@ impl Prompts {
     }
 }
 
-/// Returns the entries of a server's lists that have one of the kinds.
+/// Returns the entries of the given kinds in a server's lists.
 pub(super) async fn list_entries(
     context: &Context,
     server: String,

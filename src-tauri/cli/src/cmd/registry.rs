@@ -1,4 +1,5 @@
-//! `drawbridge registry`: searches the presets and the official registry for a server to add.
+//! `drawbridge registry`: searches the presets and the official registry for a server to add, shows
+//! a server of the official registry, and refreshes the stored copy of its list.
 
 use std::fmt::Write;
 
@@ -51,7 +52,7 @@ pub(crate) enum RegistryCommand {
     },
     /// Fetch the list of the official registry, or its changes since the last refresh
     Refresh {
-        /// Only if the copy is older than a day
+        /// Only if the copy is incomplete or older than a day
         #[arg(long)]
         if_stale: bool,
     },
@@ -83,7 +84,7 @@ impl PublishedKindArg {
     }
 }
 
-/// The results of a search, as `--json` prints it.
+/// The results of a search, as `--json` prints them.
 #[derive(Serialize)]
 struct SearchResult {
     presets: Vec<PresetView>,

@@ -1,4 +1,5 @@
-//! `drawbridge resources`: lists the resources of a server, and reads a resource.
+//! `drawbridge resources`: lists the resources and resource templates of a server, and reads a
+//! resource.
 
 use clap::Subcommand;
 use drawbridge_hub::api::{resources::ReadResource, servers::CapabilityView};

@@ -44,8 +44,10 @@ impl Roots {
             }
         };
         output::print_answer(context.json, &roots, |roots| match roots.as_slice() {
-            [] => "No roots. Servers get a folder only if the client works in a project folder."
-                .into(),
+            [] => {
+                "No roots. Servers get a folder only if the client has roots or a project folder."
+                    .into()
+            }
             roots => roots
                 .iter()
                 .map(|root| escape(root))

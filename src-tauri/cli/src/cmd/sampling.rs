@@ -9,7 +9,12 @@ use drawbridge_hub::api::sampling::{
 };
 
 use super::secrets::read_value;
-use crate::{context::Context, exit::Failure, text::escape, time::parse_duration};
+use crate::{
+    context::Context,
+    exit::Failure,
+    text::{escape, format_count},
+    time::parse_duration,
+};
 
 #[derive(Subcommand)]
 pub(crate) enum Sampling {
@@ -138,9 +143,9 @@ fn format_view(view: &SamplingView) -> String {
 
 fn format_check(check: &SamplingCheck) -> String {
     format!(
-        "{} answered: {} ({} tokens)",
+        "{} answered: {} ({})",
         escape(&check.model),
         escape(&check.text),
-        check.tokens
+        format_count(check.tokens, "token", "tokens")
     )
 }

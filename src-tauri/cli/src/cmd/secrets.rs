@@ -1,5 +1,5 @@
-//! `drawbridge secrets`: sets, renames and removes secrets, and chooses where they are stored. No
-//! command prints a value.
+//! `drawbridge secrets`: lists, sets, renames and removes secrets, chooses where they are stored,
+//! and unlocks the secret store. No command prints a value.
 
 mod store;
 
@@ -30,7 +30,9 @@ pub(crate) enum Secrets {
         #[arg(long)]
         in_use: bool,
     },
-    /// Rename a secret, also where servers refer to it
+    /// Rename a secret, also in the specs that refer to it
+    ///
+    /// A secret to which a hook or a header for traces refers cannot be renamed.
     Rename {
         /// The secret's name
         name: String,

@@ -33,7 +33,7 @@ pub(crate) struct Serve {
     #[arg(long)]
     port: Option<u16>,
     /// A host name under which clients and browsers reach the hub, besides this computer's own
-    /// addresses; with a port if the hub listens on another port. May be repeated
+    /// addresses; with a port if it is not the port on which the hub listens. May be repeated
     #[arg(long = "allow-host", value_name = "NAME[:PORT]")]
     allow_hosts: Vec<AllowedHost>,
     /// Stop after this many seconds without a client, screen or command [default: never]
@@ -108,8 +108,8 @@ async fn wait_until_unused(running: &RunningEndpoint, idle: Option<u32>) {
 fn warn_about_other_computers(hub: &Hub, options: &ServeOptions) {
     print_stderr(&format!(
         "warning: other computers can reach the hub at {}, without encryption. Anyone who learns the \
-         admin token controls the hub; put a reverse proxy with TLS in front of it outside of a \
-         network that you trust",
+         admin token controls the hub. Unless you trust the network, put a reverse proxy with TLS \
+         in front of the hub",
         options.host
     ));
     if options.allowed_hosts.is_empty() && hub.allowed_hosts().is_empty() {

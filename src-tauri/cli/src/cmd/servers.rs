@@ -33,7 +33,8 @@ pub(crate) enum Servers {
         /// The server's id, as shown by `servers list`
         id: String,
     },
-    /// Add a server from a command, a URL, a preset, a manifest or an MCP bundle
+    /// Add a server from a command, a URL, a preset, a manifest, the official registry or an MCP
+    /// bundle
     Add(Box<add::AddArgs>),
     /// List the presets for `add --preset`, and whether their runtimes are installed
     Presets,
@@ -45,7 +46,7 @@ pub(crate) enum Servers {
     },
     /// Show the runtimes that start packages, and whether they are installed
     Runtimes,
-    /// Remove a server, its secrets and its rules
+    /// Remove a server, its rules, its log, and the secrets of its own that nothing else uses
     Remove {
         /// The server's id, as shown by `servers list`
         id: String,
@@ -74,8 +75,8 @@ pub(crate) enum Servers {
     },
     /// Pin a server to the versions of its packages and images that are in use
     ///
-    /// Writes the versions of the packages, or the digests of the images, into the server's spec,
-    /// and accepts this change.
+    /// Writes the versions of the packages, or the digests of the images, into the server's spec.
+    /// An accepted server stays accepted.
     Pin {
         /// The server's id, as shown by `servers list`
         id: String,
@@ -323,7 +324,7 @@ impl Servers {
                     .run_and_print(verb, |_| {
                         let id = escape(&id);
                         format!(
-                            "Server '{id}' restarted. Drawbridge records what the server uses until it ends. To see it, run `drawbridge servers report {id}`."
+                            "Server '{id}' restarted. Drawbridge records what the server uses until the server ends. To see the report, run `drawbridge servers report {id}`."
                         )
                     })
                     .await

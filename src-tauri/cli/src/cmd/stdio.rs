@@ -53,7 +53,8 @@ impl Stdio {
         Ok(bridge::run(hub, &self.client, project.as_deref(), stdin, stdout, stop).await?)
     }
 
-    /// Connects to the hub, and starts one if none runs.
+    /// Connects to the remote hub or to the hub of the data folder. Starts a hub on the data folder
+    /// if none runs.
     async fn connect(&self, context: &Context) -> Result<HubConnection, Failure> {
         if let Some(url) = &context.hub_url {
             let token = env::var(CLIENT_TOKEN)

@@ -95,7 +95,7 @@ impl Tools {
     }
 }
 
-/// The error if the arguments of a call are not a JSON object.
+/// The error if the arguments of a call or a prompt are not a JSON object.
 #[derive(Debug, thiserror::Error)]
 #[error("expected a JSON object, such as '{{\"path\": \"/tmp\"}}'")]
 pub(super) struct ParseArgumentsError {

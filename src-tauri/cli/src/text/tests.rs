@@ -14,7 +14,7 @@ fn characters_that_a_terminal_interprets_or_hides_are_escaped() {
 }
 
 #[test]
-fn json_stays_the_same_json() {
+fn escaped_json_has_the_same_value() {
     let text = "a\u{202e}\u{e0041}\u{7f}ü";
     let json = serde_json::to_string(text).expect("JSON");
     assert_eq!(escape_json(&json), r#""a\u202e\udb40\udc41\u007fü""#);

@@ -13,7 +13,7 @@ fn parse_in_berlin(text: &str) -> Option<String> {
 }
 
 #[test]
-fn a_duration_has_units() {
+fn a_duration_is_parsed_with_its_units() {
     for (text, seconds) in [
         ("90s", 90),
         ("15m", 900),

@@ -22,7 +22,7 @@ pub enum FileScope {
     Project,
 }
 
-/// A configuration file of a client. It may not exist yet.
+/// A configuration file of a client, which may not exist yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigFile {
     pub path: PathBuf,

@@ -1,10 +1,10 @@
-//! The table of clients in docs/clients.md, and the rules that every row follows.
+//! The table of clients in docs/clients.md, and the ids of the clients.
 
 use std::{collections::BTreeSet, env, fmt::Write as _, fs};
 
 use super::*;
 
-/// The variable that makes the test write the table instead of comparing it.
+/// The environment variable that makes the test write the table instead of comparing it.
 const WRITE: &str = "DRAWBRIDGE_WRITE_DOCS";
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/clients.md");
 const BEGIN: &str = "<!-- generated from src-tauri/client_config/src/clients.rs -->\n";
@@ -15,7 +15,7 @@ fn code(text: &str) -> String {
 }
 
 fn global_files(client: &Client) -> String {
-    let moved = client.overrides.iter().map(|template| code(template));
+    let overrides = client.overrides.iter().map(|template| code(template));
     let files = client
         .files
         .iter()
@@ -30,7 +30,7 @@ fn global_files(client: &Client) -> String {
         .profiles
         .iter()
         .map(|template| format!("profiles: `{template}`"));
-    let all: Vec<String> = moved.chain(files).chain(profiles).collect();
+    let all: Vec<String> = overrides.chain(files).chain(profiles).collect();
     if all.is_empty() {
         "paste it".to_owned()
     } else {
@@ -74,7 +74,7 @@ fn table() -> String {
 #[test]
 fn the_document_has_the_table_of_clients() {
     let text = fs::read_to_string(DOCUMENT).expect("docs/clients.md");
-    let (start, rest) = text.split_once(BEGIN).expect("the begin of the table");
+    let (start, rest) = text.split_once(BEGIN).expect("the beginning of the table");
     let (found, end) = rest.split_once(END).expect("the end of the table");
     if env::var_os(WRITE).is_some() {
         let whole = format!("{start}{BEGIN}\n{}\n{END}{end}", table());

@@ -175,7 +175,7 @@ fn remove_entry(root: &CstObject, container: &Container, name: &str) -> Result<(
     Ok(())
 }
 
-/// Returns the object at a path, and creates it if it is missing.
+/// Returns the object at a path, and creates the object if it is missing or `null`.
 fn descend(root: &CstObject, path: &[String]) -> Result<CstObject, EditError> {
     let mut object = root.clone();
     for key in path {
@@ -190,7 +190,7 @@ fn descend(root: &CstObject, path: &[String]) -> Result<CstObject, EditError> {
     Ok(object)
 }
 
-/// Returns the array at a key, and creates it if it is missing.
+/// Returns the array at a key, and creates the array if it is missing or `null`.
 fn array_at(object: &CstObject, key: &str) -> Result<CstArray, EditError> {
     match find_property(object, key)? {
         None => Ok(object.array_value_or_set(key)),

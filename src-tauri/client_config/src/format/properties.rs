@@ -5,8 +5,10 @@ use crate::edit::{Container, Edit, Entry, prune};
 
 const NAME: &str = "drawbridge";
 
-/// Checks that an added entry can be removed again, and that nothing else in the file changes.
-/// `choice` selects the format, the keys that lead to the servers, and whether they are a list.
+/// Checks that an edit of a broken file is refused. In any other file, checks that adding an entry
+/// and removing the entry again change nothing else, unless an edit is refused or the file has an
+/// entry with this name already. `choice` selects the format, the keys that lead to the servers,
+/// and whether the servers are a list.
 pub(crate) fn an_entry_is_added_and_removed(choice: u8, text: &str) {
     let format = [Format::Jsonc, Format::Toml, Format::Yaml][usize::from(choice % 3)];
     let places: [&[&str]; 3] = [&["mcpServers"], &["mcp", "servers"], &["a", "b.c", "d e"]];

@@ -1,3 +1,5 @@
+//! Edits of single entries in JSON, TOML and YAML.
+
 use serde_json::json;
 
 use super::*;
@@ -39,7 +41,7 @@ fn remove(format: Format, text: &str) -> Result<String, EditError> {
     format.edit(text, &[edit])
 }
 
-/// Files of clients with comments, other entries and unusual layouts.
+/// Files of clients: empty files, and files with comments, other entries and unusual layouts.
 const TEXTS: [(Format, &[&str]); 3] = [
     (
         Format::Jsonc,
@@ -120,7 +122,7 @@ fn an_entry_replaces_the_entry_of_the_same_name() {
 }
 
 #[test]
-fn an_absent_value_is_replaced_and_a_value_that_cannot_be_extended_is_refused() {
+fn null_is_replaced_and_a_value_that_cannot_be_extended_is_refused() {
     let edited = set(Format::Jsonc, "{\n  \"mcpServers\": null\n}\n").expect("null is replaced");
     assert!(edited.contains("/opt/drawbridge") && !edited.contains("null"));
     let flow = set(Format::Yaml, "extensions: {dev: {a: 1}}\n");

@@ -16,7 +16,7 @@ pub(super) fn parse(text: &str) -> Result<Value, SyntaxError> {
     Ok(document.as_ref().map(to_json).unwrap_or_default())
 }
 
-/// Returns the only document of a text, or `None` if the text is empty.
+/// Returns the only document of a text, or `None` if the text has no document.
 fn load_document(text: &str) -> Result<Option<MarkedYaml<'_>>, SyntaxError> {
     let mut documents = MarkedYaml::load_from_str(text).map_err(|error| syntax_error(&error))?;
     if documents.len() > 1 {
@@ -154,7 +154,7 @@ pub(super) fn edit(text: &str, edit: &Edit) -> Result<String, EditError> {
     Ok(edited)
 }
 
-/// The servers of a file.
+/// The servers of a file: the key that leads to them, and its value.
 struct Servers<'a> {
     key: &'a MarkedYaml<'a>,
     value: &'a MarkedYaml<'a>,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{AddError, Document, ImportError, RawEntry, entry, naming, text};
+use super::{AddError, Document, ImportError, RawEntry, containers, entry, naming};
 use crate::clients::CLIENTS;
 
 /// The editors that take a server as JSON after `--add-mcp`.
@@ -47,8 +47,9 @@ pub(super) fn read(text: &str) -> Result<Document, ImportError> {
     })
 }
 
-/// Returns the commands of a text with the numbers of their first lines. A line continues on the
-/// next line within quotation marks, and after `\`, or after `` ` `` or `^` on Windows.
+/// Returns the commands of a text with the numbers of their first lines, without comments. A
+/// command continues on the next line within quotation marks, after `\`, and, as in shells of
+/// Windows, after `` ` `` and `^`.
 fn split_commands(text: &str) -> Vec<(usize, String)> {
     let mut commands = Vec::new();
     let mut current = String::new();
@@ -204,7 +205,7 @@ fn read_editor(words: &[String]) -> Result<Option<Vec<RawEntry>>, AddError> {
             None => continue,
         };
         has_option = true;
-        servers.extend(text::read_json(json).map_err(AddError::Json)?);
+        servers.extend(containers::read_json(json).map_err(AddError::Json)?);
     }
     if has_option && servers.is_empty() {
         return Err(AddError::NoServer);
@@ -219,7 +220,9 @@ fn read_add_json(words: &[String]) -> Result<RawEntry, AddError> {
     let mut words = add.positional.into_iter();
     let name = words.next().ok_or(AddError::NoName)?;
     let json = words.next().ok_or(AddError::NoCommand)?;
-    let mut servers = text::read_json(&json).map_err(AddError::Json)?.into_iter();
+    let mut servers = containers::read_json(&json)
+        .map_err(AddError::Json)?
+        .into_iter();
     let server = servers.next().ok_or(AddError::NoServer)?;
     Ok(raw_entry(name, server.entry))
 }
@@ -274,7 +277,7 @@ const MEMBERS: [(&str, &str); 12] = [
     ("--tools", "tools"),
 ];
 
-/// The words after `mcp add`, by their meaning.
+/// The words after `mcp add` or `mcp add-json`, by their meaning.
 #[derive(Default)]
 struct AddArguments {
     /// Whether all words after the name and the command are arguments of the command.

@@ -1,11 +1,15 @@
-//! Finds the entries of servers in a parsed text, wherever a client keeps them.
+//! Finds the entries of servers in a text in a known format, wherever a client keeps them.
 
 use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::{Document, RawEntry, variables::InputDefinition};
-use crate::{connection::URL_MEMBERS, edit};
+use super::{Document, ImportError, RawEntry, limits, variables::InputDefinition};
+use crate::{
+    connection::URL_MEMBERS,
+    edit,
+    format::{Format, SyntaxError},
+};
 
 /// The keys that lead to servers in the files of clients.
 const CONTAINERS: [(&[&str], Contents); 10] = [
@@ -28,6 +32,23 @@ enum Contents {
     Extensions,
     /// Servers and other members.
     Mixed,
+}
+
+/// Returns the entries of a text in a known format.
+pub(super) fn read_as(format: Format, text: &str) -> Result<Document, ImportError> {
+    if format == Format::Yaml && !limits::is_within_limits(text) {
+        return Err(ImportError::TooComplex);
+    }
+    let root = format
+        .parse(text)
+        .map_err(|source| ImportError::Syntax { format, source })?;
+    Ok(read(root))
+}
+
+/// Returns the entries of a JSON text that a command line contains.
+pub(super) fn read_json(text: &str) -> Result<Vec<RawEntry>, SyntaxError> {
+    let root = Format::Jsonc.parse(text)?;
+    Ok(read(root).entries)
 }
 
 pub(super) fn read(root: Value) -> Document {

@@ -508,8 +508,8 @@ pub(super) fn is_variable_name(name: &str) -> bool {
         && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Sets the folder of a project's server if the spec has relative paths, because clients start the
-/// servers of a project in the project's folder.
+/// Makes the folder of a project's server absolute. If the spec has no folder but has relative
+/// paths, sets the project's folder, because clients start the servers of a project there.
 fn set_folder(spec: &mut ServerSpec, surroundings: Surroundings<'_>) {
     let Some(project) = surroundings.project.filter(|_| spec.command.is_some()) else {
         return;

@@ -5,16 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use drawbridge_model::{names, spec::ServerSpec};
 
 use super::{
-    FoundAt, FoundServer, LiteralSecret, Place, RequiredInput,
+    FoundAt, FoundServer, LiteralSecret, RequiredInput,
     entry::Draft,
     variables::{self, InputDefinition},
 };
-use crate::literals::{self, LiteralPart};
-
-/// Returns the text with which a spec refers to a secret.
-pub(crate) fn reference(secret_name: &str) -> String {
-    format!("${{keyring:{secret_name}}}")
-}
+use crate::literals::{self, LiteralPart, Place, reference};
 
 pub(super) fn finish(
     name: String,

@@ -70,15 +70,17 @@ pub(super) fn is_container_engine(command: &str) -> bool {
     ["docker", "podman", "nerdctl"].contains(&program_name(command).as_str())
 }
 
-/// Returns the name of a program in lower case, without its folder and an ending of Windows.
+/// Returns the name of a program in lower case, without its folder and a file extension of Windows.
 pub(super) fn program_name(command: &str) -> String {
     let name = command
         .rsplit(['/', '\\'])
         .next()
         .unwrap_or(command)
         .to_ascii_lowercase();
-    let endings = [".exe", ".cmd", ".bat"];
-    let stem = endings.iter().find_map(|ending| name.strip_suffix(ending));
+    let extensions = [".exe", ".cmd", ".bat"];
+    let stem = extensions
+        .iter()
+        .find_map(|extension| name.strip_suffix(extension));
     stem.unwrap_or(&name).to_owned()
 }
 
@@ -140,14 +142,16 @@ fn name_of_program(subject: &str) -> String {
     strip_generic(&name)
 }
 
-/// Removes a version, a tag, and the ending of a file.
+/// Removes a version, a tag, and a file extension.
 fn strip_details(part: &str) -> String {
     let part = part.trim_start_matches('@');
     let name = part.split(['@', ':']).next().unwrap_or(part);
-    let endings = [
+    let extensions = [
         ".js", ".mjs", ".cjs", ".ts", ".py", ".exe", ".cmd", ".bat", ".jar", ".git", ".sh",
     ];
-    let stem = endings.iter().find_map(|ending| name.strip_suffix(ending));
+    let stem = extensions
+        .iter()
+        .find_map(|extension| name.strip_suffix(extension));
     stem.unwrap_or(name).to_owned()
 }
 

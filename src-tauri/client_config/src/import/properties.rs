@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::Importer;
 use crate::machine::{Machine, Os};
 
-/// Checks that every text is read or rejected, and that a server that is read is complete: it has a
-/// name of its own, and its inputs are listed.
+/// Checks that every text is read or rejected. A server that is read must have a name of its own,
+/// and, unless its entry is invalid, a valid spec whose inputs are all listed.
 pub(crate) fn a_text_is_read_or_rejected(text: &str) {
     let machine = Machine {
         os: Os::Linux,

@@ -281,7 +281,7 @@ fn the_yaml_of_continue_can_be_pasted() {
 }
 
 #[test]
-fn the_settings_of_amp_crush_and_copilot_can_be_pasted() {
+fn the_settings_of_amp_crush_copilot_windsurf_and_gemini_can_be_pasted() {
     assert_paste(r#"{"amp.mcpServers": {"a": {"command": "a"}}}"#, "a", "a");
     assert_paste(
         r#"{"mcp": {"a": {"type": "http", "url": "https://a.test/mcp"}}}"#,
@@ -517,7 +517,7 @@ fn literal_secrets_are_reported_and_moved() {
 }
 
 #[test]
-fn the_person_has_to_replace_a_placeholder_in_a_pasted_text() {
+fn a_placeholder_becomes_an_input_and_each_input_and_secret_has_a_name_of_its_own() {
     for value in [
         "<YOUR_TOKEN>",
         "YOUR_TOKEN_HERE",
@@ -714,7 +714,7 @@ fn bad_input_is_explained() {
 }
 
 #[test]
-fn equal_servers_are_merged_and_equal_names_changed() {
+fn equal_servers_are_merged_equal_names_changed_and_unreadable_files_reported() {
     let home = tempfile::tempdir().expect("a folder");
     let write = |path: &str, text: &str| {
         let path = home.path().join(path);
@@ -810,7 +810,7 @@ fn a_server_that_drawbridge_has_keeps_its_name_and_another_one_gets_a_number() {
 }
 
 #[test]
-fn the_servers_of_a_project_start_in_its_folder() {
+fn relative_paths_and_variables_of_a_project_refer_to_its_folder() {
     let project = tempfile::tempdir().expect("a folder");
     fs::create_dir(project.path().join(".vscode")).expect("create");
     let file = project.path().join(".vscode/mcp.json");

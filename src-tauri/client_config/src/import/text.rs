@@ -1,6 +1,6 @@
 //! Finds the format of a text, and the entries in it.
 
-use super::{Document, ImportError, RawEntry, command_line, containers, limits};
+use super::{Document, ImportError, command_line, containers};
 use crate::format::{Format, SyntaxError};
 
 /// Returns the entries of a pasted text.
@@ -14,14 +14,14 @@ pub(super) fn read(text: &str) -> Result<Document, ImportError> {
     let document = if start.starts_with('"') {
         read_members(text)?
     } else if is_toml_header(first) {
-        read_as(Format::Toml, text)?
+        containers::read_as(Format::Toml, text)?
     } else if ["{", "[", "//", "/*"]
         .iter()
         .any(|token| start.starts_with(token))
     {
-        read_as(Format::Jsonc, text)?
+        containers::read_as(Format::Jsonc, text)?
     } else if is_yaml_member(first) {
-        read_as(Format::Yaml, text)?
+        containers::read_as(Format::Yaml, text)?
     } else if let Some(document) = read_toml_members(first, text) {
         document
     } else {
@@ -40,17 +40,6 @@ pub(super) fn read(text: &str) -> Result<Document, ImportError> {
     Ok(document)
 }
 
-/// Returns the entries of a text in a known format.
-pub(super) fn read_as(format: Format, text: &str) -> Result<Document, ImportError> {
-    if format == Format::Yaml && !limits::is_within_limits(text) {
-        return Err(ImportError::TooComplex);
-    }
-    let root = format
-        .parse(text)
-        .map_err(|source| ImportError::Syntax { format, source })?;
-    Ok(containers::read(root))
-}
-
 /// Reads a part that was cut out of a JSON file: `"name": { … },`.
 fn read_members(text: &str) -> Result<Document, ImportError> {
     let text = text.trim_end_matches(',');
@@ -62,8 +51,8 @@ fn read_members(text: &str) -> Result<Document, ImportError> {
     Ok(containers::read(root))
 }
 
-/// Returns the error with its position in the text, around which [`read_members`] added braces: one
-/// in front of the first line, and one on a line after the last.
+/// Returns the error with its position in `text`. [`read_members`] added braces around the text:
+/// one in front of the first line, and one on a line after the last line.
 fn without_added_braces(error: SyntaxError, text: &str) -> SyntaxError {
     let lines = text.split('\n').count();
     let last_line = text.rsplit('\n').next().unwrap_or_default();
@@ -87,13 +76,13 @@ fn read_toml_members(first: &str, text: &str) -> Option<Document> {
     if !key.chars().all(is_key) {
         return None;
     }
-    read_as(Format::Toml, text)
+    containers::read_as(Format::Toml, text)
         .ok()
         .filter(|document| !document.entries.is_empty())
 }
 
 /// Returns the text between the fences of a Markdown code block. The first line becomes empty, so
-/// that the positions of syntax errors are right.
+/// that the positions of syntax errors are right. Returns any other text unchanged.
 fn without_fence(text: &str) -> &str {
     let Some(rest) = text.trim_start().strip_prefix("```") else {
         return text;
@@ -139,10 +128,4 @@ fn is_yaml_member(line: &str) -> bool {
     };
     let is_key = |c: char| c.is_alphanumeric() || "_-.\"'".contains(c);
     !key.is_empty() && key.chars().all(is_key) && (rest.is_empty() || rest.starts_with(' '))
-}
-
-/// Returns the entries of a JSON text that a command line contains.
-pub(super) fn read_json(text: &str) -> Result<Vec<RawEntry>, SyntaxError> {
-    let root = Format::Jsonc.parse(text)?;
-    Ok(containers::read(root).entries)
 }

@@ -1,6 +1,7 @@
 //! The variables in the values of an entry. Each client has its own notation: `${VAR}`,
-//! `${VAR:-x}`, `${env:VAR}`, `{env:VAR}`, `$VAR`, `${input:id}`, `${workspaceFolder}`. A variable
-//! without a value becomes `${input:ID}`, which stands for a value that the person has to give.
+//! `${VAR:-x}`, `${env:VAR}`, `{env:VAR}`, `{file:path}`, `$VAR`, `${input:id}`,
+//! `${workspaceFolder}`. A variable without a value becomes `${input:ID}`, which stands for a value
+//! that the person has to give.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -53,7 +54,8 @@ pub(super) fn replace_inputs(text: &str, replace: impl Fn(&str) -> String) -> St
     replaced + rest
 }
 
-/// An input as VS Code defines it.
+/// An input, as a configuration of VS Code defines it or as it is made for a variable without a
+/// value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InputDefinition {
     pub(super) id: String,

@@ -12,7 +12,7 @@ fn machine(os: Os, env: &[(&str, &str)]) -> Machine {
 }
 
 #[test]
-fn a_template_is_resolved_as_each_system_does() {
+fn a_template_is_resolved_for_each_system() {
     for (os, env, template, path) in [
         (
             Os::Linux,
@@ -65,7 +65,7 @@ fn a_template_is_resolved_as_each_system_does() {
 }
 
 #[test]
-fn a_star_finds_all_profiles() {
+fn a_star_finds_the_profiles_that_match() {
     let home = tempfile::tempdir().expect("a folder");
     for name in [".claude-work", ".claude-home", ".claudia"] {
         fs::create_dir(home.path().join(name)).expect("a profile");

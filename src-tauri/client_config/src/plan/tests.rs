@@ -1,4 +1,6 @@
-//! Tests that connect each client with each state of its file, and undo the change byte for byte.
+//! Tests that connect each client with each state of its file, and undo the change, byte for byte
+//! if the file has not changed since. Further tests have files that are broken, protected or
+//! changed, entries that drifted, and a process that is killed.
 
 use std::{collections::BTreeMap, fs, process::Command};
 
@@ -25,7 +27,8 @@ impl Home {
         Folder(self.folder.path().join("backups"))
     }
 
-    /// Returns all files and links below the home folder but the backups, with their bytes.
+    /// Returns all files, links and folders below the home folder except the backups. Files have
+    /// their bytes, and links their targets.
     fn contents(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut found = BTreeMap::new();
         let mut folders = vec![self.folder.path().to_owned()];

@@ -45,7 +45,7 @@ fn a_value_suggests_a_secret_by_its_shape() {
 }
 
 #[test]
-fn an_argument_can_be_a_secret_because_of_its_option() {
+fn an_argument_can_be_a_secret_because_of_its_option_or_its_name() {
     for (argument, previous) in [
         ("hunter2", Some("--api-key")),
         ("--api-key=hunter2", None),

@@ -1,4 +1,5 @@
-//! Bodies that arrive in pieces, too slowly, or without end.
+//! Bodies that arrive in pieces, too slowly, or without end, and bodies that exceed the memory for
+//! requests.
 
 use std::convert::Infallible;
 
@@ -99,8 +100,8 @@ async fn small_pieces_are_joined_and_large_pieces_are_passed_on() {
         let piece = piece.expect("a piece").into_data().expect("data");
         lengths.push(piece.len());
     }
-    let whole = MIN_PIECE_BYTES;
-    assert_eq!(lengths, [whole, whole, whole / 2]);
+    let joined = MIN_PIECE_BYTES;
+    assert_eq!(lengths, [joined, joined, joined / 2]);
     let large = Bytes::from(vec![b'x'; MIN_PIECE_BYTES]);
     let mut body = BoundedBody::new(Body::from(large.clone()));
     let piece = body.frame().await.expect("a piece").expect("a piece");
@@ -109,7 +110,7 @@ async fn small_pieces_are_joined_and_large_pieces_are_passed_on() {
 }
 
 #[tokio::test]
-async fn a_body_beyond_the_memory_for_requests_is_refused_before_it_is_read() {
+async fn a_body_beyond_the_memory_for_requests_is_refused() {
     let (budget, client) = (RequestBudget::default(), ClientName::new("desk"));
     let large = Bytes::from(vec![b'x'; MAX_BODY_BYTES]);
     let mut permits = Vec::new();

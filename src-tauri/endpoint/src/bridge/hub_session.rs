@@ -196,7 +196,7 @@ impl HubSession {
     }
 
     /// Reads the session's stream to its end, from the event after `last_event_id`, and updates
-    /// `last_event_id`.
+    /// `last_event_id`. If the hub does not know the session, opens a new session instead.
     async fn read_stream(&self, session: &HeaderValue, last_event_id: &mut String) {
         let mut request = self.build_request(Method::GET, Some(session.clone()));
         if !last_event_id.is_empty() {

@@ -1,5 +1,6 @@
 //! Access to a hub, in this process or in another process, for the desktop app and the command
-//! line. Both hubs have the same verbs and events, and only this file knows the difference.
+//! line. Both kinds of hub have the same verbs and events, so few callers need to know in which
+//! process the hub runs.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -41,7 +42,7 @@ impl HubHandle {
     ///
     /// # Errors
     /// Returns an error if the verb fails, or if the hub is in another process and cannot be
-    /// reached (`unavailable`).
+    /// reached (`unavailable`) or does not answer in time (`timeout`).
     pub async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
         match self {
             Self::Embedded(hub) => verb.run(hub).await,

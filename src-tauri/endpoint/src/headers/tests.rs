@@ -13,7 +13,7 @@ fn headers(name: &'static str, values: &[&'static str]) -> HeaderMap {
 }
 
 #[test]
-fn a_body_is_json_whatever_its_parameters() {
+fn a_content_type_is_json_whatever_its_parameters() {
     for json in [
         "application/json",
         "Application/JSON",

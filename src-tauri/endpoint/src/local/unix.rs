@@ -102,7 +102,7 @@ fn listen(path: &Path) -> Result<UnixListener, BindError> {
     Ok(listener)
 }
 
-/// Checks that other users cannot replace our socket. A data folder may belong to another user, for
+/// Checks that other users cannot replace the socket. A data folder may belong to another user, for
 /// example if the hub runs as root in a container. The folder from [`user_folder_name`] must belong
 /// to this user: its parent may be shared, so another user could have created it.
 fn check_folder(folder: &Path) -> Result<(), BindError> {

@@ -1,4 +1,4 @@
-//! The event stream that answers a POST. Its events have ids. If the connection breaks, the call
+//! The event stream that answers a POST. Its events have ids. If the connection breaks, the request
 //! goes on for a while, and the client can resume with `Last-Event-ID`.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
@@ -15,12 +15,12 @@ use tokio::{
 use super::{events, response::ResponseMessages};
 use crate::state::{ListenerState, ResumeRequest};
 
-/// How long a call goes on after its connection broke.
+/// How long a request goes on after its connection broke.
 const RESUME_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most bytes of sent messages that are kept, because these messages may have been lost.
 const MAX_SENT_BYTES: usize = 64 * 1024;
-/// The most bytes of messages that wait for a client that may resume. If there are more, the call
-/// is cancelled.
+/// The most bytes of messages that wait for a client that may resume. If there are more, the
+/// request is cancelled.
 const MAX_UNSENT_BYTES: usize = 1024 * 1024;
 
 /// The messages of an answer, each with the index of its event.
@@ -123,9 +123,9 @@ impl AnswerStream {
         events::message_event(message).id(format!("{}-{index}", self.number))
     }
 
-    /// Keeps the call going until the client resumes. Cancels the call after [`RESUME_TIMEOUT`], if
-    /// more than [`MAX_UNSENT_BYTES`] wait for the client, if the session ends, or if the listener
-    /// stops.
+    /// Keeps the request going until the client resumes. Cancels the request after
+    /// [`RESUME_TIMEOUT`], if more than [`MAX_UNSENT_BYTES`] wait for the client, if the session
+    /// ends, or if the listener stops.
     async fn wait_for_client(mut self, mut resume_receiver: oneshot::Receiver<ResumeRequest>) {
         let deadline = Instant::now() + RESUME_TIMEOUT;
         let (ended, stopping) = (self.session.ended.clone(), self.state.stopping.clone());

@@ -10,7 +10,7 @@ use axum::response::{
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 
-/// The interval between two keep-alive comments.
+/// How long a stream may be idle before a comment is sent.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Returns a response whose body is this stream.

@@ -57,7 +57,7 @@ impl Exchange {
     }
 
     /// Runs the request and returns its answer. Messages that belong to the request are sent first,
-    /// on `stream` or, if there is none, to the session's outbox.
+    /// over `stream` or, without a stream, through the session's outbox.
     pub(crate) async fn answer(mut self, stream: Option<MessageSender>) -> Bytes {
         let session = Arc::clone(self.in_flight.session());
         let handle = match stream {

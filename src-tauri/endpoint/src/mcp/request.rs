@@ -1,5 +1,5 @@
-//! Reads the parts of a request that precede its body: the client, the scope, the session and the
-//! revision.
+//! Reads the client, the scope, the session and the revision of a request, and checks its
+//! `Content-Type`.
 
 use std::sync::Arc;
 

@@ -3,9 +3,9 @@
 //! If `Last-Event-ID` names an event of an answer whose connection broke, the stream is the rest of
 //! that answer instead; see [`answer_stream`](super::answer_stream).
 //!
-//! A session has at most one such stream: a new stream replaces the old stream. Events have ids,
-//! and the last events are kept, so that a client whose connection broke can resume after its
-//! `Last-Event-ID`.
+//! A session has at most one stream of messages that belong to no request: a new stream replaces
+//! the old stream. Events have ids, and the last events are kept, so that a client whose connection
+//! broke can resume after its `Last-Event-ID`.
 
 use std::sync::Arc;
 

@@ -229,13 +229,13 @@ fn to_refusal(id: Id<'_>, error: &RpcError) -> RpcRefusal {
     RpcRefusal::new(status_for_code(error.code, true), Some(id), error)
 }
 
-/// Returns the status for an error. Invalid params are a bad request only if Drawbridge itself
-/// rejects them (`is_own_error`), not if the server does.
-fn status_for_code(code: i64, is_own_error: bool) -> StatusCode {
+/// Returns the status for an error. Invalid params are a bad request only if the request was
+/// refused before it ran (`was_refused`): the error of a request that ran may come from a server.
+fn status_for_code(code: i64, was_refused: bool) -> StatusCode {
     match code {
         code::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
         HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION => StatusCode::BAD_REQUEST,
-        code::INVALID_PARAMS if is_own_error => StatusCode::BAD_REQUEST,
+        code::INVALID_PARAMS if was_refused => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
     }
 }

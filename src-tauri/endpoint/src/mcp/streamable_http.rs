@@ -4,8 +4,8 @@
 //! no request.
 //!
 //! If a client disconnects before the stream has begun, the handler's future is dropped, which
-//! cancels the call. Once the stream has begun, its client can resume: see
-//! [`answer_stream`](super::answer_stream).
+//! cancels the request. Once the stream has begun, its client can resume, if the request belongs to
+//! a session and to no batch, and arrived over TCP: see [`answer_stream`](super::answer_stream).
 
 use std::sync::Arc;
 

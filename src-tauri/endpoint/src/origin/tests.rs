@@ -1,4 +1,5 @@
-//! Sends combinations of `Host`, `Origin` and `Sec-Fetch-Site` to every route.
+//! Sends combinations of `Host`, `Origin` and `Sec-Fetch-Site` to every route. Also tests the
+//! target of a request, hosts that a person allows, and websites that open the web UI.
 
 use std::sync::{
     Arc,

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-/// The address of the program that opened a TCP connection. An extension of each request over TCP
-/// that did not come through a proxy.
+/// The address of the program that opened a TCP connection. An extension of each request over TCP,
+/// unless the request names an allowed host, because it may then have come through a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Peer {
     pub(super) address: SocketAddr,

@@ -32,8 +32,8 @@ pub(crate) async fn stream(
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }
 
-/// `GET /api/presence`: a stream without events. A client that reads it keeps the hub from ending
-/// for lack of use.
+/// `GET /api/presence`: a stream without events. A client that reads the stream keeps the hub from
+/// ending for lack of use.
 pub(crate) async fn presence(
     State(state): State<Arc<ListenerState>>,
     Extension(access): Extension<AdminAccess>,

@@ -1,5 +1,5 @@
-//! `/registry/servers` and `/api/mcp/servers`: the registry as plain resources, for scripts. Each
-//! route runs a verb of the hub. A server that is added or changed here has to be accepted before
+//! `/registry/servers` and `/api/mcp/servers`: the registry as plain resources, for scripts. The
+//! routes run verbs of the hub. A server that is added or changed here has to be accepted before
 //! it may start.
 
 use std::sync::Arc;

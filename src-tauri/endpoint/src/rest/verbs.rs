@@ -26,8 +26,8 @@ pub(crate) async fn run(
 ) -> Result<Response, Refusal> {
     let (Path(verb), body) = (verb?, body?);
     let hub = Arc::clone(&state.hub);
-    let run = tokio::spawn(async move { api::dispatch(&hub, &verb, &body).await });
-    let answer = run.await.map_err(|_| internal_error())??;
+    let task = tokio::spawn(async move { api::dispatch(&hub, &verb, &body).await });
+    let answer = task.await.map_err(|_| internal_error())??;
     Ok((
         [(header::CONTENT_TYPE, "application/json")],
         Box::<str>::from(answer).into_string(),

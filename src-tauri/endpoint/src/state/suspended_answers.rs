@@ -13,7 +13,7 @@ use drawbridge_model::ids::SessionId;
 use tokio::sync::oneshot;
 
 /// The most answers of one session that can be suspended. If the connection of a further answer
-/// breaks, its call is cancelled.
+/// breaks, its request is cancelled.
 const MAX_PER_SESSION: usize = 16;
 
 /// The answers, by the numbers of their streams.

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_addresses_of_one_network_and_too_many_addresses_share_a_limit() {
+    async fn the_addresses_of_one_network_share_a_limit_and_so_do_too_many_addresses() {
         let tokens = UnknownTokens::default();
         let counted: usize = (0..5_000)
             .filter(|n| tokens.count(address(&format!("2001:db8::{n:x}"))).is_ok())

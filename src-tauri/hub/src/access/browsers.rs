@@ -1,6 +1,6 @@
-//! Browsers: a one-time code is exchanged for a token, which signs a browser in. The browser stays
-//! signed in until a person signs it out, it has made no request for [`IDLE_TTL`], [`MAX_TTL`] has
-//! passed, another browser takes its place, or the hub ends.
+//! Browsers: a one-time code is exchanged for a token, which signs a browser in. The sign-in ends
+//! if a person signs the browser out, if the browser has made no request for [`IDLE_TTL`], if
+//! [`MAX_TTL`] has passed, if another browser takes the place of this browser, or if the hub ends.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -24,7 +24,8 @@ pub const CODE_TTL: Duration = Duration::from_secs(5 * 60);
 const IDLE_TTL: Duration = Duration::from_secs(12 * 60 * 60);
 /// How long a browser stays signed in at most.
 const MAX_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// The maximum number of unused codes. A new code replaces the oldest.
+/// The maximum number of codes that have not expired, whether used or not. A new code replaces the
+/// oldest.
 const MAX_CODES: usize = 32;
 /// The maximum number of signed-in browsers. A new browser replaces the browser that was not used
 /// for the longest time.
@@ -75,7 +76,7 @@ pub struct SignedInBrowser {
 pub enum CodeUse {
     Waiting,
     Redeemed(SignedInBrowser),
-    /// The code has expired, was replaced, or was never issued.
+    /// The code has expired, was replaced by a newer code, or was never issued.
     Expired,
 }
 

@@ -1,6 +1,6 @@
 //! How many calls a client may make in a minute, if a person has set a limit. A token bucket counts
-//! the calls: after a pause, a client may make as many calls at once as the limit allows for a
-//! minute.
+//! the calls: after a minute without calls, a client may make as many calls at once as the limit
+//! allows for a minute.
 //!
 //! By default, no client has a limit: a client that only makes calls that rules allow may make
 //! thousands in a second, and the requests in flight are bounded anyway. A limit is for an agent

@@ -39,7 +39,7 @@ async fn client_tokens_and_the_admin_token_are_not_interchangeable() {
 }
 
 #[tokio::test]
-async fn a_short_or_taken_token_is_refused() {
+async fn a_short_or_taken_token_and_a_taken_or_blank_name_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let access = access(folder.path()).await;
     let token = "t".repeat(32);
@@ -103,10 +103,10 @@ async fn an_expired_token_is_refused_as_expired() {
     let token = access.add(&name, None, None, Some(HOUR)).await;
     let token = token.expect("added");
     assert_eq!(access.authenticate(&token, None), Ok(name.clone()));
-    let ended = access.rotate(&name, None, TokenLifetime::For(Duration::ZERO));
-    let ended = ended.await.expect("rotated");
+    let expired = access.rotate(&name, None, TokenLifetime::For(Duration::ZERO));
+    let expired = expired.await.expect("rotated");
     assert_eq!(
-        access.authenticate(&ended, None),
+        access.authenticate(&expired, None),
         Err(TokenRefusal::Expired(name))
     );
     assert_eq!(
@@ -131,7 +131,7 @@ async fn after_a_rotation_the_old_token_is_valid_until_the_new_token_is_used() {
         };
         let expires_at = row.token_expires_at.expect("the new token expires too");
         let lifetime = expires_at.0 - row.token_issued_at.expect("issued").0;
-        assert_eq!(lifetime, 3_600_000, "the new token lives as long");
+        assert_eq!(lifetime, 3_600_000, "the new token has the same lifetime");
         (old, new)
     };
     let access = access(folder.path()).await;

@@ -38,7 +38,8 @@ pub struct ExcludedPath {
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum ExclusionReason {
-    /// The path holds keys, passwords, the profile of a browser, or settings that start programs.
+    /// The path holds keys, passwords, the profile of a browser, settings that start programs, or
+    /// Drawbridge's own data.
     Private,
     /// The path contains much that the server did not use, as the whole home folder does.
     TooBroad,
@@ -215,9 +216,9 @@ pub(super) fn propose_for(
     proposal.sandbox.check().is_ok().then_some(proposal)
 }
 
-/// Returns the smallest sensible sandbox that allows the used paths and addresses, and the used
-/// paths that the sandbox does not allow. The sandbox keeps everything that `current`, the sandbox
-/// of the run, lists, because a person chose it. The sandbox allows nothing that `current` refused.
+/// Returns the smallest sensible sandbox for the used paths and addresses, and the used paths that
+/// the sandbox excludes. The sandbox keeps everything that `current`, the sandbox of the run,
+/// lists, because a person chose it. A use that `current` refused adds nothing to the sandbox.
 fn propose(
     spec: &ServerSpec,
     current: Option<&Sandbox>,
@@ -309,7 +310,8 @@ fn propose_network(
     };
     let (mut connect, mut bind) = (ports(AddressKind::Connect), ports(AddressKind::Bind));
     let uses_udp = !ports(AddressKind::Udp).is_empty();
-    // Without its cache, which is in the server's own folder, the program is downloaded again.
+    // In a sandbox, the cache is in the server's own folder. That folder is empty at first, so the
+    // runtime has to download the program again.
     if spec.runtime().is_some_and(|runtime| runtime.may_download())
         && current_network != Some(SandboxNetwork::None)
     {
@@ -469,7 +471,7 @@ impl Folding<'_> {
 }
 
 /// Returns the path to exclude, which may be a folder around `path`, and the reason. Returns `None`
-/// if the exclusion of `path` depends on other paths.
+/// if the place and the name of `path` are no reason to exclude it.
 fn find_exclusion(
     path: &Path,
     access: FileAccess,

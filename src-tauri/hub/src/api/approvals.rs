@@ -1,4 +1,5 @@
-//! Approvals: the calls that wait for a person, and the person's decision.
+//! Approvals: the requests in the queue, a person's decisions, and the requests that nobody decided
+//! in time.
 
 use drawbridge_model::{
     approval::{ApprovalRequest, Verdict},
@@ -104,7 +105,7 @@ pub struct ApprovalUrl {
     pub url: String,
 }
 
-/// The number of calls that `approvals.last_calls` returns at most.
+/// The maximum number of requests that `approvals.last_calls` returns.
 const LAST_CALLS: u32 = 5;
 
 impl Verb for ListApprovals {

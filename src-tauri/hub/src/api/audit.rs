@@ -1,4 +1,5 @@
-//! The audit log: verification of its chain, a list of its entries, and an export of all calls.
+//! The audit log: verification of its chain and of the entries about one call, a list of its
+//! entries, and an export of calls.
 
 use drawbridge_model::{
     audit::{AuditEntryView, AuditKind, AuditReport, AuditedCall, CallAuditEntry},
@@ -18,8 +19,8 @@ const MAX_PAGE_SIZE: u32 = 500;
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerifyAudit {}
 
-/// `audit.verify_call`: verifies the entries about one call: its decision and its end. Empty if the
-/// call is older than the audit log.
+/// `audit.verify_call`: verifies the entries about one call: its decision and its end. Returns no
+/// entries if the call is unknown or older than the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerifyCall {
@@ -47,7 +48,7 @@ pub struct ListAudit {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AuditEntries {
     pub entries: Vec<AuditEntryView>,
-    /// The `before` of the next page; null if this page is the last.
+    /// The `before` of the next page, which may be empty; null if this page is the last.
     pub next: Option<u32>,
 }
 
@@ -71,7 +72,7 @@ pub struct ExportAudit {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AuditPage {
     pub calls: Vec<AuditedCall>,
-    /// The `after` of the next page; null if this page is the last.
+    /// The `after` of the next page, which may be empty; null if this page is the last.
     pub next: Option<CallId>,
 }
 

@@ -1,5 +1,6 @@
 //! The kinds of entries that each verb leaves in the audit log. The test
-//! `each_verb_leaves_the_entries_of_its_row` fails if a verb has no row.
+//! `each_verb_leaves_the_entries_of_its_row` fails if a verb has no row, or if a verb that the test
+//! runs leaves no entry or an entry of another kind.
 
 use drawbridge_model::audit::AuditKind::{self, *};
 

@@ -1,5 +1,6 @@
 //! Makes backups of the data folder, restores them, and resets the folder. A restore or a reset is
-//! only prepared here; the next start of Drawbridge performs it.
+//! only prepared here, and the next start of Drawbridge performs it. Only the secrets are deleted
+//! at once by a reset.
 
 use std::{
     collections::BTreeSet,

@@ -1,4 +1,5 @@
-//! Writes the verbs' types for the UI, `ui/src/ipc/bindings.ts`.
+//! Writes `ui/src/ipc/bindings.ts`: the types of verbs, events and errors for the UI, and the
+//! labels of states and other values.
 //!
 //! The test `the_bindings_of_the_ui_are_up_to_date` writes the file if `DRAWBRIDGE_WRITE_BINDINGS`
 //! is set, as `cargo xtask bindings` sets it. Otherwise the test fails if the file is stale.
@@ -156,7 +157,7 @@ fn the_bindings_of_the_ui_are_up_to_date() {
 }
 
 #[test]
-fn the_bindings_have_a_label_for_every_state() {
+fn the_bindings_have_labels_for_states_and_other_values() {
     let labels = all_labels();
     for line in [
         "export const SERVER_STATE_LABELS: Record<ServerState, string> = {",

@@ -91,7 +91,7 @@ pub struct OpenBundle {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AddBundle {
     pub source: BundleSource,
-    /// The name for the server. If it is absent, the bundle's name is used.
+    /// The name for the server. If it is absent, the bundle's title is used.
     #[serde(default)]
     pub name: Option<String>,
     /// Maps each input's name to its value, including secrets. The values of an input with several
@@ -125,8 +125,8 @@ impl Verb for AddBundle {
             .name
             .unwrap_or_else(|| bundle.manifest.title().to_owned());
         let id = hub.registry.new_id(&name)?;
-        for name in self.secrets.keys() {
-            if let Some(declared) = bundle.manifest.user_config.get_mut(name) {
+        for input in self.secrets.keys() {
+            if let Some(declared) = bundle.manifest.user_config.get_mut(input) {
                 declared.sensitive = true;
             }
         }

@@ -1,4 +1,5 @@
 //! Calls: every `tools/call` and every other guarded request, with its decision and its outcome.
+//! Also the running calls of tools, which a person can cancel, and stats.
 
 use drawbridge_model::{
     call::{Call, CallProgress, CallStats, Decision, Outcome},
@@ -26,7 +27,7 @@ pub struct ListCalls {
     /// Only calls of tools that their server lists under this name. Also matches the name of a
     /// prompt and the URI of a resource.
     pub tool: Option<String>,
-    /// Only calls that a person was asked to decide, including calls that nobody decided: the
+    /// Only calls that a person had to decide, including calls that nobody decided: the
     /// history of approvals.
     pub needed_approval: bool,
     /// Only calls that contain this text in their method, tool, exposed name, reason, error or
@@ -112,7 +113,8 @@ pub struct CancelCall {
     pub id: CallId,
 }
 
-/// `calls.stats`: how many calls of tools there were, how long they took and how they ended.
+/// `calls.stats`: the counts and durations of calls of tools in a period: in total, for each step
+/// of the period, and by client, server or tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default, deny_unknown_fields)]

@@ -1,4 +1,4 @@
-//! Clients: the AI applications that may connect, each with its own token.
+//! Clients: the AI applications that may connect, over HTTP each with its own token.
 
 use std::{collections::BTreeSet, num::NonZeroU32, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{access::TokenLifetime, hub::Hub};
 /// The period in which abandoned calls are counted, in milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// A client that a person added, or that connected over the stdio bridge.
+/// A client that a person added or paired, or that connected without a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ClientView {
@@ -39,8 +39,7 @@ pub struct ClientView {
     pub revoked_at: Option<Timestamp>,
     /// The number of client sessions that are open now.
     pub sessions: u32,
-    /// The name and version that the client reported at `initialize`, such as
-    /// `claude-code 2.1.329`.
+    /// The name and version that the client reported, such as `claude-code 2.1.329`.
     pub software: Option<String>,
     /// The `User-Agent` of the last request with the client's token: untrusted plain text.
     pub user_agent: Option<String>,
@@ -55,11 +54,11 @@ pub struct ClientView {
     /// The longest time that the client waited before it abandoned one of these calls, in
     /// milliseconds.
     pub longest_wait_ms: u32,
-    /// Whether a session of the client was notified of changed tools more than a minute ago, and
-    /// has not read the list of tools since.
+    /// Whether a legacy session of the client was notified of changed tools more than a minute ago,
+    /// and has not read the list of tools since.
     pub ignores_tool_changes: bool,
     /// The client's mute; null if the client is not muted. A client is muted for a minute if nobody
-    /// decides three of its calls in a row.
+    /// decides three of its requests in a row.
     pub mute: Option<ClientMute>,
 }
 
@@ -70,7 +69,7 @@ pub struct ClientAdded {
     pub name: ClientName,
     pub token: String,
     /// The URL of the endpoint, such as `http://127.0.0.1:8765/mcp`. If there are allowed hosts,
-    /// the URL has the first of them.
+    /// the URL has the first allowed host.
     pub url: String,
     /// The `mcpServers` JSON for HTTP, with the token, to paste into the client's settings.
     #[cfg_attr(test, ts(type = "unknown"))]
@@ -185,7 +184,7 @@ pub struct ClientUnmuted {
 }
 
 /// `clients.revoke`: ends a client's token and sessions at once. Also deletes the client's rules,
-/// its assignment to a profile, and the lists and results that Drawbridge keeps for it.
+/// its assignment to a profile, and the lists and results that Drawbridge keeps for the client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RevokeClient {

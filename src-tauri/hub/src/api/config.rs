@@ -1,5 +1,6 @@
 //! The configuration files of clients: which clients are there, whether they are connected, and the
-//! changes that connect and disconnect them.
+//! changes that connect and disconnect them. A person can undo these changes, or paste the
+//! configuration instead.
 
 pub mod entry;
 pub mod import;
@@ -102,8 +103,8 @@ pub struct ManagedEntry {
     pub transport: ClientTransport,
     /// Whether the entry tells the client to leave approval to Drawbridge.
     pub asks_once: bool,
-    /// Whether the entry is restored without asking a person if another program removes or changes
-    /// it.
+    /// Whether Drawbridge restores the entry, without asking a person, if another program removes
+    /// or changes it.
     pub restores: bool,
     pub connected_at: Timestamp,
 }
@@ -115,7 +116,7 @@ pub struct ClientChangeView {
     pub id: String,
     pub made_at: Timestamp,
     pub action: ClientAction,
-    /// The kind of client; null if there are several.
+    /// The kind of client; null for an import.
     pub kind: Option<String>,
     pub files: Vec<String>,
     /// The servers that were imported.
@@ -267,7 +268,7 @@ pub enum ConfigAction {
 pub struct ApplyConfig {
     /// The id of the preview.
     pub id: String,
-    /// Whether to restore the entry without asking a person if another program removes or changes
+    /// Whether to restore the entry, without asking a person, if another program removes or changes
     /// it. Refused if the entry contains a token.
     #[serde(default)]
     pub restores: bool,
@@ -277,8 +278,8 @@ pub struct ApplyConfig {
 /// client that was added with it. If the client existed before without a token, only its token
 /// becomes invalid. If the change replaced the client's token, the new token stays valid, and the
 /// old token, which is in the file again, may be invalid. If a file cannot be restored, the servers
-/// stay until the change is undone again. Without `change`, undoes the latest change of this kind of
-/// client, or the latest import if `kind` is absent too.
+/// stay until another attempt restores the file. Without `change`, undoes the latest change of this
+/// kind of client, or the latest import if `kind` is absent too.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
@@ -287,7 +288,7 @@ pub struct UndoConfig {
     pub kind: Option<String>,
 }
 
-/// `config.set_restores`: sets whether Drawbridge restores an entry without asking a person if
+/// `config.set_restores`: sets whether Drawbridge restores an entry, without asking a person, if
 /// another program removes or changes it. An entry that contains a token cannot be restored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -443,12 +444,12 @@ impl Verb for ApplyConfig {
     }
 }
 
-/// Returns whether a new token for a file replaces the token of the client, because the file has the
-/// client's entry already. `managed` is the managed entry of the file.
+/// Returns whether a new token for a file replaces the token of the client, because the file has
+/// the client's entry already. `managed` is the managed entry of the file.
 ///
 /// # Errors
-/// Returns an error if the name is invalid or belongs to another client, or if other files contain
-/// the token that would be replaced.
+/// Returns an error if the name is invalid or taken, or if other files contain the token that would
+/// be replaced.
 fn replaces_token(
     hub: &Hub,
     name: &ClientName,
@@ -539,8 +540,8 @@ fn is_admitted(hub: &Hub, name: &ClientName) -> bool {
         .any(|row| row.name == *name && row.revoked_at.is_none())
 }
 
-/// Makes the token of a client invalid. The client stays admitted, with its rules and its profile,
-/// so that it can use the bridge again.
+/// Makes the token of a client invalid, and ends the client's sessions. The client stays admitted,
+/// with its rules and its profile, so that it can use the bridge again.
 async fn withdraw_token(hub: &Hub, name: &ClientName) -> Result<(), ApiError> {
     if is_admitted(hub, name) {
         hub.access.remove_token(name).await?;

@@ -17,7 +17,8 @@ const MAX_PAUSE_S: u32 = 7 * 24 * 3600;
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DrawbridgeState {
     pub paused: bool,
-    /// When paused calls resume by themselves; null if a person has to resume them.
+    /// When the pause ends by itself; null if calls are not paused, or if a person has to
+    /// resume them.
     #[serde(default)]
     pub resumes_at: Option<Timestamp>,
 }
@@ -42,8 +43,8 @@ pub struct ShowDrawbridge {}
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default, deny_unknown_fields)]
 pub struct PauseCalls {
-    /// How many seconds the pause lasts: a week at most. If absent, it lasts until a person resumes
-    /// calls.
+    /// How many seconds the pause lasts, from 1 to a week. If absent, the pause lasts until a
+    /// person resumes calls.
     pub for_s: Option<u32>,
 }
 

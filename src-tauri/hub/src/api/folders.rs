@@ -78,7 +78,7 @@ impl Verb for AddFolder {
         let path = PathBuf::from(self.path);
         let checked = tokio::task::spawn_blocking(move || check_folder(&path, &data_dir)).await;
         let path = checked.map_err(|error| ApiError::unavailable(error.to_string()))??;
-        let known = hub.settings.get().shared_folders;
+        let known = hub.settings.get().shared_folders.clone();
         if known.len() >= MAX_FOLDERS && !known.iter().any(|folder| folder.path == path) {
             return Err(ApiError::conflict(format!(
                 "at most {MAX_FOLDERS} folders can be shared; stop sharing a folder first"
@@ -124,7 +124,7 @@ impl Verb for RemoveFolder {
 
 async fn folders_view(hub: &Hub) -> Result<FoldersView, ApiError> {
     let data_dir = hub.data_dir.path().to_owned();
-    let shared = hub.settings.get().shared_folders;
+    let shared = hub.settings.get().shared_folders.clone();
     let folders = tokio::task::spawn_blocking(move || {
         let view = |folder: SharedFolder| {
             let problem = match check_folder(&folder.path, &data_dir) {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{ApiError, Verb, servers};
 use crate::{catalog::deferred, hub::Hub};
 
-/// The answer of `GET /health`.
+/// The answer of `health.show` and of `GET /health`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct HealthView {

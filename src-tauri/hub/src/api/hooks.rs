@@ -293,8 +293,9 @@ impl Verb for ListHookSamples {
     }
 }
 
-/// Returns the body of the audit log's entry about a change of a hook. The body names the program
-/// or the host, but has no arguments and no values of variables and headers, which may be secrets.
+/// Returns the body of the audit log's entry about a new or changed hook, or about a trial. The
+/// body names the program or the host, but has no arguments and no values of variables and headers,
+/// which may be secrets.
 fn audit_note(change: &str, hook: &Hook) -> Value {
     let target = match &hook.target {
         HookTarget::Command { program, args, env } => json!({

@@ -1,5 +1,5 @@
-//! The memory: the entries that AI clients stored for their users. The entries are the users' data,
-//! so the audit log does not record changes of them, and only a person can delete them.
+//! The memory: the entries that AI clients and people stored for users. The entries are the users'
+//! data, so the audit log does not record their changes, and only a person can delete an entry.
 
 use drawbridge_model::{
     event::Event,

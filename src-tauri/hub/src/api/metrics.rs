@@ -99,13 +99,13 @@ fn add_servers(hub: &Hub, state: &Registry) {
         let name = format!("drawbridge_server_sessions_{event}_total");
         register_counters(state, &name, help, &["server"])
     };
-    let created = family("created", "Sessions with servers that became active");
-    let closed = family("closed", "Sessions with servers that have ended");
+    let created = family("created", "Server sessions that became active");
+    let closed = family("closed", "Server sessions that have ended");
     let errors = family("errors", "Failed starts and crashes of servers");
     let active_sessions = register_gauges(
         state,
         "drawbridge_server_sessions_active",
-        "Sessions with servers that are active now",
+        "Server sessions that are active now",
         &["server"],
     );
     for (id, counts) in hub.pool.history().counts().iter().take(MAX_LABELS) {

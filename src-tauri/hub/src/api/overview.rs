@@ -1,4 +1,4 @@
-//! The overview: what happened lately, at a glance.
+//! The overview: stats of the latest calls of tools.
 
 use drawbridge_model::{call::CallStats, clock, ids::Timestamp};
 use drawbridge_store::table::call_stats::{CallGroup, CallStatsFilter, MAX_COUNTED_CALLS};

@@ -61,8 +61,9 @@ impl Verb for AnswerPairing {
     }
 }
 
-/// Adds the client that asks, and sends the client its token. If the name or the profile is
-/// invalid, the client keeps waiting for an answer.
+/// Adds the client that asks. Also sends the client its token, unless the client asked with a token
+/// of its own. If the name or the profile is invalid, or if clients cannot connect over HTTP, the
+/// client keeps waiting for an answer.
 async fn approve(hub: &Hub, answer: AnswerPairing) -> Result<ClientName, ApiError> {
     let AnswerPairing {
         id, name, profile, ..
@@ -87,12 +88,12 @@ async fn approve(hub: &Hub, answer: AnswerPairing) -> Result<ClientName, ApiErro
     let token = profiles::add_with_profile(hub, &name, profile.as_deref(), added).await?;
     hub.logs.add_secret(&Secret::new(token.clone()));
     hub.pairings.record_approval(&pairing.request, &name);
-    let has_token = pairing.approve(PairedClient {
+    let was_waiting = pairing.approve(PairedClient {
         name: name.clone(),
         token: (!has_own_token).then_some(token),
         url: hub.client_connection(&name, None).url,
     });
-    if has_token || has_own_token {
+    if was_waiting || has_own_token {
         return Ok(name);
     }
     // The new token reached nobody.

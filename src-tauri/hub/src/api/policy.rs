@@ -48,13 +48,14 @@ pub struct PolicyView {
     pub rules: Vec<RuleView>,
 }
 
-/// `policy.list`: all rules that have not expired, oldest first.
+/// `policy.list`: the defaults, and all rules that have not expired, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListPolicy {}
 
 /// `policy.set`: sets the plain rule of a scope, replacing the previous plain rule. A plain rule
-/// has an effect on calls, no conditions, and no end.
+/// has an effect on requests and nothing else: no conditions, no limit to read-only tools, no
+/// effect on results, and no end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SetPolicy {
@@ -131,14 +132,16 @@ pub struct PolicyFile {
     pub text: String,
 }
 
-/// `policy.import`: adds the rules of a policy file, or replaces all present rules and the defaults
-/// with the rules and defaults of the file. If any rule is invalid, no rule is imported.
+/// `policy.import`: adds the rules of a policy file. If `replace` is set, these rules replace all
+/// present rules, and the file's defaults, if it has any, replace the present defaults. Otherwise,
+/// a plain rule in the file replaces only the present plain rule of the same scope. If any rule is
+/// invalid, no rule is imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ImportPolicy {
     /// The content of the file, in JSON.
     pub text: String,
-    /// Whether to replace the present rules and defaults.
+    /// Whether to replace the present rules and, if the file has defaults, the present defaults.
     #[serde(default)]
     pub replace: bool,
 }
@@ -162,16 +165,17 @@ pub struct SetDefaultPolicy {
 }
 
 /// `policy.apply_preset`: sets the default for calls of tools, and adds the preset's rules for
-/// whole servers. Removes all other allow and ask rules that apply to whole servers, unless they
-/// are limited to a client, a user, a kind or conditions. All other rules stay, except that the
-/// preset's rule for a server replaces a plain deny rule of this server.
+/// whole servers. Removes all other allow and ask rules for all tools of a server or of all
+/// servers, unless they are limited to a client, a user, a kind or conditions, or concern results.
+/// All other rules stay, except that the preset's rule for a server replaces a plain deny rule of
+/// this server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ApplyPreset {
     pub preset: PolicyPreset,
 }
 
-/// `policy.stats`: stats of the latest calls that a person was asked to decide, and the rules that
+/// `policy.stats`: stats of the latest calls that a person had to decide, and the rules that
 /// these calls suggest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

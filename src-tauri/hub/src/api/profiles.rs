@@ -40,8 +40,8 @@ pub struct PutProfile {
     pub profile: Profile,
 }
 
-/// `profiles.remove`: removes a profile. Its clients see nothing until a person chooses another
-/// profile for them, or none.
+/// `profiles.remove`: removes a profile. Each client with this profile sees nothing until a person
+/// assigns another profile, or chooses that the client has no profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RemoveProfile {

@@ -27,7 +27,7 @@ use crate::{
 
 const DEFAULT_LIMIT: u32 = 30;
 const MAX_LIMIT: u32 = 100;
-/// The maximum number of words of a search.
+/// The maximum number of words of a search. Further words are ignored.
 const MAX_WORDS: usize = 8;
 
 /// The state of the copy of the official registry's list.
@@ -134,7 +134,8 @@ pub struct ShowPublishedServer {
 }
 
 /// `registry.refresh`: fetches the changes of the official registry's list, or the whole list. If
-/// the copy is less than a day old, does nothing unless `force` is set.
+/// the copy is less than a day old, does nothing unless `force` is set. If another refresh runs,
+/// only waits for its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]

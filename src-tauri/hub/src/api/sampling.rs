@@ -2,7 +2,10 @@
 //! its daily budget.
 
 use drawbridge_model::{audit::AuditKind, event::Event, ids::Timestamp};
-use drawbridge_store::{secrets::Secret, settings::SettingsChange};
+use drawbridge_store::{
+    secrets::Secret,
+    settings::{SettingsChange, SettingsValues},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -51,8 +54,8 @@ pub struct SamplingView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowSampling {}
 
-/// `sampling.change`: changes the settings that are present in the request. If the new URL has
-/// another origin, the key is removed, because it belongs to the old provider.
+/// `sampling.change`: changes the settings that are present in the request. If the new URL is empty
+/// or has another origin, the key is removed, because it belongs to the old provider.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
@@ -115,7 +118,7 @@ impl Verb for ChangeSampling {
             sampling_tokens_per_day: self.tokens_per_day,
             ..SettingsChange::default()
         };
-        let old_url = hub.settings.get().sampling_url;
+        let old_url = hub.settings.get().sampling_url.clone();
         let is_moved = url.is_some_and(|url| !sampling::is_same_provider(&old_url, &url));
         // The key of one provider must never reach another provider, not even for a moment.
         if is_moved {
@@ -181,7 +184,7 @@ fn invalid(error: sampling::InvalidProvider) -> ApiError {
 }
 
 async fn sampling_view(hub: &Hub) -> Result<SamplingView, ApiError> {
-    let values = hub.settings.get();
+    let values = SettingsValues::clone(&hub.settings.get());
     let budget = hub.sampling.budget().await?;
     Ok(SamplingView {
         enabled: values.sampling_enabled,

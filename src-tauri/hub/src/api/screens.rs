@@ -38,7 +38,7 @@ pub enum CodeState {
     Used {
         browser: BrowserView,
     },
-    /// The code has expired, or was never issued.
+    /// The code has expired, was replaced by a newer code, or was never issued.
     Expired,
 }
 

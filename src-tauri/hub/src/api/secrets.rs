@@ -1,5 +1,5 @@
-//! Secrets: values in the secret store. These verbs store and remove values, and never return
-//! them.
+//! Secrets: values in the secret store. These verbs list, store, rename and remove secrets, and
+//! never return a value.
 
 pub mod store;
 
@@ -63,7 +63,7 @@ impl SecretUses {
 }
 
 /// Returns the uses of all secrets to which something refers, by the names of the secrets. The key
-/// of the sampling provider is not among them, because nothing refers to it by its name.
+/// of the sampling provider is not included, because nothing refers to this key by its name.
 pub(super) fn list_uses(hub: &Hub) -> BTreeMap<String, SecretUses> {
     let mut uses: BTreeMap<String, SecretUses> = BTreeMap::new();
     for server in hub.registry.specs().servers.values() {
@@ -78,7 +78,7 @@ pub(super) fn list_uses(hub: &Hub) -> BTreeMap<String, SecretUses> {
     for (name, hook) in hub.hooks.referenced_secrets() {
         uses.entry(name).or_default().hooks.push(hook);
     }
-    let headers = hub.settings.get().otlp_headers;
+    let headers = hub.settings.get().otlp_headers.clone();
     for name in headers
         .values()
         .flat_map(|text| secrets::referenced_names(text))

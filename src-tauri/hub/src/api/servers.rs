@@ -213,7 +213,7 @@ pub struct UpdateServer {
     pub spec: ServerSpec,
     #[serde(default)]
     pub secrets: SecretValues,
-    /// Whether the server has to wait for acceptance if the new spec widens what it can do.
+    /// Whether the server has to wait for acceptance if the new spec lets the server do more.
     #[serde(default)]
     pub pending: bool,
     /// The foreign secrets that the server may use from now on, in addition to those that a person
@@ -231,7 +231,9 @@ pub struct MoveLiterals {
 }
 
 /// `servers.remove`: ends a server's sessions, and removes the server's spec file and everything
-/// that is stored for the server: secrets, sign-in, rules, copy, access report and log.
+/// that is stored for the server: secrets, sign-in, rules, copy, access report, log and unpacked
+/// bundles. Secrets to which something else refers stay, and so does a sign-in that another server
+/// shares.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RemoveServer {
@@ -550,7 +552,7 @@ impl Verb for ReadSpecs {
     }
 }
 
-/// Removes a server and everything that is stored for it.
+/// Removes a server and everything that is stored for the server.
 ///
 /// # Errors
 /// Returns an error if the server is unknown, or if a step of the removal fails.

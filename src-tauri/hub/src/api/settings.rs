@@ -17,7 +17,10 @@ use drawbridge_model::{
     reference::has_reference,
     secret::SecretStoreStatus,
 };
-use drawbridge_store::{secrets, settings::SettingsChange};
+use drawbridge_store::{
+    secrets,
+    settings::{SettingsChange, SettingsValues},
+};
 use drawbridge_upstream::{Downloader, oauth};
 use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
@@ -79,7 +82,7 @@ pub struct SettingsView {
     pub official_registry_url: String,
     pub version: String,
     pub data_dir: String,
-    /// The URL to which clients connect; null if no listener runs.
+    /// The URL to which clients connect; null if the endpoint does not listen for HTTP.
     pub url: Option<String>,
     /// Whether the secrets can be read, from the keyring or from the encrypted file.
     pub secret_store_status: SecretStoreStatus,
@@ -237,8 +240,8 @@ fn check_metadata_url(url: String) -> Result<String, ApiError> {
 /// its end.
 ///
 /// # Errors
-/// Returns an error if the address is neither empty, nor an https URL or an http URL on this
-/// computer that has no query and no fragment.
+/// Returns an error if the address is neither empty nor an https URL (on this computer also an http
+/// URL) without a user, a query or a fragment.
 fn check_official_registry(url: &str) -> Result<String, ApiError> {
     let url = url.trim().trim_end_matches('/');
     let is_allowed = |url: &Url| url.query().is_none() && url.fragment().is_none();
@@ -427,7 +430,7 @@ pub(super) fn check_seconds(
 }
 
 async fn settings_view(hub: &Hub) -> SettingsView {
-    let values = hub.settings.get();
+    let values = SettingsValues::clone(&hub.settings.get());
     let store = show_store(hub).await;
     let command = clients::command_file();
     SettingsView {

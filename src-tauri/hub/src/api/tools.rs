@@ -1,4 +1,4 @@
-//! Tools: the catalog as clients see it.
+//! Tools: the tools in the catalog as clients see them, calls by hand, and an export.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -299,7 +299,7 @@ fn hidden_reason(
 }
 
 /// Returns the flags of a definition, including a flag for a tool whose name looks like the name of
-/// another server's tool.
+/// another server's tool. Returns no flags if the server's content defence is off.
 pub(super) fn definition_flags(
     hub: &Hub,
     server: &RegisteredServer,

@@ -261,9 +261,10 @@ impl ServerHandler for DoclingServer {
 fn tools() -> Vec<Tool> {
     let convert = Tool::new(
         CONVERT,
-        "Converts a document that is sent as base64 into Markdown. The server 'docling' converts it: on this \
-         computer, or with a Docling Serve instance if its environment names one. The document is written \
-         to a private temporary file, which is removed after the conversion.",
+        "Converts a document, which is sent as base64, into Markdown. The server 'docling' \
+         converts it: on this computer, or with a Docling Serve instance if its environment names \
+         one. The document is written to a private temporary file, which is removed after the \
+         conversion.",
         object_schema(
             &json!({
                 "content": {
@@ -300,13 +301,13 @@ fn tools() -> Vec<Tool> {
     let sync = Tool::new(
         SYNC_MODELS,
         "Downloads the models with which Docling reads PDF files and images (about 1 GB), with Docling's own \
-         program. Models that are on the disk are not downloaded again.",
+         program. Models that are on the disk are downloaded again only if 'force' is true.",
         object_schema(
             &json!({
                 "force": {
                     "type": "boolean",
                     "default": false,
-                    "description": "Whether to download models again that are on the disk",
+                    "description": "Whether to download all models again",
                 },
             }),
             &[],

@@ -1,7 +1,9 @@
 //! The folders server: the files of folders that a person chose, as `file://` resources.
 //!
-//! The server reads the list of folders from the settings at each request, so that a change applies
-//! at once. [`tree`] opens the files, and [`watch`] notices changes.
+//! Each request that needs the list of folders reads this list from the settings, so that a change
+//! applies at once. Only the further pages of a list of files still show the folders of its first
+//! page. [`private_names`] says which files are private, [`tree`] opens the files, and [`watch`]
+//! notices changes.
 
 mod private_names;
 mod tree;
@@ -84,7 +86,7 @@ pub(crate) enum FolderProblem {
     #[error("'{0}' is the whole disk; share single folders")]
     WholeDisk(String),
     #[error(
-        "'{0}' is in the data folder of Drawbridge, which is never shared; choose another folder"
+        "'{0}' belongs to Drawbridge's data folder, which is never shared; choose another folder"
     )]
     DataFolder(String),
 }
@@ -144,7 +146,7 @@ impl FoldersServer {
         &self,
         task: impl FnOnce(&[SharedFolder], &Path) -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let folders = self.settings.get().shared_folders;
+        let folders = self.settings.get().shared_folders.clone();
         let data_dir = self.data_dir.clone();
         tokio::task::spawn_blocking(move || task(&folders, &data_dir))
             .await
@@ -402,7 +404,7 @@ impl ServerHandler for FoldersServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let folders = self.settings.get().shared_folders;
+        let folders = self.settings.get().shared_folders.clone();
         let templates = folders.iter().filter_map(|folder| {
             let uri = file_uri(&folder.path)?;
             let name = folder.path.file_name()?.to_string_lossy().into_owned();

@@ -112,7 +112,7 @@ enum CallError {
     BadCursor(String),
     #[error("Drawbridge does not know to which user this client belongs")]
     NoUser,
-    #[error("Drawbridge {0}; the memory was not changed")]
+    #[error("{0}; the memory was not changed")]
     Store(#[from] StoreError),
 }
 
@@ -239,7 +239,7 @@ fn read_time(name: &'static str, value: Option<&str>) -> Result<Option<Timestamp
     let time: jiff::Timestamp = match value.parse::<jiff::Timestamp>() {
         Ok(time) => time,
         Err(_) => {
-            // A `Date` also parses from a time without an offset, and ignores the time.
+            // `Date::from_str` would also accept a time without an offset, and ignore the time.
             let date = jiff::civil::Date::strptime("%Y-%m-%d", value).map_err(|_| bad())?;
             date.to_zoned(jiff::tz::TimeZone::UTC)
                 .map_err(|_| bad())?
@@ -343,7 +343,7 @@ fn tools() -> Vec<Tool> {
         STORE,
         "Store a memory",
         "Stores a fact, preference or decision of the user for later conversations. Storing the same content \
-         in the same category again replaces its tags.",
+         in the same category again replaces the tags of the entry.",
         json!({
             "content": {
                 "type": "string",

@@ -2,8 +2,8 @@
 //! purpose.
 //!
 //! The Python SDK, FastMCP and pydantic read `"2"` as a number, `"true"` as a boolean, and a string
-//! of JSON as the object or list that it contains. Servers in TypeScript do the same with
-//! `z.coerce`. Only a copy is converted: the server gets the arguments unchanged.
+//! of JSON as the object or list that it contains. Servers in TypeScript convert numbers, booleans
+//! and strings with `z.coerce`. Only a copy is converted: the server gets the arguments unchanged.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +15,11 @@ use serde_json::{Number, Value};
 
 /// The maximum length of arguments that are converted, in bytes of JSON text.
 pub(super) const MAX_BYTES: usize = 256 * 1024;
-/// The maximum number of validations of converted copies, over all ways to convert.
+/// The maximum number of validations, beginning with the arguments as they are.
 const MAX_CHECKS: usize = 16;
 /// The maximum number of copies that wait to be validated.
 const MAX_OPEN: usize = 8;
-/// The maximum number of faults that one round converts.
+/// The maximum number of faults that are read from one validation.
 const MAX_FAULTS: usize = 2_000;
 
 /// A copy of the arguments, and the places in it that were converted. No place is converted twice.
@@ -30,7 +30,7 @@ struct Attempt {
 }
 
 /// Returns whether some conversion makes the arguments fit. The search is bounded. The result is
-/// false if the search reaches a bound.
+/// also false if a bound ends the search.
 pub(super) fn fits_after_conversion(validator: &Validator, arguments: Value) -> bool {
     let mut open = vec![Attempt {
         value: arguments,

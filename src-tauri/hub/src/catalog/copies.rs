@@ -141,7 +141,7 @@ impl Copies {
         }
     }
 
-    /// Notes that a client has asked for a list in this session.
+    /// Notes that a client has sent a request that refreshes the catalog in this session.
     pub(super) fn note_session(&mut self, session: &Arc<ClientSession>) {
         let copies = self.0.iter_mut();
         copies
@@ -149,7 +149,7 @@ impl Copies {
             .for_each(|(_, copy)| copy.client_session = Arc::downgrade(session));
     }
 
-    /// Notes that the server's lists have changed since this copy was read.
+    /// Notes that the server's lists may have changed since this copy was read.
     pub(super) fn mark_outdated(&mut self, key: &CopyKey) {
         if let Some(copy) = self.get_mut(key) {
             copy.is_outdated = true;
@@ -202,7 +202,8 @@ impl Copies {
         found.into_iter().map(|(_, tool)| tool.clone()).collect()
     }
 
-    /// Returns the definitions in all current copies of a server, each version once.
+    /// Returns the definitions that need acceptance, from all current copies of a server, each
+    /// version once.
     pub(super) fn definitions(&self, server: &ServerId) -> Vec<(DefinitionKind, &Arc<Definition>)> {
         let mut distinct = HashSet::new();
         self.of_current_identity(server)

@@ -108,7 +108,8 @@ fn render_definition(tool: &CatalogEntry) -> Option<String> {
     Some(definition.to_raw().get().to_owned())
 }
 
-/// Returns the arguments of a `tool_call`: the name of the tool, and its arguments byte for byte.
+/// Returns the arguments of a `tool_call`: the name of the tool, and its arguments byte for byte
+/// (`{}` if there are none).
 ///
 /// # Errors
 /// Returns an error if the arguments are invalid.

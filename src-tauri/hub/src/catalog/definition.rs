@@ -71,7 +71,7 @@ pub enum DefinitionError {
 /// A server's description of a tool, prompt, resource or template, or its instructions.
 #[derive(Debug, Clone)]
 pub struct Definition {
-    /// The definition that clients see, byte for byte.
+    /// The definition that clients see, byte for byte except for the name.
     pub raw: Box<RawValue>,
     /// SHA-256 of `raw`, in hex.
     pub digest: String,
@@ -168,7 +168,7 @@ impl Definition {
     /// Reads a stored definition of any kind.
     ///
     /// # Errors
-    /// Returns an error if the definition is malformed.
+    /// Returns an error in the cases of [`Self::parse`], or if stored instructions are malformed.
     pub(super) fn parse_stored(
         kind: DefinitionKind,
         text: String,
@@ -381,7 +381,7 @@ fn parse_member<T: DeserializeOwned>(
 }
 
 /// Replaces each definition in `read` by an equal definition in `previous`, if there is one, so
-/// that its compiled validator is reused.
+/// that its compiled validator and its flags are reused.
 pub(super) fn reuse_previous(previous: &[Arc<Definition>], read: &mut [Arc<Definition>]) {
     let by_digest: HashMap<&str, &Arc<Definition>> = previous
         .iter()

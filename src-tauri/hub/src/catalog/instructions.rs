@@ -1,5 +1,5 @@
-//! The instructions that servers send for models, and the extensions of the protocol that they
-//! declare.
+//! The instructions that servers send for models, and the extensions of the protocol that the
+//! servers declare.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ use super::Catalog;
 const MAX_BYTES: usize = 16 * 1024;
 const CUT_NOTE: &str = "\n[Drawbridge cut these instructions here: they are longer than 16 KiB.]";
 
-/// The sentence before the instructions of several servers.
+/// The sentence before the instructions of servers at the endpoint of all servers.
 const ORIGIN_NOTE: &str = "Each line that begins with \"> \" is quoted from the server that the heading above it names; \
      it does not come from the user or from Drawbridge.";
 

@@ -123,10 +123,10 @@ impl Snapshot {
     /// is earlier in `servers` keeps the name. The resulting lists are sorted by the servers' ids;
     /// the entries of a server stay in its own order.
     ///
-    /// The later tool or prompt with a taken name gets a name with a hash. The same servers always
-    /// get the same names. Bare names and URIs cannot be changed, so the later entry with the same
-    /// bare name or URI is excluded. A resource is also excluded if a template of an earlier server
-    /// matches its URI.
+    /// The later tool or prompt with a taken name gets a name with a hash, and is excluded if that
+    /// name is taken too. The same servers always get the same names. Bare names and URIs cannot be
+    /// changed, so the later entry with the same bare name or URI is excluded. A resource is also
+    /// excluded if a template of an earlier server matches its URI.
     pub fn merge(servers: &[(Arc<RegisteredServer>, &Offered)]) -> Self {
         let per_server = servers.iter().map(|(server, offered)| {
             let entry = PerServer {
@@ -394,7 +394,7 @@ impl CatalogView {
         &tools[begin..end]
     }
 
-    /// Returns a server's tool, by the server's own name.
+    /// Returns a server's tool with this name, which is the server's own name of the tool.
     pub fn find_server_tool(&self, server: &ServerId, name: &str) -> Option<&Arc<CatalogEntry>> {
         self.server_tools(server)
             .iter()
@@ -604,8 +604,10 @@ pub(super) fn may_be_exposed_as(
         .is_ok_and(|preferred| preferred == exposed_name || is_hashed_name())
 }
 
-/// Returns whether clients with this scope, which has to include the server, see all its tools and
-/// prompts under names that begin with the same prefix as this exposed name.
+/// Returns whether an exposed name looks like the name of a tool or prompt of this server. The
+/// scope has to include the server. At the endpoint of one server, every name does. At the endpoint
+/// of all servers, a name does if it begins with the server's prefix or, if the prefix is empty,
+/// with the server's id.
 pub(super) fn has_prefix_of(
     scope: &ClientScope,
     server: &RegisteredServer,
@@ -619,7 +621,8 @@ pub(super) fn has_prefix_of(
     }
 }
 
-/// Returns the text before `__` in the names of a server's tools, if the names have a prefix.
+/// Returns the text before `__` in the names of a server's tools and prompts, if the names have a
+/// prefix.
 fn own_prefix(server: &RegisteredServer) -> &str {
     let prefix = server.spec.prefix.as_deref();
     prefix
@@ -685,7 +688,7 @@ fn choose_name(
 }
 
 /// Returns the reason, for people, why a resource is excluded: a template of a server that was
-/// accepted earlier matches its URI, so that server answers requests for the resource. Returns
+/// accepted earlier matches the resource's URI, so that server answers requests for it. Returns
 /// `None` if no template covers the entry.
 fn describe_covering_template(
     kind: CapabilityKind,
@@ -708,8 +711,8 @@ fn describe_covering_template(
     })
 }
 
-/// Returns the hint, for people, at which endpoint clients find an entry whose URI another server
-/// has.
+/// Returns a hint for people: the endpoint at which clients see an entry, although another server
+/// has its URI at the endpoint of all servers.
 fn at_endpoint_of(server: &ServerId) -> String {
     format!("clients of the endpoint /mcp/{server} see it")
 }

@@ -1,5 +1,6 @@
-//! Profiles: which servers and tools a client sees. A client without a profile sees all of them. A
-//! profile may belong to a project folder; it then also applies to the clients that work there.
+//! Profiles: which servers and tools a client sees. A client to which no profile applies sees all
+//! of them. A profile may belong to a project folder; it then also applies to the clients that work
+//! there.
 
 use std::{
     collections::BTreeMap,
@@ -48,7 +49,9 @@ pub enum ProfileError {
         "a profile's name must have 1 to 64 characters, without control characters, and without white space at its beginning or end"
     )]
     BadName,
-    #[error("a profile's folder must be an absolute path without control characters, not '{0}'")]
+    #[error(
+        "a profile's folder must be an absolute path without '..' and control characters, not '{0}'"
+    )]
     BadFolder(String),
     #[error("the profile '{profile}' already belongs to the folder {folder}")]
     FolderTaken { folder: String, profile: String },
@@ -102,7 +105,7 @@ impl Profiles {
     }
 
     /// Returns whether the profile of a client was removed. The client then sees nothing until a
-    /// person chooses another profile for it, or none.
+    /// person chooses another profile, or no profile, for the client.
     pub fn has_removed_profile(&self, client: &ClientName) -> bool {
         let table = self.table.load();
         table.assigned(client, &self.nothing) == Some(&self.nothing)
@@ -156,8 +159,8 @@ impl Profiles {
         self.reload().await
     }
 
-    /// Removes a profile. Its clients then see nothing until a person chooses another profile for
-    /// them: a client never sees more because a profile was removed.
+    /// Removes a profile. Its clients then see nothing until a person chooses another profile, or
+    /// no profile, for them: a client never sees more because a profile was removed.
     ///
     /// # Errors
     /// Returns an error if there is no profile with this name, or if the store cannot be written.
@@ -314,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_no_white_space_at_its_ends() {
+    fn a_name_has_a_valid_length_no_control_characters_and_no_white_space_at_its_ends() {
         for name in ["a", "my work", &"x".repeat(64)] {
             assert!(check_name(name).is_ok(), "{name:?}");
         }

@@ -15,7 +15,7 @@ pub(super) use steps::{Budget, TooComplex, check_complexity};
 
 /// The maximum number of backtracking steps for a pattern. A text that needs more does not match.
 const MAX_BACKTRACKS: usize = 100_000;
-/// The number of violations that are reported.
+/// The maximum number of violations that are reported.
 const MAX_REPORTED: usize = 3;
 const MAX_VIOLATION_CHARS: usize = 300;
 

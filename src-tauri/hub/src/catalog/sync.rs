@@ -1,5 +1,6 @@
 //! Reads the lists of a server: all pages, each definition as raw JSON. A definition that cannot be
-//! read is excluded.
+//! read is excluded. Two tasks start such reads: for servers that report changed lists, and for
+//! running servers of which Drawbridge's own copy is stale.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -34,7 +35,7 @@ const BATCH_PAUSE: Duration = Duration::from_millis(850);
 const MAX_ENTRIES: usize = 20_000;
 const MAX_TIME: Duration = Duration::from_secs(120);
 /// The maximum size of all lists of one server, in bytes. Further entries are excluded, and no
-/// further page is read.
+/// further page of their list is read.
 pub const MAX_CATALOG_BYTES: usize = 32 * 1024 * 1024;
 /// The maximum number of resource templates of one server. Every URI is compared with all of them.
 const MAX_TEMPLATES: usize = 1_000;
@@ -131,14 +132,14 @@ impl FetchedList {
 }
 
 /// Reads the lists of a server, for a client or for Drawbridge itself. Retries once if the
-/// connection, or the session on it, was lost.
+/// connection, or the session on it, was lost, unless the server was started for this read.
 pub(super) async fn read_server(
     session: &Arc<ServerSession>,
     client: Option<&ClientHandle>,
 ) -> Result<SyncedServer, SyncError> {
     let starts = session.status().starts;
     match read_once(session, client).await {
-        // The server was not started for this read, so its connection may have been stale already.
+        // A connection from before this read may have been stale already.
         Err(SyncError::Upstream(UpstreamError::Unreachable(_) | UpstreamError::Lost(_)))
             if session.status().starts == starts =>
         {
@@ -264,7 +265,7 @@ async fn read_pages<F: Future<Output = Result<RpcResponse, UpstreamError>>>(
 }
 
 /// Reads a page, and returns the cursor of the next page. Excludes each definition that cannot be
-/// read.
+/// read, repeats the name of an earlier definition, or exceeds a limit.
 fn read_page(
     kind: CapabilityKind,
     result: &Json,
@@ -346,7 +347,8 @@ async fn for_each_changed(changes: ListChanges, sync: impl Fn(ServerId)) {
     }
 }
 
-/// Refreshes the copies of running servers. Checks their age about three times per time to live.
+/// Syncs each running server of which Drawbridge's own copy is stale. Checks the copies about three
+/// times in the time to live that the settings state.
 pub(super) async fn refresh_active(catalog: Catalog) {
     loop {
         let ttl = catalog.settings.get().cache_ttl;

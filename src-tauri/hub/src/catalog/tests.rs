@@ -72,7 +72,7 @@ mod acceptance {
         Accept(u8),
         /// Drawbridge restarts, and reads the stored copy.
         Restart,
-        /// A minute passes.
+        /// The grace period ends.
         EndGracePeriod,
     }
 
@@ -387,7 +387,7 @@ mod acceptance {
     }
 
     #[test]
-    fn a_trusted_server_may_change_and_another_command_starts_a_new_grace_period() {
+    fn a_trusted_server_may_change_and_the_first_sync_of_another_command_is_accepted() {
         let offers = |tools: &[(u8, u8)]| {
             Offered::from([(
                 CapabilityKind::Tools,
@@ -418,8 +418,10 @@ mod acceptance {
 }
 
 mod private_lists {
-    //! No client sees the lists that were read for another client. After its own lists were read,
-    //! a client does not see the lists that were read for Drawbridge.
+    //! No client sees the lists that were read for another client. A client sees the lists that
+    //! were read for Drawbridge only until lists are read for this client. If the lists of one
+    //! client change, only this client is notified. After the program of a server is replaced, its
+    //! old definitions do not wait for a person.
 
     use std::collections::BTreeSet;
 
@@ -470,7 +472,7 @@ mod private_lists {
             for (reader, names, accepts_all) in reads {
                 let client = CLIENTS.get(reader).map(|client| ClientName::new(*client));
                 let key = client.as_ref().map_or(own.clone(), |client| CopyKey::of_client(&server.id, client));
-                let before = copies.get(&own).expect("the own copy").clone();
+                let before = copies.get(&own).expect("Drawbridge's own copy").clone();
                 let before = match (&client, copies.get(&key)) {
                     (None, _) => before,
                     (Some(_), Some(previous)) => before.before_sync_of(previous),

@@ -53,8 +53,9 @@ impl fmt::Display for Unavailable {
 }
 
 impl Catalog {
-    /// Returns the tool or prompt with this exposed name if it waits for acceptance. If the
-    /// server's lists have not been read yet, returns any name with the server's prefix.
+    /// Returns the tool or prompt with this exposed name if it waits for acceptance. If a
+    /// server's lists have not been read yet, any name with the server's prefix counts as
+    /// unavailable.
     pub fn find_unavailable(
         &self,
         session: &ClientSession,

@@ -1,5 +1,5 @@
-//! The entries of Drawbridge in the configuration files of clients. This module keeps previews of
-//! changes, makes and records the changes, and undoes them.
+//! The entries of Drawbridge in the configuration files of clients. This module says which state an
+//! entry has, keeps previews of changes, makes and records the changes, and undoes them.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -59,7 +59,7 @@ pub enum ConfigError {
     #[error("Drawbridge does not manage an entry in {0}")]
     NotManaged(String),
     #[error(
-        "Drawbridge cannot restore an entry that contains a token, because it does not store the token; connect without a token to have the entry restored, or repair the entry yourself if another program changes it"
+        "Drawbridge cannot restore an entry that contains a token, because it does not store the token; connect without a token to have the entry restored, or repair the entry yourself if another program removes or changes it"
     )]
     RestoreNeedsToken,
     #[error("the files were not changed, because a task of Drawbridge has failed; see the log")]
@@ -82,11 +82,11 @@ pub struct Preview {
     pub id: String,
     pub plan: Plan,
     pub action: ClientAction,
-    /// The kind of client; `None` if there are several.
+    /// The kind of client; `None` for an import.
     pub kind: Option<&'static str>,
     /// The files that have an entry of Drawbridge after the change.
     pub connected: Vec<EntryTarget>,
-    /// The files whose entry of Drawbridge the change removes.
+    /// The files from which the change removes Drawbridge's entry.
     pub disconnected: Vec<PathBuf>,
     /// The client that gets a token for the change.
     pub new_client: Option<NewClient>,
@@ -114,7 +114,7 @@ impl Preview {
 /// A client that gets a token for a change.
 pub struct NewClient {
     pub name: ClientName,
-    /// The token, which is in the files.
+    /// The token, which the plan writes into the files.
     pub token: String,
     /// Whether the token replaces the token of the client.
     pub replaces_token: bool,
@@ -212,8 +212,8 @@ impl ClientConfigs {
         self.0.managed.subscribe()
     }
 
-    /// Returns how many seconds a client waits for Drawbridge's answers according to its files, or
-    /// `None` if the files do not state a time.
+    /// Returns how many seconds a client that asks once waits for Drawbridge's answers: the
+    /// shortest time of its files, or `None` if no file states a time.
     pub fn ask_once_wait(&self, client: &ClientName) -> Option<u64> {
         let state = self.lock();
         let rows = state.files.values();
@@ -254,7 +254,8 @@ impl ClientConfigs {
 
     /// Makes the changes of a preview, and records them with `servers`, the servers that were
     /// imported. Writes nothing if a file has changed since the preview was made. `restores` says
-    /// whether the entries are restored without asking a person if another program changes them.
+    /// whether the entries are restored, without asking a person, if another program removes or
+    /// changes them.
     ///
     /// # Errors
     /// Returns an error if a file cannot be written or has changed, or if the copies or the record
@@ -361,8 +362,8 @@ impl ClientConfigs {
         Ok(())
     }
 
-    /// Undoes a change. If one file cannot be restored, the other files are still restored,
-    /// and the change can be undone again.
+    /// Undoes a change. If one file cannot be restored, the other files are still restored, and
+    /// another attempt can undo the rest of the change.
     ///
     /// # Errors
     /// Returns an error if the change is unknown or was already undone, if its details cannot be
@@ -437,8 +438,8 @@ impl ClientConfigs {
             })
     }
 
-    /// Sets whether a managed entry is restored without asking a person if another program changes
-    /// it.
+    /// Sets whether a managed entry is restored, without asking a person, if another program
+    /// removes or changes it.
     ///
     /// # Errors
     /// Returns an error if no entry of the file is managed, if the entry to restore contains a
@@ -556,7 +557,7 @@ pub fn inspect_entry(
     }
 }
 
-/// Checks whether Drawbridge can restore an entry, if it `restores` the entry.
+/// Checks that Drawbridge can restore an entry if `restores` is true.
 ///
 /// # Errors
 /// Returns an error if the entry contains a token, which Drawbridge does not store.

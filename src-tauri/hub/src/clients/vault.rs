@@ -1,5 +1,6 @@
-//! Copies of clients' files as they were before a change. The copies may contain secrets, so they
-//! are encrypted. The key is in the secret store, or in a file on a machine without a keyring.
+//! Copies of clients' files as they were before a change, and the details of the change. Both may
+//! contain secrets, so they are encrypted. The key is in the secret store, or in a file on a
+//! machine without a keyring.
 
 use std::{
     fs, io,
@@ -19,13 +20,16 @@ const NONCE_BYTES: usize = 24;
 /// The reason why the key of the copies cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    #[error("cannot keep a copy of the file: {error}. Nothing was changed. {}", .error.remedy())]
+    #[error(
+        "cannot use the key for copies of files: {error}. Nothing was changed. {}",
+        .error.remedy()
+    )]
     Keyring { error: SecretError },
     #[error(
-        "cannot keep a copy of the file: the secret '{BACKUP_KEY}' is not a key, although Drawbridge stored one. Nothing was changed. Restore this secret in the secret store, or delete it there. If you delete it, earlier changes can no longer be undone"
+        "cannot use the key for copies of files: the secret '{BACKUP_KEY}' is not a key, although Drawbridge stored one. Nothing was changed. Restore this secret in the secret store, or delete it there. If you delete it, earlier changes can no longer be undone"
     )]
     Unreadable,
-    #[error("cannot keep a copy of the file: {0}. Nothing was changed")]
+    #[error("cannot use the key for copies of files: {0}. Nothing was changed")]
     File(io::Error),
 }
 
@@ -39,7 +43,7 @@ pub(super) struct Vault {
 
 impl Vault {
     /// Opens the folder, and creates the key if it does not exist yet. On a machine without a
-    /// keyring, the key is a file in the folder.
+    /// keyring, the key is in a file in the folder.
     ///
     /// # Errors
     /// Returns an error if the key cannot be read or written, for example because the keyring is
@@ -142,6 +146,7 @@ async fn read_key(secrets: &Secrets) -> Result<[u8; 32], KeyError> {
     Ok(key)
 }
 
+/// Returns the key in a file, and creates the file if it is missing.
 fn read_key_file(path: &Path) -> io::Result<[u8; 32]> {
     match fs::read_to_string(path) {
         Ok(text) => decode_key(text.trim()).ok_or_else(|| {

@@ -1,5 +1,5 @@
 //! Finds characters that a person does not see, or that show a person another text than a model
-//! reads.
+//! reads. Also returns a text as a model may read it.
 
 use std::ops::Range;
 
@@ -61,8 +61,8 @@ pub(super) fn find(text: &str) -> Option<Range<usize>> {
     find_control(text)
 }
 
-/// Returns the range of a control character other than white space, or of a terminal control
-/// sequence that does more than set a colour.
+/// Returns the range of a control character other than white space, or of the beginning of a
+/// terminal control sequence that coloured output does not need.
 fn find_control(text: &str) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -173,8 +173,8 @@ pub(super) fn strip_disguise(text: &str) -> Option<String> {
     Some(plain)
 }
 
-/// Returns the Latin letter that a Cyrillic or Greek letter looks like, and other characters
-/// unchanged.
+/// Returns the Latin letter that a Cyrillic or Greek letter looks like, in lower case because the
+/// patterns ignore case. Returns other characters unchanged.
 fn to_latin(c: char) -> char {
     match c {
         'а' | 'А' | 'α' | 'Α' => 'a',

@@ -12,8 +12,8 @@ use serde_json::{Value, value::RawValue};
 use super::{MAX_CHECKED, MAX_EXCERPT, MAX_FLAGS, notice, scan};
 
 /// Checks that a scan returns a bounded number of short flags without hidden characters. Checks
-/// that the flags depend neither on the JSON around the text, nor on how its characters are
-/// written.
+/// that the kinds of flags do not depend on the JSON around a text, and that the flags do not
+/// depend on how the characters of the text are written.
 pub(crate) fn flags_do_not_depend_on_spelling(json: &str) {
     if serde_json::from_str::<&RawValue>(json).is_err() {
         return;

@@ -19,7 +19,7 @@ pub(super) fn scan(json: &str, limit: usize) -> Vec<ContentFlag> {
     };
     let json = replace_lone_surrogates(json);
     let mut deserializer = serde_json::Deserializer::from_str(&json);
-    // JSON of a server is checked where it is read, but may be too deep for this walk or have a
+    // JSON of a server is checked when it is read, but may be too deep for this walk or have a
     // number that is too large. The rest is then unchecked.
     if let Err(error) = Node(&mut walk).deserialize(&mut deserializer)
         && walk.remaining > 0
@@ -86,7 +86,7 @@ impl Walk {
     }
 
     fn check_text(&mut self, text: &str, is_key: bool) {
-        if text.is_empty() || self.remaining == 0 || is_data(text) {
+        if text.is_empty() || self.is_rest_reported() || is_data(text) {
             return;
         }
         let checked = if text.len() > self.remaining {
@@ -98,12 +98,12 @@ impl Walk {
             self.remaining -= text.len();
             text
         };
+        let first = self.flags.len();
+        if let Some(range) = hidden::find(checked) {
+            self.add_flag(FlagKind::HiddenCharacters, checked, range, is_key, first);
+        }
         // A short text has no room for any pattern.
         if checked.len() >= 5 || !checked.is_ascii() {
-            let first = self.flags.len();
-            if let Some(range) = hidden::find(checked) {
-                self.add_flag(FlagKind::HiddenCharacters, checked, range, is_key, first);
-            }
             for (kind, range) in COMPILED.find(checked) {
                 self.add_flag(kind, checked, range, is_key, first);
             }
@@ -115,8 +115,9 @@ impl Walk {
         }
     }
 
-    /// Adds a flag, unless the current text, whose flags begin at `first`, has one of this kind
-    /// already. The place is written only for a flag that is added, because a path can be long.
+    /// Adds a flag, unless there are [`MAX_FLAGS`] flags already, or the current text, whose flags
+    /// begin at `first`, has a flag of this kind. The place is written only for a flag that is
+    /// added, because a path can be long.
     fn add_flag(
         &mut self,
         kind: FlagKind,
@@ -139,8 +140,18 @@ impl Walk {
         });
     }
 
-    /// Reports that a text is not checked to its end. If there are [`MAX_FLAGS`] flags already,
-    /// this flag replaces the last flag.
+    /// Returns whether a flag says that the rest is not checked. If the texts so far have exactly
+    /// the size that is checked, the next text gets this flag.
+    fn is_rest_reported(&self) -> bool {
+        self.remaining == 0
+            && self
+                .flags
+                .iter()
+                .any(|flag| flag.kind == FlagKind::Unchecked)
+    }
+
+    /// Reports that a text, or the JSON, is not checked to its end. If there are [`MAX_FLAGS`]
+    /// flags already, the new flag replaces the last flag.
     fn report_unchecked(&mut self, excerpt: String) {
         self.flags.truncate(MAX_FLAGS - 1);
         self.flags.push(ContentFlag {
@@ -158,7 +169,7 @@ impl Walk {
             place.push('/');
             match step {
                 Step::Member(key) => {
-                    // The excerpt shows at most this many characters of the key.
+                    // Further characters of the key cannot change the excerpt.
                     let key: String = key.chars().take(MAX_EXCERPT + 1).collect();
                     place.push_str(&excerpt_of(&key.replace('~', "~0").replace('/', "~1")));
                 }
@@ -196,8 +207,8 @@ fn excerpt_range(text: &str, found: &Range<usize>) -> (usize, usize) {
     (start, end)
 }
 
-/// Returns whether a text is long and consists of the characters of base64 or hex, as data does. A
-/// model is not expected to read instructions from data.
+/// Returns whether a text is long and consists of the characters of base64 or hex, as encoded data
+/// does. A model is not expected to read instructions from encoded data.
 fn is_data(text: &str) -> bool {
     text.len() >= MIN_DATA
         && text

@@ -1,4 +1,4 @@
-//! Reads the answers of blocking hooks.
+//! Reads the answers of blocking hooks, and completes the results that hooks return.
 
 use drawbridge_jsonrpc::json::{self, Json, RawObject};
 use serde_json::value::RawValue;

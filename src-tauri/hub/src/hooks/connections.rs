@@ -1,4 +1,4 @@
-//! Notifies hooks of connections to servers that begin or end. A new connection is reported after
+//! Notifies hooks when a connection to a server begins or ends. A new connection is reported after
 //! the server's lists are read, so that the counts in the payload are right.
 
 use std::collections::{BTreeMap, VecDeque};

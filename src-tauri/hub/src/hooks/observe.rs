@@ -1,5 +1,7 @@
-//! The queues of observing hooks. Each hook has its own queue and runs on one event after another,
-//! so that it gets its events in order, and a slow hook delays nothing else.
+//! The queues of hooks, for the events on which no call waits for a hook: for observing hooks all
+//! events, and for blocking hooks the calls that ended without a result. Each hook has its own
+//! queue and runs on one queued event after another, so that the hook gets these events in order,
+//! and a slow hook delays nothing else.
 
 use std::sync::Arc;
 
@@ -42,7 +44,7 @@ enum Queued {
         input: String,
         _bytes: OwnedSemaphorePermit,
     },
-    /// Asks for a signal as soon as all events before this entry have run.
+    /// Asks for a signal as soon as the hook has run on all events before this entry.
     Flush(oneshot::Sender<()>),
 }
 
@@ -83,7 +85,7 @@ impl LoadedHook {
         // Warns less and less often, so that a slow hook does not fill the log.
         if dropped.is_power_of_two() {
             tracing::warn!(
-                "hook {name} is too slow, and has missed {dropped} events since Drawbridge started"
+                "hook {name} has missed {dropped} events since Drawbridge started, because its queue had no room"
             );
         }
     }

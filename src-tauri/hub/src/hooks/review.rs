@@ -1,5 +1,6 @@
 //! Lets blocking hooks change or deny a call before it is decided, and replace its result. Each
-//! hook sees the changes of the hooks before it.
+//! hook sees the changes of the hooks before it. Observing hooks get the call or the result
+//! afterwards.
 
 use std::sync::Arc;
 
@@ -28,7 +29,8 @@ use super::{
 };
 use crate::policy::{GuardedRequest, Permitted, PermittedRequest, Refusal};
 
-/// The error of a call that has no answer, because its client cancelled it.
+/// The error of a call that was cancelled by its client or a person, or aborted by Drawbridge,
+/// before it had an answer.
 const CANCELLED: &str = "the call was cancelled";
 
 /// Why a hook denied a call, for the record and the model. If the hook failed, only its runs and
@@ -64,7 +66,7 @@ impl Hooks {
     }
 
     /// Lets the blocking hooks change or deny a call, and then notifies the observing hooks of the
-    /// call with all changes.
+    /// call with all changes, even if a hook denied the call.
     ///
     /// # Errors
     /// Returns an error if a hook denies the call, or if a hook fails and the person chose that
@@ -235,7 +237,7 @@ impl WatchedCall {
         })
     }
 
-    /// Notifies the hooks that the server, which the call may have reached, did not answer.
+    /// Notifies the hooks that the call, which may have reached its server, has no usable answer.
     pub fn report_failure(mut self: Box<Self>, outcome: Outcome, error: &str) {
         self.report(outcome, error);
     }

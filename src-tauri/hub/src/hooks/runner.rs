@@ -104,7 +104,7 @@ impl PreparedHook {
         }
     }
 
-    pub(super) fn time_limit(&self) -> Duration {
+    pub(super) fn timeout(&self) -> Duration {
         Duration::from_millis(self.hook.timeout_ms.into())
     }
 }
@@ -137,9 +137,9 @@ impl Runner {
         describe: impl FnOnce(&T) -> (HookEffect, String),
     ) -> Result<T, String> {
         let started = Instant::now();
-        let outcome = timeout(hook.time_limit(), self.execute(hook, input)).await;
+        let outcome = timeout(hook.timeout(), self.execute(hook, input)).await;
         let outcome = outcome
-            .unwrap_or(Err(HookFailure::TimedOut(hook.time_limit())))
+            .unwrap_or(Err(HookFailure::TimedOut(hook.timeout())))
             .and_then(|output| Ok(read(&output)?));
         let outcome = outcome.map_err(|failure| self.logs.mask_text(&failure.to_string()));
         let (effect, reason) = match &outcome {
@@ -199,7 +199,7 @@ impl Runner {
                     grace: Duration::ZERO,
                 };
                 let limits = RunLimits {
-                    timeout: hook.time_limit(),
+                    timeout: hook.timeout(),
                     max_output: MAX_MESSAGE,
                 };
                 Ok(run_with_limits(&launch, &self.guard, input.as_bytes(), limits).await?)
@@ -209,7 +209,7 @@ impl Runner {
                 let client = client.as_ref().map_err(Clone::clone)?;
                 let url = values.remove("").unwrap_or_default();
                 let body = input.as_bytes().to_vec();
-                let answer = client.post(&url, &values, body, hook.time_limit(), MAX_MESSAGE);
+                let answer = client.post(&url, &values, body, hook.timeout(), MAX_MESSAGE);
                 Ok(answer.await?)
             }
         }
@@ -253,7 +253,8 @@ impl Runner {
             .collect();
     }
 
-    /// Counts an event that an observing hook missed. Returns how many events the hook has missed.
+    /// Counts an event for which a hook's queue had no room. Returns how many such events the hook
+    /// has missed.
     pub(super) fn count_dropped(&self, name: &str) -> u32 {
         let mut history = self.history();
         let state = &mut history.entry(name.to_owned()).or_default().state;

@@ -117,7 +117,7 @@ fn hook_with_variable(name: &str, variable: &str) -> Hook {
 }
 
 #[test]
-fn a_name_has_no_white_space_at_its_ends() {
+fn a_name_is_not_empty_and_has_no_white_space_at_its_ends() {
     assert!(check_hook(&hook_with_variable("my hook", "A")).is_ok());
     for name in ["", "  ", " a", "a ", " a "] {
         let checked = check_hook(&hook_with_variable(name, "A"));

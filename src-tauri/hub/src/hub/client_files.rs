@@ -33,12 +33,11 @@ use crate::{
     file_watch::watch_in_batches,
 };
 
-/// Programs write a file in several steps. Events without a pause of this length count as one
-/// change.
+/// The pause that ends a batch of events. Programs write a file in several steps.
 const DEBOUNCE: Duration = Duration::from_millis(300);
 
-/// An entry that was restored this often within [`RESTORE_PERIOD`] is not restored again, because
-/// another program seems to remove it each time.
+/// An entry that was restored this often within [`RESTORE_PERIOD`] is not written again in this
+/// period, because another program seems to change or remove the entry each time.
 const MAX_RESTORES: usize = 3;
 const RESTORE_PERIOD: Duration = Duration::from_secs(600);
 
@@ -88,8 +87,8 @@ impl Hub {
         }
     }
 
-    /// Writes the new token of a client to the files that Drawbridge manages for it. If one file
-    /// cannot be changed, the others are changed all the same.
+    /// Writes the new token of a client to the files that Drawbridge manages for the client. If one
+    /// file cannot be changed, the others are changed all the same.
     pub(crate) async fn write_client_token(
         &self,
         client: &ClientName,

@@ -1,5 +1,5 @@
-//! Stores regularly when and by which software each client was last used, so that no request of a
-//! client waits for the database. Also ends the sessions of clients whose token has expired.
+//! Stores the last use of each client regularly, so that no request of a client waits for the
+//! database. Also ends the sessions of clients whose token has expired.
 
 use std::{sync::Weak, time::Duration};
 

@@ -9,11 +9,11 @@ use tokio::{task::spawn_blocking, time::sleep};
 use super::Hub;
 
 const MIB: u64 = 1 << 20;
-/// With less free space, the doctor reports a warning.
+/// If fewer bytes are free, the doctor reports a warning.
 pub(crate) const DOCTOR_WARNING_SPACE: u64 = 1024 * MIB;
-/// With less free space, a person is warned on every screen.
+/// If fewer bytes are free, the log, the health of the hub and every screen have a warning.
 const LOW_SPACE: u64 = 500 * MIB;
-/// With less free space, the doctor reports a failure.
+/// If fewer bytes are free, the doctor reports a failure.
 pub(crate) const NO_SPACE: u64 = 100 * MIB;
 const INTERVAL: Duration = Duration::from_secs(60);
 

@@ -80,7 +80,7 @@ struct ContentText {
 
 impl Docling {
     /// Returns the server with its folder, which has the models and the documents that are being
-    /// converted. Only Drawbridge uses this folder.
+    /// converted. Only Drawbridge and the server use this folder.
     pub(super) fn new(folder: PathBuf) -> Self {
         Self {
             folder,

@@ -21,7 +21,8 @@ use nix::{
 use tokio::{task::spawn_blocking, time::sleep};
 
 const INTERVAL: Duration = Duration::from_secs(15);
-/// A process that used the processor for less time between two checks is idle.
+/// The process is idle if it used less processor time between two checks. The process has worked if
+/// it used at least this much processor time since the pages were unmapped last.
 const IDLE_CPU_TIME: Duration = Duration::from_millis(50);
 
 /// Unmaps the pages each time the process is idle after it has worked. Never returns.
@@ -132,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_mappings_that_nobody_changed_or_can_change_are_unchanged() {
+    fn only_read_only_mappings_without_changed_pages_are_unchanged() {
         let smaps = "\
 55d0c0000000-55d0c0002000 r-xp 00001000 fe:00 1234                       /opt/a b/drawbridge
 Size:                  8 kB
@@ -174,7 +175,7 @@ Anonymous:             4 kB
     }
 
     #[test]
-    fn most_pages_of_the_program_are_unmapped_and_it_runs_on() {
+    fn a_running_program_can_unmap_more_than_half_of_its_pages() {
         let resident = || -> usize {
             let program = env::current_exe().expect("a program");
             parse_mappings(&fs::read_to_string("/proc/self/smaps").expect("the mappings"))

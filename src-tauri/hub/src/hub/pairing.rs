@@ -21,8 +21,8 @@ impl Hub {
     /// Asks a person whether a client may be paired.
     ///
     /// # Errors
-    /// Returns an error if the client sent no token, and a client of the same program already waits
-    /// or was denied within the last 10 minutes.
+    /// For a client that sent no token, returns an error if a client of the same program already
+    /// waits or was denied within the last 10 minutes.
     pub fn ask_to_pair(
         &self,
         reservation: PairingReservation,

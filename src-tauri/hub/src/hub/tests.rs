@@ -24,7 +24,8 @@ pub(super) struct TestHub {
     folder: tempfile::TempDir,
 }
 
-/// Opens a hub without built-in servers and without an admin token, whose secrets are in memory.
+/// Opens a hub without an admin token, whose built-in servers are disabled and whose secrets are in
+/// memory.
 pub(crate) async fn open_hub(data_dir: &Path) -> Arc<Hub> {
     let options = HubOptions {
         data_dir: data_dir.to_owned(),
@@ -418,7 +419,7 @@ async fn each_request_looks_once_for_a_missing_program() {
 }
 
 #[tokio::test]
-async fn a_closed_hub_starts_no_server() {
+async fn a_closed_pool_starts_no_server() {
     let test_hub = test_hub().await;
     let server = test_hub
         .add(
@@ -499,7 +500,7 @@ async fn a_client_that_changes_its_user_or_is_revoked_loses_its_own_sessions_wit
 }
 
 #[tokio::test]
-async fn revoking_a_client_ends_its_sessions_and_its_rules() {
+async fn revoking_a_client_ends_its_sessions_and_deletes_its_rules() {
     let test_hub = test_hub().await;
     let name = ClientName::new("c");
     test_hub
@@ -671,7 +672,7 @@ async fn a_client_cannot_be_given_the_admin_token() {
 }
 
 #[tokio::test]
-async fn an_empty_scope_is_rejected() {
+async fn an_invalid_scope_is_rejected() {
     let test_hub = test_hub().await;
     for scope in [
         Scope {
@@ -786,7 +787,7 @@ async fn settings_are_bounded_and_stored() {
 }
 
 #[tokio::test]
-async fn policy_changes_are_recorded_in_the_audit_log() {
+async fn changes_and_refused_tokens_are_recorded_in_the_audit_log() {
     let test_hub = test_hub().await;
     let before = test_hub
         .run(VerifyAudit {})
@@ -825,7 +826,7 @@ async fn policy_changes_are_recorded_in_the_audit_log() {
     assert_eq!(
         (report.entries - before, report.broken),
         (6, None),
-        "two entries for a server, and entries for two rules, the default policy and one refused token"
+        "two entries about the server, two about the rule, one about the default, one about the token"
     );
 }
 

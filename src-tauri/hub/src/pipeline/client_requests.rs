@@ -37,8 +37,8 @@ use crate::{
 
 /// The interval of progress notifications to a client while the sampling provider works.
 const KEEPALIVE: Duration = Duration::from_secs(10);
-/// The count of the first of these notifications. It is higher than the counts of the notifications
-/// during the approval, because progress must increase.
+/// The count of the first of these notifications, which is higher than the counts of the
+/// notifications during the approval, because progress must increase.
 const FIRST_PROGRESS: u32 = 1_000;
 
 /// Carries requests from servers to clients, and answers the requests that the client cannot
@@ -204,7 +204,7 @@ impl ClientRequests {
         let mut guarded = guarded_request(GuardedMethod::CreateMessage, question);
         let provider = self.sampling.provider(&guarded.params);
         let provider = provider.ok_or_else(|| {
-            let message = "No client can sample, and the sampling provider was switched off";
+            let message = "The client cannot answer, and the sampling provider was switched off";
             RpcError::new(code::METHOD_NOT_FOUND, message)
         })?;
         guarded.stand_in = Some(StandIn::Provider(provider.name()));
@@ -373,7 +373,6 @@ fn to_accept_answer(content: &FormContent) -> Json {
     ))
 }
 
-/// Returns whether a sampling request has tools.
 fn has_tools(params: Option<&RawValue>) -> bool {
     params.is_some_and(|params| {
         json::RawObject::parse(params).is_ok_and(|params| params.get("tools").is_some())
@@ -398,7 +397,7 @@ fn with_client(request: GuardedRequest, handle: &ClientHandle) -> GuardedRequest
     }
 }
 
-/// Returns a request to a client. The caller sets the client and its session.
+/// Returns a request to a client. The caller sets the client, its session and its project.
 fn build_request(
     method: GuardedMethod,
     server: &Arc<RegisteredServer>,

@@ -1,5 +1,5 @@
-//! The path of clients' guarded requests other than calls and requests about tasks: find, decide
-//! and record, send, answer.
+//! The path of clients' guarded requests other than calls and requests about tasks: find, count,
+//! decide and record, send, answer.
 
 use drawbridge_jsonrpc::{
     json::{self, RawObject},
@@ -27,8 +27,9 @@ impl Pipeline {
     /// Answers `prompts/get`.
     ///
     /// # Errors
-    /// Returns an error if no server has the prompt (`-32602`), if the request is denied or the
-    /// server cannot be reached (`-32603`), and if the server answers with an error.
+    /// Returns an error if the params are invalid or no server has the prompt (`-32602`), if the
+    /// request is denied, its result is withheld or the server cannot be reached (`-32603`), and if
+    /// the server answers with an error.
     pub async fn get_prompt(&self, request: ClientRequest<'_>) -> RpcResult {
         let (handle, trace) = (request.handle, request.trace);
         let mut params = request.params_object()?;
@@ -53,8 +54,9 @@ impl Pipeline {
     /// Answers `resources/read`, possibly with the cached result.
     ///
     /// # Errors
-    /// Returns an error if no server has the resource (`-32002`), if the request is denied or the
-    /// server cannot be reached (`-32603`), and if the server answers with an error.
+    /// Returns an error if the params are invalid (`-32602`), if no server has the resource
+    /// (`-32002`), if the request is denied, its result is withheld or the server cannot be reached
+    /// (`-32603`), and if the server answers with an error.
     pub async fn read_resource(&self, request: ClientRequest<'_>) -> RpcResult {
         let (handle, trace) = (request.handle, request.trace);
         let params = request.params_object()?;
@@ -78,7 +80,7 @@ impl Pipeline {
     /// Answers `resources/subscribe`: subscribes the client until its session ends.
     ///
     /// # Errors
-    /// Returns an error as [`Self::subscribe`] does.
+    /// Returns an error if the params are invalid (`-32602`), and as [`Self::subscribe`] does.
     pub async fn subscribe_to_resource(&self, request: ClientRequest<'_>) -> RpcResult {
         let uri = string_member(&request.params_object()?, "uri")?;
         self.subscribe(request.handle, uri, request.trace).await
@@ -87,9 +89,9 @@ impl Pipeline {
     /// Subscribes a client to a resource until its session ends.
     ///
     /// # Errors
-    /// Returns an error if no server has the resource (`-32002`), if the request is denied, if the
-    /// server is transient or cannot be reached, if the session has too many subscriptions
-    /// (`-32603`), and if the server answers with an error.
+    /// Returns an error if no server has the resource (`-32002`), if the request is denied, its
+    /// result is withheld, the server is transient or cannot be reached, or the session has too
+    /// many subscriptions (`-32603`), and if the server answers with an error.
     pub async fn subscribe(
         &self,
         handle: &ClientHandle,
@@ -114,8 +116,9 @@ impl Pipeline {
     /// Answers `completion/complete`.
     ///
     /// # Errors
-    /// Returns an error if no server has the prompt or the resource (`-32602`), if the request is
-    /// denied or the server cannot be reached (`-32603`), and if the server answers with an error.
+    /// Returns an error if the params are invalid or no server has the prompt or the resource
+    /// (`-32602`), if the request is denied, its result is withheld or the server cannot be reached
+    /// (`-32603`), and if the server answers with an error.
     pub async fn complete(&self, request: ClientRequest<'_>) -> RpcResult {
         let (handle, mut params) = (request.handle, request.params_object()?);
         let trace = request.trace;
@@ -273,8 +276,8 @@ fn build_request(
     })
 }
 
-/// Records that a request was aborted because all calls were paused, and returns the error for the
-/// client.
+/// Records that a request was aborted because all calls were paused, and returns the error for its
+/// sender, a client or a server.
 pub(super) fn abort(permitted: Permitted) -> RpcError {
     permitted.record_outcome(Outcome::Cancelled, PAUSED_REASON.into());
     RpcError::new(code::INTERNAL_ERROR, ABORTED)

@@ -28,9 +28,10 @@ impl Pipeline {
     /// Answers a client's request about one of its tasks.
     ///
     /// # Errors
-    /// Returns an error if the client has no such task (`-32602`), if a modern client does not
-    /// support tasks (`-32021`), if the request is denied or the server cannot be reached
-    /// (`-32603`), and if the server answers with an error.
+    /// Returns an error if the params are invalid or the client has no such task (`-32602`), if a
+    /// modern client does not support tasks (`-32021`), if the request is denied, its result is
+    /// withheld or the server cannot be reached (`-32603`), and if the server answers with an
+    /// error. If the result of `tasks/result` is withheld, returns a result with `isError` instead.
     pub async fn forward_task_request(
         &self,
         method: GuardedMethod,
@@ -200,7 +201,9 @@ impl Pipeline {
     }
 
     /// Forwards a server's notification about a resource or a task to the clients that it concerns,
-    /// except to clients for which a rule denies the notification.
+    /// except to clients for which the policy denies the notification. A notification with a result
+    /// is also kept back if a hook or a person has to see the result first, or if the result may be
+    /// flagged.
     pub fn forward_notification(&self, notification: &ServerNotification) {
         let ServerNotification {
             server,

@@ -23,7 +23,7 @@ fn only_the_name_and_the_progress_token_change_when_forwarding() {
 }
 
 #[test]
-fn null_arguments_count_as_empty_and_are_forwarded_unchanged() {
+fn null_or_missing_arguments_count_as_empty_and_are_forwarded_unchanged() {
     let (params, arguments) = parsed(r#"{"name":"s__t","arguments":null,"x":1}"#).expect("parsed");
     assert_eq!(
         (params.as_str(), arguments.as_str()),
@@ -43,7 +43,7 @@ fn a_meta_with_only_a_progress_token_is_removed() {
 }
 
 #[test]
-fn invalid_params_are_rejected_with_their_path() {
+fn invalid_params_are_rejected_with_the_reason() {
     for (text, expected) in [
         ("[]", "params"),
         (r#"{"arguments":{}}"#, "params.name"),

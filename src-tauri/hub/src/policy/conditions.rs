@@ -3,7 +3,8 @@
 //! Servers differ in how they read unusual input: duplicate keys or keys in another case, paths
 //! through symbolic links, URLs with user names. Many servers also read `"2"` as a number, or a
 //! string that contains JSON as the JSON value. A condition therefore has two answers: whether it
-//! surely holds (for an allow), and whether it may hold (for a deny or an ask).
+//! surely holds (for an allow), and whether it may hold (for a deny, an ask or an effect on
+//! results).
 
 mod canonical;
 mod coercions;
@@ -18,6 +19,7 @@ use std::{
 
 use drawbridge_model::{
     policy::{Condition, Effect, Literal, Predicate},
+    sandbox::SandboxFiles,
     spec::RegisteredServer,
 };
 use regex::{Regex, RegexBuilder};
@@ -58,9 +60,11 @@ pub(super) enum ConditionFault {
     NoValues,
     #[error("it can list at most {MAX_VALUES} values")]
     TooManyValues,
-    #[error("'{0}' is not valid JSON, or has a duplicate key")]
+    #[error(
+        "'{0}' is not valid JSON, has a duplicate key or a lone surrogate, or is nested too deeply"
+    )]
     InvalidValue(Literal),
-    #[error("'{0}' is neither an absolute path nor in `$project`")]
+    #[error("'{0}' is neither an absolute path, nor in `~`, nor in `$project`")]
     RelativePath(String),
     #[error("'{host}' is not a valid host: {source}")]
     InvalidHost {
@@ -98,8 +102,8 @@ impl MatchMode {
 /// The folders to which paths and conditions refer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Folders<'a> {
-    /// The working directory of the server, for relative paths, or `None` if it is unknown, as for
-    /// a remote server.
+    /// The working folder of the server, for relative paths, or `None` if it is unknown, as for a
+    /// remote server.
     pub(super) cwd: Option<&'a Path>,
     /// The project folder for `$project`, or `None` if the client works in no project.
     pub(super) project: Option<&'a Path>,
@@ -340,7 +344,7 @@ impl CompiledPredicate {
 
     fn holds_for_value(&self, value: &RawValue, folders: Folders<'_>, mode: MatchMode) -> bool {
         match self {
-            // A value with a duplicate key has no canonical text.
+            // A value with a duplicate key, for example, has no canonical text.
             Self::Equals(expected) => match (canonical_text(value), mode) {
                 (None, _) => mode == MatchMode::May,
                 (Some(canonical), _) if expected.canonical == canonical => true,
@@ -395,7 +399,7 @@ impl ExpectedValue {
     /// Parses a literal.
     ///
     /// # Errors
-    /// Returns an error if the literal is not valid JSON, or has a duplicate key.
+    /// Returns an error if the literal is not valid JSON, or has no canonical text.
     fn new(literal: &Literal) -> Result<Self, ConditionFault> {
         let wrong = || ConditionFault::InvalidValue(literal.clone());
         let value = RawValue::from_string(literal.0.clone()).map_err(|_| wrong())?;
@@ -454,12 +458,24 @@ fn last_line(text: &str) -> &str {
         .trim_start_matches("error: ")
 }
 
-/// Returns the working directory of a local server, against which the server resolves relative
-/// paths. Returns `None` for a remote server, or if the home folder, the default, is unknown.
+/// Returns the working folder of a local server, against which the server resolves relative paths.
+/// Without a folder in the spec, this is the home folder. Returns `None` if the folder is not known:
+/// for a remote server, if there is no home folder, and for a sandboxed server that works in a
+/// folder of its own.
 pub(super) fn working_dir(server: &RegisteredServer) -> Option<PathBuf> {
-    server.spec.command.as_ref()?;
-    let home = || directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
-    server.spec.cwd.as_ref().map(PathBuf::from).or_else(home)
+    let spec = &server.spec;
+    spec.command.as_ref()?;
+    if let Some(cwd) = &spec.cwd {
+        return Some(cwd.into());
+    }
+    let has_own_folder = spec
+        .sandbox
+        .as_ref()
+        .is_some_and(|sandbox| sandbox.files == SandboxFiles::Listed);
+    if has_own_folder {
+        return None;
+    }
+    directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned())
 }
 
 #[cfg(any(test, feature = "fuzzing"))]

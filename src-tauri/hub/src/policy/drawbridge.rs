@@ -19,8 +19,8 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// The most time between two readings of the clock while a pause has an end. A timer stands still
-/// while the computer sleeps, but the clock does not.
+/// The most time between two readings of the clock while a pause has an end. A timer does not run
+/// while the computer is suspended, but the clock does.
 const CLOCK_INTERVAL: Duration = Duration::from_secs(20);
 /// The delay between two attempts to resume calls if the state cannot be stored.
 const RETRY_DELAY: Duration = Duration::from_secs(10);

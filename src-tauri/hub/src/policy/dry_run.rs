@@ -41,7 +41,7 @@ impl PolicyEditor {
     /// stored arguments have their secrets masked.
     ///
     /// # Errors
-    /// Returns an error if a condition is invalid, or if the calls cannot be read.
+    /// Returns an error if the rule is invalid, or if the calls cannot be read.
     pub async fn dry_run(&self, spec: &RuleSpec) -> Result<DryRun, PolicyError> {
         check_rule(spec)?;
         // The conditions are compiled first, so that an invalid rule is rejected even if there are

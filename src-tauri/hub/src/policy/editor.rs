@@ -83,7 +83,8 @@ impl PolicyEditor {
         }
     }
 
-    /// Adds a rule, or replaces the rule with this id. Returns the rule.
+    /// Adds a rule, or replaces the rule with this id. A plain rule also replaces the plain rule of
+    /// the same scope. Returns the rule.
     ///
     /// # Errors
     /// Returns an error if the rule is invalid, no rule has this id, or the store fails.
@@ -107,7 +108,6 @@ impl PolicyEditor {
         self.find_rule(id)
     }
 
-    /// Returns the rule with this id.
     fn find_rule(&self, id: &RuleId) -> Result<Rule, PolicyError> {
         let rules = self.rules.list();
         let rule = rules.iter().find(|rule| rule.id == *id);

@@ -55,11 +55,11 @@ const CALL_TIME: Duration = Duration::from_secs(30);
 /// The least time that a person has to fill in a form, if the client can get progress notifications
 /// meanwhile. A request from a server waits for its answer for 300 s at most.
 const FORM_TIME: Duration = Duration::from_secs(280);
-/// The interval of progress notifications to a client while its call waits for a person. Some
-/// clients give up after a minute of silence.
+/// The interval of progress notifications to a client while its request, or the result, waits for a
+/// person. Some clients give up after a minute of silence.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
-/// Decides calls and results. Cheap to clone.
+/// Decides requests and results. Cheap to clone.
 #[derive(Clone)]
 pub struct Gate {
     pub(super) rules: Rules,
@@ -149,12 +149,13 @@ impl Gate {
         PendingRecord::new(&self.recorder, request)
     }
 
-    /// Decides a request by a rule or by asking a person, and records the decision. A person may
-    /// edit the arguments of a call. The permitted call then has the edited arguments.
+    /// Decides a request by a rule, by the default or by asking a person, and records the decision.
+    /// A person may edit the arguments of a call. The permitted call then has the edited arguments.
     ///
     /// # Errors
-    /// Returns an error if the request is denied, if nobody decides in time, or if the decision
-    /// cannot be recorded.
+    /// Returns an error if the request is denied, if all calls are paused, if a person would have
+    /// to decide but cannot be asked or does not decide in time, or if the decision cannot be
+    /// recorded.
     pub async fn admit(
         &self,
         request: GuardedRequest,
@@ -178,7 +179,8 @@ impl Gate {
     /// task was allowed, unless all calls are paused or a rule now denies that call.
     ///
     /// # Errors
-    /// Returns an error if the request is denied, or if the decision cannot be recorded.
+    /// Returns an error if the request is denied, if all calls are paused, or if the decision
+    /// cannot be recorded.
     pub async fn admit_for_task(
         &self,
         request: GuardedRequest,
@@ -346,6 +348,7 @@ impl Gate {
     }
 
     /// Waits until a person has answered a request, and keeps the client's request alive meanwhile.
+    /// Stops waiting at the deadline, and when all calls are paused.
     async fn wait_for_answer<T>(
         &self,
         ticket: &Ticket,
@@ -409,8 +412,7 @@ impl Gate {
     /// Returns the rule that a verdict on a waiting request would make, if any. Decides nothing.
     ///
     /// # Errors
-    /// Returns an error if the request no longer waits, or if the verdict cannot be applied
-    /// to it.
+    /// Returns an error if the request no longer waits, or if the verdict cannot be applied to it.
     pub fn preview(&self, id: &CallId, verdict: &Verdict) -> Result<Option<RuleSpec>, DecideError> {
         let waiting = self.queue.view(id)?;
         verdict::check(&self.rules, &waiting, verdict)?;
@@ -600,7 +602,7 @@ impl Gate {
     /// approved it. `call` is the record of the request, and `flags` are the flags of the result.
     ///
     /// # Errors
-    /// Returns an error if the result was held and is withheld.
+    /// Returns an error if the result is withheld.
     pub async fn release_result(
         &self,
         request: &GuardedRequest,
@@ -685,7 +687,7 @@ impl Gate {
     /// to the error, because its message and data are text of the server too.
     ///
     /// # Errors
-    /// Returns an error if the server's error was held and is withheld.
+    /// Returns an error if the server's error is withheld.
     pub async fn release_error(
         &self,
         request: &GuardedRequest,

@@ -21,7 +21,7 @@ use crate::{
     elicitation::{ContentError, Elicitation, ElicitationError},
 };
 
-/// A call of a tool, or another request that the gate decides: of a client to a server, or of a
+/// A call of a tool, or another request that the gate decides: from a client to a server, or from a
 /// server to a client.
 pub struct GuardedRequest {
     pub method: GuardedMethod,
@@ -36,8 +36,8 @@ pub struct GuardedRequest {
     /// The tool, prompt, template or listed resource that the request names, or `None` if the
     /// request names none of these.
     pub entry: Option<Arc<CatalogEntry>>,
-    /// The server's own name of the tool or prompt, the URI of the resource, the id of the task, or
-    /// empty if the request names nothing.
+    /// The server's own name of the tool or prompt, the URI of the resource, or empty if the
+    /// request names nothing. For a request about a task, the tool of the call that started it.
     pub name: String,
     /// The name or URI as the client knows it.
     pub exposed_name: String,
@@ -169,8 +169,8 @@ impl GuardedRequest {
         self.hooked.as_ref().map_or(&[], |hooked| &hooked.hooks)
     }
 
-    /// Replaces the arguments with the arguments of a hook. The new arguments are checked and
-    /// decided afterwards.
+    /// Replaces the arguments with the arguments of a hook. The check of the arguments and the
+    /// decision on the call come afterwards.
     pub fn change_arguments(&mut self, arguments: Box<RawValue>, hook: String) {
         let original = self.replace_arguments(arguments);
         let hooked = self.hooked.get_or_insert_with(|| HookedArguments {

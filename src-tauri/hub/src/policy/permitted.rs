@@ -1,4 +1,4 @@
-//! A permitted request, without which nothing can be sent.
+//! A permitted request. No guarded request can be sent without this value.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use drawbridge_model::{
     call::{Call, Outcome},
     content::ContentFlag,
 };
+use drawbridge_store::table::call::CallRow;
 
 use super::{guarded_request::GuardedRequest, record::OpenRecord};
 
@@ -38,7 +39,12 @@ impl Permitted {
 
     /// Returns the record of the decision.
     pub fn record(&self) -> &Call {
-        &self.record.row().call
+        &self.row().call
+    }
+
+    /// Returns the record of the decision as it was written.
+    pub fn row(&self) -> &Arc<CallRow> {
+        self.record.row()
     }
 
     /// Returns the request and its record, for results that come after its answer.

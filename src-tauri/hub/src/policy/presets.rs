@@ -1,4 +1,4 @@
-//! Presets: complete policies that a person sets with one choice.
+//! Presets: policies for calls of tools that a person sets with one choice.
 
 use drawbridge_model::{
     ids::ServerId,
@@ -6,7 +6,7 @@ use drawbridge_model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A complete policy.
+/// A policy for calls of tools: their default, and rules for all tools of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -49,8 +49,9 @@ impl PolicyPreset {
     }
 }
 
-/// Returns whether a rule is of the kind that presets make: an allow or an ask for whole servers
-/// and the clients of all users, without conditions.
+/// Returns whether a rule is of the kind that presets make and remove: an allow or an ask for calls
+/// of all tools or all read-only tools of a server or of all servers, for all clients, without
+/// conditions and without an effect on results.
 pub(super) fn is_preset_rule(spec: &RuleSpec) -> bool {
     spec.scope.tool.is_none()
         && spec.scope.kind.is_none()

@@ -1,10 +1,12 @@
-//! The queue of approvals: calls that wait for a person. The first decision wins.
+//! The queue of approvals: calls, other requests and held results that wait for a person. The first
+//! decision wins.
 //!
 //! A call that nobody decides in time is denied and remembered for a while. If a person approves it
 //! later, an identical retry is allowed; the approval itself runs no call.
 //!
-//! If several calls of a client in a row are missed, the client is muted: its calls that need a
-//! decision are refused for a while, unless a person decides another call or unmutes the client.
+//! If several requests of a client in a row are missed, the client is muted: its requests that need
+//! a decision are refused for a while, unless a person decides another request or unmutes the
+//! client.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
@@ -110,7 +112,7 @@ struct MissedStreak {
     mute: Option<Mute>,
 }
 
-/// A period in which the calls of a client are refused.
+/// A period in which a client's requests that need a decision of a person are refused.
 #[derive(Clone, Copy)]
 struct Mute {
     until: Timestamp,
@@ -147,13 +149,12 @@ impl Queue {
         }
     }
 
-    /// Returns the number of requests that wait. This call does not mark the requests as seen.
+    /// Returns the number of requests that wait. Does not mark them as seen.
     pub fn count(&self) -> usize {
         self.lock().pending.len()
     }
 
-    /// Returns whether no request waits. Unlike [`Self::list`], this call does not mark the
-    /// requests as seen.
+    /// Returns whether no request waits. Does not mark the requests as seen, unlike [`Self::list`].
     pub fn is_empty(&self) -> bool {
         self.lock().pending.is_empty()
     }
@@ -170,6 +171,8 @@ impl Queue {
         requests
     }
 
+    /// Returns a pending request, or `None` if the request no longer waits. Marks the request as
+    /// seen.
     pub fn get(&self, id: &CallId) -> Option<ApprovalRequest> {
         self.lock().pending.get_mut(id).map(PendingApproval::view)
     }
@@ -250,8 +253,8 @@ impl Queue {
         self.lock().missed_streaks.get(client)?.view_mute()
     }
 
-    /// Unmutes a client, and counts its missed calls from zero again. Returns whether the client
-    /// was muted.
+    /// Unmutes a client, and counts its missed requests from zero again. Returns whether the
+    /// client was muted.
     pub fn unmute(&self, client: &ClientName) -> bool {
         let streak = self.lock().missed_streaks.remove(client);
         let is_muted = streak.is_some_and(|streak| streak.view_mute().is_some());
@@ -263,7 +266,8 @@ impl Queue {
         is_muted
     }
 
-    /// Takes a request out of the queue. From now on only the caller can decide it.
+    /// Takes a request out of the queue. From now on only the caller can decide the request. Also
+    /// unmutes all clients.
     ///
     /// # Errors
     /// Returns an error if the request no longer waits, or differs from the request that was shown.
@@ -295,12 +299,12 @@ impl Queue {
         })
     }
 
-    /// Adds a request to the queue. The request leaves the queue when it is decided or the ticket
-    /// is dropped.
+    /// Adds a request to the queue. The request leaves the queue when a person decides it, or when
+    /// its ticket expires, is withdrawn or is dropped.
     ///
     /// # Errors
-    /// Returns an error, and the subject, if too many calls of the client wait, or if the client is
-    /// muted.
+    /// Returns an error, and the subject, if too many requests of the client wait, or if the client
+    /// is muted.
     pub(super) fn enqueue(
         &self,
         request: ApprovalRequest,

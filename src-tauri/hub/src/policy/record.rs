@@ -29,17 +29,19 @@ use super::{
     rules::{RuleWriter, Ruling},
 };
 
-/// The largest arguments that are stored with their call, in bytes.
+/// The largest arguments or other params that are stored with their call, in bytes.
 pub(super) const MAX_STORED_ARGUMENTS: usize = 16 * 1024;
 
 /// The largest result whose beginning is kept, in bytes. A result is masked as a whole before it is
-/// cut, so that no secret at the cut escapes, and masking a longer result would take too long.
+/// cut, because a secret across the cut would not be found. Masking a longer result would take too
+/// long.
 const MAX_MASKED_RESULT: usize = 1 << 20;
 
 /// The invariant of [`PendingRecord`] and [`OpenRecord`].
 const ROW_PRESENT: &str = "only the methods that end a record take its row";
 
-/// Writes the records of calls, and publishes them as events.
+/// Writes the records of calls, publishes them as events, and logs and counts decisions and
+/// outcomes.
 pub(super) struct Recorder {
     pub(super) journal: Journal,
     pub(super) events: Events,
@@ -52,7 +54,7 @@ pub(super) struct Recorder {
 impl Recorder {
     /// Counts the decision in the metrics if a person was asked, and the end of the call if it is
     /// not sent.
-    fn count(&self, call: &Call, was_asked: bool) {
+    fn count_in_metrics(&self, call: &Call, was_asked: bool) {
         if was_asked {
             self.metrics
                 .count_decision(call, call.decision, call.waited_ms);
@@ -98,7 +100,7 @@ impl Recorder {
         });
     }
 
-    /// Logs that a permitted request got no answer.
+    /// Logs that a permitted request got no answer, if the outcome says so.
     fn log_missing_answer(&self, call: &Call, outcome: Outcome, error: &str) {
         if matches!(
             outcome,
@@ -292,9 +294,11 @@ impl PendingRecord {
         if let Some((writer, _)) = rule
             && let Err(error) = writer.reload().await
         {
-            tracing::error!("a new rule is stored, but not in force before a restart: {error}");
+            tracing::error!(
+                "a new rule is stored, but not in force until the rules are read again: {error}"
+            );
         }
-        self.recorder.count(&row.call, self.was_asked);
+        self.recorder.count_in_metrics(&row.call, self.was_asked);
         self.recorder.log_decision(&row.call);
         self.recorder.publish(&row.call);
         Ok((row, record))
@@ -310,7 +314,7 @@ impl Drop for PendingRecord {
         row.call.waited_ms = elapsed_ms(self.started);
         row.call.decision = Decision::Abandoned;
         row.call.outcome = Outcome::NotSent;
-        self.recorder.count(&row.call, self.was_asked);
+        self.recorder.count_in_metrics(&row.call, self.was_asked);
         let recorder = self.recorder.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {

@@ -48,7 +48,7 @@ pub enum Refusal {
          asks."
     )]
     Withheld {
-        /// The rule that holds results, in words.
+        /// The rule that holds results, the hook that failed or the content defence, in words.
         rule: String,
         reason: WithheldReason,
     },
@@ -130,14 +130,14 @@ pub enum WithheldReason {
     HookFailed,
     #[error(
         "it cannot be marked as data of its server, because it is not an object, repeats \
-         a key or has a malformed key"
+         a key, has a malformed key or has contents that are not a list"
     )]
     Unmarkable,
     #[error(transparent)]
     Undecided(#[from] Undecided),
 }
 
-/// The reason why no person decided a request.
+/// The reason why no person decided a request or a result.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Undecided {
     #[error("all calls are paused")]

@@ -1,5 +1,5 @@
-//! The warnings before a rule is saved: the rule allows everything, or it names a server or a tool
-//! that does not exist.
+//! The warnings before a rule is saved: the rule allows the calls of all tools, or names a server
+//! or a tool that does not exist.
 
 use drawbridge_model::{
     acceptance::DefinitionKind,

@@ -41,7 +41,8 @@ pub struct MatchInput<'a> {
     pub server: &'a RegisteredServer,
     /// The server's own name of the tool; empty if the request is of another kind.
     pub tool: &'a str,
-    /// The digest of the definition of the tool or prompt; empty if there is none.
+    /// The digest of the definition of the tool, prompt, resource or template; empty if there is
+    /// none.
     pub definition: &'a str,
     pub annotations: &'a Annotations,
     /// The arguments of a call, or the params of another request. If `None`, rules with conditions
@@ -84,7 +85,7 @@ impl<'a> MatchInput<'a> {
     }
 }
 
-/// The effect of the rules on a call, and the reason.
+/// The effect of the rules or the default on a request, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruling {
     pub effect: Effect,
@@ -239,7 +240,8 @@ impl Rules {
         }
     }
 
-    /// Returns all rules in force with their current counts, oldest first.
+    /// Returns all rules that have not ended, oldest first, with their current counts. Disabled
+    /// rules are among them.
     pub fn list(&self) -> Vec<Arc<Rule>> {
         let now = clock::now();
         self.rules
@@ -251,7 +253,7 @@ impl Rules {
     }
 
     /// Returns the effect of the plain rule whose scope is exactly this tool, for all clients and
-    /// users. Returns `None` if there is no enabled rule of this kind.
+    /// users. Returns `None` if there is no such rule, or if the rule is disabled.
     pub fn plain_tool_effect(&self, server: &ServerId, tool: &str) -> Option<Effect> {
         let rules = self.rules.load();
         let is_plain_tool_rule = |rule: &&CompiledRule| {

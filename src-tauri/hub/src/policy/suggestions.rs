@@ -1,5 +1,5 @@
-//! How often a person is asked, and the rules that would save questions that always got the
-//! same answer.
+//! How often a person is asked, and the rules that would save questions to which the answer was
+//! always an approval.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -214,7 +214,7 @@ fn common_conditions(all: &[Value]) -> Vec<Condition> {
     let mut conditions = Vec::new();
     for key in keys {
         let values: Option<Vec<&Value>> = objects.iter().map(|object| object.get(key)).collect();
-        // Some call lacks this argument.
+        // There is no value in common if a call lacks this argument.
         let Some(values) = values else { continue };
         if let Some(is) = common_predicate(&values) {
             conditions.push(Condition {

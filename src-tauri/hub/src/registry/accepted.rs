@@ -49,7 +49,7 @@ pub(super) struct Accepted {
     pub(super) program: Option<Program>,
     /// Whether the store does not have the program yet, because the store could not be written.
     pub(super) is_program_unsaved: bool,
-    /// Why the server's program does not count as the accepted program.
+    /// Why the server's program does not count as the accepted program, or `None` if it does.
     pub(super) program_change: Option<ProgramChange>,
     pub(super) granted_secrets: BTreeSet<String>,
     /// When the server was first accepted, whatever its spec was then.

@@ -2,8 +2,9 @@
 //! server and keeps the version of its package up to date.
 //!
 //! The command comes from the preset, so each version of Drawbridge pins one version of the
-//! package. Everything else in the spec file belongs to the user: Drawbridge changes only the
-//! version, and only if the user has not changed the command.
+//! package. If the user has not changed the command, Drawbridge raises the version, and enables or
+//! disables the server when a person enables or disables the Docling tools. Everything else in the
+//! spec file belongs to the user.
 
 use std::{
     collections::BTreeMap,

@@ -1,5 +1,6 @@
-//! Reads servers from a pasted text: any client's configuration, a part of it, command lines, or a
-//! URL.
+//! Reads servers from a pasted text: any client's configuration, a part of it, command lines, a
+//! URL, or the registration of a source at a tools provider. Also finds the secrets that a spec
+//! holds in plain text.
 
 use std::collections::BTreeMap;
 

@@ -152,7 +152,7 @@ fn parse(text: &str, folder: Option<&Path>) -> Result<Manifest, ManifestError> {
     }
 }
 
-/// Returns the members of a manifest, without the wrapper of the registry's API.
+/// Returns the members of a manifest.
 fn read_members(text: &str) -> Result<Map<String, Value>, ManifestError> {
     if text.len() as u64 > MAX_MANIFEST {
         return Err(ManifestError::TooLong);
@@ -184,7 +184,8 @@ pub fn read_published(document: &str) -> Result<Manifest, ManifestError> {
     }
 }
 
-/// Reads a `server.json` that is already parsed.
+/// Reads a `server.json` that is already parsed. In contrast to the results of the other functions,
+/// the manifest may have no choice.
 pub(super) fn read_server_json(value: Map<String, Value>) -> Result<Manifest, ManifestError> {
     server_json::read(value)
 }

@@ -108,7 +108,7 @@ struct CopyState {
     generation: i64,
     /// The next refresh asks for the changes from this moment on.
     changes_since: Option<Timestamp>,
-    /// How many entries of the list Drawbridge cannot use.
+    /// How many entries Drawbridge could not use in the last complete read.
     skipped: u32,
 }
 
@@ -163,7 +163,7 @@ impl OfficialRegistry {
     /// # Errors
     /// Returns an error if the store cannot be read.
     pub async fn status(&self) -> Result<OfficialRegistryStatus, OfficialRegistryError> {
-        let url = self.settings.get().official_registry_url;
+        let url = self.settings.get().official_registry_url.clone();
         let state = self.state(&url).await?;
         let progress = self.progress();
         Ok(OfficialRegistryStatus {
@@ -199,7 +199,8 @@ impl OfficialRegistry {
     /// Returns a server by its full name.
     ///
     /// # Errors
-    /// Returns an error if the copy has no such server, or if the store cannot be read.
+    /// Returns an error if the copy has no such server, if its `server.json` cannot be used, or if
+    /// the store cannot be read.
     pub async fn find(
         &self,
         name: &str,
@@ -219,15 +220,16 @@ impl OfficialRegistry {
         }
     }
 
-    /// Brings the copy up to date. If another refresh runs, waits for its end instead. Does nothing
-    /// if the copy is fresh, unless `force` is set.
+    /// Brings the copy up to date. If another refresh runs, waits for its end instead, and returns
+    /// no error even if that refresh fails. Does nothing if the copy is fresh, unless `force` is
+    /// set.
     ///
     /// # Errors
     /// Returns an error if the registry is turned off, cannot be reached or sends an answer that is
     /// not a list of servers, or if the store cannot be used. The servers that were read stay in
     /// the copy.
     pub async fn refresh(&self, force: bool) -> Result<(), OfficialRegistryError> {
-        let url = self.settings.get().official_registry_url;
+        let url = self.settings.get().official_registry_url.clone();
         if url.is_empty() {
             return Err(OfficialRegistryError::Off);
         }
@@ -259,7 +261,7 @@ impl OfficialRegistry {
             state.generation
         };
         if state.url != url {
-            // The copy belongs to another registry.
+            // There is no copy, or it belongs to another registry.
             self.store
                 .delete_other_published_servers(generation)
                 .await?;
@@ -350,7 +352,7 @@ impl OfficialRegistry {
     }
 
     async fn has_copy(&self) -> Result<bool, OfficialRegistryError> {
-        let url = self.settings.get().official_registry_url;
+        let url = self.settings.get().official_registry_url.clone();
         Ok(!url.is_empty() && self.state(&url).await?.url == url)
     }
 
@@ -371,8 +373,9 @@ impl OfficialRegistry {
 
 impl CopyState {
     fn is_fresh(&self) -> bool {
-        let limit = before(clock::now(), FRESH_FOR);
-        self.refreshed_at.is_some_and(|at| at > limit) && self.complete_at.is_some()
+        let now = clock::now();
+        let limit = before(now, FRESH_FOR);
+        self.refreshed_at.is_some_and(|at| limit < at && at <= now) && self.complete_at.is_some()
     }
 
     /// Returns whether the whole list has to be read, and not only its changes.

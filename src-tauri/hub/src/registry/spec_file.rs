@@ -1,4 +1,4 @@
-//! Spec files: reads them with the position of a fault, and writes them atomically.
+//! Reads spec files, reporting the position of any fault, and writes them atomically.
 
 use std::{
     fs, io,
@@ -15,6 +15,7 @@ use drawbridge_model::{
 
 use super::{RegistryError, Specs};
 
+/// The size of the largest spec file that is read, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
 
 /// A spec file that cannot be used, and the position of its fault.
@@ -114,7 +115,9 @@ fn read(file: &Path) -> Result<RegisteredServer, BrokenFile> {
         .unwrap_or_default();
     if !names::is_server_id(stem) {
         return Err(broken(
-            "the file's name must consist of a-z, 0-9, - and _, as in my-server.json".into(),
+            "before .json, the file's name must have at most 40 characters: words of a-z and 0-9, \
+             with a single - or _ between two words, as in my-server.json"
+                .into(),
         ));
     }
     if BuiltIn::from_id(&ServerId::new(stem)).is_some() {

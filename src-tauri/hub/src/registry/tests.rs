@@ -77,7 +77,7 @@ async fn a_new_file_is_listed_but_may_not_run_until_it_is_accepted() {
 }
 
 #[tokio::test]
-async fn a_changed_command_revokes_the_acceptance() {
+async fn a_server_with_a_changed_command_has_to_be_accepted_again() {
     let fixture = fixture().await;
     let server = fixture
         .registry
@@ -136,7 +136,7 @@ async fn a_change_on_the_disk_is_noticed() {
 }
 
 #[tokio::test]
-async fn taken_and_empty_names_are_rejected() {
+async fn taken_names_and_names_without_a_letter_or_digit_are_rejected() {
     let fixture = fixture().await;
     let id = fixture.registry.new_id("My Server").expect("an id");
     fixture
@@ -489,7 +489,7 @@ async fn a_replaced_program_is_not_started_until_it_is_accepted() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn moving_a_secret_in_a_spec_does_not_accept_a_replaced_program() {
+async fn moving_a_secret_out_of_a_spec_does_not_accept_a_replaced_program() {
     use std::os::unix::fs::PermissionsExt;
 
     let fixture = fixture().await;

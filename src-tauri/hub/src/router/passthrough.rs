@@ -1,4 +1,5 @@
-//! Finds the servers for requests other than `tools/call`, and sends the permitted requests.
+//! Finds the servers of prompts and resources, and sends the permitted requests other than
+//! `tools/call`. Also answers `resources/unsubscribe` and `logging/setLevel`.
 
 use drawbridge_model::{
     capability::CapabilityKind,
@@ -20,10 +21,11 @@ use super::{ForwardError, Router, result_cache};
 use crate::{catalog::CatalogEntry, metrics::Cache, policy::Permitted};
 
 /// The server to which a request about a resource or a prompt is sent, and the catalog entry of the
-/// resource or prompt.
+/// prompt, the resource or its template.
 pub struct Target {
     pub server: Arc<RegisteredServer>,
-    /// `None` if no list and no template contains the resource, but the server may have it.
+    /// `None` if no list or template of the server contains the resource, but the server may have
+    /// it.
     pub entry: Option<Arc<CatalogEntry>>,
 }
 
@@ -195,8 +197,8 @@ impl Router {
         self.send_with(permitted, handle, None, send).await
     }
 
-    /// Sends a permitted request with the function `send`, which decides which method of the
-    /// server's session is used. `timeout` replaces the timeout of the server's spec.
+    /// Sends a permitted request with the function `send`, which calls a method of the server's
+    /// session. `timeout` replaces the timeout of the server's spec.
     pub(super) async fn send_with(
         &self,
         permitted: &Permitted,
@@ -307,8 +309,8 @@ impl Router {
         }
     }
 
-    /// Answers `logging/setLevel`: sets the log level for the client. Notifies running servers at
-    /// once, and each other server with the client's next request to it.
+    /// Answers `logging/setLevel`: sets the log level for the client. Notifies running servers of
+    /// the legacy era at once, and each other server with the client's next request to it.
     ///
     /// # Errors
     /// Returns an error (`-32602`) if the level is unknown.

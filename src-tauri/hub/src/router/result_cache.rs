@@ -43,8 +43,8 @@ struct CachedResult {
     client: ClientName,
     server: ServerId,
     expires_at: Instant,
-    /// The wall-clock time of the insertion. An [`Instant`] may stop while the machine sleeps; this
-    /// clock does not.
+    /// The wall-clock time of the insertion. The clock of [`Instant`] may stop while the computer
+    /// is suspended; this clock does not.
     cached_at: Timestamp,
     ttl: Duration,
     json: Json,
@@ -213,11 +213,15 @@ fn max_ttl(result: &Json) -> Option<Duration> {
         .get_string("resultType")
         .is_none_or(|kind| kind == "complete")
         && result.get("task").is_none();
-    let stated_ttl = result
-        .get("ttlMs")
-        .and_then(|ttl| ttl.get().parse().ok())
-        .map(Duration::from_millis);
-    (!failed && is_final).then(|| stated_ttl.unwrap_or(Duration::MAX))
+    let ttl = match result.get("ttlMs") {
+        None => Duration::MAX,
+        // Another value, such as a negative number, says that the result must not be cached.
+        Some(ttl) => {
+            let ms: f64 = serde_json::from_str(ttl.get()).unwrap_or_default();
+            Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or_default()
+        }
+    };
+    (!failed && is_final).then_some(ttl)
 }
 
 #[cfg(test)]

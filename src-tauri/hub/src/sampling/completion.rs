@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use drawbridge_jsonrpc::sse::SseParser;
+use drawbridge_jsonrpc::sse::{self, SseParser};
 use drawbridge_upstream::http::HttpResponse;
 use http::header::CONTENT_TYPE;
 use serde::Deserialize;
@@ -125,8 +125,7 @@ impl Completion {
         let is_stream = response
             .headers()
             .get(CONTENT_TYPE)
-            .and_then(|kind| kind.to_str().ok())
-            .is_some_and(|kind| kind.starts_with("text/event-stream"));
+            .is_some_and(|kind| sse::is_event_stream(kind.as_bytes()));
         let mut completion = Self::default();
         if !is_stream {
             let body = timeout(idle_timeout, response.bytes(MAX_ANSWER))
@@ -236,7 +235,8 @@ impl Completion {
     /// `[DONE]`.
     ///
     /// # Errors
-    /// Returns an error if the answer is empty, or if it is not complete.
+    /// Returns an error if the answer has neither content nor a finish reason, or if the answer is
+    /// not complete.
     fn finish(self, is_done: bool) -> Result<Self, SamplingError> {
         if self.finish_reason.is_none() && self.text.is_empty() && self.tool_calls.is_empty() {
             return Err(SamplingError::Malformed("it has no message"));

@@ -1,8 +1,9 @@
 //! Converts sampling requests to requests of the chat completions API, and completions to results.
 //!
-//! Content that the provider cannot get becomes a text in brackets: audio, resources, and images,
-//! except images in a user's message if the model sees images. The provider does not get
-//! `includeContext`, `metadata`, or the priorities among the model preferences.
+//! Content that the provider cannot get becomes a text in brackets: audio, resources, content of
+//! unknown types, and images, except images in a user's message if the model sees images. The
+//! provider does not get `includeContext`, `metadata`, or the priorities among the model
+//! preferences.
 
 use std::collections::BTreeMap;
 

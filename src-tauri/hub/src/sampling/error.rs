@@ -30,7 +30,7 @@ pub enum SamplingError {
     Secret(#[from] SecretError),
     #[error("the key of the sampling provider has characters that HTTP does not allow")]
     Key,
-    #[error("the use of the sampling provider cannot be recorded: {0}")]
+    #[error("the use of the sampling provider cannot be read or recorded: {0}")]
     Store(#[from] StoreError),
     #[error("the sampling provider cannot be reached: {0}")]
     Unreachable(String),

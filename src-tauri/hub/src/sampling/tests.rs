@@ -115,7 +115,7 @@ fn a_provider_that_sees_images_gets_images() {
 }
 
 #[test]
-fn the_tool_choice_is_sent_and_enforced() {
+fn the_tool_choice_is_sent_and_enforced_and_invalid_tool_calls_are_errors() {
     let params = |mode: &str, tools: Value| json!({"messages": [], "tools": tools, "toolChoice": {"mode": mode}});
     let call = chunk(
         json!({"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "city-weather", "arguments": "{\"a\""}}]}),
@@ -174,7 +174,7 @@ fn the_tool_choice_is_sent_and_enforced() {
 }
 
 #[test]
-fn tools_whose_names_the_api_does_not_allow_get_distinct_valid_names() {
+fn tools_whose_names_the_api_does_not_allow_get_distinct_names_of_valid_length() {
     let tools = ["a.b", "a/b", "a-b", "ä", &"x".repeat(80), &"x".repeat(81)]
         .map(|name| json!({"name": name}));
     let chat = chat(&json!({"messages": [], "tools": tools})).expect("converted");

@@ -42,7 +42,8 @@ const MAX_BATCH: usize = 512;
 /// How long a span waits for other spans, so that they are sent together.
 const BATCH_INTERVAL: Duration = Duration::from_secs(2);
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a shutdown of the hub waits for the queued spans to be sent.
+/// How long a shutdown of the hub, or a change of the collector, waits for the queued spans to be
+/// sent.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 /// The shortest time between two lines in the log about spans that could not be sent.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
@@ -262,7 +263,7 @@ impl SpanSender {
         let is_due = self.logged_at.is_none_or(|at| at.elapsed() >= LOG_INTERVAL);
         if is_due {
             tracing::warn!(
-                "{} spans were dropped, because the collector {} did not accept them: {reason}",
+                "{} spans were dropped, because they could not be sent to the collector {}: {reason}",
                 self.unlogged,
                 DisplayUrl::new(&self.collector.url)
             );
@@ -271,7 +272,7 @@ impl SpanSender {
     }
 }
 
-/// The reason why the collector did not accept a batch.
+/// The reason why a batch was not sent, or not accepted by the collector.
 #[derive(Debug, thiserror::Error)]
 enum ExportError {
     #[error(transparent)]

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 
 #[tokio::test]
-async fn only_the_arguments_of_a_tool_are_arguments_of_a_tool_call() {
+async fn only_the_span_of_a_tool_call_has_the_attribute_for_its_arguments() {
     let folder = tempfile::tempdir().expect("a folder");
     let (store, _) = Store::open(&folder.path().join("test.db"))
         .await

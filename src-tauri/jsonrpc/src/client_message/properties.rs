@@ -12,7 +12,9 @@ use crate::{
 };
 
 /// Checks that parsing keeps each part of an accepted message byte for byte and rejects keys that
-/// differ only in case. Checks that the error response to a rejected message is valid JSON.
+/// differ only in case, and that a response to an accepted request keeps the request's id. Checks
+/// that a rejected message has an error code that [`parse`] documents, and that the error response
+/// is valid JSON.
 pub(crate) fn check_message(text: &[u8]) {
     let message = match parse(text) {
         Ok(message) => message,

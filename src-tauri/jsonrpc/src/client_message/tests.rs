@@ -1,4 +1,5 @@
-//! Messages that are kept byte for byte, and messages that are rejected.
+//! Tests of which messages are read and which are rejected, which parts of a message are kept byte
+//! for byte, and which message answers a request.
 
 use arbitrary_json::{Choices, nested_object};
 use proptest::prelude::*;
@@ -56,7 +57,7 @@ fn ids_and_params_are_kept_byte_for_byte() {
 }
 
 #[test]
-fn answers_keep_id_and_result_unchanged() {
+fn a_result_and_its_id_are_written_unchanged_and_an_unknown_id_is_null() {
     let text = r#"{"jsonrpc":"2.0","id":"a\u0062","method":"x"}"#;
     let Ok(ClientMessage::Request { id, .. }) = parse(text.as_bytes()) else {
         panic!("a request")

@@ -9,8 +9,8 @@ use crate::{
     rpc::{RpcError, RpcResponse},
 };
 
-/// Checks that each part of a message occurs in the message's text, and that the part stays the
-/// same if it is written and read again.
+/// Checks that the id, the params, the result and the data of an error occur in the message's text,
+/// and that a method, params and a result stay the same if they are written and read again.
 pub(crate) fn read_is_what_was_sent(text: &[u8]) {
     let Ok(text) = Json::from_utf8(text.to_vec()) else {
         return;

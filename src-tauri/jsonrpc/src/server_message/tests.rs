@@ -110,7 +110,7 @@ fn a_written_message_can_be_read() {
 }
 
 #[test]
-fn a_result_that_is_null_is_a_result() {
+fn a_result_that_is_null_is_a_result_unless_there_is_an_error() {
     let response = |text: &str| match parse(&Json::new(text)) {
         Some(ServerMessage::Response { response, .. }) => response
             .into_result()

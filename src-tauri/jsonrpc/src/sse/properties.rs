@@ -2,8 +2,9 @@
 
 use super::{SseEvent, SseParser};
 
-/// Checks that the events do not depend on how the bytes are split, and that they are the events
-/// that the standard defines. If an event is too long, only events before it are returned.
+/// Checks that the events do not depend on how the bytes are split, that they are the events that
+/// the standard defines, and that their length is bounded. If an event is too long, only events
+/// before it are returned.
 pub(crate) fn events_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
     let whole = pieces.concat();
     let in_pieces = read(pieces, max);
@@ -27,7 +28,8 @@ pub(crate) fn events_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
     );
 }
 
-/// Checks that data is read as it was written into an event, unless it is blank.
+/// Checks that data is read as it was written into an event, unless the data is blank. A carriage
+/// return in the data is replaced first, because it would be read as a line break.
 pub(crate) fn data_survives_a_round_trip(data: &str) {
     let data = data.replace('\r', " ");
     if data.trim().is_empty() {

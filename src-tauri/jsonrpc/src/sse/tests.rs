@@ -54,8 +54,25 @@ fn an_event_without_data_or_with_blank_data_is_ignored() {
 }
 
 #[test]
-fn an_endless_event_is_an_error() {
+fn an_event_longer_than_the_limit_is_an_error() {
     assert_eq!(SseParser::new(10).push(b"data: 0123456789"), Err(TooLong));
+}
+
+#[test]
+fn a_connection_resumes_after_the_last_event_that_was_read_or_was_too_long() {
+    let mut parser = SseParser::new(12);
+    let pieces = parser.push(b"id: 4\ndata: a\n\nid: 5\ndata: b\n");
+    assert_eq!(pieces.expect("short events").len(), 1);
+    assert_eq!(parser.last_id(), Some("4"), "event 5 is not complete");
+    parser.reset_for_reconnect();
+    assert_eq!(parser.last_id(), Some("4"));
+    parser
+        .push(b"id: 5\ndata: b\n\nid: 6\n\n")
+        .expect("short events");
+    assert_eq!(parser.last_id(), Some("6"), "event 6 has no data");
+    let too_long = parser.push(b"id: 7\ndata: 0123456789\n");
+    assert_eq!(too_long, Err(TooLong));
+    assert_eq!(parser.last_id(), Some("7"));
 }
 
 #[test]
@@ -67,7 +84,7 @@ fn a_bom_before_the_first_event_is_skipped() {
 }
 
 #[test]
-fn complete_events_before_an_endless_event_are_not_lost() {
+fn complete_events_before_an_event_that_is_too_long_are_not_lost() {
     let mut parser = SseParser::new(10);
     let events = parser.push(b"data: one\n\ndata: 0123456789");
     assert_eq!(events.map(|events| events.len()), Ok(1));

@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::{escape, escape_json, escape_lines, is_hidden};
 
 /// Checks that escaped text has no hidden characters, that text without hidden characters stays as
-/// it is, and that escaping a second time changes nothing.
+/// it is, and that escaping a second time changes nothing. Checks that [`escape_lines`] keeps the
+/// number of lines, and leaves no hidden characters in them.
 pub(crate) fn escaped_text_is_visible(text: &str) {
     let escaped = escape(text);
     assert!(!escaped.contains(is_hidden), "{text:?} became {escaped:?}");

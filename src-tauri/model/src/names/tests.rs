@@ -10,7 +10,7 @@ fn an_id_is_derived_from_a_display_name() {
 }
 
 #[test]
-fn a_path_is_not_a_valid_id() {
+fn a_path_and_a_name_with_a_double_underscore_are_not_valid_ids() {
     assert!(!is_server_id("../etc"));
     assert!(!is_server_id("a__b"));
     assert!(is_server_id("file-system_2"));

@@ -174,8 +174,9 @@ impl Elicitation {
 }
 
 /// Returns the capabilities that Drawbridge declares to a legacy server: all capabilities, and the
-/// extensions of its clients. The server reads the capabilities once, and its tools may depend on
-/// them, but clients that come and go share its session, and any of them may have a capability.
+/// extensions of the clients. The server reads the capabilities only once, and its tools may depend
+/// on them. Clients that come and go share the session, and any of these clients may have a
+/// capability.
 pub(super) fn declared_to_servers(extensions: &Extensions) -> serde_json::Value {
     let mut capabilities = serde_json::json!({
         "sampling": { "context": {}, "tools": {} },
@@ -189,7 +190,7 @@ pub(super) fn declared_to_servers(extensions: &Extensions) -> serde_json::Value 
 }
 
 /// Returns the capabilities that Drawbridge declares to clients of a revision, with the extensions
-/// of its servers.
+/// of the servers.
 pub(super) fn declared_to_clients(revision: &str, extensions: &Extensions) -> serde_json::Value {
     let mut capabilities = serde_json::json!({
         "tools": { "listChanged": true },

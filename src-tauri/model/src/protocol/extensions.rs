@@ -1,6 +1,6 @@
 //! Extensions of the protocol that clients and servers declare in their capabilities, such as
-//! `io.modelcontextprotocol/ui`. Drawbridge passes the extensions on between the eras, and acts
-//! only on the extension for tasks.
+//! `io.modelcontextprotocol/ui`. Drawbridge passes the extensions on between clients and servers of
+//! either era, and acts only on the extension for tasks.
 
 use std::collections::BTreeMap;
 

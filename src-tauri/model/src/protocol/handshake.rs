@@ -91,7 +91,7 @@ pub fn discover_result(servers: &ServersIntroduction) -> Box<RawValue> {
     json::to_raw(&result)
 }
 
-/// Returns the params of Drawbridge's own `initialize` to a server, with the extensions of its
+/// Returns the params of Drawbridge's own `initialize` to a server, with the extensions of the
 /// clients. Without `revision`, the params name the newest legacy revision.
 pub fn initialize_params(revision: Option<&str>, extensions: &Extensions) -> Box<RawValue> {
     json::to_raw(&json!({

@@ -45,8 +45,8 @@ impl InputRequired {
         })
     }
 
-    /// Turns the params of the first request into those of its retry, with these answers and the
-    /// server's state.
+    /// Turns the params of a request into the params of its retry, with these answers and the
+    /// server's new state, if there is any.
     pub fn prepare_retry(
         &self,
         params: &mut RawObject<'_>,

@@ -1,6 +1,7 @@
 //! Translates results, errors and requests between the two eras. All functions are pure. Messages
-//! between peers of the same era stay unchanged, except that a modern client's result gets the
-//! required members that its server omitted.
+//! between peers of the same era stay unchanged, except for answers to a modern client: a result
+//! gets the required members that its server omitted, and an error with a code of the legacy era is
+//! translated.
 
 use drawbridge_jsonrpc::{
     json::{self, Json, RawObject},
@@ -88,8 +89,8 @@ fn without_modern_members(method: &str, result: &Json) -> Option<Json> {
     Some(object.to_raw().into())
 }
 
-/// Adds the members that every modern result has, before the other members. A result that is not
-/// final stays unchanged.
+/// Adds the members that a modern result of this method must have and that are missing, before the
+/// other members. A result that is not final stays unchanged.
 fn add_modern_members(method: &str, result: Json) -> Json {
     let text = result.get();
     let Some(rest) = text.strip_prefix('{') else {

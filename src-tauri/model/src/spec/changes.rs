@@ -1,5 +1,5 @@
-//! The differences between the accepted spec of a server and the offered spec, which is in its
-//! file.
+//! The differences between the accepted spec of a server and the offered spec, which is in the
+//! server's file.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub struct SpecChange {
 }
 
 /// Returns whether a person has to accept `offered`, although it has the same identity as
-/// `accepted`. Without a person, a change of the file may only restrict the server further.
+/// `accepted`. Without a person, a change of the file must not let the server do more than before.
 pub fn needs_acceptance(accepted: &ServerSpec, offered: &ServerSpec) -> bool {
     // Each field is named, so that a new field does not compile until it has a place here.
     let ServerSpec {

@@ -239,13 +239,13 @@ fn list_packages(spec: &ServerSpec) -> Vec<Package<'_>> {
         .unwrap_or_default()
 }
 
-/// Returns the name of a program in lower case, without its folder and ending.
+/// Returns the name of a program in lower case, without its folder and file extension.
 fn program_name(command: &str) -> String {
     let name = command.rsplit(['/', '\\']).next().unwrap_or(command);
     let name = name.to_lowercase();
     let name = [".exe", ".cmd", ".bat"]
         .iter()
-        .find_map(|ending| name.strip_suffix(ending))
+        .find_map(|extension| name.strip_suffix(extension))
         .unwrap_or(&name);
     name.to_owned()
 }

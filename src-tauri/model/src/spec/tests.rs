@@ -123,7 +123,7 @@ fn invalid_and_contradicting_fields_are_reported() {
 }
 
 #[test]
-fn the_command_arguments_and_environment_affect_the_identity_and_the_name_does_not() {
+fn the_arguments_environment_and_folder_affect_the_identity_and_the_name_does_not() {
     let base = spec(r#"{"name":"a","command":"x","args":["1"]}"#);
     assert_eq!(
         base.identity(),

@@ -202,7 +202,10 @@ proptest! {
             for text in sent {
                 // The type of a known block is its kind.
                 let is_type = block["type"] == *text;
-                prop_assert!(is_type || kept.contains(&text), "{text} of {block} in {kept:?}");
+                prop_assert!(
+                    is_type || kept.contains(&text),
+                    "{text} of {block} is not in {kept:?}"
+                );
             }
         }
         let read: ToolExecutionResult =

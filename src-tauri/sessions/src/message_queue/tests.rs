@@ -1,4 +1,5 @@
-//! Readers that keep up, readers that do not, and queues that nobody reads.
+//! Tests of readers that keep up and readers that do not, of streams that have ended, and of queues
+//! that nobody reads.
 
 use super::*;
 

@@ -164,7 +164,7 @@ fn a_muted_client_can_be_unmuted_in_its_notification() {
     assert_eq!(notice.title, "claude is muted");
     assert!(
         notice.body.starts_with(
-            "Nobody decided three of the client's calls in a row. Its calls that need your decision \
+            "Nobody decided three of the client's requests in a row. Its requests that need your decision \
              are refused until 1 Jan, "
         ),
         "{}",

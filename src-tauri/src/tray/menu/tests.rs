@@ -197,7 +197,7 @@ fn a_part_besides_the_arguments_is_mentioned_and_prevents_approval() {
 }
 
 #[test]
-fn hidden_characters_are_shown_and_not_approved() {
+fn hidden_characters_are_shown_and_prevent_approval() {
     let hiding = ApprovalRequest {
         arguments: "{\"a\":\"\u{202e}\"}".into(),
         ..request("1")

@@ -28,7 +28,7 @@ fn refusal(status: StatusCode) -> HttpRefusal {
     }
 }
 
-/// Returns an error of each kind that can contain text from a server, or a part of a spec.
+/// Returns errors of many kinds that contain text from a server, or a part of a spec.
 fn errors_with_secrets() -> Vec<UpstreamError> {
     let interrupted = || RemoteError::Interrupted {
         url: DisplayUrl::new(&words()),
@@ -130,7 +130,7 @@ fn no_text_or_source_of_an_error_keeps_a_secret() {
 }
 
 #[test]
-fn only_a_missing_command_asks_a_person_to_install_the_program() {
+fn only_a_missing_program_has_the_remedy_to_install_it() {
     let missing = UpstreamError::from(SpawnError::CommandNotFound {
         command: "npx".into(),
     });

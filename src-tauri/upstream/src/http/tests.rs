@@ -8,8 +8,8 @@ use tokio::{
 
 use super::*;
 
-/// Starts a server that sends these bytes to each client and then closes the connection. Returns
-/// its URL.
+/// Starts a server that sends `response` to each client and then closes the connection. Returns the
+/// server's URL.
 async fn start_server(response: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));
@@ -67,19 +67,19 @@ async fn an_answer_does_not_depend_on_how_it_is_chunked() {
 async fn a_too_long_or_truncated_answer_is_an_error() {
     let chunked =
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n4\r\nefgh\r\n0\r\n\r\n";
-    let long = get(&start_server(chunked.to_owned()).await, 7).await;
+    let long_chunked = get(&start_server(chunked.to_owned()).await, 7).await;
     assert!(
-        matches!(long, Err(HttpError::TooLong { max: 7 })),
-        "{long:?}"
+        matches!(long_chunked, Err(HttpError::TooLong { max: 7 })),
+        "{long_chunked:?}"
     );
-    let whole = get(
+    let long_unchunked = get(
         &start_server("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nabcdefgh".to_owned()).await,
         7,
     )
     .await;
     assert!(
-        matches!(whole, Err(HttpError::TooLong { max: 7 })),
-        "{whole:?}"
+        matches!(long_unchunked, Err(HttpError::TooLong { max: 7 })),
+        "{long_unchunked:?}"
     );
     let truncated = get(
         &start_server("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nabc".to_owned()).await,

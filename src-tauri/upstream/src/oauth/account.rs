@@ -162,9 +162,9 @@ impl Account {
         (!grant.is_refresh_due(clock::now())).then(|| grant.token())
     }
 
-    /// Returns a token that has not expired, or `None` if nobody has signed in. The future must not
-    /// be dropped before it completes: a refreshed token would be lost, and the old token may be
-    /// void.
+    /// Returns a token that has not expired, or `None` if a person has to sign in. The future must
+    /// not be dropped before it completes: a refreshed token would be lost, and the old token may
+    /// be void.
     pub(super) async fn token(
         &self,
         authorizer: &Authorizer,
@@ -307,7 +307,7 @@ impl AccountState {
             self.delete_tokens(
                 account,
                 authorizer,
-                "the token expired and cannot be refreshed",
+                "the token expired or was refused, and cannot be refreshed",
             )
             .await?;
             return Ok(None);

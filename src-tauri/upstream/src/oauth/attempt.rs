@@ -285,7 +285,12 @@ async fn obtain_client(
             account.resolve_client(authorizer, &registered).await?,
         ));
     }
-    let document = authorizer.0.settings.get().oauth_client_metadata_url;
+    let document = authorizer
+        .0
+        .settings
+        .get()
+        .oauth_client_metadata_url
+        .clone();
     if !document.is_empty() && discovered.supports("client_id_metadata_document_supported") {
         let callback = listen(None).await.map_err(no_port)?;
         let client = Registration::new(document, None, callback.redirect_uri());

@@ -45,9 +45,9 @@ pub enum BearerError {
 pub enum TokenError {
     #[error("The server's token cannot be read: {0}")]
     Secret(#[from] SecretError),
-    #[error("The server's token has expired and cannot be refreshed now: {0}")]
+    #[error("The server's token has expired or was refused, and cannot be refreshed now: {0}")]
     Discovery(#[from] DiscoveryError),
-    #[error("The server's token has expired and cannot be refreshed now: {source}")]
+    #[error("The server's token has expired or was refused, and cannot be refreshed now: {source}")]
     Protocol { source: Cause },
     #[error("The task that refreshes the server's token failed: {source}")]
     Aborted { source: Cause },
@@ -152,7 +152,7 @@ impl Bearer {
     /// server answers 401 before it carries out a request.
     ///
     /// # Errors
-    /// Returns an error if the HTTP exchange fails, and if the request was not carried out because
+    /// Returns an error if the HTTP exchange fails, or if the request was not carried out because
     /// the token cannot be read or refreshed, or because the server demands a sign-in or more
     /// scopes.
     pub async fn send(

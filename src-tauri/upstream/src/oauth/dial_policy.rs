@@ -1,6 +1,6 @@
-//! The dial policy: to which addresses a sign-in, a webhook or a download may connect, and which
-//! URLs of a sign-in may be opened in a browser. A server and its metadata are not trusted. They
-//! must not send a browser to `file:`, or this program to a machine in the local network.
+//! The dial policy: to which addresses a sign-in, a webhook or a download may connect. Also decides
+//! which URLs may be opened in a browser. A server and its metadata are not trusted. They must not
+//! send a browser to `file:`, or this program to a machine in the local network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -18,10 +18,10 @@ pub(crate) struct DialPolicy {
     loopback: bool,
 }
 
-/// Why the sign-in to a server may not connect to a URL.
+/// Why a dial policy does not allow a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DialError {
-    #[error("{url} uses http, so others on the network could read the token. Use its https URL")]
+    #[error("{url} uses http, so others on the network could read the requests. Use its https URL")]
     PlainHttp { url: DisplayUrl },
     #[error("'{url}' is not an https URL")]
     NotHttps { url: DisplayUrl },
@@ -84,10 +84,10 @@ impl BrowserUrlError {
 }
 
 impl DialPolicy {
-    /// Returns the dial policy for a server.
+    /// Returns the dial policy for a server, a webhook or a host of downloads.
     ///
     /// # Errors
-    /// Returns an error if a token would cross the network to this server in plain text.
+    /// Returns an error if requests would cross the network to `server` in plain text.
     pub(crate) fn for_server(server: &Url) -> Result<Self, DialError> {
         let policy = Self {
             host: normalized_host(server),
@@ -143,8 +143,8 @@ impl DialPolicy {
     }
 }
 
-/// Returns the URL if a browser may open it: https, or http on this computer, without characters
-/// that a shell or a launcher could interpret.
+/// Returns the URL if a browser may open it: https, or http on this computer, not too long, and
+/// without a user name and characters that a shell or a launcher could interpret.
 ///
 /// # Errors
 /// Returns the reason if the URL may not be opened.

@@ -20,8 +20,8 @@ pub(super) struct Discovered {
     pub(super) manager: AuthorizationManager,
     pub(super) metadata: AuthorizationMetadata,
     pub(super) dial_policy: DialPolicy,
-    /// The issuer, under which the tokens are stored, or the server's origin if the metadata names
-    /// no issuer.
+    /// The issuer or, if the metadata names no issuer, the server's origin. Tokens and
+    /// registrations are stored under this name.
     pub(super) issuer: String,
 }
 
@@ -108,7 +108,8 @@ fn is_connection_failure(error: &(dyn Error + 'static)) -> bool {
 /// the server's refusal of a request, if there was a refusal.
 ///
 /// # Errors
-/// Returns an error if the metadata cannot be read, or if it names a URL that is not allowed.
+/// Returns an error if the URL of the server is not allowed, if the metadata cannot be read, or if
+/// the metadata names a URL that is not allowed.
 pub(super) async fn discover(
     server: &Url,
     challenge: Option<&str>,

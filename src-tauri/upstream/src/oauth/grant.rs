@@ -35,8 +35,8 @@ pub(super) struct Grant {
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Registration {
     pub(super) client_id: String,
-    /// `None` if the client has no secret, and if a person registered the client, because the spec
-    /// then holds the secret.
+    /// `None` if the client has no secret. In a [`Grant`], also `None` if a person registered the
+    /// client, because the spec then holds the secret.
     pub(super) client_secret: Option<String>,
     pub(super) redirect_uri: String,
     /// The scopes with which the client was registered, and the only scopes that it may request.
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tokens_of_one_issuer_are_not_found_under_another() {
+    async fn tokens_are_found_only_under_their_issuer_server_and_client() {
         let tokens = TokenStore(Secrets::new(InMemory::default()));
         let account = |url: &str, client_id: Option<&str>| AccountKey {
             server: url.parse().expect("a URL"),

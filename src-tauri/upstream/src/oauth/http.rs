@@ -1,5 +1,6 @@
 //! The HTTP client of sign-ins: without redirects, with bounds on time and size, and only for
-//! addresses that [`DialPolicy`] allows.
+//! addresses that [`DialPolicy`] allows. Also makes the clients of webhooks and downloads, which
+//! set bounds of their own.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 

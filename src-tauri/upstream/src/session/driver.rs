@@ -149,7 +149,7 @@ impl ServerSession {
     /// Waits until the pause after a crash is over.
     ///
     /// # Errors
-    /// Returns an error if the breaker is open, because that pause is too long to wait for.
+    /// Returns an error if the breaker is open, because its pause is too long for a request.
     async fn wait_out_pause(&self) -> Result<(), UpstreamError> {
         let (state, until) = {
             let inner = self.inner();
@@ -220,7 +220,7 @@ impl ServerSession {
         Ok(connection)
     }
 
-    /// Applies a failed start to the state, and returns the action to perform.
+    /// Updates the state after a failed start, and returns the action to perform.
     fn handle_failed_start(self: &Arc<Self>, failure: &UpstreamError) -> Option<StateEffect> {
         // A program that ends while it is being started has crashed. A URL that does not answer has
         // not crashed.
@@ -234,7 +234,7 @@ impl ServerSession {
         };
         let reason = failure_reason(crashes, failure);
         let effect = self.step_with(event, reason, Some(failure.clone()), |inner, effect| {
-            // Before another start, the caller itself waits.
+            // If another start follows, the caller itself waits for the pause to end.
             if inner.state == State::BreakerOpen {
                 inner.set_pause(effect);
             }
@@ -245,7 +245,7 @@ impl ServerSession {
         effect
     }
 
-    /// Applies the end of a connection that ended by itself to the state.
+    /// Updates the state after a connection has ended by itself.
     fn handle_crash(self: &Arc<Self>, reason: EndReason) {
         let crashes = {
             let mut inner = self.inner();
@@ -324,7 +324,7 @@ impl ServerSession {
         }
     }
 
-    /// Reports the pause that has begun, if any, and ends it in time.
+    /// Reports the pause that has begun, if any, and ends the pause when its time is over.
     fn report_pause(self: &Arc<Self>) {
         let Some(until) = self.inner().no_start_before else {
             return;
@@ -390,7 +390,7 @@ impl ServerSession {
         effect
     }
 
-    /// Reports a transition to the screens, the log, the history and the modules above.
+    /// Reports a transition to the screens, the log, the history and the hub.
     fn report_transition(&self, state: State, reason: String, is_failure: bool) {
         self.report_connection_change(state, &reason);
         let transition = Transition {
@@ -416,8 +416,8 @@ impl ServerSession {
         self.emit_server_changed();
     }
 
-    /// Tells the modules above if this transition is a new connection, the end of a connection, or
-    /// a failed attempt to connect.
+    /// Tells the hub if this transition is a new connection, the end of a connection, or a failed
+    /// attempt to connect.
     fn report_connection_change(&self, state: State, reason: &str) {
         let id = &self.server.id;
         let mut inner = self.inner();
@@ -526,7 +526,7 @@ impl Inner {
             .is_some_and(|current| Arc::ptr_eq(current, connection))
     }
 
-    /// Begins the pause that `effect` asks for, if any.
+    /// Begins the pause that `effect` requests, if any.
     fn set_pause(&mut self, effect: Option<StateEffect>) {
         if let Some(StateEffect::Pause(pause)) = effect {
             self.no_start_before = Some(Instant::now() + with_jitter(pause));

@@ -1,6 +1,7 @@
-//! Obtains the input that a server of the modern era requires from a client of the legacy era, or
-//! from Drawbridge if the client cannot provide it. Also has a person visit the URLs that a server
-//! of the legacy era requires, if the client cannot show them.
+//! Obtains the input that a server of the modern era requires: asks a client of the legacy era for
+//! the input, and Drawbridge for the input that a client of either era cannot provide. Also asks a
+//! person to visit the URLs that a server of the legacy era requires, if the client cannot show
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -86,10 +87,10 @@ impl ServerSession {
             return false;
         };
         let session = handle.session();
-        let is_own = |(_, request): &(String, InputRequest)| {
+        let is_for_drawbridge = |(_, request): &(String, InputRequest)| {
             self.client_requests.find_respondent(request, session) == Some(Respondent::Drawbridge)
         };
-        if !required.requests.iter().all(is_own) {
+        if !required.requests.iter().all(is_for_drawbridge) {
             return false;
         }
         let answers = self.ask_all(handle, &required, outgoing).await;

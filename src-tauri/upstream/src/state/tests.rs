@@ -163,7 +163,7 @@ fn the_fifth_crash_opens_the_breaker_until_its_pause_is_over() {
 }
 
 #[test]
-fn an_idle_server_is_stopped_and_can_be_started_again() {
+fn an_idle_server_is_stopped_and_its_session_becomes_idle() {
     let (state, effects) = run(&[
         StateEvent::Needed,
         StateEvent::Ready,

@@ -107,7 +107,9 @@ pub enum EndReason {
     StdoutClosed { last_output: String },
     #[error("The server wrote more than {max} lines in a row that are not JSON-RPC")]
     NotJsonRpc { max: u32 },
-    #[error("The server has lost the session, as after a restart. The next call begins a new one")]
+    #[error(
+        "The server has lost the session, as after a restart. The next call begins a new session"
+    )]
     SessionLost,
     #[error("The server did not answer two pings in a row")]
     Unresponsive,
@@ -150,7 +152,9 @@ fn describe_last_output(last_output: &str) -> String {
 /// Returns a hint for a person, in parentheses, or an empty text.
 fn status_hint(status: StatusCode) -> &'static str {
     match status {
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => " (check the token in its headers)",
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            " (check the token in the server's headers)"
+        }
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => " (check the URL's path)",
         _ if status.is_redirection() => {
             " (it redirects to another URL: enter that URL in the server's settings)"

@@ -27,7 +27,7 @@ use crate::{
 };
 use opening::OpenedStream;
 
-/// How long the server may take to name its endpoint.
+/// How long the server may take to name its endpoint, unless its spec sets a shorter timeout.
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(10);
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -209,7 +209,7 @@ impl EndpointTimeout {
 /// the stream.
 pub struct SseTransport {
     shared: Arc<Shared>,
-    listener: AbortHandle,
+    reader: AbortHandle,
 }
 
 struct Shared {
@@ -246,8 +246,8 @@ impl SseTransport {
             pending: Pending::default(),
             events,
         });
-        let listener = tokio::spawn(listen(shared.clone(), opened)).abort_handle();
-        Ok(Self { shared, listener })
+        let reader = tokio::spawn(listen(shared.clone(), opened)).abort_handle();
+        Ok(Self { shared, reader })
     }
 
     pub fn end_reason(&self) -> Option<EndReason> {
@@ -295,13 +295,13 @@ impl SseTransport {
     /// See [`super::Transport::close`].
     pub async fn close(&self) {
         self.shared.pending.end(&EndReason::Stopped);
-        self.listener.abort();
+        self.reader.abort();
     }
 }
 
 impl Drop for SseTransport {
     fn drop(&mut self) {
-        self.listener.abort();
+        self.reader.abort();
     }
 }
 

@@ -43,7 +43,7 @@ const OUTBOX_KIB: usize = MAX_MESSAGE_KIB + 4 * 1024;
 const MAX_MESSAGE_KIB: usize = MAX_MESSAGE / 1024 + 1;
 /// The most bytes of a request besides its method and params.
 const ENVELOPE_BYTES: usize = 128;
-/// How long a message may wait for a server that does not read.
+/// How long a request may wait for its place in the outbox of a server that does not read.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 /// The most lines in a row that are not JSON-RPC. A server that writes more such lines is stopped.
 pub(super) const MAX_NON_JSONRPC_LINES: u32 = 100;

@@ -2,9 +2,9 @@
 //! process.
 //!
 //! On Linux, each server runs below a supervisor, a process that keeps hold of all processes that
-//! the server starts. Elsewhere each server has its own process group (a Job Object on Windows). If
-//! the hub itself is killed, a guard process ends the server processes that are left. On Windows,
-//! the Job Objects end them.
+//! the server starts. Elsewhere, and if no supervisor can be made, each server has its own process
+//! group (a Job Object on Windows). If the hub itself is killed, a guard process ends the server
+//! processes that are left. On Windows, the Job Objects end them.
 
 #[cfg(target_os = "linux")]
 mod appimage;
@@ -199,8 +199,8 @@ impl Process {
     /// Starts a process, and returns it with its pipes.
     ///
     /// # Errors
-    /// Returns an error if the command or the folder does not exist, or if the system refuses to
-    /// start the process.
+    /// Returns an error if the command or the folder does not exist, if the sandbox cannot be
+    /// enforced, or if the system refuses to start the process.
     pub async fn spawn(launch: &Launch, guard: &Guard) -> Result<(Self, Pipes), SpawnError> {
         let command = prepare_command(launch, guard).await?;
         #[cfg(target_os = "linux")]
@@ -430,7 +430,7 @@ fn home_dir() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned())
 }
 
-/// Owns the processes of a server until none of them is left.
+/// Owns the processes of a server until none of them is left, or the rest is abandoned.
 async fn supervise(
     mut tree: Tree,
     pid: u32,

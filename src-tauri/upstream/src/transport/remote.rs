@@ -1,5 +1,5 @@
-//! The common part of the transports to a URL, streamable HTTP and HTTP+SSE: the headers, posting a
-//! message, the text of a refusal, and reading a bounded body.
+//! The common part of the transports to a URL, streamable HTTP and HTTP+SSE: the headers and the
+//! authorization of requests, redirects, refusals, and bounded bodies.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -30,8 +30,8 @@ use crate::{
 /// How many characters of a server's text are shown.
 const MAX_EXCERPT_CHARS: usize = 2_000;
 
-/// The address of a remote server. The header values are resolved: no references to secrets are
-/// left.
+/// The URL of a remote server, and the headers of each request to it. The values of the headers are
+/// resolved: no references to secrets are left.
 pub struct HttpTarget {
     pub url: String,
     pub headers: BTreeMap<String, String>,
@@ -94,7 +94,7 @@ pub(super) enum SendError {
 }
 
 impl SendError {
-    /// Converts the error into the error of a message. `map_http` converts a failure of the HTTP
+    /// Converts the error into a transport error. `map_http` converts a failure of the HTTP
     /// exchange.
     pub(super) fn into_transport_error(
         self,
@@ -183,7 +183,7 @@ impl Remote {
     }
 
     /// Returns the URL to which the server redirects a POST (307, 308). A redirect to another
-    /// origin is not followed, because that server would receive the headers too.
+    /// origin is not followed, because the other server would receive the headers too.
     pub(super) fn redirect_target(&self, response: &HttpResponse) -> Option<Uri> {
         let moved = [
             StatusCode::TEMPORARY_REDIRECT,
@@ -291,7 +291,7 @@ pub(super) fn excerpt(text: &str) -> String {
 
 /// Returns whether both URLs lead to the same server.
 pub(super) fn is_same_origin(a: &Url, b: &Url) -> bool {
-    // The origin of a `blob:` URL is that of the URL inside it, but its scheme is not.
+    // A `blob:` URL has the origin of the URL that it contains, but not the scheme of that URL.
     a.origin() == b.origin() && a.scheme() == b.scheme()
 }
 

@@ -18,7 +18,7 @@ use drawbridge_jsonrpc::{
     json::Json,
     rpc::{RpcError, code},
     server_message::{self, ServerMessage},
-    sse::SseParser,
+    sse::{self, SseParser},
 };
 use drawbridge_model::protocol::ServerHello;
 use http::{
@@ -38,13 +38,16 @@ use super::{
 use crate::http::{HttpClient, HttpError, HttpRequest, HttpResponse};
 
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
-/// The pause before a broken stream is resumed, if the server requests no other pause.
+/// The pause before a broken stream is resumed, if the server requests no other pause. Also the
+/// first pause while the [`standalone_stream`] is not available.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The shortest and the longest pause that a server may request. Without a pause, a server that
-/// ends each stream at once would keep this program and itself busy.
+/// ends each stream at once would keep this program and itself busy. While the
+/// [`standalone_stream`] is not available, the pauses grow up to the longest pause.
 const MIN_RETRY_PAUSE: Duration = Duration::from_millis(100);
 const MAX_RETRY_PAUSE: Duration = Duration::from_secs(30);
-/// After this many breaks in a row without a new event id, a stream is not resumed.
+/// After this many breaks in a row without a new event id, a stream is not resumed. After as many
+/// events in a row that are too long, the [`standalone_stream`] is not opened again.
 const MAX_BREAKS: u32 = 5;
 
 /// A connection to a server at a URL.
@@ -58,7 +61,7 @@ pub struct HttpTransport {
     /// Whether the server belongs to the modern era, once its era is known.
     is_modern: OnceLock<bool>,
     /// Aborts the task that reads the [`standalone_stream`].
-    listener: OnceLock<AbortHandle>,
+    stream_reader: OnceLock<AbortHandle>,
     ended: OnceLock<EndReason>,
     events: EventSender,
 }
@@ -93,7 +96,7 @@ impl HttpTransport {
             session: Mutex::default(),
             version: OnceLock::new(),
             is_modern: OnceLock::new(),
-            listener: OnceLock::new(),
+            stream_reader: OnceLock::new(),
             ended: OnceLock::new(),
             events,
         }))
@@ -107,7 +110,7 @@ impl HttpTransport {
         {
             let _ = self.version.set(version);
             let _ = self
-                .listener
+                .stream_reader
                 .set(tokio::spawn(standalone_stream::listen(Arc::downgrade(self))).abort_handle());
         }
     }
@@ -160,8 +163,8 @@ impl HttpTransport {
     /// stays.
     fn end(&self, reason: EndReason) -> bool {
         let is_new = self.ended.set(reason).is_ok();
-        if let Some(listener) = self.listener.get() {
-            listener.abort();
+        if let Some(stream_reader) = self.stream_reader.get() {
+            stream_reader.abort();
         }
         is_new
     }
@@ -186,7 +189,7 @@ impl HttpTransport {
         request
     }
 
-    /// Returns the id of the session, if the server gave one.
+    /// Returns the id that the server gave the session, if any.
     pub(super) fn session_id(&self) -> Option<String> {
         let session = self.session();
         session.as_ref()?.to_str().ok().map(str::to_owned)
@@ -413,26 +416,24 @@ impl HttpTransport {
     }
 }
 
-/// Limits the pause that a server asked for.
+/// Limits the pause that a server requests.
 fn limit_retry_pause(pause: Duration) -> Duration {
     pause.clamp(MIN_RETRY_PAUSE, MAX_RETRY_PAUSE)
 }
 
 impl Drop for HttpTransport {
     fn drop(&mut self) {
-        if let Some(listener) = self.listener.get() {
-            listener.abort();
+        if let Some(stream_reader) = self.stream_reader.get() {
+            stream_reader.abort();
         }
     }
 }
 
 fn is_stream(response: &HttpResponse) -> bool {
-    let content_type = response
+    response
         .headers()
         .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    content_type.starts_with("text/event-stream")
+        .is_some_and(|value| sse::is_event_stream(value.as_bytes()))
 }
 
 /// A request that waits for its answer. If the value is dropped before the answer arrives, the

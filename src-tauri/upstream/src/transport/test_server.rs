@@ -12,7 +12,7 @@ pub(super) const STREAM: &str =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
 pub(super) const ACCEPTED: &str =
     "HTTP/1.1 202 Accepted\r\nContent-Length: 8\r\nConnection: close\r\n\r\nAccepted";
-/// Long enough for each step of a test.
+/// A timeout that is long enough for each step of a test.
 pub(super) const LONG: Duration = Duration::from_secs(5);
 
 /// A server that answers one request at a time, with the response that the test passes.

@@ -83,7 +83,7 @@ fn eprint_prompt(prompt: &str) -> Result<(), Failure> {
 }
 
 /// Returns a hint for a field: its choices, or else its format or type. Returns `None` for a string
-/// without choices and format, and for a field without a type.
+/// that has neither choices nor a format, and for a field that has neither choices nor a type.
 fn find_hint(field: &Value) -> Option<String> {
     let items = if field["type"] == "array" {
         &field["items"]
@@ -97,13 +97,13 @@ fn find_hint(field: &Value) -> Option<String> {
         .flatten()
         .map(|choice| &choice["const"]);
     let choices: Vec<&str> = plain.chain(titled).filter_map(Value::as_str).collect();
-    let separator = if field["type"] == "array" {
-        ", any of "
-    } else {
-        ", one of "
-    };
     if !choices.is_empty() {
-        return Some(choices.join(separator));
+        let how_many = if field["type"] == "array" {
+            "any of"
+        } else {
+            "one of"
+        };
+        return Some(format!("{how_many} {}", choices.join(", ")));
     }
     let text = match field["type"].as_str()? {
         "boolean" => "true or false",
@@ -113,8 +113,8 @@ fn find_hint(field: &Value) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Parses a line as the value of a field. A value of the wrong type stays a text, which the hub
-/// refuses.
+/// Parses a line as the value of a field. For a number or a boolean, a line that is not JSON stays
+/// a text. The hub refuses values of the wrong type.
 fn parse_value(field: &Value, line: &str) -> Value {
     match field["type"].as_str() {
         Some("number" | "integer" | "boolean") => {

@@ -1,4 +1,4 @@
-//! `drawbridge approvals watch`: prints requests as they arrive.
+//! `drawbridge approvals watch`: prints the pending requests, and then new requests as they arrive.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 //! A page that redirects a browser to a sign-in link. The launcher of the browser gets the path of
-//! the page instead of the link, because other users can read a program's arguments, but not this
-//! file.
+//! the page instead of the link, because other users can read a program's arguments, but not the
+//! page.
 
 use std::{
     env,

@@ -28,7 +28,8 @@ pub(crate) enum ParseConditionError {
 /// Parses a condition.
 ///
 /// # Errors
-/// Returns an error if the text has none of the forms, or if a value in it is not JSON.
+/// Returns an error if the text has none of the forms of a condition, if a value is not JSON, or if
+/// `one-of` is not followed by a JSON array with at least one value.
 pub(crate) fn parse_condition(text: &str) -> Result<Condition, ParseConditionError> {
     use ParseConditionError::Syntax;
     let (pointer, rest) = text.split_once(' ').ok_or(Syntax)?;
@@ -79,7 +80,7 @@ fn parse_literals(text: &str) -> Result<Vec<Literal>, ParseConditionError> {
     }
 }
 
-/// Parses a bound of a range; `-` is no bound.
+/// Parses a bound of a range. The text `-` stands for no bound.
 fn parse_bound(text: &str) -> Result<Option<Literal>, ParseConditionError> {
     if text == "-" {
         Ok(None)

@@ -1,4 +1,4 @@
-//! Tests of targets, conditions and presets on the command line.
+//! Tests of targets, conditions and presets on the command line, and of the text of stats.
 
 use drawbridge_model::ids::ServerId;
 

@@ -38,10 +38,10 @@ pub(super) async fn confirm_rule(
     confirm_text(&lines.join("\n"), "Save this rule?")
 }
 
-/// Asks before the default allows the calls of all tools.
+/// Asks before the default allows the calls of all tools, unless `yes` is set.
 ///
 /// # Errors
-/// Returns an error if the answer is not yes, or if there is no terminal.
+/// Returns an error if the answer is not yes, or if there is no terminal for the question.
 pub(super) fn confirm_default(kind: RequestKind, effect: Effect, yes: bool) -> Result<(), Failure> {
     if yes || kind != RequestKind::Tools || effect != Effect::Allow {
         return Ok(());
@@ -52,10 +52,11 @@ pub(super) fn confirm_default(kind: RequestKind, effect: Effect, yes: bool) -> R
     )
 }
 
-/// Asks before a preset allows the calls of all tools of the servers that it does not name.
+/// Asks before a preset allows the calls of all tools of the servers that it does not name, unless
+/// `yes` is set.
 ///
 /// # Errors
-/// Returns an error if the answer is not yes, or if there is no terminal.
+/// Returns an error if the answer is not yes, or if there is no terminal for the question.
 pub(super) fn confirm_preset(preset: &PolicyPreset, yes: bool) -> Result<(), Failure> {
     if yes || !matches!(preset, PolicyPreset::AskListed { .. }) {
         return Ok(());
@@ -66,11 +67,12 @@ pub(super) fn confirm_preset(preset: &PolicyPreset, yes: bool) -> Result<(), Fai
     )
 }
 
-/// Asks before a policy file allows the calls of all tools of all servers, by a rule or by its
-/// default. A file that cannot be parsed is left to the hub, whose error says why.
+/// Asks before a policy file allows the calls of all tools of all servers, by a rule or, if the
+/// import replaces the policy, by its default. Does not ask if `yes` is set. A file that cannot be
+/// parsed is left to the hub, whose error says why.
 ///
 /// # Errors
-/// Returns an error if the answer is not yes, or if there is no terminal.
+/// Returns an error if the answer is not yes, or if there is no terminal for the question.
 pub(super) async fn confirm_import(
     context: &Context,
     verb: &ImportPolicy,
@@ -111,7 +113,7 @@ struct ImportedPolicy {
     rules: Vec<RuleSpec>,
 }
 
-/// Shows a text, also if there is no terminal to ask at, and asks a question.
+/// Shows a text, even if there is no terminal, and asks a question.
 fn confirm_text(text: &str, question: &str) -> Result<(), Failure> {
     if !io::stdin().is_terminal() {
         print_stderr(text);

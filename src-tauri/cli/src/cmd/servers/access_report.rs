@@ -1,4 +1,5 @@
-//! Formats the report of a server's accesses in its latest recorded run.
+//! Formats the report of a server's accesses in its latest recorded run, and the sandbox that
+//! allows only these accesses.
 
 use std::fmt::Write;
 
@@ -95,7 +96,7 @@ fn format_summary(
     if summary.files.is_empty() && summary.addresses.is_empty() && report.sandbox.is_none() {
         text.push_str("\nThe server used no files but its own and the system's, and no network.\n");
     }
-    // While the run goes on, the report is sent only if there is something to list.
+    // While the run goes on, this count may be outdated: opening these files sends no new report.
     if !view.is_recording {
         let _ = writeln!(
             text,

@@ -42,8 +42,8 @@ pub(crate) struct AddArgs {
     /// An environment variable of the command. May be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, conflicts_with_all = ["url", "preset", "manifest", "registry"])]
     env: Vec<(String, String)>,
-    /// An environment variable, or an input of a preset, manifest or bundle, whose value is stored
-    /// in the secret store. May be repeated.
+    /// An environment variable, or an input of a preset, manifest, published server or bundle,
+    /// whose value is stored in the secret store. May be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, allow_hyphen_values = true, conflicts_with = "url")]
     secret: Vec<(String, String)>,
     /// The working folder of the command
@@ -233,7 +233,8 @@ impl AddArgs {
     }
 }
 
-/// Says which values of the command line go to the secret store.
+/// Reports each value of the command line that looks like a secret and therefore goes to the secret
+/// store.
 fn announce_moved_literals(verb: &AddServer) -> Result<(), Failure> {
     let Some(id) = names::server_id_from_name(&verb.spec.name) else {
         return Ok(());

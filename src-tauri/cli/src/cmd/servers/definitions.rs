@@ -34,11 +34,12 @@ impl From<Kind> for DefinitionKind {
     }
 }
 
-/// Returns the definitions to accept: the named ones or, if `names` is empty, all that are new or
-/// changed, except for those that a person has to accept by name.
+/// Returns the definitions to accept: the named definitions or, if `names` is empty, all new and
+/// changed definitions except for those that a person has to accept by name. If `kind` is given,
+/// considers only definitions of this kind.
 ///
 /// # Errors
-/// Returns an error if a named definition is unknown or already accepted.
+/// Returns an error if a name belongs to no new or changed definition.
 pub(super) fn find_unaccepted(
     server: &ServerView,
     names: &[String],

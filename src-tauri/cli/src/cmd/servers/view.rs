@@ -157,7 +157,7 @@ pub(super) fn format_server(server: &ServerView) -> String {
     lines
 }
 
-/// Returns when the server's lists were read last, and whether the sync succeeded.
+/// Returns the time at which the server's lists were read last, and the state of the sync.
 fn format_sync(server: &ServerView) -> String {
     let last_sync = format_time_or_dash(server.last_synced_at);
     let mut text = match server.sync_status {
@@ -231,7 +231,8 @@ fn format_changes(server: &ServerView) -> String {
     lines
 }
 
-/// Writes each field that a person accepts, except the name.
+/// Writes each field that a person accepts, except the name and most fields with a default value.
+/// Adds the server's floating packages, its program and its foreign secrets.
 fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
     // Each field is named, so that no new field can be forgotten here.
     let ServerSpec {
@@ -377,7 +378,7 @@ fn describe_sandbox(sandbox: &Sandbox, line: &mut impl FnMut(&str, &str)) {
         local_sockets,
     } = sandbox;
     let files = match files {
-        SandboxFiles::All => "all files of yours",
+        SandboxFiles::All => "all your files",
         SandboxFiles::Listed => "its own folder and the files listed here",
     };
     line("sandbox", files);

@@ -1,9 +1,8 @@
+//! Property tests of reading pasted texts.
+
 use proptest::prelude::*;
 
-use super::{
-    super::{containers, text},
-    a_text_is_read_or_rejected,
-};
+use super::{super::containers, a_text_is_read_or_rejected};
 use crate::{clients::CLIENTS, format::Format};
 
 /// Parts of texts that lead into each of the parsers.
@@ -85,7 +84,7 @@ fn entry() -> impl Strategy<Value = serde_json::Value> {
 
 proptest! {
     #[test]
-    fn no_text_panics(parts in prop::collection::vec(part(), 0..40)) {
+    fn any_combination_of_parts_is_read_or_rejected(parts in prop::collection::vec(part(), 0..40)) {
         a_text_is_read_or_rejected(&parts.concat());
     }
 
@@ -102,7 +101,8 @@ proptest! {
         a_text_is_read_or_rejected(&serde_json::json!({ "mcpServers": servers }).to_string());
     }
 
-    /// The entries of a JSON text are found with their names, in each container.
+    /// The entries of a JSON text are found with their names, in the container of each client with
+    /// a JSON file. Entries without a container are counted.
     #[test]
     fn all_entries_are_found(entries in prop::collection::vec(entry(), 1..5)) {
         let servers: serde_json::Map<_, _> = entries.into_iter().enumerate()
@@ -113,7 +113,7 @@ proptest! {
                 serde_json::Value::Object(servers.clone()),
                 |inner, key| serde_json::json!({ key.as_str(): inner }),
             );
-            let document = text::read_as(Format::Jsonc, &root.to_string()).expect("JSON");
+            let document = containers::read_as(Format::Jsonc, &root.to_string()).expect("JSON");
             let found: serde_json::Map<_, _> = document.entries.into_iter()
                 .map(|raw| (raw.name, raw.entry))
                 .collect();

@@ -1,4 +1,4 @@
-//! Parsing of events from bodies that are cut into pieces.
+//! Parsing of events: their ids and data, in bodies that are cut into pieces.
 
 use std::convert::Infallible;
 
@@ -56,7 +56,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_message_of_the_endpoint_is_read_unchanged(bytes: Vec<u8>, sizes: Vec<u8>) {
+    fn a_message_is_read_with_spaces_for_its_carriage_returns(bytes: Vec<u8>, sizes: Vec<u8>) {
         let value = Choices::new(&bytes).value();
         let message = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{value}}}"#);
         let event = crate::mcp::events::message_event(&Bytes::from(message.clone()));

@@ -1,4 +1,5 @@
-//! The path of the socket, and its permissions.
+//! The path of the socket, its permissions, its removal and replacement, and the check of its
+//! folder.
 
 use std::{
     fs,

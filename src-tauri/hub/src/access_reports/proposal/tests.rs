@@ -150,7 +150,7 @@ fn files_are_folded_to_the_folder_to_which_they_belong() {
 }
 
 #[test]
-fn private_and_broad_paths_are_excluded_with_their_reasons() {
+fn an_excluded_path_is_listed_with_its_reason_and_not_proposed() {
     use ExclusionReason::{Missing, Own, Private, System, TooBroad};
     let (read, write) = (FileAccess::Read, FileAccess::Write);
     for (path, access, excluded, reason) in [

@@ -166,7 +166,8 @@ impl Entry {
     /// Reads the entry in the file that the parameters name. See [`find_file`].
     ///
     /// # Errors
-    /// Returns an error if Drawbridge does not run, or if the file has no entry that can be read.
+    /// Returns an error if Drawbridge does not run, if there is no such kind of client or no such
+    /// file, or if the file has no entry that can be read.
     fn read(
         hub: &Hub,
         kind: &str,

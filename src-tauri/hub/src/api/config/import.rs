@@ -1,5 +1,5 @@
-//! Moves servers from the configuration files of clients into Drawbridge, and connects these
-//! clients.
+//! Finds servers in the configuration files of clients, and moves them into Drawbridge. If a person
+//! wants it, also connects these clients.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -175,7 +175,7 @@ pub struct PreviewImport {
 pub struct ImportServers {
     /// The id of the preview.
     pub id: String,
-    /// Whether to restore the clients' entries without asking a person if another program removes
+    /// Whether to restore the clients' entries, without asking a person, if another program removes
     /// or changes them.
     #[serde(default)]
     pub restores: bool,
@@ -319,8 +319,8 @@ impl Verb for ImportServers {
         let mut preview = hub
             .client_configs
             .take_preview(&self.id, |action| action == ClientAction::Import)?;
-        // Otherwise, the servers of an outdated preview would appear, and could start, before they
-        // are removed again.
+        // Without this check, the servers of an outdated preview would appear, and could start,
+        // before they are removed again.
         preview.check_files().await?;
         let mut added = Vec::new();
         let imported = std::mem::take(&mut preview.imported);

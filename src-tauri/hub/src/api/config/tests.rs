@@ -86,7 +86,7 @@ async fn a_failed_switch_from_the_bridge_to_http_leaves_the_client_as_it_was() {
 }
 
 #[tokio::test]
-async fn undoing_a_switch_from_the_bridge_to_http_ends_the_token_and_keeps_the_client() {
+async fn undoing_a_connection_over_http_ends_the_token_and_keeps_only_an_earlier_client() {
     let folder = tempfile::tempdir().expect("a folder");
     let hub = open_hub(&folder.path().join("data")).await;
     for existed in [true, false] {
@@ -287,7 +287,7 @@ async fn an_outdated_import_adds_no_server_even_for_a_moment() {
 }
 
 #[tokio::test]
-async fn a_relative_project_folder_is_refused_with_what_to_enter() {
+async fn a_relative_project_folder_is_refused_with_an_example() {
     let folder = tempfile::tempdir().expect("a folder");
     let hub = open_hub(&folder.path().join("data")).await;
     let relative = Path::new("src/project");

@@ -34,7 +34,7 @@ use crate::{
     sampling,
 };
 
-/// The maximum number of lines of the hub's log, and of each server's log.
+/// The maximum number of lines of each log in the bundle.
 const MAX_LOG_LINES: usize = 1_000;
 
 /// How long the secret store may take to return the secrets that are to be masked. Secrets that

@@ -1,4 +1,5 @@
-//! The checks of a hub: its secret store, listeners, clients, servers and database, and the clock.
+//! The checks of a hub: whether it runs, its secret store, listeners, clients, servers, database
+//! and internal errors, and the clock.
 
 use std::{
     collections::BTreeSet,
@@ -77,8 +78,7 @@ fn check_hub(hub: &Hub) -> DoctorCheck {
     }
 }
 
-/// Returns the runtimes that the enabled and accepted servers start by their usual commands, such
-/// as `npx`.
+/// Returns the runtimes whose usual command, such as `npx`, starts an enabled and accepted server.
 fn needed_runtimes(hub: &Hub) -> BTreeSet<Runtime> {
     let may_start = |server: &&RegisteredServer| {
         server.spec.enabled && hub.registry.acceptance(server) == AcceptanceState::Accepted
@@ -248,7 +248,7 @@ fn check_client_file(name: &str, id: &str, file: &ClientFileView) -> Option<Doct
             return Some(DoctorCheck::warning(
                 TOPIC,
                 format!(
-                    "The file {path} of {name} cannot be read: {}",
+                    "The file {path} of {name} cannot be read: {}.",
                     file.problems.join("; ")
                 ),
                 "Correct the file, or restore it from a copy.",

@@ -129,8 +129,8 @@ fn write_probe_file(data_dir: &Path) -> std::io::Result<()> {
     fs::remove_file(&probe)
 }
 
-/// Returns the folders and files of Drawbridge to which other users have any access, with their
-/// modes.
+/// Checks the data folder and its most important files and folders. Returns those paths to which
+/// other users have any access, with their modes.
 #[cfg(unix)]
 fn list_accessible_to_others(data_dir: &Path) -> Vec<(PathBuf, u32)> {
     use std::os::unix::fs::PermissionsExt;

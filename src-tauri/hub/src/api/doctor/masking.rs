@@ -14,8 +14,8 @@ pub(super) const MASK: &str = "•••";
 /// and masking it wherever it occurs would make the logs unreadable.
 const MIN_SECRET_CHARS: usize = 6;
 
-/// The minimum length, in bytes, of a part of a URL's path that may be a key. Some services put a
-/// key into the path of a server's URL. Such a part also contains a digit.
+/// The minimum length, in bytes, of a part of a URL's path that may be a key. The part also has to
+/// contain a digit. Some services put a key into the path of a server's URL.
 const MIN_KEY_BYTES: usize = 16;
 
 /// A spec with possible secrets masked, and the masked values, which have to be masked in the logs
@@ -56,8 +56,8 @@ pub(super) fn mask_spec(spec: &ServerSpec) -> MaskedSpec {
     }
 }
 
-/// Masks the user, the password, the parameters, the fragment and possible keys in the path of a
-/// URL.
+/// Masks the user, the password, the values of the parameters, the fragment and possible keys in
+/// the path of a URL.
 pub(super) fn mask_url(url: &str) -> String {
     Secrets::default().mask_url(url)
 }

@@ -1,5 +1,6 @@
-//! The secret store, which is the keyring or an encrypted file: shows the store, moves all secrets
-//! from one kind of store to the other, and unlocks the file.
+//! The secret store, which is the keyring or an encrypted file: shows the store, moves the secrets
+//! from one kind of store to the other, changes the key of the file, unlocks the file, and removes
+//! all secrets for a reset.
 
 use std::fs;
 

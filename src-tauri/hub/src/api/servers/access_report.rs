@@ -1,4 +1,5 @@
-//! The access reports: the files, addresses and programs that local servers used in a recorded run.
+//! The access reports: the files, addresses and programs that local servers used in a recorded run,
+//! and a sandbox that is proposed from them.
 
 use drawbridge_model::{access_report::AccessReport, ids::ServerId};
 use drawbridge_upstream::transport::process::recording;
@@ -15,7 +16,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AccessReportView {
-    /// Whether a run of this server can be recorded: only of a local server, and only on Linux.
+    /// Whether a run of this server can be recorded: the server has to be local, and run on Linux.
     pub can_record: bool,
     /// Whether a recorded run is in progress.
     pub is_recording: bool,
@@ -23,23 +24,24 @@ pub struct AccessReportView {
     pub report: Option<AccessReport>,
     /// Whether the report is about the server's present identity, not about an earlier identity.
     pub is_current: bool,
-    /// A sandbox that allows everything that the server used in the run. Null if there is no
-    /// report, if the run could not be recorded, if this system has no sandboxes, or if no valid
-    /// sandbox follows from the report.
+    /// A sandbox for everything that the server used in the run, and the used paths that the
+    /// sandbox excludes. Null if there is no report, if the run could not be recorded, if this
+    /// system has no sandboxes, or if no valid sandbox follows from the report.
     pub proposal: Option<SandboxProposal>,
 }
 
 /// `servers.access_report`: the files, addresses and programs that a local server used in its
-/// latest recorded run, and a sandbox that allows their use. The first run of each identity is
-/// recorded. `servers.record` records another run.
+/// latest recorded run, and a proposed sandbox. The first run of a new or changed server is
+/// recorded, and each following run until one of these runs leads to a connection. `servers.record`
+/// records another run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowAccessReport {
     pub id: ServerId,
 }
 
-/// `servers.record`: restarts a local server, and records everything that the server uses until it
-/// ends.
+/// `servers.record`: restarts a local server, and records everything that the server uses until the
+/// server ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RecordServer {

@@ -41,7 +41,7 @@ pub struct CapabilitiesView {
     pub entries: Vec<CapabilityView>,
 }
 
-/// A prompt, resource or template of a server, and the effect of the policy on requests for it.
+/// A prompt, resource or template of a server, and the effect of the policy on its requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CapabilityView {
@@ -102,7 +102,7 @@ fn list_definitions(copy: &ServerCopy, kind: CapabilityKind) -> Vec<Value> {
         .collect()
 }
 
-/// The kinds besides tools, each with the kind of its definitions and of the requests for them.
+/// The kinds besides tools, each with the kind of its definitions and the kind of its requests.
 const OTHER_KINDS: [(CapabilityKind, DefinitionKind, RequestKind); 3] = [
     (
         CapabilityKind::Prompts,

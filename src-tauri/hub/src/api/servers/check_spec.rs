@@ -119,7 +119,7 @@ mod tests {
     fn a_contradiction_is_found_at_its_member() {
         let checked =
             check_text("{\n  \"command\": \"npx\",\n  \"url\": \"https://example.com\"\n}");
-        let fault = checked.fault.expect("a spec has a command or a URL");
+        let fault = checked.fault.expect("the URL is not on this computer");
         assert!(fault.line >= 2, "{fault:?}");
     }
 

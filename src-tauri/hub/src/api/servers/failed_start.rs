@@ -11,7 +11,7 @@ use crate::{api::ApiError, hub::Hub};
 
 /// The maximum number of lines of output that an error contains.
 const MAX_LINES: usize = 20;
-/// How many of the server's lines are read. Lines of the hub are among them.
+/// How many lines of the server's log are read. Some of the lines may be from the hub.
 const READ_LINES: usize = 200;
 /// The words that a line with the cause of a failure contains, the most telling first.
 const CAUSES: &[&str] = &[
@@ -81,11 +81,11 @@ fn format_message(message: &str, lines: &[String]) -> String {
         Some(cause) if !message.contains(cause) => format!("The server printed “{cause}”. "),
         _ => String::new(),
     };
-    let count = match lines.len() {
+    let heading = match lines.len() {
         1 => "The last line that it printed:".to_owned(),
         count => format!("The last {count} lines that it printed:"),
     };
-    format!("{cause}{message}\n{count}\n{}", lines.join("\n"))
+    format!("{cause}{message}\n{heading}\n{}", lines.join("\n"))
 }
 
 /// Returns the line that most likely names the cause: the first line with the most telling word.
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_names_the_cause() {
+    fn the_message_begins_with_the_line_that_names_the_cause() {
         let output = lines(
             "npm error code E404\nnpm error 404 Not Found - GET https://example.com/@x%2fy\nnpm error A complete log of this run can be found in: /home/ada/.npm/debug-0.log",
         );

@@ -1,4 +1,4 @@
-//! Saves, accepts, removes and verifies servers.
+//! Saves, accepts, pins, removes and verifies servers.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -131,7 +131,7 @@ pub(super) async fn accept(
 }
 
 /// Applies an acceptance: records it in the audit log, binds the server's rules to the accepted
-/// identity, rebuilds the catalog, and starts a sync.
+/// identity, rebuilds the catalog, and starts a sync if the server may run.
 async fn apply_acceptance(hub: &Hub, server: &Arc<RegisteredServer>) -> Result<(), ApiError> {
     let program = hub.registry.program(server);
     hub.store.append_audit(
@@ -164,8 +164,8 @@ pub(super) fn sync_in_background(hub: &Hub, server: &Arc<RegisteredServer>) {
 /// into the spec. A server that was not accepted still waits for acceptance.
 ///
 /// # Errors
-/// Returns an error if no package floats, if a version in use cannot be found, or if the spec
-/// cannot be written.
+/// Returns an error if no package floats, if a version in use cannot be found, if the spec has
+/// changed meanwhile, or if the spec cannot be written.
 pub(super) async fn pin(hub: &Hub, id: &ServerId) -> Result<Arc<RegisteredServer>, ApiError> {
     let server = hub.registry.get(id)?;
     let mut spec = server.spec.clone();
@@ -215,8 +215,8 @@ fn unknown_version(package: &Package<'_>, error: &PackageVersionError) -> ApiErr
     ))
 }
 
-/// Removes the server and everything that is stored for it. Tokens that another server shares stay.
-/// The server's secrets stay if another server, a hook or a setting refers to them.
+/// Removes the server and everything that is stored for the server. Tokens that another server
+/// shares stay. The server's secrets stay if another server, a hook or a setting refers to them.
 ///
 /// # Errors
 /// Returns an error if the server is unknown, or if a step of the removal fails.
@@ -244,7 +244,8 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     on_blocking_thread(move || Ok(bundle::delete_bundles(&data_dir, &id)?)).await
 }
 
-/// Deletes the tokens of a spec that was removed or replaced, unless another server shares them.
+/// Cancels an attempt to sign in to a server whose spec was removed or replaced. Deletes the tokens
+/// of the old spec, unless another server shares them.
 async fn delete_tokens(hub: &Hub, id: &ServerId, old: &ServerSpec) -> Result<(), ApiError> {
     hub.authorizer.cancel(id);
     if !hub
@@ -379,8 +380,8 @@ fn prepare_unsaved(
             granted.extend(hub.registry.granted_secrets(&id));
             id
         }
-        // The name of an existing server is refused, because the spec could then read the secrets
-        // of that server.
+        // The name of an existing server is refused, because a spec with this name could read the
+        // secrets of that server.
         None => match hub.registry.new_id(&spec.name) {
             Err(RegistryError::BadName) => ServerId::new("new-server"),
             id => id?,

@@ -1,5 +1,6 @@
-//! Servers from manifests and presets. The verbs list the inputs of a server, and build its spec
-//! from their values. The spec can be passed to `servers.verify_spec` and `servers.add`.
+//! Servers from manifests and presets. The verbs list the presets, check for the runtimes, list the
+//! inputs of a server, and build the server's spec from the values of the inputs. The spec can be
+//! passed to `servers.verify_spec` and `servers.add`.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -213,8 +214,8 @@ impl From<FilledSpec> for FilledManifest {
 }
 
 /// Builds a spec from a registration: the JSON with which a plugin or a remote server is registered
-/// at a tools provider, such as `{"source_type": "mcp", …}`. The JSON contains the values of the
-/// inputs. Returns `None` if the text is no registration.
+/// at a tools provider (for instance another MCP gateway), such as `{"source_type": "mcp", …}`. The
+/// JSON contains the values of the inputs. Returns `None` if the text is no registration.
 ///
 /// # Errors
 /// Returns an error if the registration or the manifest that it names cannot be read, or if a value

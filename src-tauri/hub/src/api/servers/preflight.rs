@@ -148,8 +148,8 @@ fn check_acceptance(
     const TOPIC: PreflightTopic = PreflightTopic::Acceptance;
     let text = match hub.registry.acceptance(server) {
         AcceptanceState::Accepted => {
-            // The server waits for acceptance only from its next start on, which compares the
-            // programs too.
+            // The hub notices a changed program only at the next start, so the server does not wait
+            // for acceptance yet.
             let change =
                 program.and_then(|program| hub.registry.find_program_change(&server.id, program));
             return match change {
@@ -282,7 +282,8 @@ async fn check_secrets(hub: &Hub, server: &RegisteredServer) -> Vec<PreflightChe
     names.sort();
     names.dedup();
     let scope = hub.registry.secret_scope(&server.id);
-    // Another check reports that a server that is not accepted may not use even its own secrets.
+    // Whether the server may use a secret is checked only for foreign secrets. A server that is not
+    // accepted may not use its own secrets either, but `check_acceptance` reports this.
     let foreign = registry::foreign_secrets(&server.id, &server.spec);
     let mut checks = Vec::new();
     for name in &names {

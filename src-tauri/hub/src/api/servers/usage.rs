@@ -20,7 +20,7 @@ pub struct ServerUsage {
     /// The resident memory in KiB. Memory that several processes share counts for each of them.
     pub memory_kib: u32,
     /// The CPU usage since the previous measurement, in percent of one core; 0 at the first
-    /// measurement. A measurement for any caller counts.
+    /// measurement. The previous measurement may have been for another caller.
     pub cpu_percent: f32,
 }
 

@@ -1,4 +1,5 @@
-//! Converts the spec and the state of a server into the types of the API.
+//! Converts the spec and the state of a server, and specs that were read from a file or a text,
+//! into the types of the API.
 
 use std::collections::HashMap;
 

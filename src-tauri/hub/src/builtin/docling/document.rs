@@ -55,8 +55,8 @@ impl Document {
     /// Reads a document. Only the extension of its name is used.
     ///
     /// # Errors
-    /// Returns an error if the content is empty, too large or not base64, or if the name is a path
-    /// or has no known extension.
+    /// Returns an error if the content is empty, too large or not base64, or if the name is a path,
+    /// is too long, contains a control character, or has no known extension.
     pub(super) fn decode(content: &str, file_name: &str) -> Result<Self, DoclingError> {
         let extension = find_format(file_name)?;
         // Base64 is often wrapped into lines.
@@ -115,7 +115,7 @@ impl Drop for DocumentFile {
             && error.kind() != io::ErrorKind::NotFound
         {
             tracing::warn!(
-                "cannot remove the converted document {}: {error}; the next start removes it",
+                "cannot remove a client's document, {}: {error}; the next start removes it",
                 self.path.display()
             );
         }

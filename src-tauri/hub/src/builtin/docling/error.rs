@@ -38,9 +38,11 @@ pub(crate) enum DoclingError {
     NotAccepted,
     #[error("the server 'docling', which converts documents, is disabled")]
     Disabled,
-    #[error("a rule denies this client '{tool}' of the server 'docling': {rule}")]
+    #[error("a rule denies this client the tool '{tool}' of the server 'docling': {rule}")]
     Denied { tool: &'static str, rule: String },
-    #[error("the tool '{0}' of the server 'docling' has changed and waits for acceptance")]
+    #[error(
+        "the tool '{0}' of the server 'docling' is new or has changed, and waits for acceptance"
+    )]
     Withheld(&'static str),
     #[error("the server 'docling', which converts documents, cannot be used: {0}")]
     Server(#[from] UpstreamError),
@@ -86,14 +88,16 @@ impl DoclingError {
             Self::TooLarge { .. } => "Split the document, or make it smaller.".into(),
             Self::Format(_) => format!("Docling converts these types: {}.", FORMATS.join(", ")),
             Self::Io(_) => "Check the free space and the permissions of Drawbridge's data folder.".into(),
-            Self::NotAdded => "Disable docling-tools and enable it again: Drawbridge then adds the server.".into(),
+            Self::NotAdded => {
+                "Disable the server 'docling-tools' and enable it again. Drawbridge then adds 'docling'.".into()
+            }
             Self::Broken(_) => "Repair or delete servers/docling.json in Drawbridge's data folder.".into(),
             Self::NotAccepted => {
                 "Check what the server would start, then accept it: `drawbridge servers accept docling`.".into()
             }
             Self::Disabled => "Enable the server: `drawbridge servers enable docling`.".into(),
             Self::Denied { .. } => "The person who uses Drawbridge can change the rule.".into(),
-            Self::Withheld(_) => "Accept the change on the page of the server 'docling'.".into(),
+            Self::Withheld(_) => "Accept the tool on the page of the server 'docling'.".into(),
             Self::Server(error) => server_remedy(error),
             Self::Conversion { reason } => conversion_remedy(reason).into(),
             Self::UnexpectedAnswer(_) => {

@@ -20,7 +20,8 @@ use drawbridge_model::shared_folder::SharedFolder;
 
 use super::private_names::is_private;
 
-/// The largest file that is read, in bytes. As base64, or with escapes, it fits into a message.
+/// The size of the largest file that is read, in bytes. As base64, or as text with a usual number
+/// of escapes, the file fits into a message.
 pub(super) const MAX_FILE: u64 = 5 * 1024 * 1024;
 /// The maximum number of nested folders above a listed file, without the shared folder itself.
 pub(super) const MAX_DEPTH: usize = 16;
@@ -75,7 +76,7 @@ pub(super) enum ReadError {
     Replaced,
     #[error("the shared folder cannot be opened: {0}")]
     Folder(io::Error),
-    #[error("it cannot be read: {0}")]
+    #[error("{0}")]
     Io(io::Error),
 }
 
@@ -231,7 +232,7 @@ impl Walk<'_, '_> {
                 if depth == MAX_DEPTH
                     || !inner.is_ok_and(|dir| self.add_folder(&dir, &path, depth + 1))
                 {
-                    // A folder that is too deep, or has vanished, does not end the list.
+                    // A folder that is too deep, or cannot be opened, does not end the list.
                     if self.visited > MAX_VISITED || self.files.len() >= self.limit {
                         return false;
                     }

@@ -18,13 +18,12 @@ use tokio::sync::mpsc;
 use super::Subscriptions;
 use crate::file_watch::watch_in_batches;
 
-/// Programs write a file in several steps. Events without a pause of this length count as one
-/// change.
+/// The pause that ends a batch of events. Programs write a file in several steps.
 const DEBOUNCE: Duration = Duration::from_millis(200);
 /// The most batches of changes that may wait. Further batches are dropped.
 const MAX_BATCHES: usize = 64;
 
-/// The changes in the shared folders.
+/// The changes in the shared folders that one batch of events reports.
 #[derive(Debug, Default)]
 struct Batch {
     /// The files whose contents may have changed.
@@ -41,10 +40,10 @@ pub(super) async fn run(
 ) {
     let mut changes = settings.changes();
     loop {
-        let folders = settings.get().shared_folders;
+        let folders = settings.get().shared_folders.clone();
         let (sender, mut batches) = mpsc::channel(MAX_BATCHES);
         let watched = folders.clone();
-        // To watch a large tree takes long, because each of its folders needs its own watch.
+        // Watching a large tree takes long, because each of its folders needs its own watch.
         let starting = tokio::task::spawn_blocking(move || start(&watched, sender));
         let _watch = starting.await.ok().flatten();
         loop {
@@ -86,7 +85,7 @@ async fn send_notifications(
     }
 }
 
-/// Starts the watch, or returns `None` if the system cannot watch any folder. A single folder that
+/// Starts the watch, or returns `None` if the system has no more watchers. A single folder that
 /// cannot be watched is logged. The files of all folders can still be read.
 fn start(folders: &[SharedFolder], sender: mpsc::Sender<Batch>) -> Option<RecommendedWatcher> {
     let on_change = move |events: Vec<notify::Result<Event>>| {

@@ -1,4 +1,4 @@
-//! URI templates (RFC 6570). Only the literal texts between the expressions count.
+//! URI templates (RFC 6570). Only the literal texts outside the expressions count.
 
 /// Returns the literal texts of a template, in order. Between two texts is an expression. The first
 /// and the last text may be empty.

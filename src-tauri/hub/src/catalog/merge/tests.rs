@@ -254,7 +254,7 @@ fn only_allowed_tools_are_listed() {
 }
 
 #[test]
-fn the_tools_of_a_deferred_server_are_found_and_called_but_not_listed() {
+fn the_tools_of_a_deferred_server_are_found_but_listed_only_at_its_own_endpoint() {
     let read = tools(&[tool(r#"{"name":"read","description":"Reads a file"}"#)]);
     let (deferred, visible) = (
         server_with("d", r#"{"visibility":"deferred"}"#),
@@ -278,7 +278,7 @@ fn the_tools_of_a_deferred_server_are_found_and_called_but_not_listed() {
             .is_some()
     );
     let query = json::raw(r#"{"query":"read files"}"#.into());
-    let found = deferred::search(snapshot.all(), &query).expect("find the entry");
+    let found = deferred::search(snapshot.all(), &query).expect("a search result");
     assert!(
         found.get().contains(r#""name":"d__read""#) && !found.get().contains("v__read"),
         "{}",
@@ -355,7 +355,7 @@ fn a_profile_shows_only_its_servers_and_tools() {
 }
 
 #[test]
-fn a_client_that_adds_a_prefix_gets_shorter_names_and_can_call_them() {
+fn a_client_that_adds_a_prefix_gets_shorter_names_that_lead_to_the_tools() {
     let long = "search_the_issues_and_pull_requests_of_a_repository";
     let offered = tools(&[
         tool(&format!(r#"{{"name":"{long}"}}"#)),
@@ -508,7 +508,7 @@ mod resources {
     }
 
     #[test]
-    fn a_uri_is_found_by_its_template() {
+    fn a_uri_matches_a_template_with_the_same_literal_texts() {
         for (uri, template, fits) in [
             ("demo://x/1", "demo://x/{id}", true),
             ("demo://x/1/y", "demo://x/{id}/y", true),

@@ -51,7 +51,7 @@ impl Budget {
     }
 }
 
-/// The error if a schema demands more than any call may take.
+/// The error if the check of arguments against a schema could take too many steps.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "its schema is too complex: with its references, it has more than {MAX_EXPANDED} parts, or more than {MAX_DEPTH} \

@@ -43,7 +43,7 @@ fn a_violation_names_the_path_and_the_schema_keyword() {
 }
 
 #[test]
-fn a_local_reference_is_followed_and_a_network_reference_is_rejected() {
+fn a_local_reference_is_followed_and_a_remote_reference_is_rejected() {
     let schema = json!({"type":"object","properties":{"a":{"$ref":"#/$defs/word"}},"$defs":{"word":{"type":"string"}}});
     assert_eq!(check_references(&schema), Ok(()));
     assert!(check_strictly(&schema, &json!({"a":1})).is_err());
@@ -274,7 +274,7 @@ fn a_null_for_a_required_property_is_rejected() {
 
 #[test]
 fn the_search_for_conversions_is_bounded() {
-    // Each alternative needs the conversion of a different member, and only one alternative fits
+    // Each alternative needs the conversion of a different member, and at most one alternative fits
     // afterwards.
     let members: serde_json::Map<String, Value> =
         (0..40).map(|n| (format!("m{n}"), json!("1"))).collect();
@@ -351,7 +351,7 @@ fn a_schema_may_refer_to_the_metaschemas() {
 }
 
 #[test]
-fn an_unrelated_id_does_not_make_a_network_reference_local() {
+fn an_unrelated_id_does_not_make_a_remote_reference_local() {
     for schema in [
         json!({"$id":"https://example.com/s","$ref":"https://example.com/t"}),
         json!({"$id":"https://example.com/s","properties":{"a":{"$ref":"t#/$defs/x"}}}),
@@ -369,11 +369,12 @@ fn an_unrelated_id_does_not_make_a_network_reference_local() {
             "{schema}"
         );
     }
-    let example = json!({"type":"object","default":{"$ref":"https://example.com/t"},"properties":{"$ref":{"type":"string"}}});
+    let with_default = json!({"type":"object","default":{"$ref":"https://example.com/t"},
+        "properties":{"$ref":{"type":"string"}}});
     assert_eq!(
-        check_references(&example),
+        check_references(&with_default),
         Ok(()),
-        "a reference in an example is ignored"
+        "a reference in a default is ignored"
     );
 }
 
@@ -387,7 +388,8 @@ fn a_recursive_schema_does_not_overflow_the_stack() {
     }
 }
 
-/// Returns a schema with `n` definitions. Each definition refers twice to the definition before.
+/// Returns a schema with `n + 1` definitions. Each definition after the first refers twice to the
+/// definition before.
 fn doubling_schema(n: u32) -> Value {
     let mut definitions = json!({"a0": {"required": ["zz"]}});
     for i in 1..=n {
@@ -413,7 +415,7 @@ fn check_in_steps(
 }
 
 #[test]
-fn a_schema_that_expands_without_bound_is_rejected() {
+fn a_schema_that_expands_too_much_is_rejected() {
     assert_eq!(check_complexity(&doubling_schema(10)), Ok(()));
     for n in [20, 30, 2_000] {
         assert_eq!(check_complexity(&doubling_schema(n)), Err(TooComplex));
@@ -441,7 +443,7 @@ fn a_check_ends_with_its_budget() {
 }
 
 #[test]
-fn recursion_along_the_arguments_ends_with_the_budget_in_every_draft() {
+fn recursion_along_the_arguments_ends_with_the_budget_in_old_drafts() {
     let mut arguments = json!({});
     for _ in 0..60 {
         arguments = json!({"x": arguments});

@@ -1,4 +1,5 @@
-//! Pages of lists, their time to live, and how often they are read.
+//! The pages of lists with their limits, time to live and scope, and how often servers are synced
+//! when their lists change.
 
 use std::sync::Mutex;
 
@@ -80,7 +81,7 @@ async fn the_shortest_ttl_of_the_pages_counts() {
 }
 
 #[tokio::test]
-async fn a_list_is_private_if_one_of_its_pages_does_not_say_public() {
+async fn a_list_is_private_if_a_page_has_another_scope_than_public() {
     for (last_page, is_private) in [
         (r#"{"tools":[],"cacheScope":"public"}"#, false),
         (r#"{"tools":[]}"#, false),
@@ -96,7 +97,7 @@ async fn a_list_is_private_if_one_of_its_pages_does_not_say_public() {
 }
 
 #[tokio::test]
-async fn a_malformed_ttl_is_ignored() {
+async fn a_missing_or_malformed_ttl_is_ignored() {
     for page in [
         r#"{"tools":[]}"#,
         r#"{"tools":[],"ttlMs":-1}"#,
@@ -108,8 +109,8 @@ async fn a_malformed_ttl_is_ignored() {
     }
 }
 
-/// Starts a task that syncs changed servers. Returns the set of changes, and the results of
-/// `observe`, which is called at each sync.
+/// Starts the task that syncs changed servers, with `observe` in place of a sync. Returns the set
+/// of changes, and the results of `observe`.
 fn watch_syncs<T: Send + 'static>(
     observe: impl Fn() -> T + Send + 'static,
 ) -> (ListChanges, Arc<Mutex<Vec<T>>>) {
@@ -132,7 +133,7 @@ async fn ten_thousand_changes_at_once_cause_one_sync() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn endless_changes_cause_one_sync_a_second_and_one_after_their_end() {
+async fn a_stream_of_changes_causes_one_sync_a_second_and_one_after_its_end() {
     let (changes, times) = watch_syncs(Instant::now);
     for _ in 0..10_000 {
         changes.insert(ServerId::new("s"));

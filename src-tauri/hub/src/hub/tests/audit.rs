@@ -1,4 +1,5 @@
-//! Tests that changes by a person or another program, and refusals, are in the audit log.
+//! Tests that changes by a person or another program, and refusals, are in the audit log, and that
+//! each verb leaves the entries of its row in `api/audited.rs`.
 
 use drawbridge_model::{audit::AuditKind, pairing::PairingProgram};
 use serde_json::Value;
@@ -132,7 +133,7 @@ async fn rules_that_are_removed_with_their_server_or_client_are_recorded() {
 }
 
 #[tokio::test]
-async fn rules_that_a_preset_or_an_import_replaces_are_recorded() {
+async fn rules_that_a_new_rule_or_an_import_replaces_are_recorded() {
     let hub = test_hub().await;
     let scope = Scope {
         server: Some(ServerId::new("a")),
@@ -170,7 +171,7 @@ async fn rules_that_a_preset_or_an_import_replaces_are_recorded() {
 }
 
 #[tokio::test]
-async fn clients_profiles_settings_and_secrets_are_recorded_without_values() {
+async fn changes_of_clients_profiles_settings_and_secrets_are_recorded_without_secret_values() {
     let hub = test_hub().await;
     let before = hub.last_listed_seq().await;
     let name = ClientName::new("desk");
@@ -296,7 +297,7 @@ async fn clients_profiles_settings_and_secrets_are_recorded_without_values() {
 }
 
 #[tokio::test]
-async fn a_change_of_a_spec_file_is_recorded_even_while_no_hub_runs() {
+async fn a_change_of_a_spec_file_is_recorded_even_if_no_hub_ran_at_the_time() {
     let hub = test_hub().await;
     let secrets = SecretValues {
         env: [("KEY".to_owned(), "a-secret-value".to_owned())].into(),
@@ -360,7 +361,7 @@ async fn a_change_of_a_spec_file_is_recorded_even_while_no_hub_runs() {
     assert_eq!(
         hub.entries_since(before).await.len(),
         1,
-        "a broken file is not removed"
+        "a broken file does not count as removed"
     );
     hub.hub.close().await;
     std::fs::remove_file(&file).expect("remove the file");
@@ -508,9 +509,11 @@ async fn the_pairing_of_a_client_is_recorded() {
     }
 }
 
-/// The verbs that this test does not run, because they need a server, its package, a client or
-/// another peer. Other tests run them.
-const NEED_A_PEER: [&str; 25] = [
+/// The verbs with entries that `each_verb_leaves_the_entries_of_its_row` does not run, because each
+/// needs a file or a running program, such as an archive, a server or a client. Other tests run
+/// these verbs.
+const RUN_BY_OTHER_TESTS: [&str; 25] = [
+    // Need a request in the queue, or a missed request.
     "approvals.decide",
     "approvals.allow_retry",
     "approvals.open_url",
@@ -519,6 +522,7 @@ const NEED_A_PEER: [&str; 25] = [
     // Need a server with lists: tests/integration/by_hand.rs.
     "prompts.get",
     "resources.read",
+    // Need a server that runs, or that demands a sign-in.
     "servers.pin",
     "servers.sync",
     "servers.restart",
@@ -657,7 +661,8 @@ async fn each_verb_leaves_the_entries_of_its_row() {
                 false
             }
         };
-        assert_eq!(is_run, has_entries && !NEED_A_PEER.contains(name), "{name}");
+        let is_expected = has_entries && !RUN_BY_OTHER_TESTS.contains(name);
+        assert_eq!(is_run, is_expected, "{name}");
     }
     for (name, mut params) in steps {
         if name.starts_with("policy.") && name.ends_with("_rule") {
@@ -666,7 +671,7 @@ async fn each_verb_leaves_the_entries_of_its_row() {
         }
         let before = hub.last_seq().await;
         let answer = api::dispatch(&hub.hub, name, params.to_string().as_bytes()).await;
-        // These two verbs fail, because no server answers, but still leave their entries.
+        // These two verbs fail, because no server answers or has the tool, but leave their entries.
         if !["servers.verify_spec", "tools.call"].contains(&name) {
             answer.unwrap_or_else(|error| panic!("{name}: {error}"));
         }

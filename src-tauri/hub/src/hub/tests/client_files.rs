@@ -1,4 +1,4 @@
-//! Tests of the entries in clients' files that Drawbridge keeps up to date.
+//! Tests that a client's new token counts as written only for files that Drawbridge can write.
 
 use drawbridge_model::client_file::ClientTransport;
 use drawbridge_store::table::client_file::ClientFileRow;

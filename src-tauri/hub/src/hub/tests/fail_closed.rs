@@ -1,6 +1,6 @@
-//! Tests that Drawbridge fails closed: only the approved call runs, and if a step of a decision
-//! fails, nothing is sent. The server is a real process: a shell script that records each call that
-//! it receives.
+//! Tests that Drawbridge fails closed: only a permitted call of an unchanged tool is sent, and
+//! nothing is sent if a step of a decision fails. Also tests rules that are made while a call
+//! waits. The server is a real process: a shell script that records each call that it receives.
 
 use std::path::PathBuf;
 
@@ -228,7 +228,7 @@ fn assert_refused(response: &RpcResult, reason: &str) {
 }
 
 #[tokio::test]
-async fn an_approved_call_does_not_run_if_its_server_or_tool_has_changed() {
+async fn a_permitted_call_does_not_run_if_its_server_or_tool_has_changed() {
     let fixture = Fixture::new().await;
     let (hub, id) = (&fixture.test_hub.hub, || fixture.id.clone());
     let permitted = fixture.admit_call().await;
@@ -445,7 +445,7 @@ async fn nothing_is_sent_if_a_step_fails_while_a_person_decides() {
 }
 
 #[tokio::test]
-async fn a_rule_that_an_approval_makes_is_in_force_and_in_the_audit_when_the_call_runs() {
+async fn a_rule_that_an_approval_makes_allows_the_next_call_and_is_in_the_audit_log() {
     let fixture = Fixture::new().await;
     let hub = &fixture.test_hub.hub;
     let (_, decided) = fixture

@@ -10,7 +10,8 @@ use super::{number::Number, pointer};
 /// Returns the canonical text, or `None` if an object has a duplicate key, a string has a lone
 /// surrogate, or the value is nested too deeply.
 pub fn canonical_text(value: &RawValue) -> Option<String> {
-    // JSON in a string may be nested deeper than a message can be.
+    // The value may be JSON text from a string. The parser of the message did not check the depth
+    // of such text.
     if json::depth_exceeds(value.get().as_bytes(), json::MAX_DEPTH) {
         return None;
     }

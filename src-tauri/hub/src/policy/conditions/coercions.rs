@@ -1,6 +1,7 @@
-//! The ways in which servers deliberately convert a value: a string to the number, boolean or JSON
-//! in it, and a number or boolean to text. Only [`MatchMode::May`](super::MatchMode::May) uses
-//! these conversions, because one matching way of reading is enough for this mode.
+//! The ways in which servers deliberately convert a value: between strings, numbers, booleans and
+//! null, from a string to the JSON in it, and from a null member to a missing member. Only
+//! [`MatchMode::May`](super::MatchMode::May) uses these conversions, because one matching way of
+//! reading is enough for this mode.
 
 use std::borrow::Cow;
 

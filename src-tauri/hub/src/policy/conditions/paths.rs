@@ -16,7 +16,7 @@ const PROJECT: &str = "$project";
 #[derive(Debug)]
 pub(super) enum Folder {
     Absolute(PathBuf),
-    /// A folder below the project folder of the client.
+    /// The project folder of the client, or a folder below it.
     InProject(PathBuf),
 }
 
@@ -24,7 +24,8 @@ impl Folder {
     /// Parses the folder of a rule.
     ///
     /// # Errors
-    /// Returns an error if the path is neither absolute nor in `$project`.
+    /// Returns an error if the path is neither absolute, nor in the home folder (`~`), nor in
+    /// `$project`.
     pub(super) fn new(text: &str) -> Result<Self, ConditionFault> {
         let below_project = text
             .strip_prefix(PROJECT)
@@ -137,8 +138,8 @@ fn to_absolute(text: &str, cwd: Option<&Path>) -> Option<PathBuf> {
     join_to(cwd, Path::new(text))
 }
 
-/// Returns an absolute path as it is, and resolves a relative path against the working directory.
-/// Returns `None` if that directory is not known.
+/// Returns an absolute path as it is, and resolves a relative path against the working folder.
+/// Returns `None` if that folder is not known.
 fn join_to(cwd: Option<&Path>, path: &Path) -> Option<PathBuf> {
     if path.is_absolute() {
         Some(path.to_owned())

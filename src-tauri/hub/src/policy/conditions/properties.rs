@@ -53,7 +53,7 @@ pub(crate) fn spellings_of_arguments_match_alike(conditions: &str, arguments: &s
 
 /// Checks that [`Folder::may_contain`] holds for each path for which [`Folder::must_contain`]
 /// holds. If the path is a URL, it must also be inside the folder for a server that decodes
-/// nothing.
+/// nothing. Also checks that [`normalize`] removes each `..`, and does not change its own result.
 pub(crate) fn a_path_that_must_be_inside_may_be_inside(folder: &str, path: &str) {
     let plain = normalize(Path::new(path));
     assert_eq!(normalize(&plain), plain, "{path:?}");

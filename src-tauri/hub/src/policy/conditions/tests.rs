@@ -1,4 +1,5 @@
 use drawbridge_jsonrpc::json;
+use drawbridge_model::ids::ServerId;
 
 use super::*;
 
@@ -207,7 +208,7 @@ fn a_value_of_another_type_matches_only_for_a_deny() {
 }
 
 #[test]
-fn json_in_a_string_matches_for_a_deny_and_never_for_an_allow() {
+fn a_path_within_json_in_a_string_matches_for_a_deny_and_not_for_an_allow() {
     let is = Predicate::PathWithin("/etc".into());
     for (arguments, pointer, expected) in [
         (
@@ -292,7 +293,7 @@ fn json_in_a_string_matches_for_a_deny_and_never_for_an_allow() {
 
 #[cfg(unix)]
 #[test]
-fn a_list_in_a_string_is_not_allowed_as_a_relative_path() {
+fn an_allow_matches_a_string_only_if_it_also_matches_the_json_in_the_string() {
     let temp = tempfile::tempdir().expect("a folder");
     let root = temp.path().canonicalize().expect("a folder");
     let is = Predicate::PathWithin(root.display().to_string());
@@ -333,6 +334,31 @@ fn a_relative_path_in_a_url_is_below_the_working_folder_of_the_server() {
     assert!(may_match(Some(&root)));
     assert!(!may_match(Some(&root.join("other"))));
     assert!(may_match(None), "the folder of the server is not known");
+}
+
+#[test]
+fn the_working_folder_is_in_the_spec_or_is_the_home_folder_or_is_unknown() {
+    let folder_of = |spec: &str| {
+        let spec = serde_json::from_str(spec).expect("a spec");
+        working_dir(&RegisteredServer::new(
+            ServerId::new("notes"),
+            spec,
+            PathBuf::default(),
+        ))
+    };
+    assert_eq!(folder_of(r#"{"command":"x","sandbox":{}}"#), None);
+    assert_eq!(folder_of(r#"{"url":"http://localhost"}"#), None);
+    let cwd = Some(PathBuf::from("/srv"));
+    assert_eq!(
+        folder_of(r#"{"command":"x","cwd":"/srv","sandbox":{}}"#),
+        cwd
+    );
+    let home = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
+    assert_eq!(folder_of(r#"{"command":"x"}"#), home);
+    assert_eq!(
+        folder_of(r#"{"command":"x","sandbox":{"files":"all"}}"#),
+        home
+    );
 }
 
 #[test]
@@ -496,7 +522,7 @@ fn an_invalid_condition_is_reported_with_its_number_and_reason() {
         ),
         (
             condition("/a", Predicate::PathWithin("a/b".into())),
-            "neither an absolute path nor in `$project`",
+            "neither an absolute path, nor in `~`, nor in `$project`",
         ),
         (
             condition("/a", Predicate::Host("a b".into())),

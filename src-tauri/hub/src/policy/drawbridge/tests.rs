@@ -30,11 +30,11 @@ impl Fixture {
         let mut state = self.drawbridge.pause.subscribe();
         tokio::select! {
             () = self.drawbridge.clone().resume_on_time(self.store.clone()) => panic!("the timer ended"),
-            resumed = state.wait_for(Option::is_none) => drop(resumed.expect("the sender lives")),
+            resumed = state.wait_for(Option::is_none) => drop(resumed.expect("the sender exists")),
         }
     }
 
-    async fn stored(&self) -> SettingsValues {
+    async fn stored(&self) -> Arc<SettingsValues> {
         let stored = Settings::load(self.store.clone()).await;
         stored.expect("settings").get()
     }
@@ -43,8 +43,8 @@ impl Fixture {
 #[tokio::test]
 async fn calls_resume_by_themselves_when_the_pause_is_over() {
     let fixture = fixture().await;
-    let over = Some(Timestamp(clock::now().0 - 1));
-    fixture.drawbridge.pause(over).await.expect("paused");
+    let past = Some(Timestamp(clock::now().0 - 1));
+    fixture.drawbridge.pause(past).await.expect("paused");
     assert!(fixture.drawbridge.is_paused());
     fixture.run_timer().await;
     assert!(!fixture.drawbridge.is_paused());
@@ -98,8 +98,8 @@ async fn the_end_of_a_pause_does_not_end_a_later_pause() {
 #[tokio::test]
 async fn a_pause_without_an_end_lasts_until_a_person_resumes_calls() {
     let fixture = fixture().await;
-    let over = Some(Timestamp(1));
-    fixture.drawbridge.pause(over).await.expect("paused");
+    let past = Some(Timestamp(1));
+    fixture.drawbridge.pause(past).await.expect("paused");
     fixture.drawbridge.pause(None).await.expect("paused");
     assert_eq!(fixture.drawbridge.resumes_at(), None);
     fixture.drawbridge.resume().await.expect("resumed");

@@ -200,7 +200,7 @@ fn call(client: &str, arguments: &str) -> GuardedRequest {
 }
 
 #[tokio::test]
-async fn an_allowed_call_is_on_the_disk_before_it_is_permitted() {
+async fn an_allowed_call_is_recorded_before_it_ends() {
     let fixture = fixture().await;
     fixture.set_default(Effect::Allow).await;
     let permitted = fixture
@@ -383,7 +383,7 @@ async fn a_retry_of_a_call_that_was_not_missed_cannot_be_allowed() {
 }
 
 #[tokio::test]
-async fn more_than_twenty_waiting_calls_of_a_client_are_denied_at_once() {
+async fn a_call_beyond_twenty_waiting_calls_of_a_client_is_denied_at_once() {
     let fixture = fixture().await;
     let waiting: Vec<_> = (0..MAX_PER_CLIENT).map(|_| fixture.spawn_call()).collect();
     while fixture.queue.list().len() < MAX_PER_CLIENT {
@@ -544,7 +544,7 @@ async fn a_client_is_muted_for_a_minute_after_three_missed_calls_in_a_row() {
         Undecided::from(refused).to_decision(),
         (
             Decision::Muted,
-            "nobody decided the last 3 calls of 'a'; it can ask again in 42 s, or when the user unmutes it"
+            "nobody decided the last 3 requests of 'a'; it can ask again in 42 s, or when the user unmutes it"
                 .to_owned()
         )
     );
@@ -552,11 +552,15 @@ async fn a_client_is_muted_for_a_minute_after_three_missed_calls_in_a_row() {
     tokio::time::advance(Duration::from_secs(42)).await;
     assert_eq!(queue.find_mute(&client), None);
     assert!(hold(&queue, "a").is_ok());
-    assert_eq!(mutes(&mut received), [], "the mute ended by itself");
+    assert_eq!(
+        mutes(&mut received),
+        [],
+        "a mute that ends by itself publishes no event"
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_is_unmuted_can_miss_three_calls_again() {
+async fn after_an_unmute_the_missed_calls_of_a_client_are_counted_from_zero() {
     let events = Events::new();
     let (queue, mut received) = (Queue::new(events.clone()), events.subscribe());
     let client = ClientName::new("a");

@@ -256,7 +256,12 @@ impl CompiledRule {
     /// Returns a rule that denies everything in the scope of a rule that cannot be compiled.
     fn invalid(mut rule: Rule) -> Self {
         rule.spec.conditions.clear();
+        rule.spec.read_only = false;
         rule.spec.effect = Some(Effect::Deny);
+        // A limit on the number of calls would end the denial.
+        if matches!(rule.spec.lifetime, Lifetime::Calls { .. }) {
+            rule.spec.lifetime = Lifetime::UntilDeleted;
+        }
         let reason = format!("invalid rule: {}", rule.spec);
         Self {
             reason,

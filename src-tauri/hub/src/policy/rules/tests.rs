@@ -215,7 +215,7 @@ async fn an_allow_applies_only_to_its_definition_and_server() {
 }
 
 #[tokio::test]
-async fn a_rule_expires_with_its_deadline_or_its_session() {
+async fn a_rule_applies_only_before_its_deadline_and_only_in_its_session() {
     let fixture = fixture().await;
     fixture
         .save_rule(Effect::Allow, |rule| {

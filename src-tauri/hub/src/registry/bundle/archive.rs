@@ -19,8 +19,8 @@ const MAX_UNPACKED_BYTES: u64 = 1024 * 1024 * 1024;
 const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
 /// The maximum length of a path in a bundle, in bytes.
 const MAX_PATH_BYTES: usize = 512;
-/// How many times larger than its packed form a file may be. Files below
-/// [`MIN_BYTES_FOR_RATIO`] are not checked, because a short run of zeros packs better.
+/// How many times larger than its packed form a file may be. A file of at most
+/// [`MIN_BYTES_FOR_RATIO`] bytes may exceed this factor, because it does no harm.
 const MAX_RATIO: u64 = 200;
 const MIN_BYTES_FOR_RATIO: u64 = 1024 * 1024;
 
@@ -44,7 +44,7 @@ impl Archive {
             .map_err(|error| BundleError::NotZip(error.to_string()))?;
         if zip.len() > MAX_ENTRIES {
             return Err(BundleError::Refused(format!(
-                "it has {} entries, and {MAX_ENTRIES} are allowed",
+                "it has {} entries, and at most {MAX_ENTRIES} are allowed",
                 zip.len()
             )));
         }
@@ -83,7 +83,7 @@ impl Archive {
             }
             if !folded.insert(path.to_lowercase()) {
                 return Err(refuse(
-                    "differs from another entry only in upper and lower case",
+                    "has the path of another entry, apart from upper and lower case",
                 ));
             }
             unpacked = unpacked.saturating_add(entry.size());
@@ -157,12 +157,12 @@ impl Archive {
         for (path, index) in &self.files {
             let destination = target.join(path);
             fs::create_dir_all(destination.parent().unwrap_or(target))?;
-            let packed = self.zip.by_index(*index).map_err(io::Error::other)?;
-            let size = packed.size();
+            let entry = self.zip.by_index(*index).map_err(io::Error::other)?;
+            let size = entry.size();
             let mut file = create_file(&destination, executable.contains(path))?;
             // Copying one byte more than declared shows whether the file is too long, without
             // writing all of it.
-            let written = io::copy(&mut packed.take(size.saturating_add(1)), &mut file)?;
+            let written = io::copy(&mut entry.take(size.saturating_add(1)), &mut file)?;
             if written != size {
                 return Err(io::Error::other(format!(
                     "'{}' does not have the size that the bundle states",

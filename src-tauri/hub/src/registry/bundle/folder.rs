@@ -10,7 +10,7 @@ use drawbridge_store::data_dir;
 
 use super::{Bundle, BundleError};
 
-/// How many hexadecimal digits of the digest name a folder.
+/// The number of hexadecimal digits of the digest in the name of a folder.
 const DIGEST_DIGITS: usize = 32;
 
 /// Returns the folder for the files of a server's bundle.
@@ -32,7 +32,7 @@ fn server_folder(data_dir: &Path, id: &ServerId) -> PathBuf {
 ///
 /// # Errors
 /// Returns an error if a file cannot be written, or does not have the size that the bundle states.
-/// Nothing remains then.
+/// In this case, no file remains.
 pub fn unpack(bundle: &mut Bundle, target: &Path) -> Result<(), BundleError> {
     let executable = bundle.manifest.executable_files();
     write_files(bundle, target, &executable).map_err(|source| BundleError::Unpack {
@@ -112,7 +112,7 @@ pub fn delete_unused_bundles<'a>(
     Ok(removed)
 }
 
-/// Returns the folders in a folder, which need not exist.
+/// Returns the folders in a folder, or none if the folder does not exist.
 fn list_folders(folder: &Path) -> Result<Vec<PathBuf>, BundleError> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

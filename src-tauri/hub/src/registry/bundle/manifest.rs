@@ -109,8 +109,8 @@ struct Prompt {
     _text: String,
 }
 
-/// The platforms and runtimes that the bundle needs. Other clients' names with their versions may
-/// stand beside these members.
+/// The platforms and runtimes that the bundle needs. Drawbridge ignores further members, which name
+/// the versions of clients that the bundle needs.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(super) struct Compatibility {
@@ -332,8 +332,8 @@ impl BundleManifest {
         files
     }
 
-    /// Returns the files that may be executed: the entry point of a compiled program, and the
-    /// program that the manifest names for this system.
+    /// Returns the files of a compiled program that may be executed: the entry point, and the
+    /// program that the manifest names for this system. Other servers have no such files.
     pub(super) fn executable_files(&self) -> Vec<String> {
         if self.server.kind != BundleServerType::Binary {
             return Vec::new();

@@ -86,7 +86,7 @@ impl BundleManifest {
         }
     }
 
-    /// Returns the command line for people, with `<name>` in place of each value.
+    /// Returns the command line for people, with `<name>` in place of each placeholder.
     pub fn preview(&self) -> String {
         let launch = self.launch();
         let words = std::iter::once(launch.command).chain(launch.args);
@@ -103,7 +103,7 @@ impl BundleManifest {
     /// Returns the inputs for the values that a person enters.
     ///
     /// # Errors
-    /// Returns an error if a default has an unknown placeholder.
+    /// Returns an error if a default has an unknown or unclosed placeholder.
     pub fn inputs(&self) -> Result<Vec<ManifestInput>, BundleError> {
         let launch = self.launch();
         // No value is entered yet, and the folder of the bundle is not known.

@@ -195,7 +195,7 @@ fn a_uv_bundle_of_version_0_4_is_started_with_uv() {
 }
 
 #[test]
-fn values_are_expanded_and_unset_values_are_left_out() {
+fn values_are_expanded_unset_values_are_left_out_and_invalid_values_are_refused() {
     let declared = |kind: &str, more: Value| {
         let mut declared = json!({"type": kind, "title": "T", "description": "D"});
         declared
@@ -238,7 +238,7 @@ fn values_are_expanded_and_unset_values_are_left_out() {
 }
 
 #[test]
-fn lists_of_paths_begin_in_the_folders_of_the_user_and_numbers_have_limits() {
+fn paths_may_begin_with_a_folder_of_the_user_and_inputs_show_their_limits() {
     let bundle = configured(
         &json!(["--n", "${user_config.n}", "${user_config.dirs}"]),
         &json!({}),

@@ -169,7 +169,7 @@ fn ignored_members_and_skipped_entries_are_reported() {
 fn drawbridge_itself_cannot_be_added_as_a_server() {
     for text in [
         r#"{"mcpServers":{"drawbridge":{"command":"drawbridge","args":["stdio"]}}}"#,
-        r#"{"mcpServers":{"door":{"url":"http://127.0.0.1:9000/mcp"}}}"#,
+        r#"{"mcpServers":{"hub":{"url":"http://127.0.0.1:9000/mcp"}}}"#,
     ] {
         let error = read_specs(text).expect_err("an error").to_string();
         assert!(

@@ -88,7 +88,8 @@ pub enum Problem {
 }
 
 impl Choice {
-    /// Returns the command line or the URL, with `<name>` for each value.
+    /// Returns the command line or the URL, with `<name>` for each value, and `[--flag]` for each
+    /// flag that a person can choose.
     pub fn preview(&self) -> String {
         if let (None, Some(url)) = (&self.command, &self.url) {
             return url.preview();

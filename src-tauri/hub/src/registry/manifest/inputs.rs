@@ -68,7 +68,8 @@ impl Choice {
                 Ok(Some(Piece::Text(fixed.clone())))
             }
             Some(variable) => self.add_input(name, variable, context),
-            // Many manifests in the registry have `Bearer {api_key}` and do not declare `api_key`.
+            // Many manifests in the official registry have `Bearer {api_key}` and do not declare
+            // `api_key`.
             None if context.declaration.is_secret => {
                 let variable = InputDeclaration {
                     description: context.declaration.description.clone(),

@@ -1,6 +1,6 @@
 //! The JSON with which an MCP server is registered as a source at a tools provider, such as
-//! another MCP gateway. The source is a plugin on this computer, with the folder of its manifest,
-//! or a remote server. The registration also has the values of the manifest's inputs.
+//! another MCP gateway. The source is a plugin on this computer, with the folder of its manifest or
+//! a command, or a remote server. The registration also has the values of the manifest's inputs.
 //!
 //! ```json
 //! {"name": "GitHub", "url": "mcp://github", "source_type": "mcp",
@@ -218,8 +218,8 @@ impl Registration {
         let url = url.ok_or_else(|| {
             field_error(
                 "mcp_plugin_dir",
-                "it is missing; a plugin needs the folder of its plugin.json or server.json, and a remote server \
-                 'mcp_server_url'"
+                "it is missing; a plugin needs the folder of its plugin.json or server.json, or \
+                 'mcp_command', and a remote server 'mcp_server_url'"
                     .to_owned(),
             )
         })?;

@@ -1,4 +1,4 @@
-//! Tests with published manifests, slightly shortened.
+//! Tests of manifests. Most of the long manifests are published examples, slightly shortened.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ fn names(choice: &Choice) -> Vec<&str> {
 }
 
 #[test]
-fn an_error_names_the_field() {
+fn an_unreadable_manifest_is_refused_with_its_fault() {
     for (text, expected) in [
         ("{", "not valid JSON"),
         ("{}", "neither 'packages' nor 'remotes'"),

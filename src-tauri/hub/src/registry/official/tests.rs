@@ -1,4 +1,5 @@
-//! Tests how answers of the registry become entries of the copy.
+//! Tests how answers of the registry become entries of the copy, which addresses are read, and when
+//! the copy is refreshed.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -57,7 +57,7 @@ async fn a_fresh_result_is_reused_for_the_same_client_and_arguments() {
 }
 
 #[test]
-fn only_the_results_of_the_client_that_changes_its_user_are_deleted() {
+fn only_the_results_of_the_client_are_removed() {
     let results = ResultCache::default();
     let (first, other) = (key("a", "{}"), key("b", "{}"));
     for key in [&first, &other] {
@@ -88,7 +88,7 @@ fn arguments_that_a_server_may_distinguish_share_no_result() {
 }
 
 #[test]
-fn only_read_only_idempotent_results_are_cached_and_only_if_the_user_turns_the_cache_on() {
+fn only_plain_requests_for_pure_tools_and_resources_are_cached_and_only_if_the_cache_is_on() {
     let (client, arguments) = (ClientName::new("a"), json::raw("{}".into()));
     let key = |hints, ttl, extra: Option<&RawValue>| {
         CacheKey::for_call(&client, &tool(hints, ttl), &arguments, extra)
@@ -118,11 +118,14 @@ async fn failures_and_interim_results_are_not_cached_and_a_server_may_shorten_th
         r#"{"resultType":"input_required"}"#,
         r#"{"task":{"taskId":"1"}}"#,
         r#"{"ttlMs":0}"#,
+        r#"{"ttlMs":0.0}"#,
+        r#"{"ttlMs":-1}"#,
+        r#"{"ttlMs":null}"#,
     ] {
         results.put(key("a", "{}"), &Json::new(result));
         assert!(results.get(&key("a", "{}")).is_none(), "{result}");
     }
-    results.put(key("a", "{}"), &Json::new(r#"{"ttlMs":100}"#));
+    results.put(key("a", "{}"), &Json::new(r#"{"ttlMs":1e2}"#));
     assert!(results.get(&key("a", "{}")).is_some());
     tokio::time::advance(Duration::from_millis(101)).await;
     assert!(results.get(&key("a", "{}")).is_none());

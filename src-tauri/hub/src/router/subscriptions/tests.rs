@@ -1,4 +1,5 @@
-//! Tests when a session's end has to be awaited, and which subscriptions a session has.
+//! Tests when a session's end has to be awaited, and which and how many subscriptions a session
+//! has.
 
 use drawbridge_jsonrpc::json;
 use drawbridge_model::{event::Events, ids::ClientName, protocol::handshake};
@@ -24,7 +25,7 @@ fn a_session_is_watched_once_however_often_it_subscribes() {
     let session = open(&sessions);
     assert!(
         subscriptions.add(&server, "file:///a", &session),
-        "the first subscriber of the resource"
+        "this is the first subscription of the session"
     );
     for _ in 0..10 {
         assert!(!subscriptions.add(&server, "file:///b", &session));

@@ -1,4 +1,5 @@
-//! Tests how many tasks are remembered, and for which clients.
+//! Tests how many tasks are remembered, and for which clients, and that two servers cannot give a
+//! client the same task id.
 
 use std::path::PathBuf;
 

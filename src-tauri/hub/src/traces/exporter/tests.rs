@@ -6,7 +6,7 @@ use tokio::net::TcpListener;
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn spans_that_are_not_sent_before_the_end_count_as_dropped() {
+async fn spans_that_are_not_sent_before_the_exporter_closes_count_as_dropped() {
     // Nobody answers the connections.
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");

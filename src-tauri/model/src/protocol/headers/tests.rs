@@ -64,7 +64,7 @@ fn an_invalid_x_mcp_header_is_rejected() {
 }
 
 #[test]
-fn integers_match_in_any_notation() {
+fn safe_integers_match_in_any_notation_and_other_values_only_as_text() {
     for (header, body, same) in [
         ("42", "42.0", true),
         ("-7", "-7", true),

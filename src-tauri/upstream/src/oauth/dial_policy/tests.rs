@@ -77,7 +77,7 @@ fn an_honest_authorization_url_is_opened() {
 }
 
 #[test]
-fn metadata_of_a_public_server_cannot_name_a_private_address() {
+fn metadata_of_a_public_server_can_name_only_https_urls_of_public_addresses() {
     let server = "https://mcp.example.com/mcp";
     for url in [
         "http://auth.example.com/token",
@@ -131,7 +131,7 @@ fn a_host_that_resolves_to_a_private_address_is_rejected() {
 }
 
 #[test]
-fn a_private_server_allows_only_its_own_address() {
+fn a_private_server_allows_no_private_address_but_its_own() {
     let private_server = dial_policy("https://10.0.0.4/mcp");
     assert!(
         private_server.allows("10.0.0.4", address("10.0.0.4"))

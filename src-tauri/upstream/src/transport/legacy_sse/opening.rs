@@ -1,7 +1,7 @@
 //! Opens the SSE stream of a server, and reads it until the server has sent the `endpoint` event,
 //! which names the URL for messages.
 
-use drawbridge_jsonrpc::sse::{SseEvent, SseParser};
+use drawbridge_jsonrpc::sse::{self, SseEvent, SseParser};
 use drawbridge_model::display_url::DisplayUrl;
 use http::{
     HeaderValue, Method, StatusCode,
@@ -64,7 +64,7 @@ pub(super) async fn open(remote: &Remote) -> Result<OpenedStream, SseError> {
 }
 
 /// Requests the stream, and returns the response and the URL of the stream. Follows one redirect,
-/// as from `/sse` to `/sse/`, but not to another origin, because that server would receive the
+/// as from `/sse` to `/sse/`, but not to another origin, because the other server would receive the
 /// headers too.
 async fn request_stream(remote: &Remote) -> Result<(HttpResponse, Url), SseError> {
     let mut url = Url::parse(&remote.uri.to_string()).map_err(|source| TargetError::NotUrl {
@@ -96,7 +96,7 @@ async fn request_stream(remote: &Remote) -> Result<(HttpResponse, Url), SseError
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
-    if !content_type.starts_with("text/event-stream") {
+    if !sse::is_event_stream(content_type.as_bytes()) {
         return Err(SseError::NotStream {
             url: DisplayUrl::from(&url),
             content_type: excerpt(content_type),
@@ -253,7 +253,7 @@ impl EndpointReader {
     /// Returns an error if there are too many bytes or lines without an endpoint, or if an event is
     /// too long.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), TooMuchData> {
-        // One line at a time, so that only the lines up to the endpoint count toward the limits.
+        // One line at a time, so that only the lines up to the endpoint count towards the limits.
         for line in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             if self.endpoint.is_none() {
                 self.lines += usize::from(line.ends_with(b"\n"));

@@ -1,4 +1,5 @@
-//! The endpoint for messages, and streams that are cut off, slow, long, or redirected.
+//! Resolving the endpoint, which is the URL for messages; answers and cancellations; and streams
+//! that are cut off, slow, long, closed, redirected or refused.
 
 use std::collections::BTreeMap;
 
@@ -80,6 +81,8 @@ fn list_request(id: u64) -> TransportRequest<'static> {
     }
 }
 
+/// Sends a request in a task, and drops it after `time_limit`, like a caller whose deadline passes.
+/// The task then returns `SendTimedOut`, which stands for the error of that caller.
 fn send_request(
     transport: &Arc<SseTransport>,
     id: u64,

@@ -24,7 +24,7 @@ async fn start(url: &str) -> Result<LocalHttpServer, LocalHttpServerError> {
 }
 
 #[tokio::test]
-async fn a_program_that_has_the_port_before_the_server_starts_gets_no_request() {
+async fn a_server_does_not_start_if_another_program_has_its_port() {
     let other_program = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = other_program.local_addr().expect("an address").port();
     let url = format!("http://127.0.0.1:{port}/mcp?key=secret");

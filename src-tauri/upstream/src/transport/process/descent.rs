@@ -19,8 +19,8 @@ pub(super) fn signal_descendants(root: Pid, signal: Signal, except: &[Pid]) -> u
     descendants.len()
 }
 
-/// Returns the descendants of a process, parents before their children, without those in `except`
-/// and their descendants.
+/// Returns the descendants of a process, parents before their children, without zombies and without
+/// those in `except` and their descendants.
 fn find_descendants(root: Pid, except: &[Pid]) -> Vec<Pid> {
     let Ok(processes) = procfs::process::all_processes() else {
         return Vec::new();

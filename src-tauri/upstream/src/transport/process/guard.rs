@@ -66,8 +66,8 @@ enum GuardProcess {
     /// No guard runs. The next server that needs the guard starts it.
     NotStarted,
     Running(Child, GuardLink),
-    /// No guard runs, and no guard is started again: the guard was dismissed, could not be started,
-    /// or has ended.
+    /// No guard runs, and no guard is started again: the guard was dismissed, could not be started
+    /// or, except on Linux, has ended.
     Gone,
 }
 

@@ -177,7 +177,7 @@ fn is_runtime(program: &Path) -> bool {
     let name = name.unwrap_or_default().to_lowercase();
     let name = [".exe", ".cmd", ".bat"]
         .iter()
-        .find_map(|ending| name.strip_suffix(ending))
+        .find_map(|extension| name.strip_suffix(extension))
         .unwrap_or(&name);
     // Remove a version, as in `python3.11`.
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_may_move_behind_its_link_or_its_link_may_move() {
+    async fn a_program_may_be_found_at_its_link_or_its_target_but_nowhere_else() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = |name: &str| folder.path().join(name);
         for name in ["one", "two"] {

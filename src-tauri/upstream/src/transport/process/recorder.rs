@@ -1,6 +1,6 @@
 //! Records the accesses of a server's processes: a thread of the supervisor receives notice of the
-//! system calls that open, create, rename and remove files, start programs, and name addresses
-//! (seccomp's user notification, which needs no privileges).
+//! system calls that open, create, truncate, rename and remove files, start programs, name
+//! addresses, and set up io_uring (seccomp's user notification, which needs no privileges).
 //!
 //! A recorder observes and decides nothing: it reads the arguments of a call from the memory of the
 //! process, and then lets the call continue. The process may change the arguments in between, so a
@@ -141,7 +141,8 @@ impl Recorder {
         self.summaries.try_iter().last()
     }
 
-    /// Ends the recorder once no process of the server is left, and returns the last summary.
+    /// Ends the recorder, and returns the last summary. Must be called when no process of the
+    /// server is left, because the calls that the filter reports fail afterwards.
     pub(super) fn finish(self) -> Option<AccessSummary> {
         let Self {
             listener_sender,
@@ -158,7 +159,7 @@ impl Recorder {
     }
 }
 
-/// Returns the reason why the filter of a recorder cannot be installed, for people.
+/// Returns the reason why a recorder cannot start or its filter cannot be installed, for people.
 pub(super) fn explain_failure(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EINVAL | libc::ENOSYS | libc::EOPNOTSUPP) => {

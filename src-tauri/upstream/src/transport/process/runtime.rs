@@ -85,7 +85,7 @@ pub enum ProgramError {
 /// that writes more than 4 KiB may fail, because its stdout is closed then.
 ///
 /// # Errors
-/// Returns an error if the program fails or does not end in time.
+/// Returns an error if the program cannot be started, fails, or does not end in time.
 pub(super) async fn query_program(
     program: &Path,
     args: &[&str],
@@ -133,9 +133,9 @@ fn version_args(runtime: Runtime) -> &'static [&'static str] {
     }
 }
 
-/// Returns the first word of the first line that begins with a digit, or with `v` and a digit.
-/// Removes the `v`. Examples of lines are `Docker version 28.2.2, build e6534b4`, `v22.3.0` and
-/// `uvx 0.5.1 (abc)`.
+/// Looks for a version in the first line: returns the first word that begins with a digit, or with
+/// `v` and a digit. Removes the `v`. Examples of lines are `Docker version 28.2.2, build e6534b4`,
+/// `v22.3.0` and `uvx 0.5.1 (abc)`.
 fn parse_version(output: &str) -> Option<String> {
     let words = output.lines().next()?.split([' ', ',']);
     let mut numbers = words.map(|word| word.strip_prefix('v').unwrap_or(word));

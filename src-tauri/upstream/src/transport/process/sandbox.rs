@@ -107,7 +107,8 @@ pub(super) struct Confinement {
 /// The files that the processes of a server may use. A folder stands for everything in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileRules {
-    /// The files that programs need to run. Files that do not exist are ignored.
+    /// The files that programs need to run, and the files of the server's bundle. Files that do not
+    /// exist are ignored.
     pub(super) system: Vec<PathBuf>,
     pub(super) read: Vec<PathBuf>,
     pub(super) write: Vec<PathBuf>,
@@ -188,7 +189,8 @@ pub(super) fn resolve(
     })
 }
 
-/// Returns the files that every sandbox lets this program read, besides the server's own folder.
+/// Returns the files that every sandbox lets this program read, besides the server's own folder and
+/// the files of its bundle.
 pub(super) fn list_included_files(
     program: &Path,
     args: &[String],

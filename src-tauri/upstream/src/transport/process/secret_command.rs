@@ -13,7 +13,7 @@ use super::{
     run::{RunError, RunLimits, run_with_limits},
 };
 
-/// Long enough for a person who has to unlock a password manager.
+/// How long a command may run. A person may have to unlock a password manager meanwhile.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_OUTPUT: usize = 64 * 1024;
 
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_command_runs_without_a_shell_and_loses_only_the_last_line_break() {
+    async fn a_command_runs_without_a_shell_and_its_output_loses_only_the_last_line_break() {
         assert_eq!(
             run("printf '%s\\n\\n' 'a $HOME; b'").await,
             Ok("a $HOME; b\n".into())
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_command_that_prints_no_secret_says_why() {
+    async fn a_command_that_prints_no_secret_is_an_error_with_a_reason() {
         for (command, reason) in [
             ("true", "it printed nothing"),
             ("", "it is empty"),

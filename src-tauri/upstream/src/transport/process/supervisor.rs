@@ -181,7 +181,7 @@ enum StartError {
 struct StartedServer {
     child: Child,
     sandbox: Option<EnforcedSandbox>,
-    /// Why the server is not recorded although the hub asked for it.
+    /// Why the server is not recorded although the hub requested a recording.
     recorder_failure: Option<io::Error>,
 }
 
@@ -319,7 +319,7 @@ impl Supervisor {
             Err(error) => return Err(error.into()),
         }
         let mut ready = ready.iter().map(|source| source.any() == Some(true));
-        let [child_ended, hub_speaks, has_summary] =
+        let [child_ended, is_control_ready, has_summary] =
             sources.map(|source| source.is_some() && ready.next() == Some(true));
         if has_summary {
             let summary = self.recorder.as_mut().and_then(Recorder::take_summary);
@@ -328,7 +328,7 @@ impl Supervisor {
         if child_ended {
             signals.read_signal()?;
         }
-        if hub_speaks {
+        if is_control_ready {
             self.read_command();
         }
         Ok(())

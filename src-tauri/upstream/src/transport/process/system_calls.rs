@@ -1,5 +1,5 @@
-//! The system calls that a recorder observes, and where their arguments name files and addresses. A
-//! [`listener`] receives notice of them.
+//! The system calls that a recorder observes, and which of their arguments name files and
+//! addresses. A [`listener`] receives notice of these calls.
 
 pub(super) mod listener;
 

@@ -1,5 +1,5 @@
-//! The processes of one server, as the hub holds them: below a supervisor on Linux, and elsewhere a
-//! process group or a Job Object.
+//! The processes of one server, as the hub holds them: below a supervisor, which only Linux has, or
+//! as a process group or a Job Object.
 
 use std::io;
 

@@ -1,4 +1,5 @@
-//! The CPU time and memory that a server's process tree uses.
+//! The CPU time and memory that a server's process tree uses, and the memory that copies of servers
+//! outside the tree of this process use.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,8 +35,8 @@ impl UsageMeter {
     }
 
     /// Returns, for each of these command lines, how many copies of it run outside the tree of this
-    /// process, with the memory of their trees. The CPU usage is 0. An empty command line has no
-    /// copies.
+    /// process (`processes`), with the memory of their trees. The CPU usage is 0. An empty command
+    /// line has no copies.
     pub async fn find_copies(&self, commands: Vec<Vec<String>>) -> Vec<Usage> {
         let nothing = vec![Usage::default(); commands.len()];
         tokio::task::spawn_blocking(move || find_copies_blocking(&commands))
@@ -134,9 +135,9 @@ fn find_copies_blocking(commands: &[Vec<String>]) -> Vec<Usage> {
         .collect()
 }
 
-/// Returns the end that the command lines of all processes that run a command have in common.
-/// `npx`, `uvx` and other runners start a process with another command line, which ends with the
-/// same package and arguments.
+/// Returns the text with which the command line of each process that runs this command ends. `npx`,
+/// `uvx` and other runners start a process with another command line, which ends with the same
+/// package and arguments.
 fn line_end(command: &[String]) -> Option<String> {
     let (program, args) = command.split_first()?;
     let args = args.join(" ");

@@ -1,5 +1,5 @@
 //! The stream of messages that a server of the legacy era sends by itself. The stream is resumed
-//! for as long as the connection lives.
+//! for as long as the connection lives and the server offers the stream.
 
 use std::{sync::Weak, time::Duration};
 
@@ -74,8 +74,8 @@ pub(super) async fn listen(transport: Weak<HttpTransport>) {
     }
 }
 
-/// Logs that an event was too long, as the last `in_a_row` events were. Returns whether the stream
-/// is opened again.
+/// Logs that an event was too long. `in_a_row` is the number of events in a row that were too long,
+/// including this event. Returns whether the stream is opened again.
 fn report_long_event(transport: &Weak<HttpTransport>, in_a_row: u32) -> bool {
     let Some(transport) = transport.upgrade() else {
         return false;

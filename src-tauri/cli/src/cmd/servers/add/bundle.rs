@@ -1,5 +1,5 @@
-//! Adds the server of an MCP bundle. `--set` and `--secret` give its values; a required secret that
-//! is missing is read from stdin or a hidden prompt.
+//! Adds the server of an MCP bundle. `--set` and `--secret` give the values of its inputs; a
+//! required secret that is missing is read from stdin or a hidden prompt.
 
 use std::{
     collections::BTreeMap,

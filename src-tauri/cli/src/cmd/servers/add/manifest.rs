@@ -33,8 +33,8 @@ pub(super) struct ManifestArgs {
     /// package or remote]
     #[arg(long, value_name = "N", conflicts_with_all = ["preset", "command", "url"], value_parser = clap::value_parser!(u32).range(1..))]
     package: Option<u32>,
-    /// The value of an input of the preset, manifest or bundle. May be repeated for an input that
-    /// takes several values.
+    /// The value of an input of the preset, manifest, published server or bundle. May be repeated
+    /// for an input that takes several values.
     #[arg(long, value_name = "NAME=VALUE", value_parser = super::parse_pair, allow_hyphen_values = true, conflicts_with_all = ["command", "url"])]
     pub(super) set: Vec<(String, String)>,
 }

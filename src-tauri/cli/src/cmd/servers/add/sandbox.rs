@@ -1,4 +1,5 @@
-//! The options for the sandbox of a new server: presets of sandboxes, and lists of paths and ports.
+//! The options for the sandbox of a new server: presets of sandboxes, lists of paths and ports, and
+//! access to local sockets.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Command lines, and the verbs that they are parsed into.
+//! Command lines, and the verbs into which they are parsed, or their refusal.
 
 use clap::Parser;
 use drawbridge_hub::api::servers::AddServer;
@@ -141,7 +141,7 @@ fn validation_of_arguments_is_set_when_a_server_is_added() {
 }
 
 #[test]
-fn a_preset_or_a_manifest_brings_its_own_name() {
+fn a_server_from_a_preset_or_a_manifest_needs_no_name() {
     for line in [
         "--preset git",
         "mine --preset git --set a=b --secret c=d --pending",

@@ -24,7 +24,7 @@ fn fill(source: ManifestSource, values: &[(&str, &str)]) -> FillManifest {
 }
 
 #[tokio::test]
-async fn a_filled_manifest_is_added_as_any_other_server() {
+async fn a_filled_manifest_is_added_like_any_other_server() {
     let (hub, _folder) = hub().await;
     let source = ManifestSource::Preset("context7".into());
     let view = ReadManifest {

@@ -38,7 +38,7 @@ fn content_that_is_empty_or_too_large_or_not_base64_is_refused() {
 }
 
 #[test]
-fn a_name_that_is_a_path_or_has_no_known_extension_is_refused() {
+fn a_name_that_is_malformed_or_has_no_known_extension_is_refused() {
     let long = format!("{}.md", "a".repeat(300));
     for name in [
         "../a.md",

@@ -168,7 +168,7 @@ fn an_excluded_folder_is_not_shared_even_through_a_link() {
 }
 
 #[test]
-fn special_and_large_files_are_refused_at_once() {
+fn special_files_and_files_above_the_size_limit_are_refused() {
     let fixture = Fixture::new(false);
     nix::unistd::mkfifo(&fixture.file("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
     let _socket = std::os::unix::net::UnixListener::bind(fixture.file("socket")).expect("a socket");
@@ -190,7 +190,7 @@ fn a_folder_that_was_replaced_by_a_link_is_not_shared() {
     assert!(matches!(fixture.read("secret"), Err(ReadError::Folder(_))));
 }
 
-/// Another program swaps files and folders with links to the outside while they are read.
+/// Another thread swaps a folder and a file with links to the outside while this thread reads them.
 #[test]
 fn ten_thousand_races_with_swapped_links_read_nothing_outside() {
     let fixture = Fixture::new(true);

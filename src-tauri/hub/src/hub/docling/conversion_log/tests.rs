@@ -43,6 +43,10 @@ fn a_log_without_an_error_has_no_reason() {
         find_reason(&["UnexpectedToolError: Error executing tool x"]),
         None
     );
+}
+
+#[test]
+fn an_error_without_a_traceback_is_a_reason() {
     let plain = [
         "docling.exceptions.ConversionError: File format not allowed: a.md",
         "next line of it",

@@ -18,7 +18,7 @@ const CONTEXT7: &str = r#"{
   }]
 }"#;
 
-/// The registry's own example from before September 2025: two packages, `snake_case`.
+/// The official registry's own example from before September 2025: two packages, `snake_case`.
 const FILESYSTEM: &str = r#"{
   "name": "io.github.modelcontextprotocol/filesystem",
   "description": "Node.js server implementing Model Context Protocol (MCP) for filesystem operations.",
@@ -56,7 +56,7 @@ const GITHUB: &str = r#"{
   }]
 }"#;
 
-/// The registry's example of a package with fixed arguments.
+/// The official registry's example of a package with fixed arguments.
 const NUGET: &str = r#"{
   "name": "io.github.joelverhagen/knapcode-samplemcpserver", "version_detail": {"version": "0.4.0-beta"},
   "packages": [{"registry_type": "nuget", "registry_base_url": "https://api.nuget.org",
@@ -234,7 +234,7 @@ fn an_image_keeps_its_tag_and_gets_its_host_and_digest() {
 }
 
 #[test]
-fn without_a_registry_the_hint_sets_the_runtime() {
+fn without_a_registry_type_the_hint_sets_the_runtime() {
     let python = package(r#""identifier":"/opt/server.py","runtimeHint":"python""#);
     assert_eq!(
         command_line(&python, &[]),

@@ -58,7 +58,7 @@ fn a_plugin_on_the_disk_starts_in_its_folder() {
 }
 
 #[test]
-fn a_complete_command_is_used_unchanged() {
+fn a_command_is_completed_with_its_runtime_and_flags() {
     for (members, expected) in [
         (r#""command":"./run.sh","args":["-v"]"#, "./run.sh -v"),
         (r#""runtime":"npx","command":["@a/b"]"#, "npx -y @a/b"),

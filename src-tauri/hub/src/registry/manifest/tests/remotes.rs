@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// An answer of the registry's API, which does not declare the header's variable.
+/// An answer of the official registry's API, which does not declare the header's variable.
 const SLACK: &str = r#"{
   "server": {
     "name": "ai.smithery/smithery-ai-slack",
@@ -17,7 +17,7 @@ const SLACK: &str = r#"{
   "_meta": {"io.modelcontextprotocol.registry/official": {"status": "active", "isLatest": true}}
 }"#;
 
-/// The registry's own example of a server with a package and a remote.
+/// The official registry's own example of a server with a package and two remotes.
 const HYBRID: &str = r#"{
   "name": "io.modelcontextprotocol.anonymous/hybrid-mcp", "version_detail": {"version": "1.5.0"},
   "packages": [{"registry_type": "npm", "identifier": "@example/hybrid-mcp-server", "version": "1.5.0",

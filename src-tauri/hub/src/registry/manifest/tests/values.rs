@@ -1,8 +1,8 @@
-//! Tests how a person's values become arguments, variables and headers.
+//! Tests how a person's values become arguments and environment variables.
 
 use super::*;
 
-/// The registry's example with arguments of all kinds, slightly shortened.
+/// The official registry's example with arguments of all kinds, slightly shortened.
 const DATABASE: &str = r#"{
   "name": "io.github.example/database-manager", "version": "3.1.0",
   "packages": [{

@@ -1,5 +1,5 @@
-//! The guard on Linux: it makes a supervisor for each server, and ends the processes that a killed
-//! supervisor left.
+//! The guard on Linux: makes a supervisor for each server, and ends the processes that a killed
+//! supervisor left and, when the hub has ended, all server processes that are left.
 
 use std::{
     fs::File,
@@ -105,7 +105,7 @@ fn make_supervisors(supervisors: &mut Vec<Pid>) -> io::Result<()> {
             Err(Errno::EINTR) => continue,
             Err(error) => return Err(error.into()),
         }
-        let [child_ended, hub_speaks] = ready.map(|fd| fd.any() == Some(true));
+        let [child_ended, is_link_ready] = ready.map(|fd| fd.any() == Some(true));
         if child_ended {
             signals.read_signal()?;
         }
@@ -114,7 +114,7 @@ fn make_supervisors(supervisors: &mut Vec<Pid>) -> io::Result<()> {
             // supervisor.
             descent::signal_descendants(Pid::this(), Signal::SIGKILL, supervisors);
         }
-        if hub_speaks {
+        if is_link_ready {
             match receive_request(&link)? {
                 Received::Server(descriptors) => {
                     supervisors.push(fork_supervisor(descriptors, &link)?);

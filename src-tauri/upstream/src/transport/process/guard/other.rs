@@ -1,5 +1,6 @@
-//! The guard on systems other than Linux: the hub writes the process groups that run to the guard's
-//! stdin, and the guard ends the groups that are left when the hub ends.
+//! The guard on Unix systems other than Linux: the hub writes the process groups that run to the
+//! guard's stdin, and the guard ends the groups that are left when the hub ends. On Windows, no
+//! guard is started.
 
 use std::{
     io::{self, BufRead},

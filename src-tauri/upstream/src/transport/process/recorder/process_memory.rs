@@ -1,4 +1,5 @@
-//! Reads the arguments of a call from the memory of its process.
+//! Reads the arguments of a call from the memory of its process, and finds out the types of its
+//! sockets.
 
 use std::{
     fs,
@@ -19,7 +20,7 @@ use nix::{
 const MAX_PATH: usize = 4096;
 /// The longest address of a socket, in bytes (`sockaddr_storage`).
 pub(super) const MAX_ADDRESS: usize = 128;
-/// The smallest size of a page. A read within one page fails as a whole or not at all.
+/// The smallest size of a page. A read within one page succeeds or fails as a whole.
 const PAGE: usize = 4096;
 
 /// Reads `length` bytes from an address; `None` if any byte cannot be read.

@@ -32,7 +32,7 @@ type FileKey = (PathBuf, FileAccess, bool);
 
 #[derive(Debug, Clone, Copy)]
 struct Uses {
-    /// How many files the entry stands for.
+    /// The number of files for which the entry stands.
     files: u32,
     is_folder: bool,
     /// Whether the entry is a folder that stands for the files in it.

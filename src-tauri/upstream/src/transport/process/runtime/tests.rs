@@ -16,7 +16,7 @@ fn the_version_is_found_in_the_output_of_each_program() {
 }
 
 #[test]
-fn each_runtime_is_called_by_its_command() {
+fn each_runtime_is_recognized_by_its_command() {
     for runtime in Runtime::ALL {
         assert_eq!(Runtime::from_name(runtime.command()), Some(runtime));
     }

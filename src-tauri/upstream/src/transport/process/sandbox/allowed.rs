@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_allowed_by_the_rules_that_are_enforced() {
+    fn the_rules_of_a_sandbox_decide_which_files_and_ports_are_allowed() {
         let allowed = AllowedAccess {
             files: Some(FileRules {
                 system: vec!["/usr".into()],

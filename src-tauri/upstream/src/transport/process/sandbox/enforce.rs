@@ -1,6 +1,6 @@
-//! Enforces a sandbox with Landlock, and with a seccomp filter for the sockets that Landlock does
-//! not cover. Neither restriction can be lifted, and both apply to everything that the confined
-//! thread starts.
+//! Enforces a sandbox with Landlock, with a seccomp filter for the sockets that Landlock does not
+//! cover, and by dropping capabilities. No restriction can be lifted, and all restrictions apply to
+//! everything that the confined thread starts.
 
 use std::{collections::BTreeMap, io, path::Path};
 
@@ -31,7 +31,7 @@ use super::{
 const FILES: (u32, &str) = (3, "6.2");
 const PORTS: (u32, &str) = (4, "6.7");
 const SIGNALS: u32 = 6;
-/// The bits of the argument for a socket's type that are the type. The other bits are flags.
+/// The bits that hold the type in the `type` argument of `socketpair`. The other bits are flags.
 const SOCKET_TYPE_MASK: u64 = 0xf;
 /// The error of a refused system call.
 pub(in super::super) const REFUSAL: i32 = libc::EACCES;
@@ -99,9 +99,9 @@ pub(super) fn limits_ports() -> bool {
     landlock_version().is_ok_and(|version| version >= PORTS.0)
 }
 
-/// Drops the capabilities that a hub of the root user has, except for those that concern files,
-/// which Landlock restricts. With other capabilities, a server could get around the sandbox, for
-/// instance by reading the memory of other processes.
+/// Drops the capabilities that a hub of the root user has, except for the capabilities that concern
+/// files: Landlock restricts the use of files nevertheless. With other capabilities, a server could
+/// get around the sandbox, for instance by reading the memory of other processes.
 fn drop_capabilities() -> Result<(), CapsError> {
     let file_capabilities = [
         Capability::CAP_CHOWN,
@@ -165,8 +165,8 @@ fn check_version(version: u32, rules: &Confinement) -> Result<(), SandboxFailure
 }
 
 /// Declares which accesses are restricted. Fails if the kernel does not support a restriction that
-/// the sandbox requires. Adds limits on signals, on the ioctls of devices and on abstract sockets,
-/// which a seccomp filter covers too, if the kernel has them.
+/// the sandbox requires. Adds limits on signals, on the ioctls of devices and on abstract sockets
+/// if the kernel supports these limits. The seccomp filter covers abstract sockets in any case.
 fn build_ruleset(rules: &Confinement) -> Result<RulesetCreated, RulesetError> {
     let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     // At least one access is always restricted: then Landlock also keeps the server from tracing
@@ -287,8 +287,9 @@ fn with_x32(mut calls: BTreeMap<i64, Vec<SeccompRule>>) -> BTreeMap<i64, Vec<Sec
 
 /// Returns the system calls that the sandbox refuses. These are the calls that make sockets of a
 /// family that the sandbox does not allow: IP sockets if it allows no network, local sockets if it
-/// allows no local sockets, and all other families except for netlink. io_uring is refused too,
-/// because it could make sockets without passing the filter.
+/// allows no local sockets, and all other families except for netlink. Without local sockets, pairs
+/// of datagram sockets are refused too. io_uring is always refused, because it could make sockets
+/// without passing the filter.
 fn refused_calls(rules: &Confinement) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let mut families = vec![libc::AF_NETLINK];
     if rules.network != SandboxNetwork::None {
@@ -353,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_cannot_enforce_a_restriction_starts_nothing() {
+    fn a_sandbox_fails_if_the_kernel_cannot_enforce_a_restriction() {
         for version in 1..3 {
             for network in [
                 SandboxNetwork::All,

@@ -1,5 +1,6 @@
 //! The folders that a program in a sandbox needs to run at all: those of the system, of the
-//! runtimes on the PATH, and of the program itself.
+//! programs on the PATH, of the program itself, and of its scripts. Also the variables that make
+//! the server's own folder the home folder.
 
 use std::{
     collections::BTreeMap,
@@ -139,7 +140,7 @@ impl FolderFinder {
         .collect()
     }
 
-    /// Returns a program with the folders around it and around the file that it links to.
+    /// Returns a program with the folders around it and around the target of its link.
     fn around_program(&self, program: &Path) -> Vec<PathBuf> {
         let mut paths = vec![program.to_owned()];
         let target = fs::canonicalize(program).ok();
@@ -152,8 +153,9 @@ impl FolderFinder {
         paths
     }
 
-    /// Returns a script with its package: all `node_modules` around it, or the folder of the
-    /// nearest project file, or the script's own folder.
+    /// Returns a script with its package: the outermost `node_modules` around it, or else the
+    /// folder of the nearest project file, or else the script's own folder. Shared folders are
+    /// left out.
     fn around_script(&self, script: &Path) -> Vec<PathBuf> {
         let is_modules = |folder: &&Path| folder.ends_with("node_modules");
         let is_project = |folder: &&Path| {
