@@ -115,7 +115,7 @@ fn web_driver_reads_and_controls_a_web_view() {
 }
 
 #[test]
-fn the_browser_reports_errors_of_a_page() {
+fn the_browser_reports_errors_and_accessibility_problems_of_a_page() {
     let home = Home::new();
     let url = serve(PAGE);
     let steps = json!([
@@ -146,7 +146,7 @@ fn the_browser_reports_errors_of_a_page() {
 }
 
 #[test]
-fn the_browser_reports_overflow_and_foreign_markup() {
+fn the_browser_reports_bad_layout_foreign_content_and_a_missing_focus_ring() {
     const BAD: &str = "<!doctype html><html lang=en><title>t</title><style>body { margin: 0 } :focus { outline: none }\
         .wide { width: 90px; overflow: hidden; white-space: nowrap } .low { height: 9px; overflow: hidden }\
         .off { position: absolute; left: 1250px; white-space: nowrap } .on { position: absolute; left: 4px; top: 300px }\

@@ -173,7 +173,7 @@ impl<'a> Choices<'a> {
     }
 }
 
-/// Returns an object that is nested `depth` levels deep, which must be at least 1.
+/// Returns an object with `depth` levels of objects and arrays; `depth` must be at least 1.
 pub fn nested_object(depth: usize, choices: &mut Choices<'_>) -> String {
     let mut text = choices.pick(&["", "1", "\"[{\"", "\"\\\\\""]).to_owned();
     for level in 0..depth {

@@ -1,6 +1,6 @@
 //! The cost of the app while nobody uses it, and the time until its windows are open again: `cargo
-//! xtask bench idle [states|reopening|popup]`. Prints measurements; asserts nothing. Uses the real
-//! app on a real screen (X11 without a graphics card).
+//! xtask bench idle [states|reopening|popup]`. Prints measurements; does not judge them. Uses the
+//! real app on a virtual screen (X11 without a graphics card).
 //!
 //! The memory is the proportional set size of the app and of the processes of its web views: memory
 //! that several processes share is divided among them. A window counts as reopened when its page

@@ -4,9 +4,9 @@
 //! A hub has ten servers. Seven are healthy and are called at a steady rate. The other three are
 //! faulty: in each call, one hangs, one crashes, and one floods its stderr or stdout. In the first
 //! kind of round, the faulty servers are idle. In the second kind, they are called again and again.
-//! In the third kind, three such servers are called behind another hub, which measures their cost
-//! for the machine alone. The three kinds alternate, so that other load on the machine affects all
-//! kinds equally.
+//! In the third kind, three other faulty servers are called behind another hub, which shows how
+//! much of the cost comes from sharing the machine. The three kinds alternate, so that other load
+//! on the machine affects all kinds equally.
 //!
 //! A second table compares rounds with and without 1,500 connections without a token. Each of these
 //! connections sends a byte a second, and is replaced if the hub closes it.

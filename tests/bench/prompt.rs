@@ -1,10 +1,10 @@
 //! The latency from a call to its prompt on the screen, and from the click to the server: `cargo
-//! xtask bench prompt`. Prints measurements; asserts nothing. Uses the real app in a real window,
-//! and a real server.
+//! xtask bench prompt`. Prints measurements; does not judge them. Uses the real app in a real
+//! window, and a real server.
 //!
 //! A call counts as seen when the popup has painted its card, two frames after the card is added to
-//! the visible page, and as received when the server reports it. For comparison, a rule allows the
-//! same call.
+//! the visible page, and as received at the time that the server puts into its result. For
+//! comparison, a rule allows the same call of another client.
 
 #![expect(clippy::print_stdout, reason = "the bench prints a table")]
 

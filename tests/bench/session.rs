@@ -8,7 +8,7 @@ use std::{
 
 use drawbridge_tests::{Hub, McpClient, http::Url, mcp::REVISION};
 
-/// The longest time that a client waits for a response.
+/// The longest time that a session waits for the next bytes of a response.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) struct Session {

@@ -1,9 +1,9 @@
 //! Client programs that other people wrote, run against Drawbridge: `cargo xtask clients`. If no
-//! client is named, the command writes docs/client-programs.md.
+//! client is named and nothing fails, the command writes docs/client-programs.md.
 //!
-//! Each program runs in a home folder without other settings. Drawbridge connects it, the program
-//! lists its servers, and a stand-in for a model has the program call a tool. Then the change of
-//! the program's files is undone.
+//! All programs share a home folder that has only their settings for the test. Drawbridge connects
+//! each program, the program lists its servers, and a stand-in for a model has the program call a
+//! tool. Then Drawbridge tests the connection, and undoes its change of the program's files.
 
 #![expect(
     clippy::print_stdout,

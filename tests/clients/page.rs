@@ -25,7 +25,7 @@ whose tools any client may call. For each program, the command
    (`drawbridge config test CLIENT`),
 5. undoes the change (`drawbridge config undo CLIENT`), and compares the files with the files before the change.
 
-The stand-in answers over HTTP, as a model would, so that a program needs no account. The stand-in is not a model:
+The stand-in answers over HTTP, as a model would, so that most programs need no account. The stand-in is not a model:
 it calls the tool and says \"Done.\"
 
 ";
@@ -45,7 +45,7 @@ pub(crate) fn render(reports: &[Report]) -> String {
     page += "\n\"Reported as\" is the name and version that the program told Drawbridge. \"Tool\" is the name under which the program
 offered `everything__echo` to the model. A dash means that the program does not support the step; its section under
 [Output](#output) says why.\n\n";
-    page += "Some programs changed these files themselves while they were connected:\n\n";
+    page += "While they were connected, some programs changed their files themselves:\n\n";
     for report in reports {
         if !report.own_changes.is_empty() {
             let files = code_list(&report.own_changes);
@@ -113,7 +113,8 @@ pub(crate) fn table(reports: &[Report]) -> String {
     table
 }
 
-/// Returns the output of a program's commands, with at most `max_lines` lines for each command.
+/// Returns the output of a program's commands, with at most `max_lines` lines for each command, the
+/// notes on the commands, and the failures.
 pub(crate) fn transcript(report: &Report, max_lines: usize) -> String {
     let program = report.program;
     let mut text = String::new();

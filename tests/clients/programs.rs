@@ -1,5 +1,5 @@
 //! The client programs: how each program lists its servers, and which settings make it use the
-//! stand-in for a model.
+//! stand-in for a model. Also the programs that cannot run in this test, with the reasons.
 //!
 //! `{home}`, `{config}`, `{project}` and `{model}` stand for the home folder, the folder of
 //! settings (`XDG_CONFIG_HOME`), the folder in which the program works, and the address of the
@@ -17,8 +17,7 @@ pub(crate) struct Program {
     /// A command that has to run before the client is connected.
     pub(crate) setup: Option<&'static [&'static str]>,
     pub(crate) listing: Option<Listing>,
-    /// The reason why there is no listing, or why the listing does not show that the client is
-    /// connected.
+    /// A note on the listing, or the reason why there is no listing.
     pub(crate) listing_note: &'static str,
     pub(crate) conversation: Option<Conversation>,
     /// The reason why there is no conversation.
@@ -40,8 +39,9 @@ pub(crate) struct Conversation {
     pub(crate) variables: &'static [(&'static str, &'static str)],
 }
 
-/// A program that cannot run in this test.
+/// A program that cannot run in this test, or several that cannot run for the same reason.
 pub(crate) struct MissingProgram {
+    /// The ids of the clients in Drawbridge, separated by `, `.
     pub(crate) client: &'static str,
     pub(crate) title: &'static str,
     pub(crate) reason: &'static str,
@@ -331,7 +331,7 @@ pub(crate) const MISSING_PROGRAMS: &[MissingProgram] = &[
     MissingProgram {
         client: "mistral-vibe",
         title: "Mistral Vibe",
-        reason: "a Python package; this command installs npm packages only",
+        reason: "a Python package; `cargo xtask clients` installs npm packages only",
     },
     MissingProgram {
         client: "claude-desktop, cursor, vscode, windsurf, zed, lm-studio",

@@ -40,6 +40,7 @@ impl Protocol {
         } else if path.ends_with("/messages") {
             Some(Self::Messages)
         } else if path.contains("enerateContent") {
+            // The path ends with `:generateContent` or `:streamGenerateContent`.
             Some(Self::GenerateContent)
         } else {
             None
@@ -64,8 +65,8 @@ impl Protocol {
                 let mut end = chunk.clone();
                 end["choices"][0]["delta"] = json!({});
                 chunk["choices"][0]["finish_reason"] = Value::Null;
-                // Only the last chunk has the usage, because programs ignore the choices of a chunk
-                // with usage.
+                // Only the last chunk, whose delta is empty, has the usage, because some programs
+                // ignore the choices of a chunk with usage.
                 chunk["usage"] = Value::Null;
                 format!("data: {chunk}\n\ndata: {end}\n\ndata: [DONE]\n\n")
             }

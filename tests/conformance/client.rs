@@ -78,7 +78,8 @@ fn the_docs_state_how_many_client_scenarios_pass() {
     docs::check_or_write(Part::Suites, &render_docs_part());
 }
 
-/// Runs the client side of a suite through one hub, and signs in to the suite's servers.
+/// Runs the client side of a suite through one hub, and checks that each scenario that applies
+/// passes.
 #[track_caller]
 fn run_client_side(suite: &Suite) {
     let desktop = DesktopSession::without_screen();

@@ -1,9 +1,10 @@
 //! The program that the client side of the official conformance suite starts for each scenario. The
 //! program adds the suite's server to Drawbridge, signs in if the server requires it, and uses
-//! everything that the server offers.
+//! everything that the server offers, or only the tools that the suite names. Finally, it removes
+//! the server.
 //!
 //! Usage: `conformance-client DATA_DIR ENDPOINT TOKEN URL`, with the URL of the suite's server. The
-//! suite passes the name of the scenario in the environment.
+//! suite passes the name of the scenario and its context in the environment.
 
 #![expect(
     clippy::print_stderr,

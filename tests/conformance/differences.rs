@@ -21,7 +21,8 @@ pub(crate) struct Difference {
     pub(crate) scenario: &'static str,
     /// `ID/NAME` of the check, or [`EVERY_CHECK`].
     pub(crate) check: &'static str,
-    /// The statuses of the check through Drawbridge; empty if the check does not run.
+    /// The statuses of the check through Drawbridge; empty if the check does not run. Ignored for
+    /// [`EVERY_CHECK`].
     pub(crate) outcome: &'static str,
     /// The reason why the difference is correct.
     #[expect(dead_code, reason = "the reason is for readers of the table")]

@@ -1,5 +1,6 @@
 //! The official conformance suites, run against a server that passes all checks and against the
-//! same server behind Drawbridge: the results must be the same.
+//! same server behind Drawbridge: the results must be the same, except for the listed differences.
+//! The module `client` runs the suites' tests of clients, with Drawbridge as the client.
 
 mod client;
 mod comparison;

@@ -1,4 +1,4 @@
-//! The suites, and the functions that run them.
+//! The suites, and the function that runs one.
 
 use std::{fs, time::Duration};
 

@@ -1,6 +1,6 @@
 //! The Approvals screen in a browser: a person decides several calls at once, looks at past
-//! decisions, allows a missed call to be retried, and fills in or declines a server's form. The
-//! hub, its server and its client are real.
+//! decisions, allows a missed call to be retried, and fills in, declines or dismisses a server's
+//! form. The hub, its server and its client are real.
 
 use drawbridge_tests::{DesktopSession, Hub, wait::some_if, wait_until};
 use serde_json::{Value, json};

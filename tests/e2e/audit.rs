@@ -1,4 +1,5 @@
-//! The Audit screen in a real browser: kinds, pages and new entries. The hub is real.
+//! The Audit screen in a real browser: kinds, an opened entry, new entries, pages and the text
+//! filter. The hub is real.
 
 use drawbridge_tests::{DesktopSession, Hub};
 use serde_json::json;
@@ -8,7 +9,7 @@ use crate::steps::{
     wait_for_text, wait_until_gone,
 };
 
-/// The entries of the first page.
+/// The number of entries on the first page.
 const PAGE_SIZE: u32 = 500;
 
 #[test]

@@ -1,5 +1,6 @@
 //! The banners above every screen in a real browser: an almost full disk, a hub that is gone, and a
-//! removal that failed. The hub and its servers are real.
+//! removal that failed. Also the changes that fail while the hub is gone. The hub and its servers
+//! are real.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
@@ -15,7 +16,7 @@ use crate::steps::{
     wait_until_gone,
 };
 
-/// Returns the steps that click a switch, and wait until it shows its old state and why.
+/// Returns the steps that click a switch, and wait until the error and the old state are shown.
 fn fail_to_switch(switch: &str, is_on: bool, error: &str) -> [Value; 3] {
     let state = if is_on { ":checked" } else { ":not(:checked)" };
     [
@@ -38,7 +39,7 @@ fn every_screen_names_a_lost_hub_and_a_change_that_fails_meanwhile_shows_the_sto
         .cli(&["folders", "add", &paths::path_text(&folder)])
         .expect_success();
     let mut steps = vec![
-        // The page has read what it shows later.
+        // First, the page reads the states that it shows later.
         click("nav-settings"),
         wait_for("folders-enabled:checked"),
         wait_for("docling-enabled"),
@@ -101,8 +102,8 @@ fn every_screen_names_a_lost_hub_and_a_change_that_fails_meanwhile_shows_the_sto
     assert_eq!(folders["enabled"], true);
 }
 
-/// Returns a starter that drops root's capability to write read-only files, or an empty starter for
-/// other users.
+/// Returns a starter that drops root's capabilities to ignore the modes of files, or an empty
+/// starter for other users.
 fn starter_without_capabilities() -> Vec<&'static str> {
     let drop_capabilities = [
         "setpriv",

@@ -1,5 +1,5 @@
-//! The Calls screen in a real browser: filters, sessions, an opened call, and the charts. The hub,
-//! its servers and its clients are real.
+//! The Calls screen in a real browser: filters, sessions, the export, an opened call, and the
+//! charts. The hub, its servers and its clients are real.
 
 use drawbridge_tests::{DesktopSession, Hub, McpClient};
 use serde_json::{Value, json};
@@ -210,7 +210,7 @@ fn calls_of_one_session_are_chosen_in_a_filter_that_names_its_client() {
     ];
     steps.extend(check_screen("calls-of-a-session"));
     steps.extend([
-        // The filter lists the sessions in the list of calls, and the chosen one.
+        // The filter lists the sessions in the list of calls, and the chosen session.
         click("call-filters-clear"),
         wait_for_text("calls-count", "4"),
         select("call-filter-session", oldest),

@@ -1,6 +1,6 @@
 //! The Clients screen in a browser: a person adds, limits, unmutes and revokes a client, gives it
-//! to another user, gives it a new token, and assigns a profile to it. The hub, its server and its
-//! client are real.
+//! to another user, gives it a new token, and makes, assigns, edits and removes a profile. The hub,
+//! its servers and its clients are real.
 
 use std::fs;
 
@@ -31,7 +31,7 @@ fn ping(client: &McpClient) -> u16 {
 }
 
 #[test]
-fn a_client_is_added_and_given_to_another_user_in_a_browser() {
+fn a_client_is_added_given_to_another_user_and_given_a_token_that_expires_in_a_browser() {
     let desktop = DesktopSession::without_screen();
     let hub = start_hub(&desktop);
     let mut steps = vec![

@@ -1,5 +1,6 @@
-//! The configuration files of clients in a browser: connecting, testing, drift, importing and
-//! undoing, and also the pairing of clients, in light and dark, and by keyboard.
+//! The configuration files of clients in a browser: connecting, testing, repairing, disconnecting,
+//! importing and undoing, and also the pairing of clients. The main steps run in light and dark,
+//! and by keyboard.
 
 use std::{
     fs,
@@ -348,7 +349,7 @@ fn a_program_is_paired_with_a_profile_and_denied_after_it_was_revoked() {
 }
 
 #[test]
-fn servers_move_in_and_back_out_in_light_and_dark_and_by_keyboard() {
+fn servers_are_imported_and_put_back_in_light_and_dark_and_imported_by_keyboard() {
     let desktop = DesktopSession::without_screen();
     let server = json!({"command": "mcp-server-everything", "args": ["stdio"],
         "env": {"API_TOKEN": "ghp_0123456789abcdefghijklmnopqrstuvwxyz"}});

@@ -76,7 +76,7 @@ fn a_change_of_the_file_is_reviewed_again_and_a_project_is_connected_without_ask
     assert_eq!(
         fs::read_to_string(&file).expect("the file"),
         empty,
-        "the file of all projects stays"
+        "the file of all projects is unchanged"
     );
     let text = fs::read_to_string(project.join(".cursor/mcp.json")).expect("the project's file");
     let config: Value = serde_json::from_str(&text).expect("JSON");

@@ -1,5 +1,6 @@
-//! Converting documents, set up in a real browser: what is missing, the acceptance of the program
-//! that converts, and a conversion. A stand-in replaces `uvx` and the package.
+//! The conversion of documents, which a person sets up in a real browser: the Settings screen says
+//! which program is missing, the person accepts the converter, and a tool converts a page. A
+//! stand-in replaces `uvx` and Docling.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 

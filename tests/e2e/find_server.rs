@@ -1,4 +1,5 @@
-//! A person finds a server of the official registry on the screen, and adds it.
+//! The official registry on the screen: a person finds a published server and adds it, filters and
+//! pages through the list, and refreshes the copy of the registry.
 
 use drawbridge_tests::{
     DesktopSession, Hub, OfficialRegistryServer, browser,

@@ -86,7 +86,7 @@ fn write_client_file(desktop: &DesktopSession, name: &str, config: &Value) -> st
 }
 
 #[test]
-fn a_newcomer_moves_the_servers_in_and_approves_the_first_call() {
+fn a_newcomer_imports_the_servers_approves_the_first_call_and_undoes_the_import() {
     let desktop = DesktopSession::new();
     let server = json!({"command": "mcp-server-memory", "args": [],
         "env": {"API_TOKEN": "ghp_0123456789abcdefghijklmnopqrstuvwxyz"}});

@@ -1,5 +1,6 @@
 //! The keyboard focus around dialogs, in a real browser: when a dialog is closed, the element that
-//! opened it has the focus again. The hub, its server and its client are real.
+//! opened it has the focus again, or the heading of the page if that element is not on the page.
+//! The hub, its server and its client are real.
 
 use drawbridge_tests::{DesktopSession, Hub};
 use serde_json::{Value, json};

@@ -1,5 +1,6 @@
-//! The guide in a real browser: its steps can be shown, skipped and reopened, and a call that it
-//! makes waits for a person. The hub, its server and the entry of its client are real.
+//! The guide in a real browser: its steps can be shown and skipped, it can be closed and reopened,
+//! it connects a client, and a call that it makes waits for a person. The hub, its server and the
+//! entry of its client are real.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
 //! Headless use: set up from the shell, used by real clients, with decisions from the shell or in a
-//! browser.
+//! browser. Also cancelling a call, calls by hand and the login link, in a browser.
 
 use drawbridge_tests::{
     DesktopSession, Hub, browser,

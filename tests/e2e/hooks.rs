@@ -1,5 +1,5 @@
 //! The Hooks screen in a real browser, on a real hub: hooks are added, tried, ordered, run by
-//! calls, shown with their failures, edited, and removed.
+//! calls and by connections of servers, shown with their failures, edited, and removed.
 
 use std::fs;
 
@@ -75,8 +75,8 @@ fn a_hook_is_added_tried_and_removed_on_the_screen() {
     assert!(!client.call("probe__echo", "{}").is_error());
 }
 
-/// Returns the steps that add a hook, which observes the tool `echo` of the probe server with this
-/// command, after an attempt with an incomplete form.
+/// Returns the steps that first try to save an incomplete form, and then add a hook that runs
+/// `command` after each call of the probe server's tool `echo`.
 fn add_observer(command: &str) -> Vec<Value> {
     let mut steps = vec![
         click("nav-hooks"),
@@ -104,7 +104,8 @@ fn add_observer(command: &str) -> Vec<Value> {
     steps
 }
 
-/// Returns the steps that add a webhook that nobody answers, try it, and make it the first hook.
+/// Returns the steps that try and add a webhook with a URL at which nothing listens, and make it
+/// the first hook.
 fn add_webhook() -> Vec<Value> {
     let mut steps = vec![
         click("hook-new"),
@@ -197,7 +198,11 @@ fn hooks_are_ordered_edited_and_their_removal_undone_on_the_screen() {
     take_steps(&desktop, steps);
     assert_eq!(list_names(), ["gate", "recorder"], "the removal was undone");
     let answer = client.call("probe__echo", r#"{"n":2}"#);
-    assert_eq!(answer.text(), r#"{"n":2}"#, "a failed hook changes nothing");
+    assert_eq!(
+        answer.text(),
+        r#"{"n":2}"#,
+        "the failed hook changes nothing"
+    );
     wait_until("the other hook has run", || {
         let text = fs::read_to_string(&record).unwrap_or_default();
         some_if(text.contains("mcp_result") && text.contains("key: not a secret"))
@@ -216,7 +221,7 @@ fn a_hook_on_the_connections_of_servers_is_added_and_its_runs_are_listed_on_the_
             click("nav-hooks"),
             click("hook-new"),
             fill("hook-name", "watch"),
-            // A new hook has this event.
+            // A new hook has this event, so the click removes the event.
             click("hook-event-tool_executed"),
             click("hook-event-server_connected"),
             click("hook-event-server_disconnected"),

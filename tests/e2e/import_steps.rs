@@ -1,6 +1,7 @@
 //! The steps of an import from clients, in a real browser: searching again, choosing servers, the
-//! folders of projects, missing values, going back, importing without connecting, and beginning
-//! again. The hub, the servers and the files of the clients are real.
+//! folders of projects, servers that Drawbridge already has, files that change meanwhile, missing
+//! values, going back, importing without connecting, undoing, and beginning again. The hub, the
+//! servers and the files of the clients are real.
 
 use std::fs;
 
@@ -13,7 +14,7 @@ use crate::steps::{
     wait_until_focused, wait_until_gone,
 };
 
-/// Returns whether the whole failure of an import is visible.
+/// Returns whether the whole error message of an import is visible.
 const IS_FAILURE_VISIBLE: &str = "(() => {
     const failure = document.querySelector('[data-testid=import-error]');
     const { left, width, bottom } = failure.getBoundingClientRect();
@@ -138,7 +139,7 @@ fn servers_of_a_project_are_found_chosen_and_imported_without_connecting_the_cli
     assert_eq!(
         fs::read_to_string(file).expect("the file"),
         project_text,
-        "the file of the client stays"
+        "the file of the client is unchanged"
     );
 }
 

@@ -1,6 +1,6 @@
 //! The Logs screen in a real browser: following the newest line, the filters in the address, the
-//! links between a line and its call, and loading older lines. The hub, its server and its client
-//! are real.
+//! link from a line to its call, and loading older lines. The hub, its server and its client are
+//! real.
 
 use std::fs;
 
@@ -12,10 +12,11 @@ use crate::steps::{
     wait_for_any_text, wait_for_text, wait_for_value, wait_until_gone,
 };
 
-/// The line that a noisy server prints to its stdout before each answer.
-const NOISE: &str = "DEBUG about to answer";
+/// The non-JSON-RPC line that the server prints to its stdout before each answer.
+const STDOUT_LINE: &str = "DEBUG about to answer";
 
-/// Starts a hub with a noisy server and a client that has made 60 calls.
+/// Starts a hub with a server that prints [`STDOUT_LINE`], and with a client that has made 60
+/// calls.
 fn start_hub(desktop: &DesktopSession) -> Hub<'_> {
     let hub = Hub::serve(desktop);
     hub.add_probe(&["--noisy"]);
@@ -32,10 +33,10 @@ fn evaluate_following() -> Value {
     evaluate("document.querySelector('[data-testid=log-follow]').checked")
 }
 
-/// Returns the step that reads whether a line in the page has the noise of the server.
-fn evaluate_noise() -> Value {
+/// Returns the step that reads whether the page shows [`STDOUT_LINE`].
+fn evaluate_stdout_line() -> Value {
     evaluate(&format!(
-        "[...document.querySelectorAll('[data-testid=log-line]')].some((line) => line.innerText.includes('{NOISE}'))"
+        "[...document.querySelectorAll('[data-testid=log-line]')].some((line) => line.innerText.includes('{STDOUT_LINE}'))"
     ))
 }
 
@@ -45,7 +46,7 @@ fn the_log_follows_its_newest_line_until_a_person_scrolls_and_links_lines_to_cal
     let _hub = start_hub(&desktop);
     let mut steps = vec![
         click("nav-logs"),
-        wait_for_any_text("log-line", NOISE),
+        wait_for_any_text("log-line", STDOUT_LINE),
         evaluate("document.querySelector('[role=log]').scrollTop = 0"),
         wait_for("log-newest"),
         evaluate_following(),
@@ -81,9 +82,9 @@ fn the_log_is_filtered_by_server_kind_and_time_in_its_address_and_a_server_shows
         wait_for_value("log-filter-source", "probe"),
         wait_for_value("log-filter-kind", "hub"),
         wait_for_any_text("log-line", "session"),
-        evaluate_noise(),
+        evaluate_stdout_line(),
         select("log-filter-kind", "stdout"),
-        wait_for_any_text("log-line", NOISE),
+        wait_for_any_text("log-line", STDOUT_LINE),
         evaluate("location.hash"),
     ];
     steps.extend(check_screen("log-stdout"));
@@ -96,9 +97,9 @@ fn the_log_is_filtered_by_server_kind_and_time_in_its_address_and_a_server_shows
         wait_for("server-tab-log"),
         click("server-tab-log"),
         wait_for_any_text("log-line", "Connected with"),
-        evaluate_noise(),
+        evaluate_stdout_line(),
         click("log-stdout"),
-        wait_for_any_text("log-line", NOISE),
+        wait_for_any_text("log-line", STDOUT_LINE),
     ]);
     steps.extend(check_screen("server-log-stdout"));
     let report = take_steps(&desktop, steps);
@@ -112,7 +113,7 @@ fn the_log_is_filtered_by_server_kind_and_time_in_its_address_and_a_server_shows
     );
 }
 
-/// Writes a file of the hub's log with 9,000 old lines and a newer one, as the hub writes them.
+/// Writes a file of the hub's log, in the hub's format, with 9,000 old lines and a newer line.
 fn write_long_log(desktop: &DesktopSession) {
     let folder = desktop.data_dir().join("logs");
     fs::create_dir_all(&folder).expect("create the folder");
@@ -163,7 +164,7 @@ fn older_lines_of_a_long_log_are_loaded_and_the_line_in_view_stays() {
         wait_for_text("log-count", "7000 lines"),
     ];
     steps.extend(check_screen("log-with-older-lines"));
-    // A view near the oldest line that is loaded gets the older ones.
+    // If the view is near the oldest loaded line, older lines are loaded.
     steps.push(scroll_to(200));
     steps.extend(read_top_line());
     steps.push(wait_for_text("log-count", "9000 lines"));

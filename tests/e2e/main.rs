@@ -1,5 +1,5 @@
-//! End to end: the real app on a real screen, the real hub in a real browser, real clients and real
-//! servers.
+//! End to end: the real app in a desktop session on a virtual screen (Xvfb), the real hub in a real
+//! browser, real clients and real servers.
 
 mod app;
 mod approvals;

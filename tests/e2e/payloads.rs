@@ -103,7 +103,7 @@ fn add_server(hub: &Hub<'_>, desktop: &DesktopSession, name: &str) {
 }
 
 /// A hub with a server whose fields contain the payloads, a server that changed, a server that
-/// cannot start, and spec files from other programs.
+/// rejects the handshake, and spec files from other programs.
 struct PayloadFixture<'a> {
     desktop: &'a DesktopSession,
     hub: Hub<'a>,
@@ -348,7 +348,7 @@ fn visit_pages() -> Vec<Value> {
     steps
 }
 
-/// Returns the steps through the approval prompt, in the main window or in the popup.
+/// Returns the steps through the approval prompt. `place` names the window in failures.
 fn visit_prompt(place: &str) -> Vec<Value> {
     let mut steps = vec![steps::wait_for("approval-card")];
     steps.extend(check_plain_text(place));
@@ -387,7 +387,7 @@ fn run_steps(desktop: &DesktopSession, steps: Vec<Value>) -> BrowserReport {
 }
 
 #[test]
-fn text_from_servers_and_clients_is_plain_text_on_every_screen() {
+fn text_from_servers_and_clients_is_plain_text_on_the_screens_that_show_it() {
     assert!(
         corpus::all_payloads().len() >= 200,
         "{} payloads",

@@ -1,5 +1,6 @@
-//! The Policy screen in a browser: a person adds, edits, disables and deletes rules, applies a
-//! preset and imports rules. The hub, its server and its client are real.
+//! The Policy screen in a browser: a person adds, edits, disables and deletes rules, changes a
+//! default, applies presets, imports rules and adds a suggested rule. The hub, its servers and its
+//! client are real.
 
 use drawbridge_tests::{DesktopSession, Hub, paths};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The form of a rule on the Policy screen in a browser: a rule with conditions, a limit and a
-//! treatment of its results, rules for other requests than calls, and the export of all rules. The
-//! hub, its server and its client are real.
+//! treatment of its results, rules and defaults for requests other than calls, the export of all
+//! rules, and the import from a file. The hub, its server and its clients are real.
 
 use std::fs;
 

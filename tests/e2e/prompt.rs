@@ -475,7 +475,7 @@ fn the_popup_is_as_high_as_its_content_and_stays_away_from_the_approvals_screen(
 }
 
 #[test]
-fn a_hundred_calls_share_one_window_and_are_decided_together() {
+fn a_hundred_calls_share_one_window_and_are_decided_in_batches() {
     let desktop = DesktopSession::new();
     let prompt = PromptFixture::with_approval_timeout(&desktop, 600);
     let driver = &prompt.app.driver;
@@ -670,7 +670,7 @@ fn a_person_releases_or_withholds_a_held_result() {
     assert!(
         answer.is_error()
             && answer.text().contains("private")
-            && !answer.raw.contains("content\":[{\"n"),
+            && !answer.raw.contains(r#"\"n\":2"#),
         "{}",
         answer.raw
     );

@@ -1,4 +1,5 @@
-//! Every form of the approval prompt: screenshots in light and dark, and decisions without a mouse.
+//! The views of the approval prompt for calls: screenshots in light and dark, and decisions without
+//! a mouse.
 
 use std::{fs, thread::JoinHandle};
 
@@ -21,7 +22,7 @@ use crate::{
     },
 };
 
-/// The largest size in `src-tauri/src/popup_place.rs`.
+/// The largest size of the popup, as in `src-tauri/src/popup_place.rs`.
 const POPUP: (u32, u32) = (460, 700);
 /// The size in `src-tauri/src/window_state.rs`.
 const MAIN: (u32, u32) = (1280, 800);

@@ -72,7 +72,7 @@ fn calls_of_a_remote_hub_are_approved_and_denied_in_the_window() {
 }
 
 #[test]
-fn every_screen_works_with_a_remote_hub() {
+fn the_screens_show_and_diagnose_a_remote_hub() {
     let remote_home = Home::new();
     let (_hub, endpoint) = start_hub(&remote_home);
     let desktop = desktop_of(&endpoint);

@@ -37,7 +37,7 @@ fn restart<'a>(hub: Hub<'a>, desktop: &'a DesktopSession) -> Hub<'a> {
 }
 
 #[test]
-fn a_restored_backup_is_shown_on_every_screen_after_a_restart() {
+fn a_restored_backup_is_shown_on_the_screens_after_a_restart() {
     let desktop = start_session();
     let hub = start_hub(&desktop);
     let report = take_steps(

@@ -1,5 +1,5 @@
-//! Lists in a browser: the command palette, and searching, changing and exporting rules, calls and
-//! log lines. The hub and its server are real.
+//! Lists in a browser: the command palette, finding and disabling a rule, and searching and
+//! exporting calls and log lines. The hub and its server are real.
 
 use drawbridge_tests::{DesktopSession, Hub, browser};
 use serde_json::{Value, json};

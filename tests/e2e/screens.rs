@@ -1,4 +1,5 @@
-//! Every screen in light and dark, full and empty: screenshots and accessibility checks.
+//! Every screen in light and dark, full and empty: screenshots, and checks of the layout and the
+//! accessibility. Also the dialogs, more contrast, signing in, and opening each screen by its URL.
 
 use std::thread;
 
@@ -135,7 +136,8 @@ fn every_screen_of_a_busy_hub_has_no_problems() {
     take_steps(&desktop, visit_dialogs());
 }
 
-/// With this preference, the check of the accessibility requires the contrast of WCAG's level AAA.
+/// If a person prefers more contrast, the check of the accessibility requires the contrast of
+/// WCAG's level AAA.
 #[test]
 fn every_screen_has_more_contrast_if_a_person_prefers_more_contrast() {
     let desktop = DesktopSession::without_screen();
@@ -225,7 +227,8 @@ fn the_sign_in_screens_have_no_problems() {
     browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();
 }
 
-/// Returns the steps that open each dialog, at three sizes and in both themes.
+/// Returns the steps that open the dialogs of the screens, at three sizes and in both themes, and
+/// once a filled form.
 fn visit_dialogs() -> Vec<Value> {
     /// For each dialog: the screen, the control that opens the dialog, and a part of the dialog.
     const DIALOGS: &[(&str, &str, &str)] = &[
@@ -270,8 +273,8 @@ fn visit_dialogs() -> Vec<Value> {
     steps
 }
 
-/// Returns the steps that check the current view at the size of [`visit_screens`] and at the
-/// smaller sizes.
+/// Returns the steps that check the current view at the three sizes of [`visit_screens`], and take
+/// a screenshot at the largest size.
 fn check_sizes(name: &str) -> Vec<Value> {
     let mut steps = Vec::new();
     for (width, height) in [SMALLER_SIZES[1], SMALLER_SIZES[0], (1280, 800)] {
@@ -357,7 +360,10 @@ fn each_screen_opens_by_its_url_in_a_browser_and_in_the_app() {
     let in_browser = screen_times::measure_in_browser(&desktop, &create_login_link(&desktop));
     hub.stop(Signal::SIGTERM);
     let app = App::open(&desktop);
-    for screens in [in_browser, screen_times::measure_in_app(&app.driver)] {
+    for screens in [
+        in_browser.screens,
+        screen_times::measure_in_app(&app.driver),
+    ] {
         let scrolled: Vec<_> = screens
             .iter()
             .filter(|screen| screen.scrolling.is_some())

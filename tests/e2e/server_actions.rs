@@ -1,5 +1,6 @@
 //! The Servers screen in a browser: a person changes several servers at once, and restarts, edits,
-//! disables, removes, pins or signs out of a single server. The hub and its servers are real.
+//! syncs, disables, removes, pins, signs in to or signs out of a single server. The hub and its
+//! servers are real.
 
 use std::fs;
 
@@ -18,7 +19,7 @@ use crate::steps::{
     wait_until_gone,
 };
 
-/// Returns the command of a second probe server, without a record of its input.
+/// Returns the command of another probe server, without a record of its input.
 fn probe_program() -> String {
     paths::path_text(paths::built_binary("upstream-probe"))
 }
@@ -181,7 +182,7 @@ fn all_servers_are_selected_and_restarted_in_a_browser() {
         click("nav-servers"),
         click("servers-select"),
         click("servers-select-all"),
-        // The built-in servers are disabled.
+        // The other three servers are built-in servers, which are disabled.
         wait_for_text("bulk-panel", "5 servers selected"),
         wait_for_text("bulk-restart", "2 servers"),
         click("bulk-restart"),

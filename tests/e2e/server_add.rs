@@ -252,7 +252,7 @@ fn a_server_is_added_from_a_manifest_in_a_browser() {
 }
 
 #[test]
-fn a_value_is_stored_as_a_secret_if_a_person_says_so_and_a_preset_is_left_for_the_search() {
+fn a_person_goes_back_from_a_preset_to_the_search_and_stores_a_value_as_a_secret() {
     let desktop = DesktopSession::without_screen();
     let hub = Hub::serve(&desktop);
     let manifest = json!({

@@ -1,6 +1,6 @@
 //! The form of a server in a browser: a person edits the command, the variables, the secrets, the
-//! limits and the URL of a server, and verifies the result before saving it. The hub and its
-//! servers are real.
+//! limits, the names, the fallbacks, the URL and the headers of a server, and verifies the result
+//! before saving it. The hub and its servers are real.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 

@@ -18,7 +18,8 @@ use crate::{
     },
 };
 
-/// The longest time until the recorder of a server's accesses reports, which it does once a second.
+/// The longest time until a server's accesses are reported. The recorder reports them once a
+/// second.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Returns the steps that open the page of a server.

@@ -1,5 +1,6 @@
-//! The Servers screen shows the state of each server, the reason, and the remedy. The tests take
-//! screenshots of each state.
+//! The Servers screen shows the state of each server, the reason, and the remedy, also while the
+//! server changes. Also the review of a changed tool, and adding a preset. The tests take
+//! screenshots.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 

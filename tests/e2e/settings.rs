@@ -1,5 +1,6 @@
-//! The Settings screen in a real browser: each setting is changed, and the hub has the new value.
-//! The hub, its servers, its keyring and the provider of completions are real.
+//! The Settings screen in a real browser: a person changes settings, and the hub has the new
+//! values. Also searching the settings, signing browsers out, secrets and their store, traces and
+//! diagnostics. The hub and its servers are real; the provider of completions is a stand-in.
 
 use std::fs;
 
@@ -296,7 +297,7 @@ fn a_person_sets_up_the_provider_of_completions_in_a_browser() {
 }
 
 #[test]
-fn a_person_sends_traces_checks_runtimes_and_saves_a_diagnostics_bundle_in_a_browser() {
+fn a_person_sets_up_traces_checks_runtimes_and_saves_a_diagnostics_bundle_in_a_browser() {
     let desktop = DesktopSession::without_screen();
     let hub = Hub::serve(&desktop);
     let mut steps = vec![click("nav-settings")];
@@ -520,14 +521,14 @@ fn a_person_copies_the_address_of_the_hub_in_a_browser() {
 fn a_person_moves_the_hub_to_another_port_and_the_page_follows_in_a_browser() {
     let desktop = DesktopSession::without_screen();
     let hub = Hub::serve(&desktop);
-    // The address of the hub is then under this name, and that of the page is not.
+    // The hub's URL then has this name, but the page's URL does not.
     hub.run_verb("settings.change", &json!({"allowed_hosts": ["nas.local"]}));
     let port = find_free_port();
     let mut steps = log_in();
     steps.push(click("nav-settings"));
     steps.extend(save("setting-port", &port.to_string()));
     steps.extend([
-        // The moved page opens at the screen that it was on.
+        // The page at the new port shows the same screen.
         wait_for_address(&format!("127.0.0.1:{port}/#/settings")),
         wait_for("nav-settings[aria-current=page]"),
         wait_for_text("setting-url", &port.to_string()),

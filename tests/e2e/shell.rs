@@ -25,7 +25,7 @@ const PAGE_KEYS: [(&str, &str); 11] = [
     (",", "settings"),
 ];
 
-/// The screens with a search, each with its field.
+/// Screens with a search field, which the key `/` focuses, each with this field.
 const SEARCHES: [(&str, &str); 6] = [
     ("servers", "server-search"),
     ("policy", "rules-search"),
@@ -44,7 +44,7 @@ const DIALOGS: [(&str, &str); 5] = [
     ("memory", "memory-content"),
 ];
 
-/// Starts a hub with the memory server, a rule, a client and a call.
+/// Starts a hub with a server, a rule, a memory entry and a client that has made a call.
 fn start_hub(desktop: &DesktopSession) -> Hub<'_> {
     let hub = Hub::serve(desktop);
     hub.add_probe(&[]);

@@ -41,7 +41,7 @@ pub(crate) fn take_steps_with_actions(
     report
 }
 
-/// Logs in and waits for the main window.
+/// Logs in and waits for the navigation.
 pub(crate) fn log_in() -> Vec<Value> {
     vec![json!({"do": "log_in"}), wait_for("nav-servers")]
 }
@@ -156,7 +156,7 @@ pub(crate) fn wait_for_address(text: &str) -> Value {
     json!({"do": "wait_for_address", "text": text})
 }
 
-/// Loads a screen by its route. Tests of the popup need this, because the popup has no navigation.
+/// Loads a screen by its route: again, with filters, or the popup, which has no navigation.
 pub(crate) fn open_route(hash: &str) -> Value {
     json!({"do": "open_route", "hash": hash})
 }

@@ -1,4 +1,5 @@
-//! The app outside its windows: the tray, notifications, the shortcut, second starts, the exit.
+//! The app outside its windows: the tray, notifications, the shortcut, second starts, links and
+//! bundles that are opened with the app, a server that is killed, the exit.
 
 use std::{fs, io::Write as _, path::Path, time::Duration};
 
@@ -605,7 +606,7 @@ fn without_a_tray_the_app_says_how_to_reopen_it_and_keeps_running() {
     let desktop = DesktopSession::without_tray();
     let app = App::open(&desktop);
     app.driver
-        .wait_for_text("reopen-hint-banner", "press Ctrl+Alt+D, or run");
+        .wait_for_text("reopen-hint-banner", "Ctrl+Alt+D shows the pending calls.");
     app.driver.save_screenshot("tray-none");
     let notification = desktop
         .notifications
@@ -732,7 +733,7 @@ fn a_bundle_opens_its_form_in_the_running_app_and_adds_nothing() {
     start_again(&bundle);
     app.driver.wait_for_text("bundle", "Finds notes");
 
-    // A file that has been put right is opened again.
+    // A bundle that was missing is opened once it exists.
     start_again("late.mcpb");
     app.driver.wait_for_text("bundle-error", "home/late.mcpb");
     fs::copy(&bundle, desktop.file("home/late.mcpb")).expect("copy the bundle");

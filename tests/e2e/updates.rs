@@ -1,5 +1,6 @@
-//! Updates of the app in its own window: a release is found, shown, installed and started if its
-//! publisher signed it. The publisher is on this computer, and its releases are scripts.
+//! Updates of the app in its own window: a release is found and shown, and it is installed and
+//! started if its publisher signed it. The publisher is on this computer, and its releases are
+//! scripts or plain text.
 
 use std::{
     env, fs,

@@ -1,4 +1,5 @@
-//! The main window of the real app: from an empty setup to calls that a person decided.
+//! The main window of the real app: from an empty setup to calls that a person decided. Also a port
+//! in use, the start at login, and the hint if there is no tray.
 
 use std::{fs, net::TcpListener};
 
@@ -255,8 +256,8 @@ fn check_calls_screen(app: &App<'_>) {
     app.driver.save_screenshot("10-logs");
 }
 
-/// Checks that the server gets the secret, that the keyring stores it, and that no file contains
-/// it.
+/// Checks that the server gets the secret, that the keyring stores it, and that neither the page
+/// nor a file contains it.
 fn assert_secret_only_in_keyring(app: &App<'_>, endpoint: &Endpoint, canary: &Canary) {
     app.driver.click("nav-servers");
     app.driver.click("server-row[data-server=everything]");
@@ -289,7 +290,7 @@ fn assert_secret_only_in_keyring(app: &App<'_>, endpoint: &Endpoint, canary: &Ca
             .run_script("return document.documentElement.outerHTML")
             .to_string()
             .contains("canary/"),
-        "no screen shows the secret"
+        "the page does not contain the secret"
     );
     canary.assert_absent_below(&app.desktop.data_dir());
     canary.assert_absent_below(&app.desktop.file("."));

@@ -1,4 +1,4 @@
-//! Records everything that a client receives from a server, as text.
+//! Records the definitions and the answers that a client receives from a server, as text.
 
 use std::collections::BTreeMap;
 

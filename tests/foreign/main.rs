@@ -1,5 +1,6 @@
 //! Compares third-party servers, and servers that use third-party SDKs, with the same servers
-//! behind Drawbridge: each definition and each result must be identical.
+//! behind Drawbridge: each definition and each result must be identical, except for the listed
+//! differences.
 
 mod compare;
 mod differences;

@@ -21,6 +21,7 @@ pub(crate) struct Server {
     /// The arguments. `{port}` stands for the port of the listener, `{folder}` for a private folder
     /// of the process.
     arguments: &'static [&'static str],
+    /// The variables. A value may contain `{folder}`, too.
     environment: &'static [(&'static str, &'static str)],
     pub(crate) eras: &'static [Era],
     /// The number of its tools, prompts, resources and templates.
@@ -338,7 +339,7 @@ const DECORATOR_REQUESTS: &[TableRequest] = &[
     prompt!("review", r#""arguments":{"code":"é","language":"C"}"#),
 ];
 
-/// Returns a server with the SDK's decorators. Only the SDK and the transport vary.
+/// Returns a server of the legacy era that uses the decorators of an SDK, without arguments.
 const fn decorator_server(
     name: &'static str,
     sdk: Label,

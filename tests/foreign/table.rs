@@ -18,9 +18,9 @@ TypeScript SDKs.
 ";
 
 const SERVER_NAME_NOTE: &str = "
-Drawbridge speaks 2026-07-28 with every server that supports it. Such a server adds its name to the `_meta` of each
-result, and clients with sessions receive this name too. For these clients, the test ignores the name, and compares JSON
-values instead of texts.
+Drawbridge speaks 2026-07-28 with every server that supports it. In this revision, a server adds its name to the `_meta`
+of each result, and clients with sessions receive this name too. For these clients, the test ignores the name, and
+compares JSON values instead of texts.
 ";
 
 /// Returns the section 'Tested servers' of docs/compatibility.md, as Markdown.

@@ -1,4 +1,5 @@
-//! A server's definitions reach no client before a person has accepted them.
+//! A server's definitions reach no client before a person has accepted them, and its instructions
+//! reach no client whose profile or policy excludes the server.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
 //! Decisions by rule, by a person and by timeout. Each decision is recorded before the call is
-//! sent.
+//! sent. Also muted clients, clients that disconnect, and allows for changed definitions.
 
 use drawbridge_tests::{
     Home, Hub, McpClient,
@@ -236,7 +236,7 @@ fn a_client_is_muted_after_three_missed_calls_until_a_person_unmutes_it() {
     assert!(
         refused.is_error()
             && refused.text().starts_with(
-                "Muted: nobody decided the last 3 calls of 'desk'; it can ask again in"
+                "Muted: nobody decided the last 3 requests of 'desk'; it can ask again in"
             ),
         "{}",
         refused.raw

@@ -406,7 +406,7 @@ fn a_costly_schema_does_not_delay_other_calls() {
 }
 
 #[test]
-fn a_schema_that_expands_without_bound_excludes_its_tool() {
+fn a_schema_that_expands_too_much_excludes_its_tool() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let mut definitions = json!({"a0": {"required": ["zz"]}});

@@ -1,4 +1,5 @@
-//! The audit log: changes of the records are detected, and the audit log can be exported.
+//! The audit log: changes of the records are detected, calls can be found and exported, and unknown
+//! tokens and changes by hand are listed.
 
 use drawbridge_tests::{
     Home, Hub,
@@ -205,7 +206,7 @@ fn make_calls_and_stop(home: &Home, count: u32, signal: Signal) {
 }
 
 #[test]
-fn an_older_database_and_a_lost_log_are_detected_and_a_crash_is_not_reported() {
+fn an_older_database_and_a_lost_write_ahead_log_are_detected_and_a_crash_is_not_reported() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);

@@ -1,11 +1,12 @@
-//! Requests that a person sends by hand, and checks of a server that a person starts.
+//! Requests that a person sends by hand, and what the preflight check and a verification find out
+//! about a server.
 
 use std::fs;
 
 use drawbridge_tests::{FaultyServer, Home, Hub, paths};
 use serde_json::json;
 
-/// Adds a server with a prompt and a resource, and waits until it is synced.
+/// Adds a server with a prompt, a resource and a resource template, and waits until it is synced.
 fn add_library<'a>(hub: &'a Hub<'a>) -> FaultyServer<'a> {
     let script = json!({
         "initialize": {"result": {"protocolVersion": "2025-06-18",

@@ -1,4 +1,5 @@
-//! The stored copy of the catalog: a server's definitions are known while the server does not run.
+//! The stored copy of the catalog: a server's definitions are known while the server does not run,
+//! and are refreshed in the background if they are stale.
 
 use drawbridge_tests::{Home, Hub, McpClient, hub::received_lines, wait::some_if, wait_until};
 use nix::sys::signal::Signal;
@@ -74,7 +75,7 @@ fn age_copies(home: &Home, minutes: i64) {
 }
 
 #[test]
-fn a_sleeping_server_is_started_for_a_refresh_at_most_once_an_hour() {
+fn an_idle_server_is_started_for_a_refresh_at_most_once_an_hour() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
@@ -88,7 +89,7 @@ fn a_sleeping_server_is_started_for_a_refresh_at_most_once_an_hour() {
     assert_eq!(
         (&probe["stale"], &probe["starts"], &probe["state"]),
         (&false.into(), &0.into(), &"idle".into()),
-        "after 40 minutes, the lists of a sleeping server count as fresh"
+        "after 40 minutes, the lists of an idle server count as fresh"
     );
     hub.stop(Signal::SIGTERM);
 

@@ -1,4 +1,4 @@
-//! The rate limits of clients, and the rules of users.
+//! The rate limits of clients and of addresses that repeat a wrong token, and the rules of users.
 
 use drawbridge_tests::{
     Home, Hub, McpClient,
@@ -7,7 +7,7 @@ use drawbridge_tests::{
 };
 use serde_json::{Value, json};
 
-/// A part of the reason in the record of a call beyond the limit.
+/// A part of the reason that the answer to a call beyond the limit and the record of the call have.
 const LIMIT_REASON: &str = "may make at most 2 calls a minute";
 
 fn list_calls(home: &Home) -> Vec<Value> {

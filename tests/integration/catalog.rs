@@ -1,5 +1,6 @@
 //! The tools that clients see and call: deferred tools, profiles, validation, acceptance,
-//! fallbacks, lifecycles, cached results and timeouts.
+//! fallbacks, lifecycles, cached results and timeouts. Also a slow first start, and programs that
+//! are reached by their URL.
 
 use std::fs;
 
@@ -17,7 +18,8 @@ fn tool_definition(name: &str, description: &str) -> Value {
     json!({"name": name, "description": description, "inputSchema": {"type": "object"}})
 }
 
-/// Adds a server with these tools and with `extra_fields` in its spec.
+/// Adds a server with these tools and with `extra_fields` in its spec. Allows its calls, and waits
+/// until it is synced.
 fn add_server(hub: &Hub<'_>, name: &str, tools: &Value, extra_fields: &Value) {
     let file = write_tools(hub.home, name, tools);
     let program = paths::path_text(paths::built_binary("upstream-faulty"));
@@ -38,7 +40,7 @@ fn update_spec(hub: &Hub<'_>, name: &str, extra_fields: &Value) {
     hub.run_verb("servers.update", &json!({"id": name, "spec": spec}));
 }
 
-/// Calls a tool of a server that [`write_tools`] defines, and returns the JSON in its result.
+/// Calls a tool that [`write_tools`] defined, and returns the JSON in its result.
 fn call_file_tool(client: &McpClient, tool: &str, arguments: &Value) -> Value {
     let answer = client.call(tool, &arguments.to_string());
     assert!(!answer.is_error(), "{}", answer.raw);
@@ -257,7 +259,7 @@ fn an_unreachable_server_is_replaced_by_its_fallback_which_is_decided_separately
     );
     add_server(&hub, "spare", &tools, &json!({}));
     let client = hub.connect_client("desk");
-    // The program exists during the first sync and is then removed.
+    // The server gets a program of its own, which is removed after a sync.
     let program = hub.show_server("main")["spec"]["command"]
         .as_str()
         .expect("a command")
@@ -293,7 +295,7 @@ fn an_unreachable_server_is_replaced_by_its_fallback_which_is_decided_separately
     hub.set_policy("spare", "deny");
     assert!(
         client.call("main__find", "{}").is_error(),
-        "a deny for the fallback applies to the fallback"
+        "the policy of the fallback applies"
     );
 }
 
@@ -324,7 +326,7 @@ fn a_per_call_server_has_one_process_for_each_call_and_none_in_between() {
     let transitions = hub.show_server("once")["transitions"].clone();
     let states: Vec<_> = transitions
         .as_array()
-        .expect("steps")
+        .expect("transitions")
         .iter()
         .map(|transition| transition["state"].as_str().expect("a state"))
         .collect();
@@ -407,7 +409,7 @@ fn progress_extends_the_timeout_of_a_tool_up_to_its_total_limit() {
 }
 
 #[test]
-fn a_call_waits_for_a_slow_first_start_and_reports_progress() {
+fn a_slow_first_start_with_npx_is_reported_as_an_installation_and_succeeds() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     // Like npx, the script works for a while and then execs the server.

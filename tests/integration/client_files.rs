@@ -1,4 +1,5 @@
-//! The configuration files of clients: connecting, importing, undoing, and staying connected.
+//! The configuration files of clients: connecting, importing, undoing, staying connected, calling a
+//! tool through an entry, and the configuration that the hub serves.
 
 use std::{
     collections::BTreeMap,
@@ -348,19 +349,19 @@ fn an_entry_that_another_program_removes_is_restored_only_if_the_person_chose_so
     let _hub = Hub::serve(&home);
     let empty = "{\"mcpServers\": {}}";
     let restored = write_file(&home, ".cursor/mcp.json", empty);
-    let unmanaged = write_file(&home, ".gemini/settings.json", empty);
+    let not_restored = write_file(&home, ".gemini/settings.json", empty);
     home.cli(&["config", "connect", "cursor", "--restore", "--yes"])
         .expect_success();
     home.cli(&["config", "connect", "gemini-cli", "--yes"])
         .expect_success();
     let connected = fs::read(&restored).expect("the file");
-    fs::write(&unmanaged, empty).expect("wipe the file");
+    fs::write(&not_restored, empty).expect("wipe the file");
     fs::write(&restored, empty).expect("wipe the file");
     wait_until("the entry is restored", || {
         some_if(fs::read(&restored).is_ok_and(|bytes| bytes == connected))
     });
-    assert_eq!(fs::read_to_string(&unmanaged).expect("the file"), empty);
-    assert_eq!(read_state(&home, "gemini-cli", &unmanaged), "removed");
+    assert_eq!(fs::read_to_string(&not_restored).expect("the file"), empty);
+    assert_eq!(read_state(&home, "gemini-cli", &not_restored), "removed");
     assert_eq!(read_state(&home, "cursor", &restored), "connected");
 }
 
@@ -514,7 +515,7 @@ fn write_servers(home: &Home) {
 }
 
 #[test]
-fn forty_servers_of_twelve_clients_move_in_and_back_out() {
+fn forty_servers_of_twelve_clients_are_imported_and_the_import_is_undone() {
     let desktop = DesktopSession::without_screen();
     let home: &Home = &desktop;
     write_servers(home);

@@ -1,4 +1,5 @@
-//! Many clients at once: each gets all of its own responses and none of another client's.
+//! Many clients at once: each gets all of its own responses and none of another client's. Also many
+//! requests of one client, some of which are cancelled.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

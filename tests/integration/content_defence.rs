@@ -122,7 +122,7 @@ fn a_flagged_result_is_recorded_and_framed_as_data_in_both_eras() {
 }
 
 #[test]
-fn unflagged_results_and_results_of_unchecked_servers_pass_byte_for_byte() {
+fn unflagged_results_and_results_of_unchecked_servers_pass_without_a_notice() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     add_server(&hub, "off", "off", EVIL);

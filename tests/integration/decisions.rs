@@ -1,5 +1,6 @@
 //! Decisions beyond approve and deny: edited arguments, rules for several calls or with conditions,
-//! late approvals, paused calls, and results that are held or masked.
+//! late approvals, paused calls, and results that are held or masked. Also rules that are imported,
+//! suggested, questioned or disabled, and calls that nobody is asked about.
 
 use std::thread;
 

@@ -178,7 +178,7 @@ fn a_document_can_stay_in_the_server_for_its_own_tools() {
 }
 
 #[test]
-fn bad_input_gets_an_error_that_names_the_limit() {
+fn bad_input_gets_an_error_that_names_the_problem() {
     let home = home_with_uvx();
     let hub = serve_with_docling(&home);
     let client = connect(&hub);
@@ -627,6 +627,6 @@ fn the_real_docling_mcp_converts_with_a_docling_serve_instance() {
     assert_eq!(
         cached.result()["structuredContent"]["document_keys"],
         json!([]),
-        "no other client finds the document"
+        "the server keeps no document that another client could find"
     );
 }

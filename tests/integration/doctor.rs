@@ -1,4 +1,5 @@
-//! `drawbridge doctor`: it finds each failure, and its bundle of diagnostics contains no secret.
+//! `drawbridge doctor`: it finds failures and names the remedies, and its bundle of diagnostics
+//! contains no secret.
 
 use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt, path::Path, process::Command};
 

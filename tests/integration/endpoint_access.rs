@@ -1,5 +1,5 @@
-//! The endpoint: authentication, the rejection of cross-site requests, batches, and the errors for
-//! bad requests.
+//! The endpoint: tokens, sessions, the rejection of cross-site requests, the answers to batches,
+//! the errors for bad requests, and `/health`.
 
 use drawbridge_tests::{
     Home, Hub, McpClient,

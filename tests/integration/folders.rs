@@ -193,5 +193,5 @@ fn a_profile_limits_access_to_the_folders_and_the_switch_disables_them() {
     }
     let data_dir = paths::path_text(home.data_dir());
     let refused = home.cli(&["folders", "add", &data_dir]).stderr();
-    assert!(refused.contains("data folder of Drawbridge"), "{refused}");
+    assert!(refused.contains("Drawbridge's data folder"), "{refused}");
 }

@@ -13,7 +13,7 @@ use drawbridge_tests::{
 };
 use serde_json::{Value, json};
 
-/// A token that the probe puts into every text.
+/// A token that looks like a secret. The probe puts this token into every text.
 const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ456789";
 
 /// Requests with each guarded method that clients send: their kind, method and params. The requests
@@ -388,8 +388,8 @@ fn ask_client(client: &McpClient, method: &str, answer: &Value) -> Vec<Value> {
     for event in Events::new(response) {
         let message = event.message();
         if message["method"] == method {
-            let reply = json!({"jsonrpc": "2.0", "id": message["id"], "result": answer});
-            client.post(&reply).expect("answer the server");
+            let response = json!({"jsonrpc": "2.0", "id": message["id"], "result": answer});
+            client.post(&response).expect("answer the server");
         }
         messages.push(message);
     }

@@ -1,5 +1,6 @@
 //! Hooks: real programs and a real webhook get the events, deny and change calls, and replace
-//! results. Hooks that misbehave disturb no call.
+//! results. Hooks that misbehave disturb no call, unless their failure denies calls. Also the
+//! unified shape of results, which hooks get and the command line prints.
 
 use std::{
     collections::BTreeMap,
@@ -476,7 +477,7 @@ fn hooks_that_misbehave_disturb_no_call_and_leave_nothing_behind() {
         logs.contains("broken"),
         "the last line of stderr is quoted: {logs}"
     );
-    wait_until("nothing of the hooks runs", || {
+    wait_until("only processes that left their group may run", || {
         let processes = home.processes();
         let is_hook = |command: &str| command.contains("sleep 1000") && !command.contains("setsid");
         let escaped = processes
@@ -747,7 +748,7 @@ fn hooks_are_managed_and_tried_on_the_command_line() {
 }
 
 #[test]
-fn a_script_gets_one_shape_of_results_from_every_server() {
+fn the_command_line_prints_results_and_denials_in_the_unified_shape() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);

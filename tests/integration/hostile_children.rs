@@ -15,7 +15,8 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 const HOSTILE: [&str; 2] = ["--hidden-child", "--hopping-child"];
-/// The longest time until the guard has ended the processes that a killed hub has left.
+/// The longest time until the processes of a server have ended, after the server, its supervisor or
+/// the hub has ended.
 const KILL_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Adds a server whose children hide. Also returns a text that is in the command lines of the

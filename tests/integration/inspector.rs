@@ -171,11 +171,11 @@ fn the_inspector_prints_the_same_over_every_transport_as_directly() {
 }
 
 #[test]
-fn the_inspector_negotiates_the_revision() {
+fn the_inspector_prints_the_same_if_it_negotiates_the_revision() {
     assert_same_as_direct("auto");
 }
 
 #[test]
-fn the_inspector_uses_the_modern_revision_with_a_legacy_server() {
+fn the_inspector_prints_the_same_if_it_uses_the_modern_revision_with_a_legacy_server() {
     assert_same_as_direct("modern");
 }

@@ -1,4 +1,4 @@
-//! A keyring that many hubs share.
+//! A keyring that many hubs share, and a keyring that is locked or absent.
 
 use std::{fs, process::Stdio, thread};
 
@@ -59,8 +59,8 @@ fn a_locked_keyring_is_distinguished_from_an_absent_keyring() {
     );
 }
 
-/// Stores a secret and lists it beside a secret that was never set. Returns the failures and the
-/// list.
+/// Stores a secret, and lists this secret beside a secret that was never set. Also stores and
+/// removes a secret that all hubs share. Returns the failures and the list.
 fn store_and_list(home: &Home, number: usize) -> (String, Value) {
     let folder = home.file(&format!("data-{number}"));
     let servers = folder.join("servers");

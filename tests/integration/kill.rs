@@ -43,7 +43,7 @@ fn pseudorandom(round: usize) -> usize {
         .fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
-/// Whether the clients should stop, and the number of their answered calls.
+/// Whether requests may fail because the hub is being killed, and the number of answered calls.
 #[derive(Default)]
 struct Load {
     is_over: AtomicBool,

@@ -1,4 +1,4 @@
-//! The logs: the history over restarts, floods, files, and `/api/logs`.
+//! The logs: the history over restarts, floods, the lines of a call, the files, and `/api/logs`.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 

@@ -1,5 +1,5 @@
 //! The built-in memory server: the decisions and records of its calls, its entries per user, its
-//! limits, and its switch.
+//! limits, its switch, and the commands with which a person manages the entries.
 
 use drawbridge_tests::{
     Home, Hub, McpClient, StatelessClient, http::Request, http::Url, hub, store, wait::some_if,
@@ -247,7 +247,7 @@ fn a_model_searches_filters_and_pages_through_the_memory() {
 }
 
 #[test]
-fn bad_arguments_get_an_error_that_names_the_limit() {
+fn bad_arguments_get_an_error_that_names_the_problem() {
     let home = home_with_memory();
     let hub = Hub::serve(&home);
     hub.set_policy("memory", "allow");

@@ -43,11 +43,11 @@ fn list_entries(home: &Home, kind: &str) -> Vec<Value> {
 fn sign_in(home: &Home, hub: &Hub<'_>, remote: &ProtectedServer) {
     home.cli(&["servers", "add", "protected", "--url", &remote.server])
         .expect_success();
-    sign_in_again(home, hub);
+    sign_in_to_existing(home, hub);
 }
 
-/// Signs in to the existing server.
-fn sign_in_again(home: &Home, hub: &Hub<'_>) {
+/// Signs in through the command line to a server that was added before.
+fn sign_in_to_existing(home: &Home, hub: &Hub<'_>) {
     let launcher = BrowserLauncher::new(home);
     let mut sign_in_process = start_sign_in(home, &launcher);
     let page = sign_in_as_browser(home, &read_sign_in_url(&mut sign_in_process));
@@ -172,7 +172,7 @@ fn a_person_signs_in_in_a_browser_and_the_token_is_only_in_the_keyring() {
     assert_eq!(
         client.call("protected__whoami", "{}").text(),
         identity,
-        "the server is still signed in after a restart"
+        "the tokens are still used after a restart"
     );
     assert_eq!(
         remote.recorded("registrations").as_array().map(Vec::len),
@@ -269,7 +269,7 @@ fn client_secret(client: &str) -> String {
 
 #[test]
 fn a_preregistered_client_signs_in_and_its_secret_is_only_in_the_keyring() {
-    for (client, methods) in [
+    for (client, method) in [
         ("basic", None),
         ("post", Some("client_secret_post")),
         ("public", None),
@@ -278,13 +278,13 @@ fn a_preregistered_client_signs_in_and_its_secret_is_only_in_the_keyring() {
         desktop.set_variable("DRAWBRIDGE_LOG", "trace");
         let remote = ProtectedServer::start(&desktop);
         let mut metadata = json!({"registration_endpoint": null});
-        if let Some(method) = methods {
+        if let Some(method) = method {
             metadata["token_endpoint_auth_methods_supported"] = json!([method]);
         }
         remote.configure(&json!({"metadata": metadata, "token_lifetime": 3}));
         let hub = Hub::serve(&desktop);
         add_with_client(&desktop, &remote, client, client != "public");
-        sign_in_again(&desktop, &hub);
+        sign_in_to_existing(&desktop, &hub);
         let mcp_client = hub.connect_client("desk");
         wait_until("the token was refreshed", || {
             let identity = mcp_client.call("protected__whoami", "{}").text();
@@ -353,7 +353,7 @@ fn tokens_of_one_oauth_client_are_not_used_by_another_oauth_client() {
     wait_until("a person has to sign in again", || {
         some_if(hub.show_server("protected")["state"] == "needs_sign_in")
     });
-    sign_in_again(&desktop, &hub);
+    sign_in_to_existing(&desktop, &hub);
     assert_eq!(
         hub.connect_client("desk")
             .call("protected__whoami", "{}")
@@ -407,9 +407,9 @@ fn a_new_sign_in_for_another_scope_requests_both_scopes() {
     assert_eq!(
         hub.show_server("protected")["state"],
         "needs_sign_in",
-        "such a call does not change the state"
+        "a call that needs no other scope does not change the state"
     );
-    sign_in_again(&desktop, &hub);
+    sign_in_to_existing(&desktop, &hub);
     let requested_scopes = remote.recorded("requested_scopes");
     let last_scope = requested_scopes
         .as_array()
@@ -437,7 +437,7 @@ fn a_denied_scope_does_not_cause_repeated_sign_ins() {
                 .is_error()
         );
         assert_eq!(hub.show_server("protected")["state"], "needs_sign_in");
-        sign_in_again(&desktop, &hub);
+        sign_in_to_existing(&desktop, &hub);
         let assert_rejected = |hub: &Hub<'_>, name: &str| {
             let answer = hub.connect_client(name).call("protected__change", "{}");
             assert!(
@@ -576,7 +576,7 @@ fn a_code_from_another_issuer_is_not_redeemed() {
 }
 
 #[test]
-fn a_hostile_authorization_server_opens_no_browser_and_gets_no_requests() {
+fn a_hostile_authorization_server_opens_no_browser_and_gets_no_codes_or_registrations() {
     let desktop = DesktopSession::without_screen();
     let remote = ProtectedServer::start(&desktop);
     let _hub = Hub::serve(&desktop);

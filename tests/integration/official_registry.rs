@@ -1,4 +1,4 @@
-//! The official registry: its list is fetched only after a person asked for it, and searched
+//! The official registry: its list is fetched only if a person asks for it, and is searched
 //! without the network. Its servers are added like the servers of any manifest.
 
 use drawbridge_tests::{
@@ -167,7 +167,11 @@ fn a_refresh_fetches_only_changes_and_removes_deleted_servers() {
     home.cli(&["registry", "refresh"]).expect_success();
     home.cli(&["registry", "refresh", "--if-stale"])
         .expect_success();
-    assert_eq!(registry.requests().len(), 1, "a fresh copy is left alone");
+    assert_eq!(
+        registry.requests().len(),
+        1,
+        "a fresh copy is not fetched again"
+    );
 
     let later = "2100-01-01T00:00:00Z";
     let url = remote_server("https://gone.example/mcp");

@@ -1,4 +1,5 @@
-//! Local plugins: manifests, registrations of sources, and the lifecycle of a plugin's process.
+//! Local plugins: manifests, registrations of sources, required variables, and the lifecycle of a
+//! plugin's process.
 
 use std::fs;
 

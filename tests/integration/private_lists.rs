@@ -12,8 +12,9 @@ fn tool(name: &str, description: &str) -> Value {
     json!({"name": name, "description": description, "inputSchema": {"type": "object"}})
 }
 
-/// Writes the script of the server `s`, which offers `tools` to each named client, and the tool
-/// `own` to Drawbridge itself. Returns the path of the script.
+/// Writes the script of the server `s`, which offers each named client its entry of `tools`, and
+/// offers the tool `own` to Drawbridge itself and to all other clients. Returns the path of the
+/// script.
 fn write_script(home: &Home, scope: &str, tools: &[(&str, Value)]) -> String {
     let list = |tools: &Value| json!({"result": {"resultType": "complete", "ttlMs": 300_000, "cacheScope": scope, "tools": tools}});
     let mut script = json!({

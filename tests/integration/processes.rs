@@ -1,4 +1,5 @@
-//! Processes: servers are started when they are needed, and no process outlives the hub.
+//! Processes: no server outlives its hub, a data folder has one hub at a time, and a hub or server
+//! that crashed starts again. A mute server times out.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -79,7 +80,7 @@ fn no_escaped_process_outlives_the_hub_however_the_hub_ends() {
         assert_eq!(
             runs.len(),
             1,
-            "each process has the id of the hub's run: {runs:?}"
+            "all processes have the id of the same run of the hub: {runs:?}"
         );
         drop(faulty);
         hub.stop(signal);
@@ -181,7 +182,7 @@ fn a_call_after_a_crash_restarts_the_server() {
     hub.set_policy("probe", "allow");
     let client = hub.connect_client("desk");
     assert!(!client.call("probe__echo", "{}").is_error());
-    // The client learns of the crash although the timeout of its call is far away.
+    // The client learns of the crash long before its call would time out.
     let crash_answer = client.call("probe__crash", "{}");
     assert!(
         crash_answer.is_error() && crash_answer.text().contains("probe"),

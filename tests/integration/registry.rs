@@ -1,4 +1,5 @@
-//! The registry: spec files that any program may edit, and a hub that follows the edits.
+//! The registry: spec files that any program may edit, and a hub that follows the edits. A person
+//! accepts servers and pins packages on the command line.
 
 use std::fs;
 
@@ -154,7 +155,7 @@ fn a_new_spec_file_starts_nothing_until_it_is_accepted() {
 }
 
 #[test]
-fn a_changed_command_waits_for_acceptance() {
+fn a_changed_spec_waits_for_acceptance() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);

@@ -1,4 +1,5 @@
-//! A server at a URL: `everything` over streamable HTTP and over HTTP+SSE, and its restarts.
+//! Servers at a URL: `everything` over streamable HTTP and over HTTP+SSE, and its restarts; a
+//! legacy server that redirects; and HTTPS without CA certificates.
 
 use std::net::TcpStream;
 
@@ -28,7 +29,7 @@ fn start_remote_server_with(home: &Home, port: u16, transport: &str) -> Process 
     process
 }
 
-/// Adds the server to the hub and opens a client session.
+/// Adds the server to the hub, allows its calls, and opens a client session.
 fn add_remote_server(home: &Home, hub: &Hub<'_>, port: u16) -> McpClient {
     add_remote_server_with(home, hub, &format!("http://127.0.0.1:{port}/mcp"), "http")
 }
@@ -84,8 +85,8 @@ fn a_restarted_remote_server_is_reconnected_with_a_new_session() {
     remote.wait_until_exit(std::time::Duration::from_secs(5));
     let _restarted = start_remote_server(&home, port);
     let first = client.call("remote__echo", r#"{"message":"are you there?"}"#);
-    // If Drawbridge reconnects its standalone stream before the call, it has already begun a new
-    // session.
+    // If Drawbridge reconnects its standalone stream before the call, Drawbridge has already begun
+    // a new session.
     let is_reconnected = first.text() == "Echo: are you there?";
     assert!(
         is_reconnected || first.text().contains("did not reach"),
@@ -100,7 +101,7 @@ fn a_restarted_remote_server_is_reconnected_with_a_new_session() {
 }
 
 #[test]
-fn a_lost_session_causes_an_immediate_refresh() {
+fn a_sync_right_after_the_end_of_a_session_succeeds() {
     let (home, port) = (Home::new(), find_free_port());
     let mut remote = start_remote_server(&home, port);
     let hub = Hub::serve(&home);
@@ -156,8 +157,9 @@ fn an_http_sse_server_is_listed_called_and_reconnected() {
     assert_eq!(call_echo(&client), "Echo: over the water");
 }
 
-/// Starts a server that redirects `/mcp` to `/mcp/`, and refuses every request before `initialize`
-/// with HTTP 400 and the id of a session that does not exist, as the Python SDK 1.x does.
+/// Starts a server that redirects `/mcp` to `/mcp/`, and returns its URL. The server refuses every
+/// request without the id of its session, except `initialize`, with HTTP 400 and the id of a
+/// session that does not exist, as the Python SDK 1.x does.
 fn start_strict_server() -> String {
     use axum::{
         Json, Router,

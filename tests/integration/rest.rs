@@ -1,4 +1,4 @@
-//! The registry and the catalog as plain HTTP routes, for scripts.
+//! The registry, the catalog, the approvals and the calls as plain HTTP routes, for scripts.
 
 use drawbridge_tests::{
     Home, Hub,

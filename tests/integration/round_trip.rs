@@ -1,4 +1,5 @@
-//! Drawbridge passes on any JSON of a client and a server unchanged. The cases are pseudorandom,
+//! Drawbridge passes on any JSON of a client and a server unchanged, except that line breaks
+//! between tokens become spaces, so that a client cannot inject a line. The cases are pseudorandom,
 //! and depend only on their number.
 
 use std::{collections::HashMap, fs, path::Path};

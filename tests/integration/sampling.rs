@@ -35,7 +35,7 @@ fn allow_sampling(home: &Home, server: &str) {
         .expect_success();
 }
 
-/// Starts a hub with the reference server and a client that cannot sample.
+/// Starts a hub with the reference server, the provider and a client that cannot sample.
 fn serve<'a>(home: &'a Home, provider: &Provider) -> (Hub<'a>, McpClient) {
     let hub = Hub::serve(home);
     hub.add_everything();

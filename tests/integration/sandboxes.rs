@@ -1,5 +1,5 @@
 //! Servers in a sandbox: forbidden accesses are refused, real servers keep working, and a sandbox
-//! that cannot be enforced starts nothing.
+//! that cannot be enforced starts nothing. Accesses are recorded, and make a proposed sandbox.
 
 use std::{
     fs,
@@ -14,7 +14,8 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 const REFUSED: &str = "EACCES";
-/// The longest time until the recorder of a server's accesses reports, which it does once a second.
+/// The longest time until a server's accesses are reported. The recorder reports them once a
+/// second.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn fixture(name: &str) -> String {
@@ -25,7 +26,7 @@ fn python() -> String {
     paths::path_text(paths::python_program())
 }
 
-/// A server that attempts accesses that its sandbox forbids.
+/// A server that attempts the access that a call asks for.
 struct Curious {
     client: McpClient,
 }
@@ -237,7 +238,7 @@ fn a_sandbox_that_cannot_be_enforced_starts_nothing() {
             "{reason}"
         );
     }
-    assert!(!record.exists(), "the program ran");
+    assert!(!record.exists(), "the program did not run");
     // Without a sandbox the same program starts.
     hub.add_server("free", &[], &["sh", "-c", &script]);
     wait_until("the program runs without a sandbox", || {

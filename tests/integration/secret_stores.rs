@@ -1,4 +1,5 @@
-//! Secrets without a keyring: the encrypted file, and references to variables and commands.
+//! Secrets without a keyring: the encrypted file, to which secrets move from the keyring and back,
+//! and references to variables and commands.
 
 use std::fs;
 
@@ -274,7 +275,10 @@ fn variables_and_commands_give_secrets_to_accepted_servers_only() {
     });
     let shown = home.cli(&["servers", "show", "vault"]).stdout();
     assert!(shown.contains("${command:sh -c"), "{shown}");
-    assert!(!runs.exists(), "nothing runs before a person accepts it");
+    assert!(
+        !runs.exists(),
+        "no command runs before a person accepts the server"
+    );
     home.accept_server("vault");
     hub.wait_until_synced("vault");
     hub.set_policy("vault", "allow");

@@ -1,5 +1,5 @@
-//! Signing in: the links and tokens of browsers, the tokens of clients, and other users of the
-//! computer.
+//! Signing in: the links and tokens of browsers, the tokens and profiles of clients, the admin
+//! token, and other users of the computer.
 
 use std::{
     fs,
@@ -252,7 +252,7 @@ fn a_client_whose_profile_was_removed_sees_nothing_until_a_person_chooses() {
         .expect_success();
     assert_eq!(count(), 1);
     let refused = home.cli(&["profiles", "remove", "some"]);
-    assert_eq!(refused.exit_code(), 1, "there is no terminal to ask at");
+    assert_eq!(refused.exit_code(), 1, "there is no terminal");
     let warning = refused.stderr();
     assert!(
         warning.contains("desk") && warning.contains("--yes"),

@@ -253,7 +253,7 @@ require("readline").createInterface({ input: process.stdin }).on("line", (line) 
 "#;
 
 #[test]
-fn a_second_server_of_a_silent_package_is_not_probed_also_after_a_restart() {
+fn a_second_server_of_a_silent_package_is_not_probed_even_after_a_restart() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (program, record_file) = (home.file("taciturn.js"), |name: &str| {

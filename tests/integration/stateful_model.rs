@@ -578,7 +578,8 @@ fn verdict_json(verdict: Verdict, client: &Value) -> Value {
     }
 }
 
-/// Returns the arguments of the calls that the server received, byte for byte.
+/// Returns the arguments of the calls that the server received, byte for byte, without the calls
+/// that start tasks.
 fn received_arguments(home: &Home) -> Vec<String> {
     let lines = received_lines(home);
     assert!(
@@ -727,7 +728,7 @@ fn no_sequence_of_steps_runs_a_call_without_a_matching_decision() {
         "Refused(\"Timed out\")",
         "Refused(\"Muted\")",
         "Refused(\"All calls are paused\")",
-        "Refused(\"changed after the call was approved\")",
+        "Refused(\"has changed since the request was permitted\")",
     ] {
         assert!(
             outcome_counts.contains_key(outcome),

@@ -1,5 +1,5 @@
 //! Faults of the data folder: full, read-only, corrupt. An action that cannot be recorded is
-//! refused; everything else works.
+//! refused; everything else works. Also backups and resets.
 
 mod backup;
 mod corrupt;

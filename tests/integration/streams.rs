@@ -1,5 +1,5 @@
 //! Messages from the hub: in the response to a request, on a session's own stream, and over the
-//! older HTTP+SSE transport.
+//! older HTTP+SSE transport. Also the answer to a call that a client resumes.
 
 use std::{io, thread};
 

@@ -1,4 +1,4 @@
-//! The servers: the same fixture over every transport.
+//! The servers: the same fixture over every transport, in the eras that the transport has.
 
 use drawbridge_tests::{Hub, paths, process::Process};
 

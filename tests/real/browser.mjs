@@ -60,9 +60,9 @@ async function takeScreenshot(name) {
   report.screenshots.push(path);
 }
 
-// Runs every rule of axe, including the rules that axe runs only on request: target sizes, level
-// AAA of WCAG and experimental rules. Reports violations of any impact. The screens have the
-// contrast of level AAA only for a person who asks for more contrast.
+// Runs every rule of axe that is not deprecated, including the rules that axe runs only on request:
+// target sizes, level AAA of WCAG and experimental rules. Reports violations of any impact. The
+// screens have the contrast of level AAA only for a person who asks for more contrast.
 async function checkAccessibility(where) {
   await page.evaluate(axe);
   const violations = await page.evaluate(async () => {
@@ -108,7 +108,8 @@ async function tabTo(step) {
   throw new Error(`the Tab key does not reach ${step.part}`);
 }
 
-// Presses Tab until the focus leaves the page.
+// Presses Tab until the focus leaves the page, but at most MAX_TAB_PRESSES times. Reports the parts
+// in the order in which they had the focus.
 async function recordFocusOrder(step) {
   const parts = [];
   for (let presses = 0; presses < MAX_TAB_PRESSES; presses += 1) {

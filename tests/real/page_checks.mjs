@@ -86,9 +86,9 @@ export function findLayoutProblems() {
 }
 
 /**
- * Returns a sentence for each element, event handler and URL that foreign text added to the
- * page, and for each invisible or direction-changing character that a text or a label shows without
- * an escape.
+ * Returns a sentence for a payload that has run, for each element, event handler and URL that
+ * foreign text added to the page, and for each invisible or direction-changing character that a
+ * text, a label or a field shows without an escape.
  */
 export function findForeignContent() {
   const problems = [];

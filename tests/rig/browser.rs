@@ -52,13 +52,14 @@ impl BrowserReport {
         }
     }
 
-    /// Returns the order in which the Tab key reaches elements, as pairs of role and name: one list
-    /// for each step that recorded the order.
+    /// Returns the order in which the Tab key reaches elements, as texts `ROLE PART`: one list for
+    /// each step that recorded the order.
     pub fn focus_orders(&self) -> Vec<Vec<String>> {
         serde_json::from_value(self.0["focus_orders"].clone()).expect("lists of texts")
     }
 
-    /// Returns the results of the evaluated scripts.
+    /// Returns the results of the evaluated scripts, the downloaded files and the copied texts, in
+    /// the order of the steps.
     pub fn values(&self) -> &[Value] {
         self.0["values"].as_array().expect("a list of values")
     }

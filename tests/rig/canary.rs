@@ -47,8 +47,8 @@ impl Canary {
             ("raw", raw.to_vec()),
             ("hex", hex.clone().into_bytes()),
             ("HEX", hex.to_uppercase().into_bytes()),
-            ("URL", url.to_lowercase().into_bytes()),
-            ("url", url.into_bytes()),
+            ("url", url.to_lowercase().into_bytes()),
+            ("URL", url.into_bytes()),
             ("JSON", json.into_bytes()),
         ];
         // The base64 text depends on the offset of the value in a group of three bytes.

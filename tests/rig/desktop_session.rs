@@ -130,7 +130,8 @@ impl DesktopSession {
         }
     }
 
-    /// Returns the number of visible windows whose titles contain `title`.
+    /// Returns the number of visible windows whose titles contain a match of the regular expression
+    /// `title`.
     #[track_caller]
     pub fn count_visible_windows(&self, title: &str) -> usize {
         // `xdotool search` exits with a failure if it finds no window.
@@ -142,7 +143,8 @@ impl DesktopSession {
         String::from_utf8_lossy(&output.stdout).lines().count()
     }
 
-    /// Closes the window with this title, as its title bar does.
+    /// Closes the window whose whole title matches the regular expression `title`, as its title bar
+    /// does.
     #[track_caller]
     pub fn close_window(&self, title: &str) {
         let mut search = self.home.command(paths::find_program("xdotool"));

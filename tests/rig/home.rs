@@ -212,7 +212,8 @@ impl Home {
         process::find_processes(self.path())
     }
 
-    /// Returns the processes of the servers that the hub started, and their descendants.
+    /// Returns the processes that the hub started, such as those of servers and hooks, and their
+    /// descendants.
     pub fn server_processes(&self) -> Vec<RunningProcess> {
         self.processes()
             .into_iter()

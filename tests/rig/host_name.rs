@@ -10,8 +10,8 @@ pub struct OtherName {
     pub address: IpAddr,
 }
 
-/// Returns the host name of this computer, or a name below `localhost` if the host name cannot be
-/// resolved.
+/// Returns the host name of this computer, or a name such as `mcp-hub.localhost` if the host name
+/// is `localhost` or has no IPv4 address.
 ///
 /// The name is in lower case, as clients send it.
 #[track_caller]

@@ -210,7 +210,7 @@ impl<'a> Hub<'a> {
         self.set_policy("everything", "allow");
     }
 
-    /// Sets a policy for all clients.
+    /// Sets the rule of a scope for all clients.
     #[track_caller]
     pub fn set_policy(&self, scope: &str, effect: &str) {
         self.home
@@ -333,7 +333,8 @@ fn probe_record_file(home: &Home) -> std::path::PathBuf {
     home.file("record")
 }
 
-/// Returns the lines that the probe received in all its runs.
+/// Returns the lines that the probe recorded in all its runs: its pid at each start, each line that
+/// it received, and each call for which it found no decision.
 pub fn received_lines(home: &Home) -> Vec<String> {
     let text = std::fs::read_to_string(probe_record_file(home)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()

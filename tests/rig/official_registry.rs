@@ -1,5 +1,6 @@
-//! A stand-in for the official registry. Its answers have the published schema, unless a test
-//! chooses another answer.
+//! A stand-in for the official registry, and for a website with files, such as the releases of a
+//! publisher. The answers of the registry have the published schema, unless a test chooses another
+//! answer.
 
 use std::{
     fmt::Write as _,

@@ -76,7 +76,7 @@ impl ProtectedServer {
     }
 }
 
-/// Plays a browser whose user signs in and consents. Returns the last page.
+/// Plays a browser whose user signs in and consents. Returns the URL and the text of the last page.
 #[track_caller]
 pub fn sign_in_as_browser(home: &Home, url: &str) -> Value {
     let mut command = home.command("node");

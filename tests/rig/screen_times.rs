@@ -39,6 +39,22 @@ pub struct ScreenTimes {
     pub typing: Option<Vec<f64>>,
 }
 
+/// The times in a browser.
+#[derive(Debug)]
+pub struct BrowserTimes {
+    /// The milliseconds from the beginning of the page load until the window shows its first
+    /// screen, for which it reads all servers.
+    pub window: f64,
+    pub screens: Vec<ScreenTimes>,
+}
+
+/// An expression that waits until the window shows a screen, and returns the milliseconds since the
+/// page began to load.
+const WAIT_FOR_FIRST_SCREEN: &str = "(async () => {
+    while (!document.getElementById('page-title')) await new Promise(requestAnimationFrame);
+    return performance.now();
+})()";
+
 /// One visit of a screen, as `measure_screen.js` returns it.
 #[derive(Deserialize)]
 struct Visit {
@@ -47,17 +63,23 @@ struct Visit {
     typing: Option<Vec<f64>>,
 }
 
-/// Measures all screens in a browser that is logged in with the link.
+/// Measures the window, and then all screens, in a browser that is logged in with the link.
 #[track_caller]
-pub fn measure_in_browser(home: &Home, link: &str) -> Vec<ScreenTimes> {
+pub fn measure_in_browser(home: &Home, link: &str) -> BrowserTimes {
     let mut steps = vec![
         json!({"do": "log_in"}),
         json!({"do": "wait_for", "part": "nav-servers"}),
+        json!({"do": "evaluate", "script": WAIT_FOR_FIRST_SCREEN}),
     ];
     let visit = |argument| json!({"do": "evaluate", "script": format!("({MEASURE})({argument})")});
     steps.extend(arguments().map(visit));
     let report = browser::take_steps(home, link, &json!(steps));
-    combine(report.values().iter().cloned())
+    let mut values = report.values().iter().cloned();
+    let window = values.next().and_then(|time| time.as_f64());
+    BrowserTimes {
+        window: window.expect("the time until the first screen"),
+        screens: combine(values),
+    }
 }
 
 /// Measures all screens in the app's main window, which must be the current window.

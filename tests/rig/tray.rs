@@ -67,7 +67,7 @@ impl Tray {
         let _ = self.connection.set(connection.clone());
     }
 
-    /// Waits for an icon of a program that still runs, and returns its current menu.
+    /// Waits until the newest icon has a menu with items, and returns this menu.
     #[track_caller]
     pub fn wait_for_menu(&self) -> Vec<MenuItem> {
         wait_until("the app has a tray icon with a menu", || {
@@ -98,7 +98,7 @@ impl Tray {
         })
     }
 
-    /// Clicks the first item that contains `text`.
+    /// Waits for an item that contains `text`, and clicks it.
     #[track_caller]
     pub fn click(&self, text: &str) {
         let item = self.wait_for_item(text);

@@ -1,4 +1,5 @@
-//! Waiting for a condition with an upper bound, instead of for a fixed time.
+//! Waiting for a condition with an upper bound, instead of for a fixed time. Also a delay that
+//! shifts a race, and the time of day.
 
 use std::{
     fmt::Display,

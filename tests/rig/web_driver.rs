@@ -1,4 +1,5 @@
-//! A small WebDriver client that controls the real window.
+//! A small WebDriver client that controls the windows of the app, or of another program with a web
+//! view.
 //!
 //! A part is an element of the page, named by its `data-testid`:
 //! `"server-row[data-server=files] server-sync"` is the sync button in the row of a server.
@@ -39,14 +40,14 @@ const GUARD_CLICK: &str = "\
 const END_GUARD: &str = "\
     const guard = window.clickGuard; guard?.end(); delete window.clickGuard; return guard?.missed ?? false";
 
-/// A WebDriver session with the app. Dropping it ends the app.
+/// A WebDriver session with a program. Dropping it ends the program.
 pub struct WebDriver {
     process: Process,
     server: http::Url,
     session: String,
 }
 
-/// The reason why WebDriver refused a command.
+/// The reason why an action in the window failed.
 #[derive(Debug)]
 pub struct WebDriverError(String);
 
@@ -60,7 +61,8 @@ impl WebDriver {
     /// Starts a program with a web view on the screen of the desktop session.
     ///
     /// WebKitWebDriver chooses a free port for the program's inspector. If another process takes
-    /// the port before the program binds it, both are started again, at most twice.
+    /// the port before the program binds it, WebKitWebDriver and the program are started again, at
+    /// most twice.
     #[track_caller]
     pub fn open(desktop: &DesktopSession, binary: &Path, arguments: &[String]) -> Self {
         // WebDriver takes no screenshot of a web view that draws without compositing.
@@ -329,7 +331,7 @@ impl WebDriver {
                 Ok(())
             } else {
                 Err(WebDriverError(
-                    "the part is covered or outside of the view".to_owned(),
+                    "the part does not exist, is covered or is outside of the view".to_owned(),
                 ))
             }
         });
@@ -353,7 +355,8 @@ impl WebDriver {
         usize::try_from(count.as_u64().expect("a number")).expect("the number of parts fits")
     }
 
-    /// Waits until a part exists and returns its text, or its value if the part is a field.
+    /// Waits until a part exists and returns its text, or its value if the part is a field that is
+    /// not empty.
     #[track_caller]
     pub fn text(&self, part: &str) -> String {
         self.wait_for(part);
@@ -377,7 +380,7 @@ impl WebDriver {
         });
     }
 
-    /// Saves a screenshot of the window below `test-output/`.
+    /// Saves a screenshot of the window in `test-output/window/`.
     #[track_caller]
     pub fn save_screenshot(&self, name: &str) {
         // The web view paints an area with a delay after it was scrolled into view.
@@ -452,8 +455,8 @@ impl Drop for WebDriver {
             &format!("/session/{}", self.session),
             &Value::Null,
         );
-        // WebKitWebDriver answers before it ends the app. If the app still ran when the next one
-        // starts, the next one would leave the work to it and exit.
+        // WebKitWebDriver answers before it ends the app. If the app still ran when the next app
+        // starts, the next app would hand over to it and exit.
         let ended = try_until_within(DEFAULT_TIMEOUT, || {
             some_if(find_children(self.process.pid()).is_empty())
         });

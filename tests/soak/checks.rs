@@ -1,4 +1,5 @@
-//! The checks at the end: the records of the servers, the store and the clients must agree.
+//! The checks at the end: the records of the servers, the store and the clients must agree, no
+//! approval may be pending, and the stopped hub must leave sound data and no child process.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,7 @@ use std::time::Duration;
 const OUTCOMES_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Compares the calls that the servers received, the answers of the clients, and the records.
-/// Returns the contradictions.
+/// Returns the contradictions, the undecided calls, and a pending approval.
 pub(crate) fn find_violations(
     hub: &Hub<'_>,
     servers: &[FaultyServer<'_>],
@@ -25,13 +26,13 @@ pub(crate) fn find_violations(
             .then_some(rows)
     });
     let Some(rows) = ended_calls else {
-        return vec!["some calls have no outcome".into()];
+        return vec!["some calls have no outcome, or the store cannot be read".into()];
     };
-    let mut decided: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut allowed: BTreeMap<&str, usize> = BTreeMap::new();
     let mut succeeded: BTreeSet<&str> = BTreeSet::new();
     for row in &rows {
         if row.decision == "allowed" {
-            *decided.entry(&row.arguments_digest).or_default() += 1;
+            *allowed.entry(&row.arguments_digest).or_default() += 1;
         }
         if row.outcome == "ok" {
             succeeded.insert(&row.arguments_digest);
@@ -57,7 +58,7 @@ pub(crate) fn find_violations(
         if *count != 1 {
             violations.push(format!("{arguments} reached a server {count} times"));
         }
-        if decided.get(digest.as_str()) != Some(&1) {
+        if allowed.get(digest.as_str()) != Some(&1) {
             violations.push(format!(
                 "{arguments} was received, but not allowed exactly once"
             ));
@@ -82,8 +83,8 @@ pub(crate) fn find_violations(
     violations
 }
 
-/// Returns the violations in the data folder of a stopped hub. Fails if a child of the hub still
-/// runs.
+/// Returns the violations in the data folder of a stopped hub. Fails if a child of the hub outlives
+/// it.
 pub(crate) fn find_violations_after_stop(home: &Home) -> Vec<String> {
     let mut violations = Vec::new();
     home.assert_no_survivors();

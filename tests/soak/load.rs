@@ -17,8 +17,8 @@ use serde_json::json;
 
 /// The longest pause of a client between two calls.
 const MAX_PAUSE_MS: u64 = 700;
-/// A call without an answer after this time counts as lost. Calls end after a few seconds; a server
-/// that starts again and again delays them.
+/// A call whose answer takes longer than this time counts as wrong. Calls end after a few seconds;
+/// a server that starts again and again delays them.
 const LOST_AFTER: Duration = Duration::from_secs(90);
 
 /// The endpoint that the clients use, and the number of servers that they call.
@@ -32,7 +32,7 @@ pub(crate) struct Load {
 enum Outcome {
     /// The answer was a result. If the tool was `echo`, the result had the arguments of the call.
     Answered,
-    /// The answer was an error, with this text.
+    /// The answer was an error. The text is the raw answer.
     Failed(String),
     /// The answer was wrong or late, or there was no answer.
     Wrong(String),
@@ -67,7 +67,7 @@ impl Load {
             if is_over.load(Ordering::Relaxed) {
                 return;
             }
-            // After every 500 calls, a client ends its session and begins another one.
+            // Before every 500th call, a client ends its session and begins another session.
             if number % 500 == 499 {
                 connection.end_session();
                 connection = McpClient::connect(&self.url, token);
@@ -129,7 +129,7 @@ impl Outcomes {
         self.errors.load(Ordering::Relaxed)
     }
 
-    /// Returns the arguments of the calls that were answered.
+    /// Returns the arguments of the calls whose answer was a result.
     pub(crate) fn answered(&self) -> Vec<String> {
         let outcomes = self.lock();
         let answered = outcomes
@@ -149,7 +149,8 @@ impl Outcomes {
         wrong.collect()
     }
 
-    /// Returns the number of calls by outcome. Errors with similar texts are counted together.
+    /// Returns a table of the 20 most frequent outcomes with their numbers of calls. Errors with
+    /// similar texts are counted together.
     pub(crate) fn describe(&self) -> String {
         let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
         for outcome in self.lock().values() {

@@ -1,5 +1,5 @@
-//! The memory, descriptors and threads of the hub, and checks of the growth of memory and
-//! descriptors.
+//! The memory, descriptors and threads of the hub, the number of its servers' processes, and checks
+//! of the growth of memory and descriptors.
 
 use std::{fmt, fs};
 
@@ -7,7 +7,8 @@ use drawbridge_tests::Hub;
 
 /// The largest growth of the hub's memory from the second quarter to the last quarter.
 const MAX_GROWTH_MIB: f64 = 24.0;
-/// The largest rise in open descriptors over the same time.
+/// The largest rise in open descriptors over the same time, without the descriptors for running
+/// servers.
 const MAX_MORE_DESCRIPTORS: f64 = 24.0;
 
 #[derive(Clone, Copy)]

@@ -11,9 +11,9 @@ use super::crates::{Package, run_cargo};
 /// The packages of this repository that are installed.
 const PRODUCT: [&str; 2] = ["drawbridge-desktop", "drawbridge-cli"];
 
-/// Returns the document. Its components are the crates of the two programs on Linux, macOS and
-/// Windows, and the packages of the UI. Crates that are only used to build or test the programs are
-/// left out.
+/// Returns the document. Its components are the crates of others that the two programs depend on,
+/// for every platform, and the packages of the UI. Procedural macros are included; dependencies of
+/// build scripts and tests are not.
 pub(crate) fn build(packages: &[Package]) -> anyhow::Result<Value> {
     let checksums = read_checksums()?;
     let mut crates: BTreeMap<String, Value> = BTreeMap::new();
@@ -24,7 +24,7 @@ pub(crate) fn build(packages: &[Package]) -> anyhow::Result<Value> {
         let package = packages
             .iter()
             .find(|package| package.name == name && package.version == version);
-        let package = package.with_context(|| format!("{line} is in no lock file"))?;
+        let package = package.with_context(|| format!("`cargo metadata` names no {line}"))?;
         if package.source.is_some() {
             crates.insert(package.id.clone(), component(package, &checksums));
         }
@@ -47,8 +47,8 @@ pub(crate) fn build(packages: &[Package]) -> anyhow::Result<Value> {
     }))
 }
 
-/// Returns the names and versions of the crates that the programs are linked with, one crate in
-/// each line.
+/// Returns the names and versions of the normal dependencies of the programs, one crate in each
+/// line.
 fn list_used_crates() -> anyhow::Result<String> {
     let mut arguments = vec![
         "tree",

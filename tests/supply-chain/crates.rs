@@ -1,4 +1,5 @@
-//! The crates: their licences, sources and names.
+//! The crates: checks of their licences, sources and names, and of the versions that the crates of
+//! this repository take.
 
 use std::{collections::BTreeSet, fs, process::Command};
 

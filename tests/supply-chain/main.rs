@@ -1,8 +1,9 @@
 //! Checks the sources and licences of the dependencies, and lists the dependencies in a software
 //! bill of materials. `cargo xtask test` runs this program, which needs only Cargo and npm.
 //!
-//! The rules for crates are in `deny.toml`, which cargo-deny reads too. The packages of npm must
-//! have a checksum. Only the packages in `npm.rs` may run a script when they are installed.
+//! The rules for crates are in `deny.toml`, which cargo-deny reads too. In a lock file of npm, each
+//! package must have a checksum and no address. Only the packages in `npm.rs` may run a script when
+//! they are installed.
 
 #![allow(
     clippy::print_stdout,

@@ -90,7 +90,7 @@ impl<'ast> Visit<'ast> for Paths<'_> {
     }
 }
 
-/// Returns whether an item exists only for tests and fuzzing.
+/// Returns whether an item exists only for tests or only for fuzzing.
 fn is_test_only(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let Meta::List(list) = &attribute.meta else {
@@ -103,15 +103,15 @@ fn is_test_only(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Returns the modules in files of their own that a file declares only for tests and fuzzing.
+/// Returns the modules in files of their own that a file declares only for tests or fuzzing.
 fn test_only_modules<'a>(
     module: &'a [String],
     file: &'a syn::File,
 ) -> impl Iterator<Item = Module> + use<'a> {
     file.items.iter().filter_map(move |item| {
         let Item::Mod(child) = item else { return None };
-        let is_left_out = child.content.is_none() && is_test_only(&child.attrs);
-        is_left_out.then(|| [module, &[child.ident.to_string()]].concat())
+        let is_excluded = child.content.is_none() && is_test_only(&child.attrs);
+        is_excluded.then(|| [module, &[child.ident.to_string()]].concat())
     })
 }
 
@@ -140,8 +140,8 @@ fn read_imports(folder: &str) -> Imports {
             };
             paths.visit_file(file);
             let imported = paths.found.iter().filter_map(|path| {
-                let module = (1..=path.len()).rev().map(|length| path[..length].to_vec());
-                module.into_iter().find(|module| files.contains_key(module))
+                let mut prefixes = (1..=path.len()).rev().map(|length| path[..length].to_vec());
+                prefixes.find(|prefix| files.contains_key(prefix))
             });
             (module.clone(), imported.collect())
         })
@@ -160,7 +160,7 @@ fn module_of(folder: &str, path: &str) -> Module {
 }
 
 /// Returns the imports between siblings: if a part of `a::b` imports a part of `a::c`, `a::b`
-/// imports `a::c`. An import between a module and a module inside it is left out.
+/// imports `a::c`. An import between a module and a module inside it is excluded.
 fn between_siblings(imports: &Imports) -> Imports {
     let mut siblings = Imports::new();
     for (module, imported) in imports {

@@ -1,4 +1,5 @@
-//! Checks of tables in comments and documents against the code.
+//! Checks of comments and documents against the code: tables, the section on locks in
+//! ARCHITECTURE.md, and the messages on the troubleshooting page.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +40,8 @@ fn normalize_path(path: &str) -> String {
     }
 }
 
-/// Returns the paths in backticks. `…/sync` stands for the preceding path with another last part.
+/// Returns the paths in backticks. `…/sync` stands for the preceding path with another last part,
+/// and `…/{id}/sync` for the preceding path with another end from its `{id}` on.
 fn list_documented_paths(text: &str) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
     for span in text.split('`').skip(1).step_by(2) {
@@ -164,7 +166,7 @@ fn documented_path(path: &str) -> String {
 }
 
 #[test]
-fn architecture_gives_the_reason_for_each_lock_queue_and_task() {
+fn architecture_lists_each_file_with_a_lock_queue_or_task() {
     let text = read_file("ARCHITECTURE.md");
     let (_, section) = text
         .split_once("## Locks, queues and tasks")

@@ -1,4 +1,5 @@
-//! A URL is shown only as a `DisplayUrl`, because its user name, password and query may be secrets.
+//! Errors and log lines show a URL only as a `DisplayUrl`, because its user name, password and
+//! query may be secrets.
 
 use drawbridge_tests::source::without_tests;
 
@@ -16,7 +17,7 @@ const MAY_SHOW: &[&str] = &[
 /// The number of lines after the message of an error in which its fields are checked.
 const MAX_FIELD_LINES: u32 = 12;
 
-/// Returns whether a line of an error declares a field with a URL that is not a `DisplayUrl`.
+/// Returns whether a line of an error declares a field `url` that is not a `DisplayUrl`.
 fn declares_raw_url(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches("pub ");
     ["url: String", "url: Url", "url: &"]

@@ -18,7 +18,7 @@ use crate::{
     wire::read_message,
 };
 
-/// The longest time that a client waits for a response.
+/// The longest time that a [`Session`] waits for a response.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A server or a proxy under load.
@@ -48,10 +48,10 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Connects, and performs the handshake of the legacy era.
+    /// Connects and, in the legacy era, performs the handshake.
     ///
     /// # Errors
-    /// Returns an error if the connection breaks, or if the target refuses the handshake.
+    /// Returns an error if the connection breaks, or if the handshake fails.
     pub(crate) async fn open(target: &Target, is_modern: bool) -> io::Result<Self> {
         let stream = TcpStream::connect(&target.authority).await?;
         stream.set_nodelay(true)?;
@@ -93,7 +93,8 @@ impl Session {
     /// Calls a tool and checks that the call succeeded. Returns the length of the response.
     ///
     /// # Errors
-    /// Returns an error if the connection breaks, or if the call fails.
+    /// Returns an error if the connection breaks, if no response comes in time, or if the call
+    /// fails.
     pub(crate) async fn call(&mut self, tool: &str, arguments: &str) -> io::Result<usize> {
         let id = self.next_id;
         self.next_id += 1;
@@ -215,8 +216,8 @@ pub(crate) async fn open_sessions(
     Ok(sessions)
 }
 
-/// Calls the echo in all sessions until `length` has passed. Each session calls again as soon as it
-/// has its answer.
+/// Calls `echo` in all sessions until `length` has passed, and at least once in each. Each session
+/// calls again as soon as it has its answer.
 pub(crate) async fn load(sessions: Vec<Session>, length: Duration) -> (Vec<Session>, Slice) {
     let end = Instant::now() + length;
     let mut tasks = JoinSet::new();

@@ -85,7 +85,8 @@ struct Multiplexer {
     next_id: std::sync::atomic::AtomicU64,
 }
 
-/// Serves HTTP in front of one stdio child. Only the ids of requests and responses are replaced.
+/// Serves HTTP in front of one stdio child. Replaces only the ids of requests and responses, and
+/// drops the notifications of the child.
 ///
 /// # Errors
 /// Returns an error if the child cannot be started, no address can be bound, or a connection cannot

@@ -1,5 +1,6 @@
 //! The cost of a call: `cargo xtask bench call`. Sends calls through the hub and the floors, which
-//! are the simplest possible proxies, in turn. Prints ratios; asserts nothing.
+//! are the simplest possible proxies, in turn. Also measures idle hubs, and compares large hubs
+//! with a small hub. Prints a table; asserts nothing.
 //!
 //! `--short` measures each row once, with a few sessions. `--out FILE` writes the rows as JSON.
 //! `--write` writes the table to `docs/performance.md`.

@@ -7,14 +7,17 @@ use serde_json::{Value, json};
 const BEGIN: &str = "<!-- The table of `cargo xtask bench call --write` begins. -->\n";
 const END: &str = "<!-- The table of `cargo xtask bench call --write` ends. -->\n";
 
-/// A line of the table: medians over the rounds.
+/// A line of the table: medians over the rounds, sums of errors, or single values.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
-    /// The kind of the server and the era of the client, if the row depends on them.
+    /// The kind of the server and the era of the client, or with which hub a large hub is compared.
+    /// Empty for an idle hub.
     pub(crate) variant: String,
+    /// The value of the floor, or of the small hub beside a large hub.
     pub(crate) floor: Option<f64>,
     pub(crate) hub: f64,
-    /// The median of the ratios of single rounds, or the value itself if there is no floor.
+    /// The median of the ratios of single rounds. The value of the hub if there is no floor, or if
+    /// the values are counts of errors.
     pub(crate) ratio: f64,
     /// The required bound of the ratio, or an empty text.
     pub(crate) gate: &'static str,

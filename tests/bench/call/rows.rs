@@ -20,7 +20,7 @@ struct Scale {
     rounds: usize,
     /// The length of a slice of load.
     slice: Duration,
-    /// The calls of one latency measurement.
+    /// The calls of one latency measurement. A measurement of opening takes at most 50.
     calls: usize,
     sessions: [usize; 3],
     progress: usize,
@@ -170,10 +170,10 @@ fn single_row(name: &'static str, value: f64, gate: &'static str) -> Row {
     }
 }
 
-/// A comparison of the hub with its floor.
+/// A comparison of the hub with its floor, or of a large hub with a small hub.
 struct Comparison<'a> {
     scale: &'a Scale,
-    /// The floor and the hub.
+    /// The floor and the hub, or the small hub and the large hub.
     targets: [Target; 2],
     /// The server itself if it is an HTTP server.
     direct: Option<Target>,
@@ -262,7 +262,7 @@ impl Comparison<'_> {
         Ok(rows)
     }
 
-    /// Sends calls through the floor and through the hub, in turn.
+    /// Sends calls through the two targets, in turn.
     async fn measure_sessions(&self, count: usize) -> io::Result<Vec<[Measured; 2]>> {
         let mut sessions = Vec::new();
         for target in &self.targets {

@@ -34,8 +34,9 @@ pub(crate) fn read_status(pid: u32, field: &str) -> io::Result<f64> {
     number.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// Returns the median of the values that are numbers. The ratio of 0 to 0 is none: in a short round,
-/// neither side may use a whole tick of processor time. Returns NaN if no value is a number.
+/// Returns the median of the values that are numbers, or NaN if no value is a number. The ratio of
+/// 0 to 0 is not a number. It occurs in a short round in which neither side uses a whole tick of
+/// processor time.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.retain(|value| !value.is_nan());
     values.sort_by(f64::total_cmp);

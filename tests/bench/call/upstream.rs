@@ -74,8 +74,8 @@ impl Server {
         }
     }
 
-    /// Returns the messages with which the server answers: none for a notification; notifications
-    /// and the response for a request.
+    /// Returns the messages with which the server answers a request: the notifications, if the
+    /// request calls `notify`, and the response. Returns none for any other message.
     fn answer(&self, body: &[u8]) -> Vec<String> {
         let Ok(request) = serde_json::from_slice::<Request<'_>>(body) else {
             return Vec::new();
@@ -150,7 +150,7 @@ pub(crate) async fn serve_stdio(tools: usize) -> io::Result<()> {
 /// Serves over Streamable HTTP, and prints the address.
 ///
 /// # Errors
-/// Returns an error if no address can be bound.
+/// Returns an error if no address can be bound, or if a connection cannot be accepted.
 #[expect(clippy::print_stdout, reason = "the benchmark reads the address")]
 pub(crate) async fn serve_http(tools: usize) -> io::Result<()> {
     let server = Arc::new(Server::new(tools));

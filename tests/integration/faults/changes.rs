@@ -11,7 +11,7 @@ use std::{
 use drawbridge_tests::{FaultyServer, Home, Hub, McpClient, wait::some_if, wait_until};
 use serde_json::json;
 
-/// Returns a counter of the notifications that the tools changed. The thread that counts runs until
+/// Returns a counter of the notifications about changed tools. The thread that counts runs until
 /// the hub ends.
 fn count_list_changes(client: &McpClient) -> Arc<AtomicUsize> {
     let count = Arc::<AtomicUsize>::default();

@@ -1,4 +1,5 @@
-//! Clients that disconnect during a call: the server is notified, however the client disconnects.
+//! Clients that cancel a call or disconnect during it: the server is notified, however the call
+//! ends.
 
 use drawbridge_tests::{Bridge, FaultyServer, Home, Hub, wait::some_if, wait_until};
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! Requests of servers that nobody answers, because the client disconnects or the server stops
-//! waiting.
+//! Requests of servers that nobody answers, because the client is silent, disconnects or is
+//! revoked, or because the server stops waiting.
 
 use drawbridge_tests::{
     FaultyServer, Home, Hub, McpClient, StatelessClient, mcp::Events, wait::some_if, wait_until,
@@ -122,7 +122,7 @@ fn a_client_with_a_session_is_notified_if_the_server_cancels_its_request() {
 }
 
 #[test]
-fn revoking_a_client_with_a_pending_elicitation_cleans_up() {
+fn revoking_a_client_with_a_pending_elicitation_cancels_its_call() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();

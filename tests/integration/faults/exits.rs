@@ -1,4 +1,5 @@
-//! Servers that exit: during a call, at once, repeatedly, or not when they should.
+//! Servers that exit: during a call, at once, repeatedly, or not when they should. Also a server
+//! that starts slowly, and is started once.
 
 use drawbridge_tests::{
     FaultyServer, Home, Hub, McpClient, mcp::Answer, paths, process::signal_process, wait::some_if,

@@ -61,7 +61,7 @@ fn count_lines_by_second(home: &Home) -> BTreeMap<u64, u64> {
 }
 
 #[test]
-fn a_stderr_flood_bounds_memory_and_log_and_delays_no_other_server() {
+fn during_a_stderr_flood_memory_and_log_stay_small_and_no_other_server_is_delayed() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (_neighbour, neighbour_client) = add_neighbour(&hub);
@@ -88,23 +88,23 @@ fn a_stderr_flood_bounds_memory_and_log_and_delays_no_other_server() {
     );
     // The hub's seconds do not begin together with the seconds of the time stamps, so each second
     // of the time stamps overlaps two seconds of the hub. Each second of the hub adds a line that
-    // counts the omitted lines.
+    // counts the dropped lines.
     let max_lines = 2 * (LINES_A_SECOND + 1);
     assert!(
         !lines.is_empty() && lines.values().all(|count| *count <= max_lines),
         "at most {max_lines} lines a second: {lines:?}"
     );
-    let omitted_log = home
+    let dropped_log = home
         .cli(&["logs", "--server", "faulty", "--text", "dropped", "--json"])
         .stdout();
     assert!(
-        omitted_log.contains("lines because there were too many lines or bytes per second"),
-        "the log counts the omitted lines: {omitted_log}"
+        dropped_log.contains("lines because there were too many lines or bytes per second"),
+        "the log counts the dropped lines: {dropped_log}"
     );
 }
 
 #[test]
-fn a_message_flood_bounds_memory_and_delays_no_other_server() {
+fn during_a_message_flood_memory_stays_small_and_no_other_server_is_delayed() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (_neighbour, neighbour_client) = add_neighbour(&hub);
@@ -126,7 +126,7 @@ fn a_message_flood_bounds_memory_and_delays_no_other_server() {
 }
 
 #[test]
-fn unread_progress_bounds_memory_and_delays_no_other_client() {
+fn with_unread_progress_memory_stays_small_and_no_other_client_is_delayed() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (_neighbour, neighbour_client) = add_neighbour(&hub);
@@ -147,7 +147,7 @@ fn unread_progress_bounds_memory_and_delays_no_other_client() {
                 some_if(faulty.received_calls("flood").len() == 1)
             });
             let echoed_text = client.call("faulty__echo", r#"{"n":1}"#).text();
-            wait_until("the other server is answered", || {
+            wait_until("the call of the other server is answered", || {
                 some_if(Path::new(neighbour_answered).exists())
             });
             (unread_call.expect("a connection"), echoed_text)

@@ -17,7 +17,8 @@ use super::{add_neighbour, call_neighbour_during};
 const MIB: usize = 1 << 20;
 /// The length of the longest message that the hub accepts from a client or a server, in bytes.
 const MAX_MESSAGE: usize = 16 * MIB;
-/// The largest growth of the hub in MiB for messages that it refuses.
+/// The largest growth of the hub or the bridge in MiB, for messages that are too long or too deeply
+/// nested.
 const MAX_GROWTH_MIB: u64 = 32;
 const LEVELS: usize = 100_000;
 /// The timeout of the server's calls, in milliseconds.
@@ -178,7 +179,7 @@ fn too_deeply_nested_client_json_is_an_error_for_that_client_only() {
     assert_eq!(
         faulty.received_calls("measure").len(),
         0,
-        "no such call reached the server"
+        "no call with nested arguments reached the server"
     );
     assert!(
         memory.peak_growth_mib() <= MAX_GROWTH_MIB,

@@ -45,7 +45,7 @@ struct AnyPolicy {
     rules: Vec<AnyRule>,
     /// Whether the person approves each pending approval. If not, the person denies each approval.
     approves: bool,
-    /// Indices into [`REQUESTS`], followed by [`TO_CLIENT`].
+    /// Indices into the list that consists of [`REQUESTS`] and then [`TO_CLIENT`].
     requests: Vec<usize>,
 }
 
@@ -111,7 +111,7 @@ impl AnyPolicy {
         })
     }
 
-    /// Returns whether the policy lets a request through, as the documents say.
+    /// Returns whether the policy permits a request, as the docs describe.
     fn permits(&self, kind: &str, method: &str) -> bool {
         if self.has_rule(kind, "deny") {
             return false;
@@ -206,7 +206,7 @@ fn assert_policy_holds(home: &Home, hub: &Hub<'_>, client: &McpClient, policy: &
 }
 
 #[test]
-fn no_request_crosses_without_its_decision_and_its_record() {
+fn no_request_is_sent_without_its_decision_and_its_record() {
     let home = Home::new();
     let (hub, client) = serve(&home);
     let config = ProptestConfig {

@@ -59,7 +59,7 @@ fn add_guide(hub: &Hub<'_>) {
     hub.run_verb("policy.save", &json!({ "rule": rule }));
 }
 
-/// Whether the clients should stop, and the number of answered requests.
+/// Whether requests may fail because the hub is being killed, and the number of answered requests.
 #[derive(Default)]
 struct Load {
     is_over: AtomicBool,
@@ -192,7 +192,8 @@ fn run_round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> 
 }
 
 /// Returns the number of requests that the server received, by method and by the digest of the
-/// arguments (`tools/call`) or by the URI (`resources/read`).
+/// arguments (`tools/call`) or by the URI (`resources/read`). The requests for the results of tasks
+/// are counted together.
 fn read_received(home: &Home) -> BTreeMap<(String, String), usize> {
     let text = fs::read_to_string(home.file("guide.record")).expect("read the record");
     assert!(

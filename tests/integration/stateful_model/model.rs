@@ -1,5 +1,5 @@
-//! The expected behaviour of a request, from its arrival to its end: a model without I/O and without
-//! time.
+//! A model of the hub, without I/O and without time: it predicts the end of each call, the answers
+//! to other requests, and the texts of the server `guide` that clients see.
 
 use std::collections::BTreeMap;
 
@@ -155,7 +155,7 @@ pub(crate) enum Outcome {
     RanEdited,
     /// The call was refused with this text.
     Refused(&'static str),
-    /// The first of two opposite decisions won.
+    /// One of two opposite decisions won: the call either ran or was denied.
     RanOrDenied,
     /// The client or the hub is gone.
     Gone,
@@ -352,7 +352,7 @@ impl World {
         let has_changed = model_call.binding != self.current;
         let outcome = match outcome {
             Outcome::Ran | Outcome::RanEdited if has_changed => {
-                Outcome::Refused("changed after the call was approved")
+                Outcome::Refused("has changed since the request was permitted")
             }
             Outcome::RanOrDenied if has_changed => Outcome::Refused(""),
             Outcome::Ran
@@ -430,7 +430,7 @@ impl World {
         if self.is_paused {
             Reply::Refused("All calls are paused")
         } else if binding.is_server_changed != self.current.is_server_changed {
-            Reply::Refused("changed after the call was approved")
+            Reply::Refused("has changed since the request was permitted")
         } else if self.is_held && self.unanswered[client] >= MAX_MISSED_IN_A_ROW {
             // The queue takes no more approvals of this client, so the result is withheld.
             Reply::Refused("withheld")

@@ -13,8 +13,8 @@ use serde_json::json;
 
 use super::{assert_runs, assert_screens_work};
 
-/// Returns a starter that drops root's capability to write read-only files, or an empty starter for
-/// other users.
+/// Returns a starter that drops root's capabilities to ignore the modes of files, or an empty
+/// starter for other users.
 fn starter_command() -> Vec<&'static str> {
     let drop_capabilities = [
         "setpriv",

@@ -20,8 +20,8 @@ pub(crate) enum Change {
     WatchedResource,
 }
 
-/// The current state of the lists, which have an extra tool and an extra prompt if their flag is
-/// set.
+/// The current state of the lists, and the channel that announces changes. A list has its extra
+/// entry, `test_added_tool` or `test_added_prompt`, if its flag is set.
 #[derive(Debug)]
 pub(crate) struct Changes {
     tools: AtomicBool,

@@ -1,5 +1,5 @@
-//! The requests for input that a call sends to its client: as requests of the server in a session,
-//! and as an `input_required` result in the modern era.
+//! The requests for input that a call of a tool or a prompt sends to its client: as requests of the
+//! server in a session, and as an `input_required` result in the modern era.
 
 #![expect(deprecated, reason = "deprecated features must keep working")]
 
@@ -14,7 +14,7 @@ use rmcp::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-/// A call that may need input from its client.
+/// A call of a tool or a prompt, which may need input from its client.
 pub(crate) struct Call<'a> {
     pub(crate) context: &'a RequestContext<RoleServer>,
     pub(crate) arguments: Value,

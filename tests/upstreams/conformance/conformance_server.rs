@@ -148,8 +148,8 @@ impl ServerHandler for ConformanceServer {
             .with_cache_scope(CacheScope::Private))
     }
 
-    /// Returns a tool, so that the SDK can validate the `Mcp-Param-*` headers of a call against its
-    /// schema.
+    /// Returns a tool, so that the SDK can validate the `Mcp-Param-*` headers of a call against the
+    /// schema of the tool.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         self.tools().into_iter().find(|tool| tool.name == name)
     }

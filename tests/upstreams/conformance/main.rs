@@ -1,6 +1,7 @@
-//! A server with everything that the official conformance suites expect, under the expected names.
-//! The server supports every revision of the protocol that the SDK supports: with sessions if a
-//! client begins with `initialize`, without sessions if the client sends `_meta` with each request.
+//! A server with everything that the official conformance suites expect, under the expected names,
+//! and with a few additional tools. The server supports every revision of the protocol that the SDK
+//! supports: with sessions if a client begins with `initialize`, without sessions if the client
+//! sends `_meta` with each request.
 //!
 //! The first argument is `PORT` or `--stdio`. The other options follow it in any order.
 //!
@@ -9,7 +10,7 @@
 //! | `PORT` | listens on `http://127.0.0.1:PORT/mcp` and prints the URL; 0 picks a free port |
 //! | `--stdio` | uses stdio instead of HTTP |
 //! | `--legacy`, `--modern` | supports only the revisions of that era |
-//! | `--scheme NAME` | uses `NAME://…` URIs, not `test://…`, so that a hub can have several servers |
+//! | `--scheme NAME` | uses `NAME://…` URIs, not `test://…`, so that the URIs of two servers differ |
 
 #![expect(clippy::print_stdout, reason = "a test reads the URL from stdout")]
 

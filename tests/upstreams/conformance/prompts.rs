@@ -11,7 +11,7 @@ use crate::{
     samples::PNG,
 };
 
-/// Returns all prompts, and the extra prompt if `with_extra` is true.
+/// Returns all prompts, with `test_added_prompt` only if `with_extra` is true.
 pub(crate) fn list(with_extra: bool) -> Vec<Prompt> {
     let argument =
         |name: &str| json!({"name": name, "description": "The text to insert", "required": true});

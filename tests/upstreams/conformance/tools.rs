@@ -1,4 +1,4 @@
-//! The list of all tools, and the tools that need no input from the client.
+//! The list of all tools, and most of the tools that need no input from the client.
 
 mod extra_tools;
 mod input_tools;
@@ -23,16 +23,16 @@ use crate::{
 /// A pause that is long enough that messages before and after it arrive separately.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// Returns all tools, and the extra tool if `with_extra` is true.
+/// Returns all tools, with `test_added_tool` only if `with_extra` is true.
 pub(crate) fn list(with_extra: bool) -> Vec<Tool> {
     let plain = [
-        ("test_simple_text", "Answers a text"),
-        ("test_image_content", "Answers a picture"),
-        ("test_audio_content", "Answers a sound"),
-        ("test_embedded_resource", "Answers a resource"),
+        ("test_simple_text", "Answers with a text"),
+        ("test_image_content", "Answers with a picture"),
+        ("test_audio_content", "Answers with a sound"),
+        ("test_embedded_resource", "Answers with a resource"),
         (
             "test_multiple_content_types",
-            "Answers a text, a picture and a resource",
+            "Answers with a text, a picture and a resource",
         ),
         (
             "test_tool_with_logging",

@@ -43,12 +43,12 @@ impl Server {
             .and_then(|name| serde_json::from_str(name.get()).ok())
             .unwrap_or_default();
         match name.as_str() {
-            // Answers after `ms` milliseconds.
+            // Answers with the arguments after `ms` milliseconds.
             "echo" => {
                 sleep_for_ms(&arguments);
                 answer(id, &text_result(raw));
             }
-            // Answers after `steps` progress notifications.
+            // Answers with `nonce` after `steps` progress notifications.
             "nonce" => answer_with_progress(id, params, &arguments),
             // Answers only after the call is cancelled.
             "hang" => drop(
@@ -58,7 +58,7 @@ impl Server {
                     .insert(id.to_owned()),
             ),
             // Answers with the client's answer to a request, or reports that the client did not
-            // answer within `ms` milliseconds.
+            // answer within `ms` milliseconds, and withdraws the request if `withdraw` is true.
             "ask" => self.ask_client(id, &arguments),
             "die" => {
                 sleep_for_ms(&arguments);

@@ -14,7 +14,7 @@ use crate::{
     output::{write_line, write_repeated},
 };
 
-/// The bytes of a line on stderr.
+/// The length of a line on stderr, in bytes.
 const LINE_BYTES: usize = 120;
 /// The number of lines that are written before the file that ends a flood is looked for again.
 const PORTION_LINES: usize = 1_000;
@@ -34,8 +34,8 @@ pub(crate) fn wait_until_released(arguments: &Value) {
     }
 }
 
-/// Writes `bytes` to stderr, or `count` messages of a `kind` to stdout, and goes on until the file
-/// that `until` names exists. A log message has `size` characters.
+/// Writes `bytes` bytes to stderr, or `count` messages of a `kind` to stdout, and goes on until the
+/// file that `until` names exists. The text of a log message has `size` characters, at least 100.
 pub(crate) fn write_flood(arguments: &Value, progress_token: Option<&str>) {
     let message = match arguments["kind"].as_str().unwrap_or_default() {
         "stderr" => {
@@ -88,7 +88,8 @@ pub(crate) fn write_flood(arguments: &Value, progress_token: Option<&str>) {
     }
 }
 
-/// Writes lines to stdout. The arguments are their number, `lines`, and their `kind`.
+/// Writes lines to stdout. The arguments are their number, `lines`, their `kind`, and the details
+/// of some kinds. If `bom_before_answer` is true, a byte order mark follows the lines.
 pub(crate) fn write_non_jsonrpc_lines(arguments: &Value) {
     let kind = arguments["kind"].as_str().unwrap_or_default();
     for _ in 0..number(arguments, "lines") {
@@ -113,6 +114,6 @@ pub(crate) fn write_non_jsonrpc_lines(arguments: &Value) {
         stdout
             .write_all("\u{feff}".as_bytes())
             .and_then(|()| stdout.flush())
-            .expect("speak");
+            .expect("write to stdout");
     }
 }

@@ -19,8 +19,8 @@
 //! | `--script FILE` | answers as the file defines, and writes its lines (see `script.rs`) |
 //! | `--claims-modern` | claims the modern revision, but refuses calls before `initialize` |
 //! | `--extensions JSON` | declares these extensions in its capabilities |
-//! | `--in-two-steps` | is modern only, and refuses the first `server/discover` with its revision |
-//! | `--change-while-listed MS` | sends `list_changed` before it answers the first `tools/list` |
+//! | `--in-two-steps` | is modern only; refuses the first `server/discover`, naming its revision |
+//! | `--change-while-listed MS` | sends `list_changed` MS ms before it first lists its tools |
 
 mod calls;
 mod floods;

@@ -1,4 +1,4 @@
-//! Output to stdout in whole lines, from any thread.
+//! Output from any thread: whole lines, parts of lines, and repeated bytes.
 
 use std::io::{self, Write};
 

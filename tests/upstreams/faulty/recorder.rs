@@ -36,7 +36,8 @@ impl Message {
     }
 }
 
-/// Returns the id and the text of a response. Returns `None` if the line is not a response.
+/// Returns the id of a response, and its result or error. Returns `None` if the line is not a
+/// response.
 pub(crate) fn parse_response(line: &str) -> Option<(String, String)> {
     let message: Object = serde_json::from_str(line).ok()?;
     let content = message.get("result").or_else(|| message.get("error"))?;

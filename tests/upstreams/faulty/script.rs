@@ -8,8 +8,9 @@
 //!  "stderr": ["a line at its start"], "notifications": [{…}]}
 //! ```
 //! CLIENT is the name of the client in the `_meta` of a request. An answer under `until` waits
-//! until FILE exists. The notifications are sent before each answer to a call. Text that Rust's
-//! JSON types cannot hold, such as half a surrogate, is sent exactly as the file contains it.
+//! until FILE exists. The notifications are sent before an answer of the file to `tools/call`. Text
+//! that Rust's JSON types cannot hold, such as half a surrogate, is sent exactly as the file
+//! contains it.
 
 use std::{
     fs,
@@ -41,10 +42,10 @@ impl Script {
 
     /// Answers a request if the file has an answer to it. Returns whether the file has one.
     pub(crate) fn answer(&self, id: &str, method: &str, params: &Object) -> bool {
-        let tool: Option<String> = params
+        let name: Option<String> = params
             .get("name")
             .and_then(|name| serde_json::from_str(name.get()).ok());
-        let name = tool.or_else(|| client_name(params));
+        let name = name.or_else(|| client_name(params));
         let key = name.map(|name| format!("{method} {name}"));
         let key = key.filter(|key| self.0.contains_key(key));
         let key = key.as_deref().unwrap_or(method);

@@ -90,7 +90,7 @@ pub(crate) fn call(options: &Options, params: &Object) -> Option<String> {
     }
     let request = json!({"jsonrpc": "2.0", "id": "ask-1", "method": arguments["method"], "params": arguments["params"]});
     println!("{request}");
-    io::stdout().flush().expect("speak");
+    io::stdout().flush().expect("write to stdout");
     while let Some(line) = read_line() {
         record_line(options, &line);
         let message: Value = serde_json::from_str(&line).expect("JSON");

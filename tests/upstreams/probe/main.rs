@@ -64,7 +64,7 @@ fn main() {
                 println!("DEBUG about to answer\n");
             }
             println!("{answer}");
-            io::stdout().flush().expect("speak");
+            io::stdout().flush().expect("write to stdout");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The tools that the suites do not require: structured content, cancellation, and changes of a
-//! resource.
+//! The tools that the suites do not require: structured content, cancellation, a link to a
+//! resource, and changes of a resource.
 
 use rmcp::{
     ErrorData,
@@ -19,7 +19,7 @@ pub(crate) fn list() -> Vec<Tool> {
         json!({"type": "object", "properties": properties, "required": ["city", "degrees"]});
     let structured = tool(
         "test_structured_content",
-        "Answers an object, as its schema says",
+        "Returns an object that matches its output schema",
         json!({}),
     );
     let schema = serde_json::from_value(schema).expect("a schema is an object");
@@ -27,7 +27,7 @@ pub(crate) fn list() -> Vec<Tool> {
         structured.with_raw_output_schema(schema),
         tool(
             "test_cancellable",
-            "Says that it works, then waits until it is cancelled",
+            "Sends progress, then waits until it is cancelled",
             json!({}),
         ),
         tool(
@@ -94,7 +94,7 @@ async fn wait_until_cancelled(
     text_result("Nobody waits for this.")
 }
 
-/// Notifies the waiting task when it is dropped.
+/// Notifies the waiting task when the guard is dropped.
 struct NotifyOnDrop<'a>(&'a Notify);
 
 impl Drop for NotifyOnDrop<'_> {

@@ -1,4 +1,5 @@
-//! The tools of the tasks extension, which run as a task if the client declared the extension.
+//! The tools of the tasks extension. All but `greet` run as a task if the client declared the
+//! extension.
 
 use std::time::Duration;
 
