@@ -92,6 +92,37 @@ fn deferred_tools_are_found_and_called_through_two_tools() {
 }
 
 #[test]
+fn the_schema_of_a_tool_is_read_apart_from_the_list_of_servers() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let schema = json!({
+        "type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}
+    });
+    let tools = json!([
+        {"name": "read", "description": "Reads a file", "inputSchema": schema},
+        tool_definition("list", "Lists the files")
+    ]);
+    add_server(&hub, "files", &tools, &json!({}));
+    let listed = &hub.run_verb("servers.list", &json!({}))["servers"][0];
+    let of_tools = |field: &str| -> Vec<Value> {
+        let tools = listed["tools"].as_array().expect("a list of tools");
+        tools.iter().map(|tool| tool[field].clone()).collect()
+    };
+    assert_eq!(of_tools("needs_arguments"), [json!(true), json!(false)]);
+    assert_eq!(of_tools("input_schema"), [Value::Null, Value::Null]);
+    let name = json!({"server": "files", "name": "read"});
+    assert_eq!(hub.run_verb("tools.schema", &name), schema);
+    let tools = home.cli(&["tools", "list", "--json"]).expect_json();
+    assert_eq!(tools[0]["input_schema"], schema, "{tools}");
+    let (status, error) = hub.try_verb("tools.schema", &json!({"server": "files", "name": "gone"}));
+    assert_eq!(status, 404, "{error}");
+    assert!(
+        error.contains("'files' has no tool named 'gone'"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_profile_applies_to_open_sessions_immediately() {
     let home = Home::new();
     let hub = Hub::serve(&home);

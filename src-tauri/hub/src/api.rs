@@ -242,6 +242,7 @@ verbs! {
     "settings.show" => settings::ShowSettings,
     "settings.change" => settings::ChangeSettings,
     "tools.list" => tools::ListTools,
+    "tools.schema" => tools::ShowToolSchema,
     "tools.export" => tools::ExportTools,
     "tools.call" => tools::CallTool,
 }

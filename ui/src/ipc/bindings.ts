@@ -2695,6 +2695,11 @@ export type ListServers = Record<symbol, never>;
 export type ListTools = Record<symbol, never>;
 
 /**
+ * A tool that clients can see, with the schema of its arguments.
+ */
+export type ListedTool = { input_schema: unknown, } & ToolView;
+
+/**
  * The state of a listener.
  */
 export type ListenerHealth = { 
@@ -4483,6 +4488,16 @@ export type ShowServer = { id: ServerId, };
 export type ShowSettings = Record<symbol, never>;
 
 /**
+ * `tools.schema`: the JSON Schema of a tool's arguments, as the server sent it at the latest
+ * refresh. Starts no server.
+ */
+export type ShowToolSchema = { server: ServerId, 
+/**
+ * The server's own name of the tool.
+ */
+name: string, };
+
+/**
  * `servers.usage`: the usage of each local server that runs. To follow the usage, repeat the
  * request every second or two.
  */
@@ -4703,7 +4718,11 @@ acceptance: AcceptanceState,
 /**
  * About how many tokens a model spends on the tool's definition in a list.
  */
-tokens: number, title: string | null, description: string, input_schema: unknown, annotations: Annotations, 
+tokens: number, title: string | null, description: string, 
+/**
+ * Whether a call has to contain arguments. `tools.schema` has their schema.
+ */
+needs_arguments: boolean, annotations: Annotations, 
 /**
  * The SHA-256 of the definition as the server sent it, in hex.
  */
@@ -5103,7 +5122,8 @@ export interface Verbs {
   "settings.show": { params: ShowSettings; answer: SettingsView };
   "tools.call": { params: CallTool; answer: JsonValue };
   "tools.export": { params: ExportTools; answer: Array<FunctionTool> };
-  "tools.list": { params: ListTools; answer: Array<ToolView> };
+  "tools.list": { params: ListTools; answer: Array<ListedTool> };
+  "tools.schema": { params: ShowToolSchema; answer: JsonValue };
 }
 
 export const SERVER_STATE_LABELS: Record<ServerState, string> = {

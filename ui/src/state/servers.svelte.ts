@@ -253,6 +253,11 @@ export class Servers {
     return this.ipc.call("resources.read", { uri });
   }
 
+  /** Returns the JSON Schema of a tool's arguments. */
+  loadSchema({ server, name }: ToolView): Promise<unknown> {
+    return this.ipc.call("tools.schema", { server, name });
+  }
+
   /** Returns the prompts, resources and templates of a server. */
   async loadCapabilities(id: string): Promise<CapabilityView[]> {
     return (await this.ipc.call("servers.capabilities", { id })).entries;

@@ -95,6 +95,7 @@ describe("the guide", () => {
       .flatMap((server) => server.tools)
       .find(({ name }) => name === "read_text_file");
     await user.selectOptions(screen.getByTestId("try-tool"), tool?.exposed_name ?? "");
+    await advanceTime(1);
     const field = screen.getByTestId<HTMLTextAreaElement>("try-arguments");
     expect(JSON.parse(field.value)).toEqual({ path: "" });
     await user.clear(field);

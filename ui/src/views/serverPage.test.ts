@@ -15,6 +15,7 @@ async function openTool(name: string) {
     .getAllByTestId("tool-row")
     .find((element) => element.dataset["tool"] === name) as HTMLElement;
   await user.click(within(row).getByTestId("tool-toggle"));
+  await advanceTime(1);
   await user.click(within(row).getByTestId("tool-call"));
   return within(within(row).getByTestId("call-form"));
 }
@@ -36,6 +37,37 @@ describe("the tabs of a server's page", () => {
       hub.failures.set("servers.capabilities", new IpcError("internal", "The disk is full.")),
     );
     expect(screen.getByTestId("capabilities-error").textContent).toContain("The disk is full.");
+  });
+});
+
+describe("the schema of a tool's arguments", () => {
+  it("is loaded when the tool is opened, and again when its definition has changed", async () => {
+    const hub = await open("#/servers/filesystem");
+    expect(listParams(hub, "tools.schema")).toEqual([]);
+    const form = await openTool("write_file");
+    expect(listParams(hub, "tools.schema")).toEqual([{ server: "filesystem", name: "write_file" }]);
+    await user.type(form.getByLabelText(/^path/), "/tmp/a");
+    hub.emit({ kind: "server_changed", id: "filesystem" });
+    await advanceTime(500);
+    expect(listParams(hub, "tools.schema")).toHaveLength(1);
+    hub.servers = hub.servers.map((server) => ({
+      ...server,
+      tools: server.tools.map((tool) => ({ ...tool, digest: `${tool.digest}0` })),
+    }));
+    hub.emit({ kind: "server_changed", id: "filesystem" });
+    await advanceTime(500);
+    expect(listParams(hub, "tools.schema")).toHaveLength(2);
+    expect(form.getByLabelText<HTMLInputElement>(/^path/).value).toBe("/tmp/a");
+  });
+
+  it("can be missing, for which the tool's row gives the reason", async () => {
+    await open("#/servers/filesystem", (hub) =>
+      hub.failures.set("tools.schema", new IpcError("not_found", "The tool is gone.")),
+    );
+    await user.click(screen.getAllByTestId("tool-toggle")[0] as HTMLElement);
+    await advanceTime(1);
+    expect(screen.getByTestId("tool-schema-error").textContent).toBe("The tool is gone.");
+    expect(screen.queryByTestId("tool-call")).toBeNull();
   });
 });
 

@@ -2,7 +2,7 @@
 
 use clap::{Subcommand, ValueEnum};
 use drawbridge_hub::api::tools::{
-    CallTool, ExportTools, FunctionTool, ListTools, ResultFormat, ToolView, result_text,
+    CallTool, ExportTools, FunctionTool, ListTools, ListedTool, ResultFormat, result_text,
 };
 use drawbridge_model::ids::ClientName;
 use serde_json::Value;
@@ -113,9 +113,9 @@ pub(super) fn parse_arguments(text: &str) -> Result<Value, ParseArgumentsError> 
     }
 }
 
-fn format_tools(tools: &[ToolView]) -> String {
+fn format_tools(tools: &[ListedTool]) -> String {
     let mut table = Table::new(["NAME", "POLICY", "TOKENS", "DESCRIPTION"]);
-    for tool in tools {
+    for ListedTool { tool, .. } in tools {
         let first_line = tool.description.lines().next().unwrap_or_default();
         table.add_row([
             &tool.exposed_name,

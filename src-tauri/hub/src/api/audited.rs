@@ -254,6 +254,7 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ("settings.show", READS),
     ("settings.change", Entries(&[SettingsChanged])),
     ("tools.list", READS),
+    ("tools.schema", READS),
     ("tools.export", READS),
     ("tools.call", Entries(&[ClientAdded, Decided, Ended])),
 ];

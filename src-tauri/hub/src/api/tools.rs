@@ -42,8 +42,8 @@ pub struct ToolView {
     pub tokens: u32,
     pub title: Option<String>,
     pub description: String,
-    #[cfg_attr(test, ts(type = "unknown"))]
-    pub input_schema: serde_json::Value,
+    /// Whether a call has to contain arguments. `tools.schema` has their schema.
+    pub needs_arguments: bool,
     pub annotations: Annotations,
     /// The SHA-256 of the definition as the server sent it, in hex.
     pub digest: String,
@@ -57,6 +57,16 @@ pub struct ToolView {
     pub flags: Vec<ContentFlag>,
 }
 
+/// A tool that clients can see, with the schema of its arguments.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ListedTool {
+    #[serde(flatten)]
+    pub tool: ToolView,
+    #[cfg_attr(test, ts(type = "unknown"))]
+    pub input_schema: serde_json::Value,
+}
+
 /// `tools.list`: the tools of all accepted, enabled servers that clients can see, in the order in
 /// which clients get them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,20 +74,52 @@ pub struct ToolView {
 pub struct ListTools {}
 
 impl Verb for ListTools {
-    type Answer = Vec<ToolView>;
+    type Answer = Vec<ListedTool>;
 
-    async fn run(self, hub: &Hub) -> Result<Vec<ToolView>, ApiError> {
+    async fn run(self, hub: &Hub) -> Result<Vec<ListedTool>, ApiError> {
         hub.catalog.refresh_stale(None).await;
         let snapshot = hub.catalog.snapshot();
         let views = snapshot
             .all()
             .entries(CapabilityKind::Tools)
             .iter()
-            .map(|tool| ToolView {
-                exposed_name: tool.exposed_name.clone(),
-                ..tool_view(hub, &tool.server, &tool.definition)
+            .map(|tool| ListedTool {
+                tool: ToolView {
+                    exposed_name: tool.exposed_name.clone(),
+                    ..tool_view(hub, &tool.server, &tool.definition)
+                },
+                input_schema: tool.definition.input_schema.clone(),
             });
         Ok(views.collect())
+    }
+}
+
+/// `tools.schema`: the JSON Schema of a tool's arguments, as the server sent it at the latest
+/// refresh. Starts no server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ShowToolSchema {
+    pub server: ServerId,
+    /// The server's own name of the tool.
+    pub name: String,
+}
+
+impl Verb for ShowToolSchema {
+    type Answer = serde_json::Value;
+
+    async fn run(self, hub: &Hub) -> Result<serde_json::Value, ApiError> {
+        hub.registry.get(&self.server)?;
+        let copy = hub.catalog.copy(&self.server);
+        copy.tools()
+            .iter()
+            .find(|tool| tool.name == self.name)
+            .map(|tool| tool.input_schema.clone())
+            .ok_or_else(|| {
+                ApiError::not_found(format!(
+                    "'{}' has no tool named '{}'",
+                    self.server, self.name
+                ))
+            })
     }
 }
 
@@ -347,7 +389,9 @@ pub(super) fn tool_view(hub: &Hub, server: &RegisteredServer, tool: &Definition)
         tokens: tool.estimate_tokens(),
         title: tool.title.clone(),
         description: tool.description.clone(),
-        input_schema: tool.input_schema.clone(),
+        needs_arguments: tool.input_schema["required"]
+            .as_array()
+            .is_some_and(|names| !names.is_empty()),
         annotations: tool.annotations.clone(),
         digest: tool.digest.clone(),
         flags: definition_flags(hub, server, DefinitionKind::Tool, tool),

@@ -28,7 +28,7 @@ function sampleValue(property: Property): unknown {
 }
 
 /** Returns the names of the arguments that a schema requires. */
-export function requiredArguments(schema: unknown): string[] {
+function requiredArguments(schema: unknown): string[] {
   if (!isObject(schema) || !Array.isArray(schema["required"])) return [];
   return schema["required"].filter((name) => typeof name === "string");
 }

@@ -72,11 +72,7 @@ export function tool(
     digest: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     effect: "ask",
     own_effect: null,
-    input_schema: {
-      type: "object",
-      properties: { path: { type: "string", description: "Path inside an allowed folder" } },
-      required: ["path"],
-    },
+    needs_arguments: true,
     ...part,
   };
 }
@@ -238,12 +234,6 @@ export function servers(): ServerView[] {
           "Create a new file or completely overwrite an existing file with new content. Use with caution.",
           {
             annotations: { ...NO_HINTS, read_only: false, destructive: true, idempotent: true },
-            input_schema: {
-              type: "object",
-              required: ["path", "content"],
-              additionalProperties: false,
-              properties: { path: { type: "string" }, content: { type: "string" } },
-            },
           },
         ),
         tool("filesystem", "delete_file", "Delete a file. This cannot be undone.", {

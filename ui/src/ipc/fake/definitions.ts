@@ -1,6 +1,7 @@
 /** The versions of definitions in the fake hub. */
 
 import type { DefinitionVersion, FieldChange, ToolView } from "../bindings";
+import { inputSchema } from "./schemas";
 
 const DAY_MS = 86_400_000;
 
@@ -46,7 +47,7 @@ export function listVersions(tool: ToolView): DefinitionVersion[] {
   const definition = {
     name: tool.name,
     description: tool.description,
-    inputSchema: tool.input_schema,
+    inputSchema: inputSchema(tool),
   };
   const offered = { digest: tool.digest, offered: true, definition, changes: [] as FieldChange[] };
   if (tool.acceptance === "new")

@@ -73,6 +73,7 @@ import * as hooks from "./hooks";
 import * as profiles from "./profiles";
 import { FakeRegistry, REGISTRY_URL } from "./registry";
 import { sampling, samplingView } from "./sampling";
+import { inputSchema } from "./schemas";
 import { readSpecs, sealSecrets } from "./specs";
 
 const STEP_MS = 700;
@@ -878,7 +879,7 @@ export class FakeHub implements Ipc {
         tools: tools.map((t) => ({
           name: t.name,
           description: t.description,
-          inputSchema: t.input_schema,
+          inputSchema: inputSchema(t),
         })),
         prompts: [],
         resources: [],
@@ -1044,10 +1045,19 @@ export class FakeHub implements Ipc {
           function: {
             name: t.exposed_name,
             description: t.description,
-            parameters: t.input_schema,
+            parameters: inputSchema(t),
           },
         })),
-    "tools.list": () => this.servers.flatMap((s) => s.tools),
+    "tools.list": () =>
+      this.servers.flatMap((s) => s.tools).map((t) => ({ ...t, input_schema: inputSchema(t) })),
+    "tools.schema": ({ server, name }) =>
+      inputSchema(
+        requireFound(
+          this.server(server).tools.find((t) => t.name === name),
+          "tool",
+          name,
+        ),
+      ),
   };
 
   private server(id: string): ServerView {

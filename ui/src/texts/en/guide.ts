@@ -56,6 +56,7 @@ export const guide = {
     needsClient: "“Try it” needs a connected client.",
     tool: "Tool",
     arguments: "Arguments (JSON)",
+    loadingArguments: "Loading the arguments of the tool…",
     badArguments: "This is not a JSON object.",
     tryIt: "Try it",
     trying: (client: string) =>

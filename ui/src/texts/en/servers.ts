@@ -525,6 +525,7 @@ export const servers = {
     exposedName: "Exposed name",
     cost: "Cost",
     digest: "Digest",
+    loadingSchema: "Loading the input schema…",
     inputSchema: "Input schema",
     inputSchemaOf: (name: string) => `Input schema of ${name}`,
     history: "History",
