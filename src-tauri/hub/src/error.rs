@@ -295,7 +295,9 @@ impl From<HookError> for ApiError {
             | HookError::BadVariable(_)
             | HookError::Webhook(_)
             | HookError::ReservedSecret(_) => ErrorCode::Invalid,
-            HookError::NameTaken(_) | HookError::TooMany => ErrorCode::Conflict,
+            HookError::NameTaken(_) | HookError::TooMany | HookError::Unreadable(_) => {
+                ErrorCode::Conflict
+            }
             HookError::Unknown(_) => ErrorCode::NotFound,
             HookError::Store(_) => ErrorCode::Unavailable,
         };

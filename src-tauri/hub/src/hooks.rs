@@ -91,6 +91,8 @@ pub enum HookError {
     NameTaken(String),
     #[error("there is no hook '{0}'")]
     Unknown(String),
+    #[error("the hook '{0}' cannot be read; save it again or remove it")]
+    Unreadable(String),
     #[error("there can be at most {MAX_HOOKS} hooks; remove one first")]
     TooMany,
     #[error("a hook needs at least one event")]
@@ -218,11 +220,15 @@ impl Hooks {
     /// Enables or disables a hook.
     ///
     /// # Errors
-    /// Returns an error if there is no such hook, or if the store cannot be written.
+    /// Returns an error if there is no such hook, if it cannot be read, or if the store cannot be
+    /// written.
     pub async fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), HookError> {
         self.change_hooks(|hooks| {
-            let position = find_position(hooks, name)?;
-            hooks[position].enabled = enabled;
+            let hook = &mut hooks[find_position(hooks, name)?];
+            if is_unreadable(hook) {
+                return Err(HookError::Unreadable(name.to_owned()));
+            }
+            hook.enabled = enabled;
             Ok(())
         })
         .await
@@ -280,7 +286,8 @@ impl Hooks {
         self.install(Vec::new());
     }
 
-    /// Changes the hooks in the store, and then in memory.
+    /// Changes the hooks in the store, and then in memory. A hook that cannot be read keeps its
+    /// stored spec, which a later version may be able to read.
     async fn change_hooks(
         &self,
         change: impl FnOnce(&mut Vec<Hook>) -> Result<(), HookError>,
@@ -288,9 +295,15 @@ impl Hooks {
         let _guard = self.shared.write_lock.lock().await;
         let mut hooks = self.hooks();
         change(&mut hooks)?;
-        let row = |hook: &Hook| HookRow {
-            name: hook.name.clone(),
-            spec: serde_json::to_string(hook).expect("a hook can be written as JSON"),
+        let stored = self.shared.store.hooks().await?;
+        let row = |hook: &Hook| {
+            let unread = stored
+                .iter()
+                .find(|row| row.name == hook.name && is_unreadable(hook));
+            unread.cloned().unwrap_or_else(|| HookRow {
+                name: hook.name.clone(),
+                spec: serde_json::to_string(hook).expect("a hook can be written as JSON"),
+            })
         };
         let rows: Vec<_> = hooks.iter().map(row).collect();
         self.shared.store.put_hooks(&rows).await?;
@@ -439,23 +452,32 @@ fn parse_row(row: HookRow) -> Hook {
             "the hook '{}' cannot be read, and calls are denied until it is saved again or removed: {error}",
             row.name
         );
-        Hook {
-            name: row.name,
-            events: vec![HookEvent::ToolRequested],
-            mode: HookMode::Blocking,
-            server: None,
-            tool: None,
-            timeout_ms: *TIMEOUT_MS.end(),
-            on_failure: OnFailure::Deny,
-            with_result: false,
-            enabled: true,
-            target: HookTarget::Command {
-                program: UNREADABLE_PROGRAM.into(),
-                args: Vec::new(),
-                env: BTreeMap::new(),
-            },
-        }
+        unreadable_hook(row.name)
     })
+}
+
+/// Returns the hook that stands for a stored hook that cannot be read. It denies all calls.
+fn unreadable_hook(name: String) -> Hook {
+    Hook {
+        name,
+        events: vec![HookEvent::ToolRequested],
+        mode: HookMode::Blocking,
+        server: None,
+        tool: None,
+        timeout_ms: *TIMEOUT_MS.end(),
+        on_failure: OnFailure::Deny,
+        with_result: false,
+        enabled: true,
+        target: HookTarget::Command {
+            program: UNREADABLE_PROGRAM.into(),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+        },
+    }
+}
+
+fn is_unreadable(hook: &Hook) -> bool {
+    *hook == unreadable_hook(hook.name.clone())
 }
 
 #[cfg(test)]

@@ -11,6 +11,10 @@ async fn load_hooks(folder: &TempDir) -> (Hooks, Logs) {
     let (store, _) = Store::open(&folder.path().join("test.db"))
         .await
         .expect("a store");
+    load_stored_hooks(folder, store).await
+}
+
+async fn load_stored_hooks(folder: &TempDir, store: Store) -> (Hooks, Logs) {
     let events = Events::new();
     let logs = Logs::open(folder.path(), events.clone()).expect("logs");
     let secrets = Secrets::new(InMemory::default());
@@ -44,6 +48,37 @@ fn command_hook(name: &str, command: &[&str]) -> Hook {
 async fn try_hook(hooks: &Hooks, hook: Hook, payload: Option<Box<RawValue>>) -> Trial {
     let trial = hooks.run_trial(hook, HookEvent::ToolRequested, payload);
     trial.await.expect("the hook is valid")
+}
+
+#[tokio::test]
+async fn an_unreadable_hook_keeps_its_stored_spec_until_it_is_saved_or_removed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (hooks, _) = load_hooks(&folder).await;
+    let store = hooks.shared.store.clone();
+    let row = HookRow {
+        name: "later".into(),
+        spec: r#"{"of": "a later version"}"#.into(),
+    };
+    store
+        .put_hooks(std::slice::from_ref(&row))
+        .await
+        .expect("stored");
+    let (hooks, _) = load_stored_hooks(&folder, store.clone()).await;
+    let hook = command_hook("new", &["printf", ""]);
+    hooks.add(hook.clone(), Some(0)).await.expect("added");
+    let stored = store.hooks().await.expect("the stored hooks");
+    assert_eq!(stored[1].spec, row.spec);
+    let refused = hooks.set_enabled("later", false).await;
+    assert!(
+        matches!(refused, Err(HookError::Unreadable(_))),
+        "{refused:?}"
+    );
+    let hook = Hook {
+        name: "later".into(),
+        ..hook
+    };
+    hooks.replace("later", hook).await.expect("saved again");
+    hooks.set_enabled("later", false).await.expect("disabled");
 }
 
 #[tokio::test]

@@ -96,6 +96,16 @@ struct Usage {
     total_tokens: Option<u32>,
 }
 
+impl ToolCallDelta {
+    fn has_name(&self) -> bool {
+        let name = self
+            .function
+            .as_ref()
+            .and_then(|function| function.name.as_deref());
+        name.is_some_and(|name| !name.is_empty())
+    }
+}
+
 impl Completion {
     /// Reads the provider's response. `idle_timeout` is the longest time between two parts of a
     /// stream, and the longest time for the whole body of any other response.
@@ -197,16 +207,16 @@ impl Completion {
             .try_for_each(|call| self.add_tool_call(call))
     }
 
-    /// Adds a tool call, or a further part of a tool call. A part with neither an index nor an id
-    /// belongs to the last call.
+    /// Adds a tool call, or a further part of a tool call. A part with no index, id or name belongs
+    /// to the last call.
     fn add_tool_call(&mut self, delta: ToolCallDelta) -> Result<(), SamplingError> {
         let position = match (delta.index, &delta.id) {
             (Some(index), _) => self
                 .tool_calls
                 .iter()
                 .position(|call| call.index == Some(index)),
-            (None, None) => self.tool_calls.len().checked_sub(1),
-            (None, Some(_)) => None,
+            (None, None) if !delta.has_name() => self.tool_calls.len().checked_sub(1),
+            (None, _) => None,
         };
         let position = position.unwrap_or_else(|| {
             self.tool_calls.push(ChatToolCall {

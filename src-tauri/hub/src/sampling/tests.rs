@@ -216,6 +216,16 @@ fn an_answer_that_is_not_streamed_is_read() {
 }
 
 #[test]
+fn tool_calls_without_an_index_or_id_stay_apart() {
+    let chat = chat(&json!({"messages": [], "tools": weather_tools()})).expect("converted");
+    let call = |city: u8| json!({"function": {"name": "city-weather", "arguments": json!({"city": city}).to_string()}});
+    let whole = json!({"choices": [{"message": {"tool_calls": [call(1), call(2)]}, "finish_reason": "stop"}]});
+    let actual = result(&chat, &[whole]).expect("a result");
+    let call = |city: u8| json!({"type": "tool_use", "id": format!("call-{city}"), "name": "city.weather", "input": {"city": city}});
+    assert_eq!(actual["content"], json!([call(1), call(2)]));
+}
+
+#[test]
 fn an_error_or_a_malformed_answer_is_reported() {
     let chat = chat(&json!({"messages": []})).expect("converted");
     let error = json!({"error": {"message": "overloaded"}});

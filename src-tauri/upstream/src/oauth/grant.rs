@@ -95,8 +95,12 @@ impl Grant {
         received_at.checked_add(lifetime_ms).map(Timestamp)
     }
 
-    /// Returns whether it is time to refresh the token.
+    /// Returns whether it is time to refresh the token, or whether it has expired if it cannot be
+    /// refreshed.
     pub(super) fn is_refresh_due(&self, now: Timestamp) -> bool {
+        if self.refresh_token().is_none() {
+            return self.has_expired(now);
+        }
         let (Some(expires_at), Some(received_at)) =
             (self.expires_at(), self.credentials.token_received_at)
         else {
@@ -199,7 +203,8 @@ mod tests {
     use super::*;
 
     fn grant(issuer: &str, lifetime_s: Option<u64>) -> Grant {
-        let mut response = serde_json::json!({"access_token": "t", "token_type": "bearer"});
+        let mut response =
+            serde_json::json!({"access_token": "t", "token_type": "bearer", "refresh_token": "r"});
         if let Some(lifetime_s) = lifetime_s {
             response["expires_in"] = lifetime_s.into();
         }
@@ -212,6 +217,16 @@ mod tests {
             credentials,
             signed_in_scopes: BTreeSet::new(),
         }
+    }
+
+    #[test]
+    fn a_token_that_cannot_be_refreshed_is_used_until_it_expires() {
+        let mut hour = serde_json::to_value(grant("i", Some(3600))).expect("write the grant");
+        let response = hour["credentials"]["token_response"].as_object_mut();
+        response.expect("a response").remove("refresh_token");
+        let hour: Grant = serde_json::from_value(hour).expect("read the grant");
+        let at = |seconds: i64| Timestamp((1000 + seconds) * 1000);
+        assert!(!hour.is_refresh_due(at(3599)) && hour.is_refresh_due(at(3600)));
     }
 
     #[test]
