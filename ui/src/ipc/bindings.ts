@@ -281,10 +281,10 @@ restores: boolean, };
 
 /**
  * `policy.apply_preset`: sets the default for calls of tools, and adds the preset's rules for
- * whole servers. Removes all other allow and ask rules for all tools of a server or of all
- * servers, unless they are limited to a client, a user, a kind or conditions, or concern results.
- * All other rules stay, except that the preset's rule for a server replaces a plain deny rule of
- * this server.
+ * whole servers. Removes every other allow or ask rule for all tools of one server or of all
+ * servers, unless the rule is limited to a client, a user or a kind, has conditions, or concerns
+ * results. All other rules stay, except that the preset's rule for a server replaces a plain deny
+ * rule of this server.
  */
 export type ApplyPreset = { preset: PolicyPreset, };
 
@@ -594,7 +594,11 @@ export type AwaitSignIn = { id: ServerId, };
 /**
  * A backup in the data folder.
  */
-export type BackupFile = { file: string, 
+export type BackupFile = { 
+/**
+ * The path of the archive.
+ */
+file: string, 
 /**
  * The size of the archive.
  */
@@ -603,7 +607,11 @@ bytes: number, };
 /**
  * An archive, as its manifest describes it.
  */
-export type BackupView = { file: string, 
+export type BackupView = { 
+/**
+ * The path of the archive.
+ */
+file: string, 
 /**
  * The version of Drawbridge that made the backup.
  */
@@ -1154,7 +1162,8 @@ file: string, };
 export type CheckCode = { code: string, };
 
 /**
- * `policy.check_rule`: the reasons to ask again before a rule is saved. Nothing is saved.
+ * `policy.check_rule`: the reasons to let a person confirm a rule before it is saved. Nothing is
+ * saved.
  */
 export type CheckRule = { rule: RuleSpec, };
 
@@ -2138,7 +2147,11 @@ service: string, version: string, builtin_tools: BuiltinTools, registry: Registr
 /**
  * Whether all checks pass.
  */
-ready: boolean, checks: Array<HealthCheck>, transports: Array<ListenerHealth>, 
+ready: boolean, checks: Array<HealthCheck>, 
+/**
+ * The listeners at which clients can connect.
+ */
+transports: Array<ListenerHealth>, 
 /**
  * The number of client sessions that are open now.
  */
@@ -2689,8 +2702,8 @@ export type ListSecrets = Record<symbol, never>;
 export type ListServers = Record<symbol, never>;
 
 /**
- * `tools.list`: the tools of all accepted, enabled servers that clients can see, in the order in
- * which clients get them.
+ * `tools.list`: the tools that clients can see, of all accepted and enabled servers, in the order
+ * in which clients get them.
  */
 export type ListTools = Record<symbol, never>;
 
@@ -3467,8 +3480,8 @@ export type RemoveServer = { id: ServerId, };
 
 /**
  * `secrets.rename`: gives a secret another name in the secret store, and changes the references of
- * all servers. An accepted server stays accepted. A secret to which a hook, or a header for the
- * collector of traces, refers cannot be renamed.
+ * all servers. An accepted server stays accepted. A secret cannot be renamed if a hook or a header
+ * for the collector of traces refers to it.
  */
 export type RenameSecret = { name: string, new_name: string, };
 
@@ -3611,7 +3624,19 @@ kind: RequestKind | null, };
 /**
  * A rule and its present state.
  */
-export type RuleView = { id: RuleId, read_only: boolean, conditions: Array<Condition>, effect: Effect | null, result: ResultEffect | null, lifetime: Lifetime, note: string, 
+export type RuleView = { id: RuleId, 
+/**
+ * Whether the rule covers only tools that their server marks read-only.
+ */
+read_only: boolean, conditions: Array<Condition>, 
+/**
+ * The effect on requests; null if the rule leaves it to other rules.
+ */
+effect: Effect | null, 
+/**
+ * The effect on results; null if the rule leaves it to other rules.
+ */
+result: ResultEffect | null, lifetime: Lifetime, note: string, 
 /**
  * The rule in words, on one line.
  */

@@ -37,6 +37,7 @@ pub struct BackupsView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BackupFile {
+    /// The path of the archive.
     pub file: String,
     /// The size of the archive.
     #[cfg_attr(test, ts(type = "number"))]
@@ -47,6 +48,7 @@ pub struct BackupFile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BackupView {
+    /// The path of the archive.
     pub file: String,
     /// The version of Drawbridge that made the backup.
     pub version: String,
@@ -249,7 +251,7 @@ fn open_archive(file: &str) -> Result<(PathBuf, File), ApiError> {
     }
 }
 
-/// Lists the archives in a folder, which need not exist, newest first.
+/// Lists the archives in a folder, newest first. The folder need not exist.
 fn list_backups(folder: &Path) -> Vec<BackupFile> {
     let mut files: Vec<BackupFile> = fs::read_dir(folder)
         .into_iter()
@@ -272,7 +274,7 @@ fn list_backups(folder: &Path) -> Vec<BackupFile> {
     files
 }
 
-/// Creates a file that only this user can read, and its folder.
+/// Creates a file that only this user can read. Creates the file's folder if it is missing.
 fn create_private_file(file: &Path) -> io::Result<File> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;

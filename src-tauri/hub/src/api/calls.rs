@@ -275,6 +275,7 @@ impl From<StatsGroup> for CallGroup {
 }
 
 fn group_view(group: GroupStats, group_by: StatsGroup) -> CallGroupView {
+    // The key of a tool is its server's id and its name, with a space between them.
     let (server, name) = match group.key.split_once(' ') {
         Some((server, tool)) if group_by == StatsGroup::Tool => {
             (server.to_owned(), tool.to_owned())

@@ -1,4 +1,5 @@
-//! Clients: the AI applications that may connect, over HTTP each with its own token.
+//! Clients: the AI applications that may connect. Each client that connects over HTTP has its own
+//! token.
 
 use std::{collections::BTreeSet, num::NonZeroU32, time::Duration};
 

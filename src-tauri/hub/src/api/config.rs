@@ -473,8 +473,9 @@ fn replaces_token(
     }
 }
 
-/// Makes the changes of a preview, adds the client whose new token is in the files or replaces its
-/// token, and records the changes in the audit log.
+/// Makes the changes of a preview, and records them in the audit log. If the preview has a new
+/// token, adds the client to which the token belongs, or replaces the client's old token. `servers`
+/// are the servers that were added for an import.
 ///
 /// # Errors
 /// Returns an error if the client cannot be added or changed, or if the files cannot be changed.

@@ -24,6 +24,7 @@ pub struct HealthView {
     /// Whether all checks pass.
     pub ready: bool,
     pub checks: Vec<HealthCheck>,
+    /// The listeners at which clients can connect.
     pub transports: Vec<ListenerHealth>,
     /// The number of client sessions that are open now.
     pub sessions: u32,

@@ -143,6 +143,7 @@ impl Verb for AddMemory {
     async fn run(self, hub: &Hub) -> Result<MemoryEntry, ApiError> {
         access::check_user(&self.user)?;
         let text = MemoryText::new(&self.content, self.category.as_deref(), &self.tags)?;
+        // A person stores the entry, not a client.
         match hub.store.add_memory(&self.user, None, &text).await? {
             StoredMemory::New(entry) | StoredMemory::Known(entry) => {
                 hub.events.publish(Event::MemoryChanged);

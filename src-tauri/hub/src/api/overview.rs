@@ -37,6 +37,7 @@ impl Verb for ShowOverview {
         let since = self.since.0.clamp(now.0 - i64::from(MAX_SPAN_MS), now.0);
         let filter = CallStatsFilter {
             since: Timestamp(since),
+            // One step, which ends just after the present moment.
             steps: 1,
             step_ms: u32::try_from(now.0 - since)
                 .unwrap_or(MAX_SPAN_MS)

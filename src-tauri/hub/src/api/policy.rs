@@ -21,9 +21,12 @@ pub struct RuleView {
     pub id: RuleId,
     #[serde(flatten)]
     pub scope: Scope,
+    /// Whether the rule covers only tools that their server marks read-only.
     pub read_only: bool,
     pub conditions: Vec<Condition>,
+    /// The effect on requests; null if the rule leaves it to other rules.
     pub effect: Option<Effect>,
+    /// The effect on results; null if the rule leaves it to other rules.
     pub result: Option<ResultEffect>,
     pub lifetime: Lifetime,
     pub note: String,
@@ -105,7 +108,8 @@ pub struct DisableRule {
     pub id: RuleId,
 }
 
-/// `policy.check_rule`: the reasons to ask again before a rule is saved. Nothing is saved.
+/// `policy.check_rule`: the reasons to let a person confirm a rule before it is saved. Nothing is
+/// saved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CheckRule {
@@ -165,10 +169,10 @@ pub struct SetDefaultPolicy {
 }
 
 /// `policy.apply_preset`: sets the default for calls of tools, and adds the preset's rules for
-/// whole servers. Removes all other allow and ask rules for all tools of a server or of all
-/// servers, unless they are limited to a client, a user, a kind or conditions, or concern results.
-/// All other rules stay, except that the preset's rule for a server replaces a plain deny rule of
-/// this server.
+/// whole servers. Removes every other allow or ask rule for all tools of one server or of all
+/// servers, unless the rule is limited to a client, a user or a kind, has conditions, or concerns
+/// results. All other rules stay, except that the preset's rule for a server replaces a plain deny
+/// rule of this server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ApplyPreset {

@@ -1,5 +1,5 @@
-//! Published servers, among which a person searches for a server to add: the presets, and the list
-//! of the official registry.
+//! The search for a server to add: among the presets, and among the published servers of the
+//! official registry.
 
 use std::collections::BTreeSet;
 
@@ -268,7 +268,7 @@ fn server_view(hub: &Hub, row: &PublishedRow, manifest: &Manifest) -> PublishedS
     }
 }
 
-/// Returns the servers that start the package of one of the choices, or connect to its URL.
+/// Returns the servers that start the package, or connect to the URL, of one of the choices.
 fn list_added(hub: &Hub, choices: &[Choice]) -> Vec<ServerId> {
     let specs = hub.registry.specs();
     let servers = specs.servers.values();

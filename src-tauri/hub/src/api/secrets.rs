@@ -126,8 +126,8 @@ pub struct RemoveSecret {
 }
 
 /// `secrets.rename`: gives a secret another name in the secret store, and changes the references of
-/// all servers. An accepted server stays accepted. A secret to which a hook, or a header for the
-/// collector of traces, refers cannot be renamed.
+/// all servers. An accepted server stays accepted. A secret cannot be renamed if a hook or a header
+/// for the collector of traces refers to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RenameSecret {

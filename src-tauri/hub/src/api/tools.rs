@@ -67,8 +67,8 @@ pub struct ListedTool {
     pub input_schema: serde_json::Value,
 }
 
-/// `tools.list`: the tools of all accepted, enabled servers that clients can see, in the order in
-/// which clients get them.
+/// `tools.list`: the tools that clients can see, of all accepted and enabled servers, in the order
+/// in which clients get them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListTools {}

@@ -157,7 +157,7 @@ async fn a_token_that_is_also_used_elsewhere_is_not_replaced() {
     let message = refused.expect_err("the name is taken").message;
     assert!(message.contains("already exists"), "{message}");
 
-    // Two files of one client: the client is revoked after the first file was written.
+    // The client is revoked before each connection, so that both files can use its name.
     for project in [&one, &two] {
         let name = name.clone();
         run(&hub, RevokeClient { name }).await.expect("revoked");

@@ -189,6 +189,7 @@ pub(in crate::api) async fn show_store(hub: &Hub) -> SecretStoreView {
 /// Returns the names of all secrets that the secret store may have for this hub: the secrets to
 /// which something refers, and Drawbridge's own.
 fn stored_names(hub: &Hub) -> Vec<StoredName> {
+    // Only sign-ins store long secrets.
     let short = |name: String| StoredName {
         name,
         is_long: false,

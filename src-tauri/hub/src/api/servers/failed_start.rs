@@ -34,7 +34,7 @@ const CAUSES: &[&str] = &[
     "failed",
     "usage:",
 ];
-/// The words of lines that only point to another log.
+/// The words of lines that only say where to find out more.
 const POINTERS: &[&str] = &[
     "a complete log of this run",
     "debug-0.log",

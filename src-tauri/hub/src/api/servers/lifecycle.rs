@@ -43,6 +43,7 @@ use crate::{
     registry::{self, Grant, Registry, RegistryError, bundle},
 };
 
+/// How long the server may take to return one page of its tools.
 const VERIFY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Stores the secrets, and writes the spec that refers to them. Accepts the spec if there is a
@@ -420,6 +421,8 @@ async fn connect_once(
     connector: &Connector,
     server: &RegisteredServer,
 ) -> Result<(Arc<Connection>, JoinHandle<()>), ApiError> {
+    // The session belongs to no client, and nobody reads its count of non-JSON-RPC lines or its
+    // progress.
     let Connected {
         connection,
         mut inbox,
