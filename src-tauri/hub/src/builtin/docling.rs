@@ -41,8 +41,8 @@ const CALL_TIMEOUT_MS: u32 = 1_830_000;
 
 pub(super) const SPEC: BuiltInSpec = BuiltInSpec {
     name: "Docling tools",
-    // Each client has its own instance, because the rules for the client also apply to the calls
-    // of the server `docling`.
+    // Each client has its own instance, because the rules for the client also apply when these
+    // tools call the server `docling`.
     isolation: Isolation::PerClient,
     call_timeout_ms: Some(CALL_TIMEOUT_MS),
 };
@@ -291,6 +291,7 @@ fn tools() -> Vec<Tool> {
         ),
     )
     .with_title("Convert a document")
+    // No title; not read-only, not destructive, idempotent, not open-world.
     .with_annotations(ToolAnnotations::from_raw(
         None,
         Some(false),
@@ -314,6 +315,7 @@ fn tools() -> Vec<Tool> {
         ),
     )
     .with_title("Download Docling's models")
+    // As above, but open-world, because the models are downloaded.
     .with_annotations(ToolAnnotations::from_raw(
         None,
         Some(false),

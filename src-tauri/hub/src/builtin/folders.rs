@@ -1,9 +1,9 @@
 //! The folders server: the files of folders that a person chose, as `file://` resources.
 //!
 //! Each request that needs the list of folders reads this list from the settings, so that a change
-//! applies at once. Only the further pages of a list of files still show the folders of its first
-//! page. [`private_names`] says which files are private, [`tree`] opens the files, and [`watch`]
-//! notices changes.
+//! applies at once. Only the later pages of a list of files still show the folders that were shared
+//! when the first page was read. [`private_names`] says which files are private, [`tree`] opens the
+//! files, and [`watch`] notices changes.
 
 mod private_names;
 mod tree;

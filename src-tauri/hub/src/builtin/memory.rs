@@ -465,6 +465,7 @@ fn object_schema(properties: &Value, required: &[&str]) -> JsonObject {
 }
 
 fn annotations(is_read_only: bool) -> ToolAnnotations {
+    // No title; perhaps read-only, not destructive, idempotent, not open-world.
     ToolAnnotations::from_raw(
         None,
         Some(is_read_only),

@@ -136,7 +136,9 @@ impl Attempt {
     }
 }
 
+/// A change of the value at a path in the arguments.
 enum Conversion {
+    /// Replaces the value.
     To(Value),
     /// Removes a null that stands for an omitted member. The validation of the copy shows whether
     /// the member is optional.

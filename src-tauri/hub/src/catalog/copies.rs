@@ -141,7 +141,7 @@ impl Copies {
         }
     }
 
-    /// Notes that a client has sent a request that refreshes the catalog in this session.
+    /// Notes in a client's copies that the client last refreshed the catalog in this session.
     pub(super) fn note_session(&mut self, session: &Arc<ClientSession>) {
         let copies = self.0.iter_mut();
         copies

@@ -24,6 +24,7 @@ pub enum DeferredCallError {
     NoName,
 }
 
+/// The arguments of `tool_search`.
 #[derive(Deserialize)]
 struct Query {
     query: String,

@@ -406,6 +406,7 @@ impl CatalogView {
     /// template with the most literal text.
     pub fn find_resource(&self, uri: &str) -> Option<&Arc<CatalogEntry>> {
         let resource = self.find(CapabilityKind::Resources, uri);
+        // `None` is less than any `Some`, so a server's resource precedes its templates.
         let resource = resource.map(|entry| (self.rank(&entry.server.id), None, entry));
         let templates = self.matching_templates(uri).map(|entry| {
             let literal_length = templates::literal_length(&entry.definition.name);

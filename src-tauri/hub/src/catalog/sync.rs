@@ -102,6 +102,7 @@ pub struct FetchedList {
     entries: usize,
     /// The bytes that the definitions may still take.
     remaining_bytes: usize,
+    /// Whether a definition did not fit. Every later definition is then excluded.
     is_full: bool,
 }
 

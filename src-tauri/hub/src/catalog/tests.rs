@@ -3,18 +3,19 @@ use super::*;
 #[test]
 fn a_server_shortens_the_time_to_live_down_to_the_minimum_and_never_lengthens_it() {
     let (configured, ms) = (Duration::from_secs(300), |ms| Duration::from_millis(ms));
+    let is_asleep = false;
     for (stated, expected) in [
         (None, configured),
         (Some(60_000), ms(60_000)),
         (Some(0), MIN_TTL),
         (Some(u32::MAX), configured),
     ] {
-        let ttl = effective_ttl(configured, stated, false);
+        let ttl = effective_ttl(configured, stated, is_asleep);
         assert_eq!(ttl, expected, "{stated:?}");
     }
     let short = Duration::from_secs(5);
     assert_eq!(
-        effective_ttl(short, Some(0), false),
+        effective_ttl(short, Some(0), is_asleep),
         short,
         "the time may be below the minimum if the user sets it"
     );
@@ -311,7 +312,8 @@ mod acceptance {
         assert_eq!(states, [AcceptanceState::Changed; 2]);
     }
 
-    /// Returns the resource that clients see after a server has changed a resource.
+    /// Returns the resource that clients see after a server has changed a resource. `policy` is the
+    /// `definitions` of the server's spec.
     fn changed_resource(before: &str, after: &str, policy: &str) -> String {
         let spec = format!(r#"{{"command":"x","definitions":"{policy}"}}"#);
         let spec = serde_json::from_str(&spec).expect("a spec");
@@ -442,6 +444,7 @@ mod private_lists {
         Offered::from([(CapabilityKind::Tools, tools.collect())])
     }
 
+    /// Returns a server. `policy` is the `definitions` of its spec.
     fn server(policy: &str) -> Arc<RegisteredServer> {
         let spec = format!(r#"{{"command":"x","definitions":"{policy}"}}"#);
         let spec = serde_json::from_str(&spec).expect("a spec");

@@ -46,8 +46,11 @@ pub(super) fn find(text: &str) -> Option<Range<usize>> {
         let is_found = match c {
             // Control characters, some of which begin a terminal control sequence.
             '\u{80}'..='\u{9f}' => true,
+            // Tag characters, which only a flag emoji needs.
             '\u{e0000}'..='\u{e007f}' => at >= flag_end,
+            // Characters that force a direction on any text.
             '\u{202d}' | '\u{202e}' => true,
+            // Characters with which a text mixes both directions.
             '\u{202a}'..='\u{202c}' | '\u{2066}'..='\u{2069}' => !is_rtl,
             c if is_selector(c) => run >= 2 || is_between_letters,
             c if is_zero_width(c) => run >= MIN_RUN || is_between_letters,
@@ -143,6 +146,8 @@ fn is_zero_width(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{180e}' | '\u{ad}')
 }
 
+/// Returns whether a character is a variation selector, which chooses a form of the character before
+/// it.
 fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }

@@ -12,8 +12,8 @@ const NOTICE_URI: &str = "drawbridge://notice";
 /// block of a tool's content, the first message of a prompt, or the last item of a resource's
 /// contents, because clients take the first item for the resource itself. A tool's result with
 /// `structuredContent` but no `content` gets a `content` with only the notice. In an answer about a
-/// task, the result is the member `result`. A result without flags, and any other result without
-/// these members, stay as they are.
+/// task, the result is the member `result`. A result without flags stays as it is, and so does a
+/// result that has none of these members.
 ///
 /// # Errors
 /// Returns an error if the result is not an object, or if one of these members is not a list,
@@ -33,8 +33,8 @@ pub(crate) fn add_notice(
     Ok(with_notice.unwrap_or(result))
 }
 
-/// The error if a result is not an object, if the result or the result of a task in it repeats a
-/// key or has a malformed key, or if a member that should be a list is none.
+/// The error if a result is not an object, if a member that should be a list is not a list, or if a
+/// key is repeated or malformed: a key of the result itself, or of the task's result in it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MalformedObject;
 

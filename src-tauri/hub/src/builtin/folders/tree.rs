@@ -355,8 +355,8 @@ fn from_io(error: io::Error) -> ReadError {
     }
 }
 
-/// Returns the error for a name that was not a link and could not be opened: usually, another
-/// program has replaced the file.
+/// Returns the error for a name that was no link when the path was resolved, but cannot be opened
+/// now: usually, another program has replaced the file.
 fn from_swap(error: io::Error) -> ReadError {
     let kind = error.kind();
     if kind == io::ErrorKind::NotFound {
