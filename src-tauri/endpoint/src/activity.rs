@@ -29,9 +29,9 @@ impl Activity {
         is_open.then(|| ConnectionGuard(self.0.clone()))
     }
 
-    /// Waits until no connection has been open for `idle` and `has_work` returns false. Later
-    /// connections are refused. A client whose connection was accepted before keeps the hub
-    /// running, and a client whose connection is refused can start another hub.
+    /// Waits until no connection has been open for the duration `idle`, and `has_work` then returns
+    /// false. Later connections are refused. A client whose connection was accepted earlier keeps
+    /// the hub running, and a client whose connection is refused can start another hub.
     pub(crate) async fn close_when_unused(&self, idle: Duration, has_work: impl Fn() -> bool) {
         let mut states = self.0.subscribe();
         loop {
@@ -47,6 +47,8 @@ impl Activity {
         }
     }
 
+    /// Refuses all later connections, unless a connection is open. Returns whether later
+    /// connections are refused.
     fn close(&self) -> bool {
         self.0.send_if_modified(|state| {
             state.is_closed = state.open_connections == 0;

@@ -157,6 +157,7 @@ struct Bridge<W> {
     /// Messages from the hub that are not answers.
     hub_messages: mpsc::Receiver<Bytes>,
     answers: JoinSet<Answer>,
+    /// The handles of the tasks in `answers`, by the ids of their requests.
     in_flight: HashMap<String, AbortHandle>,
     /// The task that reads the session's stream, after `initialize`.
     stream_reader: JoinSet<()>,

@@ -26,6 +26,7 @@ use serde_json::json;
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     pub(crate) error: ApiError,
+    /// Has no effect unless the status is 401.
     challenge: Challenge,
     /// After how many seconds the client may send the request again.
     retry_after_s: Option<u64>,

@@ -27,8 +27,9 @@ use crate::{
 /// response.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The number of evictions after which the listener pauses. Programs that connect again and again
-/// thus leave the processor to the calls of clients.
+/// The number of evictions after which the listener pauses. (An eviction closes the oldest
+/// connection without a known token, to make room for a new connection.) Programs that connect
+/// again and again thus leave the processor to the calls of clients.
 const EVICTIONS_PER_PAUSE: u32 = 4;
 const EVICTION_PAUSE: Duration = Duration::from_millis(1);
 

@@ -16,6 +16,7 @@ pub(crate) use unsupported::{bind, client_builder};
 
 /// The outcome of an attempt to bind the local socket.
 pub(crate) struct BindOutcome<L> {
+    /// The path of the socket, for messages.
     pub(crate) address: String,
     pub(crate) listener: Result<L, BindError>,
 }

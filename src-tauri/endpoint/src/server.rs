@@ -162,8 +162,9 @@ impl RunningEndpoint {
         listeners
     }
 
-    /// Waits until no connection has been open for `idle` and [`Hub::has_work`] returns false. From
-    /// then on no connection is accepted, and the caller has to stop the endpoint.
+    /// Waits until no connection has been open for the duration `idle`, and [`Hub::has_work`] then
+    /// returns false. After that, no connection is accepted, and the caller has to stop the
+    /// endpoint.
     pub async fn close_when_unused(&self, idle: Duration) {
         self.activity
             .close_when_unused(idle, || self.hub.has_work())

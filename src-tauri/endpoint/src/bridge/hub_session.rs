@@ -53,6 +53,7 @@ pub(super) struct HubSession {
 
 #[derive(Default, Clone)]
 struct State {
+    /// The id of the session, as the hub's header states it.
     session: Option<HeaderValue>,
     /// The client's `initialize` message, kept to open the session again.
     initialize_message: Option<Bytes>,

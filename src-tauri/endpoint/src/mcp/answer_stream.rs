@@ -98,20 +98,20 @@ impl AnswerStream {
 
     /// Returns the next message with its index, and keeps a copy. Returns `None` after the last
     /// message, or if the stream has to be closed because the client reads too slowly.
-    async fn next(&mut self, max_kept: usize) -> Option<(u64, Bytes)> {
+    async fn next(&mut self, max_kept_bytes: usize) -> Option<(u64, Bytes)> {
         let messages = self.messages.as_mut()?;
         let message = messages.next().await;
         if message.is_none() && messages.is_finished() {
             self.messages = None;
         }
-        message.map(|message| self.keep(message, max_kept))
+        message.map(|message| self.keep(message, max_kept_bytes))
     }
 
-    fn keep(&mut self, message: Bytes, max_kept: usize) -> (u64, Bytes) {
+    fn keep(&mut self, message: Bytes, max_kept_bytes: usize) -> (u64, Bytes) {
         self.last_index += 1;
         self.kept_bytes += message.len();
         self.kept.push_back((self.last_index, message.clone()));
-        while self.kept_bytes > max_kept
+        while self.kept_bytes > max_kept_bytes
             && let Some((_, dropped)) = self.kept.pop_front()
         {
             self.kept_bytes -= dropped.len();

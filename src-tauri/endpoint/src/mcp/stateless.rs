@@ -118,9 +118,9 @@ pub(super) async fn answer(
     }
 }
 
-/// Reads the request's `_meta`, and compares the request with its headers. Returns the entry of the
-/// method in the table of methods, the request's `_meta`, and the params without the members of
-/// `_meta` that are for Drawbridge.
+/// Reads the request's `_meta`, and compares the request with its headers. Returns the method's row
+/// in the table of methods, the request's `_meta`, and the params without the members of `_meta`
+/// that are for Drawbridge.
 fn check_request(
     state: &ListenerState,
     headers: &HeaderMap,
@@ -186,7 +186,8 @@ fn check_headers(
     Ok(())
 }
 
-/// Checks that a header repeats a value of the body.
+/// Checks that a header repeats a value of the body. `body` is this value, if the body has it, and
+/// `body_field` names its place in the error.
 ///
 /// # Errors
 /// Returns `-32020` if the header and the body differ, if only one of them has the value, or if the

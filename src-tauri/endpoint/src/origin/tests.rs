@@ -156,6 +156,7 @@ async fn every_route_accepts_the_hosts_and_origins_of_its_listener() {
             "{host}"
         );
         for other in GOOD_HOSTS {
+            // A person allowed this host with port 443, so its pages without a port use https.
             let scheme = if other == "proxy.example" {
                 "https"
             } else {

@@ -33,8 +33,7 @@ struct SuspendedAnswer {
 pub(crate) struct ResumeRequest {
     /// The index of the last event that the client has.
     pub(crate) last_index: u64,
-    /// The sender of the response with the later events, or of `None` if some of these events are
-    /// lost.
+    /// Takes the response with the later events, or `None` if some of these events are lost.
     pub(crate) response: oneshot::Sender<Option<Response>>,
 }
 

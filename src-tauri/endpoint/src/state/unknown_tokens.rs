@@ -31,7 +31,8 @@ enum Source {
     /// An IPv4 address, or the /64 network of an IPv6 address, because one computer may have all
     /// addresses of such a network.
     Network(IpAddr),
-    /// All proxies, and the addresses beyond [`MAX_ADDRESSES`].
+    /// All requests that may have come through a proxy, and the addresses beyond
+    /// [`MAX_ADDRESSES`].
     Other,
 }
 
@@ -49,7 +50,7 @@ impl Source {
 }
 
 impl UnknownTokens {
-    /// Counts an unknown token. Without an `address`, the request came through a proxy.
+    /// Counts an unknown token. `address` is `None` if the request may have come through a proxy.
     ///
     /// # Errors
     /// Returns an error if the address has sent too many tokens: the seconds until it may send
@@ -104,6 +105,8 @@ mod tests {
                     .is_ok()
             })
             .count();
+        // The network above takes up one of the counts. Each of the next 999 addresses sends one
+        // token, and the further addresses share a count.
         assert_eq!(counted, 999 + 600);
         assert!(tokens.0.lock().expect("the table").len() <= MAX_ADDRESSES + 1);
     }

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 
 use super::SseEvent;
 
+/// Ends with an event that is not complete, because no blank line follows it.
 const BODY: &str = ":\n\ndata: {\"kind\":\"policy_changed\"}\n\n: keep alive\n\ndata: {\"kind\":\"of the future\"}\r\n\r\n\
     data:{\"kind\":\"server_changed\",\"id\":\"a\"}\n\ndata: {\"kind\":\"lagged\"}\n";
 
@@ -60,14 +61,15 @@ proptest! {
         let value = Choices::new(&bytes).value();
         let message = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{value}}}"#);
         let event = crate::mcp::events::message_event(&Bytes::from(message.clone()));
-        let body = endpoint_event(event);
+        let body = encode_as_endpoint(event);
         let events = read_pieces(&arbitrary_json::split_bytes(&body, &sizes));
         let data: Vec<_> = events.into_iter().map(|event| event.data).collect();
         prop_assert_eq!(data, [message.replace('\r', " ")]);
     }
 }
 
-fn endpoint_event(event: axum::response::sse::Event) -> Bytes {
+/// Returns the body with which the endpoint sends this event.
+fn encode_as_endpoint(event: axum::response::sse::Event) -> Bytes {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
