@@ -144,8 +144,8 @@ impl<'a> Members<'a> {
 }
 
 /// Reads one message. A result is not copied: it shares the memory of `message`. Returns `None` if
-/// the text is not a JSON-RPC message, or if the message is dropped: a request or notification that
-/// is nested too deeply, or an array without an answer that has an id.
+/// the text is not a JSON-RPC message. Also returns `None` for the messages that are dropped:
+/// requests and notifications that are nested too deeply, and arrays in which no answer has an id.
 pub fn parse(message: &Json) -> Option<ServerMessage> {
     if message.get().trim_start().starts_with('[') {
         return parse_batch(message);

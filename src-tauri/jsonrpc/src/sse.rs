@@ -18,15 +18,18 @@ pub struct SseParser {
     line: Vec<u8>,
     name: String,
     data: String,
+    /// Whether the event that is being read has a line of data, which may be blank.
     has_data: bool,
     /// Whether the last piece ended with a CR. An LF that begins the next piece is then part of the
     /// same line break.
     after_cr: bool,
     has_read_line: bool,
+    /// Whether an event was too long. All later pieces are then refused.
     too_long: bool,
     /// The id of the event that is being read.
     id: Option<String>,
-    /// The id of the last event that is complete or too long, and has an id. It may have no data.
+    /// The id of the last event that is complete or too long, and has an id. The event may have no
+    /// data.
     last_id: String,
     retry: Option<Duration>,
 }

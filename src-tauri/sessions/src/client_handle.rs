@@ -35,8 +35,8 @@ use super::{
     message_queue::{Lifetime, MessageQueue, MessageReader, MessageSender, Undelivered},
 };
 
-/// The most requests to one session, or during one request of a modern client, that may wait for
-/// answers.
+/// The most requests to a client that may wait for answers: in one session of a legacy client, or
+/// during one request of a modern client.
 const MAX_PENDING: usize = 64;
 
 /// Messages for a client that belong to none of its requests.
@@ -87,6 +87,7 @@ impl ClientSession {
 #[derive(Debug, Clone)]
 pub struct ClientHandle {
     session: Arc<ClientSession>,
+    /// The request to which the handle belongs, if any.
     request: Option<Arc<RequestContext>>,
 }
 

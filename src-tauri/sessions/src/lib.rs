@@ -159,6 +159,7 @@ struct SessionTable {
     sessions: HashMap<SessionId, Arc<ClientSession>>,
     /// The sessions of modern clients, by client, scope and description.
     stateless: HashMap<StatelessKey, SessionId>,
+    /// The number of sessions that were opened so far.
     opened: u64,
 }
 

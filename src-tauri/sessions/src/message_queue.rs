@@ -19,8 +19,8 @@ pub const MAX_WAITING_BYTES: usize = 64 * 1024;
 pub(super) const MAX_WAITING_ANSWER_BYTES: usize = 32 * 1024 * 1024;
 /// The most messages that a reader may miss after it last took a message. If the reader misses
 /// more, and also more than [`MAX_MISSED_BYTES`], its stream ends. A reader that still reads does
-/// not exceed both limits, because a server's rate limit and the budget of a request for its
-/// progress let less through between two reads.
+/// not exceed both limits, because less can arrive between two reads: messages of a server have a
+/// rate limit, and messages about the progress of a request have a budget.
 const MAX_MISSED: usize = 64;
 /// The most bytes of the messages that a reader may miss. See [`MAX_MISSED`].
 const MAX_MISSED_BYTES: usize = 256 * 1024;
@@ -75,7 +75,9 @@ struct State {
     waiting: VecDeque<WaitingMessage>,
     message_bytes: usize,
     answer_bytes: usize,
+    /// The number of messages that the reader has missed since it last took a message.
     missed: usize,
+    /// The bytes of these messages.
     missed_bytes: usize,
     /// The number of the current reader.
     reader: Option<u64>,

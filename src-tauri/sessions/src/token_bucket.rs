@@ -4,8 +4,8 @@ use std::{num::NonZeroU32, time::Duration};
 
 use tokio::time::Instant;
 
-/// A bucket that is full at first. In each period, as many tokens flow in evenly as the bucket can
-/// hold.
+/// A bucket that is full at first. Tokens flow in evenly, and an empty bucket is full again after
+/// one period.
 #[derive(Debug)]
 pub struct TokenBucket {
     period: Duration,

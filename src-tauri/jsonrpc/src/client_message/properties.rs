@@ -11,10 +11,9 @@ use crate::{
     rpc::code,
 };
 
-/// Checks that parsing keeps each part of an accepted message byte for byte and rejects keys that
-/// differ only in case, and that a response to an accepted request keeps the request's id. Checks
-/// that a rejected message has an error code that [`parse`] documents, and that the error response
-/// is valid JSON.
+/// Checks an accepted message: each part is kept byte for byte, no two keys differ only in case,
+/// and a response to a request keeps the request's id. Checks a rejected message: its error code is
+/// one that [`parse`] documents, and the error response is valid JSON.
 pub(crate) fn check_message(text: &[u8]) {
     let message = match parse(text) {
         Ok(message) => message,

@@ -353,6 +353,7 @@ proptest! {
         let mut members = members(&mut choices);
         let key = members[index.index(members.len())].0.clone();
         let plain = serde_json::from_str::<String>(&key).expect("a key");
+        // `variant` cannot spell keys with characters that JSON requires to be escaped.
         let plain = if plain.contains(['"', '\\', '\n']) { "method".to_owned() } else { plain };
         let duplicate = format!("\"{}\"", variant(&plain, &mut choices));
         members.insert(choices.below(members.len() + 1), (duplicate, choices.value()));

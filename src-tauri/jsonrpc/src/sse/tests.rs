@@ -61,8 +61,8 @@ fn an_event_longer_than_the_limit_is_an_error() {
 #[test]
 fn a_connection_resumes_after_the_last_event_that_was_read_or_was_too_long() {
     let mut parser = SseParser::new(12);
-    let pieces = parser.push(b"id: 4\ndata: a\n\nid: 5\ndata: b\n");
-    assert_eq!(pieces.expect("short events").len(), 1);
+    let events = parser.push(b"id: 4\ndata: a\n\nid: 5\ndata: b\n");
+    assert_eq!(events.expect("short events").len(), 1);
     assert_eq!(parser.last_id(), Some("4"), "event 5 is not complete");
     parser.reset_for_reconnect();
     assert_eq!(parser.last_id(), Some("4"));
