@@ -122,9 +122,9 @@ impl Connection {
         self.era().is_modern() && !self.has_answered.load(Ordering::Relaxed)
     }
 
-    /// Returns whether a new connection would tell a server of the legacy era of more extensions,
-    /// and no state would be lost with this connection, because clients have requested only lists
-    /// over it.
+    /// Returns whether a new connection should replace this connection, to tell a server of the
+    /// legacy era about more extensions. Returns `false` if state might be lost, because clients
+    /// have requested more than lists over this connection.
     pub(super) fn is_outdated(&self) -> bool {
         !self.era().is_modern()
             && !self.has_client.load(Ordering::Relaxed)

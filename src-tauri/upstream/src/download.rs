@@ -43,8 +43,8 @@ pub enum DownloadError {
 }
 
 impl Downloader {
-    /// Returns a downloader for the host of `url`, which has to use https, or http on this
-    /// computer.
+    /// Returns a downloader for the host of `url`. The URL has to use https, or http if the host is
+    /// this computer.
     ///
     /// # Errors
     /// Returns an error if `url` is not such a URL or contains a user name, or if TLS is not

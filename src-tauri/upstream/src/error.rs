@@ -71,7 +71,7 @@ pub enum UnreachableReason {
     NotSent(NotSentReason),
     #[error("The server was stopped")]
     Stopped,
-    /// The breaker is open.
+    /// The breaker is open: the server crashed so often that it is not started for a while.
     #[error(
         "The server crashed too often. It will not be restarted for {} s. Last error: {last_error}",
         .retry_after.as_secs()

@@ -171,17 +171,18 @@ pub(super) enum HandshakeError {
 
 impl HandshakeError {
     /// Returns another negotiation that may work with this server, if there is any.
+    /// `spec_transport` is the transport that the spec names.
     pub(super) fn next_negotiation(
         &self,
         tried: Negotiation,
         transport: &Transport,
-        configured: Option<TransportKind>,
+        spec_transport: Option<TransportKind>,
     ) -> Option<Negotiation> {
         match (tried, transport) {
             (
                 Negotiation::Discover | Negotiation::Initialize | Negotiation::OnlyInitialize,
                 Transport::Http(_),
-            ) if self.rejects_post() && configured.is_none() => Some(Negotiation::LegacySse),
+            ) if self.rejects_post() && spec_transport.is_none() => Some(Negotiation::LegacySse),
             // Some servers exit if the first message that they receive is not `initialize`.
             (Negotiation::Discover, Transport::Stdio(_)) if transport.end_reason().is_some() => {
                 Some(Negotiation::Initialize)

@@ -312,8 +312,9 @@ impl Pool {
     /// Records the extensions that a client declares. If some of them are new, has the lists of the
     /// running servers read again, because a server may list more for a client with these
     /// extensions. Drawbridge tells modern servers of the new extensions with the next request, and
-    /// legacy servers only in the handshake: a session that no client has used yet connects again,
-    /// and any other session waits for its next start, because the server may keep state.
+    /// legacy servers only in the handshake. A session over which clients have requested only lists
+    /// therefore connects again. Any other session waits for its next start, because the server may
+    /// keep state.
     pub fn add_client_extensions(&self, client: &ClientName, declared: &Extensions) {
         if self.connector.client_extensions().add(client, declared) {
             for session in self.active_sessions() {
@@ -329,9 +330,9 @@ impl Pool {
         self.connector.client_extensions().remove(client);
     }
 
-    /// Ends the sessions that no request uses after a change of a server's spec. If each call has a
-    /// session of its own, these are the sessions that outlive a call. If all clients share a
-    /// session, these are the sessions of single clients.
+    /// After a change of a server's spec, ends the sessions that no later request will use. If each
+    /// call now has a session of its own, these are the sessions that outlive a call. If all
+    /// clients now share a session, these are the sessions of single clients.
     pub async fn end_unused_sessions(&self, server: &RegisteredServer, reason: &str) {
         let is_unused = |key: &SessionKey| {
             key.server == server.id

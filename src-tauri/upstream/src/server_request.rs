@@ -123,9 +123,9 @@ impl<'a> ServerRequest<'a> {
         Self { span, ..self }
     }
 
-    /// Returns the request as a read of a client's private list in the background. If another
-    /// client has a request in flight that is no such read, messages that the server sends are for
-    /// that client.
+    /// Returns the request as a read of a client's private list in the background. The server's
+    /// messages go to another client instead, if that client has a request in flight that is not
+    /// such a read.
     #[must_use]
     pub fn reading_list_of(self, client_handle: &'a ClientHandle) -> Self {
         Self {

@@ -72,12 +72,15 @@ struct Inner {
     connection: Option<Arc<Connection>>,
     /// The tasks of the current connection.
     tasks: JoinSet<()>,
+    /// The failure that led to the state, if any.
     failure: Option<UpstreamError>,
+    /// Why the session is in its state, as text for the screens; may be empty.
     reason: String,
     /// The times of the crashes within the last minute.
     crashes: Vec<Instant>,
     /// The end of the pause after a crash, before which the server is not started again.
     no_start_before: Option<Instant>,
+    /// The number of requests that use the session.
     in_use: u32,
     last_used: Instant,
     reported: ReportedConnection,
@@ -87,7 +90,9 @@ struct Inner {
 #[derive(Debug, Clone)]
 pub struct Status {
     pub state: State,
+    /// Why the session is in its state; may be empty.
     pub reason: String,
+    /// The failure that led to the state, if any.
     pub failure: Option<UpstreamError>,
     /// How much longer the pause after a crash lasts, during which no request starts the server.
     pub retry_after: Option<Duration>,
@@ -95,6 +100,7 @@ pub struct Status {
     /// The sandbox as it is enforced, if the server runs in a sandbox.
     pub sandbox: Option<EnforcedSandbox>,
     pub non_jsonrpc_lines: u32,
+    /// How often the session has tried to start the server.
     pub starts: u32,
 }
 

@@ -14,7 +14,8 @@ use serde_json::value::RawValue;
 /// The most elicitations that are remembered. Each further elicitation replaces the oldest.
 const MAX_ELICITATIONS: usize = 256;
 
-/// Pairs of an elicitation id of the server and the session of the asked client, the latest last.
+/// The server's ids of elicitations, each with the session of the client that was asked, the latest
+/// last.
 #[derive(Default)]
 pub(super) struct UrlElicitations(Mutex<VecDeque<(String, Weak<ClientSession>)>>);
 

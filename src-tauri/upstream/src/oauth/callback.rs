@@ -29,6 +29,7 @@ const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(100);
 /// A listener that waits for the answer of the authorization server.
 pub(super) struct Callback {
     listener: TcpListener,
+    /// The address and the port of the listener, as in `127.0.0.1:4000`.
     authority: String,
 }
 

@@ -14,7 +14,9 @@ const MAX_URL_BYTES: usize = 8 * 1024;
 #[derive(Debug, Clone)]
 pub(crate) struct DialPolicy {
     host: String,
+    /// The address, if `host` is an address and not a name.
     ip: Option<IpAddr>,
+    /// Whether `host` is this computer.
     loopback: bool,
 }
 

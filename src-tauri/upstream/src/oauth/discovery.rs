@@ -41,7 +41,11 @@ pub enum DiscoveryError {
     #[error(
         "The metadata at the URL that {server} names is not available or may not be used: {named}"
     )]
-    Metadata { server: DisplayUrl, named: String },
+    Metadata {
+        server: DisplayUrl,
+        /// The beginning of the server's challenge, which names the URL.
+        named: String,
+    },
     #[error("The authorization server names an endpoint that is not a URL: {source}")]
     EndpointNotUrl { source: url::ParseError },
     #[error("Drawbridge does not use the authorization server: {source}")]

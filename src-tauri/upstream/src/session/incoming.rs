@@ -30,8 +30,8 @@ use crate::{
     transport::TransportEvent,
 };
 
-/// The most requests of a server that are answered at the same time. At most as many
-/// further requests are refused at the same time.
+/// The most requests of a server that are answered at the same time. Also the most refusals of
+/// further requests that are sent at the same time.
 const MAX_ANSWERS: usize = 256;
 
 /// The tasks that answer the requests that a server sends on one connection. Dropping the value at

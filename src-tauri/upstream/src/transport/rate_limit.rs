@@ -27,8 +27,8 @@ const PROGRESS_COST: usize = 128;
 /// The budget of each request for its progress: about 580 short messages. A stream to a client
 /// lasts even if the client misses all of them (see `MAX_MISSED_BYTES` of the message queue).
 const PROGRESS_BUDGET: usize = 128 * 1024;
-/// The cost of the progress that is read before other tasks have a turn: half of the bytes that may
-/// wait for a client, so that a client that reads misses no progress.
+/// The cost after which the reading of progress lets other tasks have a turn: half of the bytes
+/// that may wait for a client, so that a client that reads misses no progress.
 const PROGRESS_TURN: usize = 32 * 1024;
 /// The most requests whose budgets are kept, so that a server that saves the tokens of many
 /// requests cannot spend all these budgets at once.
@@ -46,8 +46,9 @@ pub(super) struct RateLimit {
 /// The costs that the requests of a connection have spent on their progress.
 #[derive(Debug, Default)]
 struct ProgressBudgets {
+    /// By the ids of the requests.
     spent: BTreeMap<u64, usize>,
-    /// The highest request whose budget was dropped. Requests up to this request have no budget.
+    /// The highest id of a request whose budget was dropped. Requests up to this id have no budget.
     dropped: Option<u64>,
     /// The cost since other tasks last had a turn.
     spent_in_turn: usize,

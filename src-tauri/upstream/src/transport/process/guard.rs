@@ -1,10 +1,11 @@
 //! The guard: a second process of Drawbridge that waits for the hub to end, however it ends, and
 //! then ends every server process that is left.
 //!
-//! The hub holds one end of the guard's stdin, which even `kill -9` of the hub closes. On Linux,
-//! the guard also makes the [`supervisor`](super::supervisor) of each server, and is the child
-//! subreaper above the supervisors. On other Unix systems, the hub reports to the guard which
-//! process groups run. On Windows, Job Objects end the processes, and there is no guard.
+//! The hub holds one end of the guard's stdin. The system closes this end when the hub ends, even
+//! by `kill -9`, and the guard notices it. On Linux, the guard also makes the
+//! [`supervisor`](super::supervisor) of each server, and is the child subreaper above the
+//! supervisors. On other Unix systems, the hub reports to the guard which process groups run. On
+//! Windows, Job Objects end the processes, and there is no guard.
 
 use std::{
     io,

@@ -103,6 +103,7 @@ pub async fn identify_program(spec: &ServerSpec) -> Option<Program> {
                 files: Vec::new(),
             };
         };
+        // If a person replaces the program on purpose, only its path counts.
         let files = if program_changes {
             Vec::new()
         } else {

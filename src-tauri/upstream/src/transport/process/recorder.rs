@@ -280,7 +280,7 @@ struct Observer {
 struct NamedFile {
     path: PathBuf,
     need: FileNeed,
-    /// When the call was made, if it makes a file that must not exist before.
+    /// When the call was made, if it makes a new file, and fails if the file exists already.
     made_at: Option<SystemTime>,
 }
 

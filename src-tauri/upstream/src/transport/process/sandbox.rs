@@ -99,8 +99,11 @@ pub(super) struct Confinement {
     /// Absent if the server may use all files.
     pub(super) files: Option<FileRules>,
     pub(super) network: SandboxNetwork,
+    /// The TCP ports to which the server may connect, if `network` is [`SandboxNetwork::Listed`].
     pub(super) connect: Vec<u16>,
+    /// The TCP ports on which the server may listen, if `network` is [`SandboxNetwork::Listed`].
     pub(super) bind: Vec<u16>,
+    /// Whether the server may use local sockets (Unix domain sockets).
     pub(super) local_sockets: bool,
 }
 

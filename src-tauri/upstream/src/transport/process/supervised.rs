@@ -28,6 +28,7 @@ pub(super) struct SupervisedTree {
     /// Receives the server's accesses.
     recording: Option<RecordingSink>,
     commands: OwnedWriteHalf,
+    /// The process id of the supervisor.
     supervisor: u32,
     exit: Option<ProcessExit>,
 }

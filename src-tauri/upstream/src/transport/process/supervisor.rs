@@ -67,6 +67,7 @@ const KILL_INTERVAL: Duration = Duration::from_millis(20);
 pub(super) enum Report {
     Started {
         pid: u32,
+        /// The process id of the supervisor.
         supervisor: u32,
         sandbox: Option<EnforcedSandbox>,
     },
@@ -242,6 +243,7 @@ fn write_report(mut control: &UnixStream, report: &Report) -> io::Result<()> {
 }
 
 struct Supervisor {
+    /// The server's own process.
     leader: Pid,
     control: UnixStream,
     is_connected: bool,

@@ -27,9 +27,9 @@ pub(super) enum Action {
         file: PathArgument,
         flags: Flags,
     },
-    /// Makes a file or folder that must not exist before.
+    /// Makes a new file or folder. Fails if the file or folder exists already.
     Create(PathArgument),
-    /// Gives a file a further name, which must not exist before. The file may be older.
+    /// Gives a file, which may be old, a further name. Fails if the name exists already.
     Link(PathArgument),
     /// Removes a file or folder.
     Remove(PathArgument),
@@ -38,6 +38,7 @@ pub(super) enum Action {
     Rename(PathArgument, PathArgument),
     Execute {
         file: PathArgument,
+        /// The index of the argument with flags, if the call has flags.
         flags: Option<usize>,
     },
     Connect(AddressArgument),

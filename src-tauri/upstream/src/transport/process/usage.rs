@@ -34,9 +34,9 @@ impl UsageMeter {
             .unwrap_or_default()
     }
 
-    /// Returns, for each of these command lines, how many copies of it run outside the tree of this
-    /// process (`processes`), with the memory of their trees. The CPU usage is 0. An empty command
-    /// line has no copies.
+    /// Returns how many copies of each of these command lines run outside the tree of this process
+    /// (`processes`), and the memory of the copies with their trees. The CPU usage is 0. An empty
+    /// command line has no copies.
     pub async fn find_copies(&self, commands: Vec<Vec<String>>) -> Vec<Usage> {
         let nothing = vec![Usage::default(); commands.len()];
         tokio::task::spawn_blocking(move || find_copies_blocking(&commands))

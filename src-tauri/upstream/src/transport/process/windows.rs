@@ -1,5 +1,5 @@
-//! Job Objects. A job ends when its last handle is closed, which the end of the hub also does. The
-//! processes of the job end with it.
+//! Job Objects. A job ends when its last handle is closed, and the processes of the job end with
+//! it. When the hub ends, the system closes the hub's handles.
 
 use std::{io, process::ExitStatus, sync::Arc};
 

@@ -172,8 +172,8 @@ fn receive_request(link: &OwnedFd) -> io::Result<Received> {
     }))
 }
 
-/// Starts the supervisor of a server as a copy of the guard, which takes less memory and time than
-/// a program of its own.
+/// Starts the supervisor of a server as a copy of the guard. A copy takes less memory and time than
+/// another program would.
 fn fork_supervisor(descriptors: Descriptors, link: &OwnedFd) -> io::Result<Pid> {
     // SAFETY: the guard has one thread, so no lock is held in the copy.
     match unsafe { fork() }? {

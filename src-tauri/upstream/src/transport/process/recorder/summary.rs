@@ -47,6 +47,7 @@ pub(super) struct Summary {
     addresses: BTreeSet<AddressUse>,
     programs: BTreeSet<ProgramUse>,
     refused_calls: BTreeSet<RefusedCall>,
+    // `AccessSummary` describes these four counters.
     pub(super) ordinary: u32,
     pub(super) elsewhere: u32,
     pub(super) unreadable: u32,
