@@ -26,14 +26,14 @@ describe("a condition on an argument", () => {
     expect(predicates("/home/me/web/a.txt", null)).not.toContainEqual(inProject);
   });
 
-  it("is absent if none is chosen", () => {
+  it("is made only if a person has chosen it", () => {
     expect(toConditions(listArgumentOptions('{"a":1,"b":2}'), { "/b": 0 })).toEqual([
       { pointer: "/b", is: { equals: 2 } },
     ]);
     expect(toConditions(listArgumentOptions('{"a":1}'), {})).toEqual([]);
   });
 
-  it("is not offered for a number that would change", () => {
+  it("is not offered for a number that JavaScript would round", () => {
     expect(firstOption('{"id":12345678901234567891}').unavailableReason).toContain("more digits");
     expect(firstOption('{"id":9007199254740992}').choices).toHaveLength(1);
   });
@@ -73,7 +73,7 @@ describe("a condition on an argument", () => {
     ).toEqual([{ path_within: "/etc" }, { path_within: "/" }]);
   });
 
-  it("is not a folder without an absolute path", () => {
+  it("cannot be a folder if the text is no absolute path", () => {
     for (const text of ["notes/x.txt", "~/x", "plain"])
       expect(firstOption(JSON.stringify({ text })).choices).toHaveLength(1);
   });

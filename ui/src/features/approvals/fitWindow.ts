@@ -5,7 +5,7 @@ import type { DesktopShell } from "../../ipc";
 /** The width for which the content is measured in a window that was never shown, in CSS pixels. */
 const FIRST_WIDTH = 460;
 
-/** How often a deferred change checks whether the pointer has left. */
+/** How often to check whether the pointer has left, while a new height waits for that. */
 const POLL_MS = 250;
 
 /**
@@ -16,8 +16,8 @@ const POLL_MS = 250;
 export function fitWindow(desktop: DesktopShell): (content: HTMLElement) => () => void {
   return (content) => {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    // `:hover` keeps its value when the window is hidden. If the window appears under the pointer,
-    // the pointer is reported as moving.
+    // While the window is hidden, `:hover` keeps its old value. The value is right again once the
+    // pointer has moved, and a window that appears under the pointer gets a movement too.
     let isHoverKnown = false;
     const recordPointer = () => (isHoverKnown = true);
     const forgetPointer = () => {

@@ -21,6 +21,10 @@ interface FieldBase {
   required: boolean;
 }
 
+/**
+ * A field of the form. `choice` takes one of its choices, and `choices` takes several. `min` and
+ * `max` limit the length of a text, the value of a number, or the number of chosen choices.
+ */
 export type FormField =
   | (FieldBase & {
       kind: "text";
@@ -51,7 +55,9 @@ export type Elicitation =
   | { kind: "form"; message: string; fields: FormField[] }
   | { kind: "url"; message: string; url: string };
 
+/** A number is the text that the person typed. */
 export type FieldValue = string | boolean | string[];
+/** The values by the names of their fields. */
 export type Values = Record<string, FieldValue>;
 /** The errors by the names of their fields. */
 export type Errors = Record<string, string>;

@@ -10,6 +10,7 @@ export interface Group {
   key: string;
   /** Oldest first; never empty. */
   waiting: RequestWithDeadline[];
+  /** The request whose card stands for the group: the oldest, unless the person chose another. */
   first: RequestWithDeadline;
 }
 

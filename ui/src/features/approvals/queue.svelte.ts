@@ -16,6 +16,10 @@ export class Queue {
       group.waiting.map((waiting) => ({ waiting, group })),
     ),
   );
+  /**
+   * The line that was shown last: the id of its request, the key of its group, and its index at
+   * that time.
+   */
   private chosen = $state.raw({ id: "", key: "", index: 0 });
   /** The index of the line whose card is shown; 0 if there is none. */
   readonly index: number = $derived.by(() => {

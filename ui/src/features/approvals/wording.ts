@@ -43,7 +43,7 @@ export function describeWaiting(request: ApprovalRequest): Phrase {
 
 /**
  * Returns why a request needs a decision on its own card; empty if it may be approved with others.
- * Its own card shows more than the content, or asks for more than an approval.
+ * The card of such a request shows more than the content, or asks for more than an approval.
  */
 export function ownCardReason(request: ApprovalRequest): string {
   if (request.is_form) return t.ownCard.form;
@@ -72,6 +72,7 @@ export function describeMark(request: ApprovalRequest): Mark | null {
 export interface LongerText {
   /** The later requests that are approved too. */
   scope: Phrase;
+  /** Which arguments or params the later requests may have. */
   condition: string;
 }
 

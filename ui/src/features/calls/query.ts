@@ -76,8 +76,7 @@ export function toFilter(query: CallQuery): CallFilter {
 
 /**
  * Returns the local midnight that begins a day such as `2026-11-21`, or the midnight `plus` days
- * later.
- * Returns `null` if `day` is malformed.
+ * later, in milliseconds since 1970. Returns `null` if `day` is malformed.
  */
 function startOfDay(day: string, plus = 0): number | null {
   const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day) ?? [];
