@@ -20,12 +20,15 @@ export interface HookForm {
   kind: "command" | "webhook";
   commandLine: string;
   url: string;
-  /** The variables or the headers, one per line as NAME=VALUE. */
+  /** The variables or the headers, one per line as NAME=VALUE, or as !NAME=VALUE for a secret. */
   parts: string;
+  /** Empty for any server. Likewise, an empty `tool` stands for any tool. */
   server: string;
   tool: string;
+  /** In milliseconds. */
   timeout: string;
   onFailure: OnFailure;
+  /** Whether an observing hook gets the contents of results. */
   withResult: boolean;
   enabled: boolean;
 }
@@ -70,14 +73,14 @@ export interface HookDraft {
 export function toDraft(form: HookForm): HookDraft {
   const { plain, secrets } = parseParts(form.parts);
   const words = splitCommandLine(form.commandLine).words ?? [];
-  const isCall = form.events.some(canBlock);
+  const hasToolEvent = form.events.some(canBlock);
   return {
     hook: {
       name: form.name.trim(),
       events: EVENTS.filter((event) => form.events.includes(event)),
       mode: form.mode,
       server: form.server || null,
-      tool: (isCall && form.tool.trim()) || null,
+      tool: (hasToolEvent && form.tool.trim()) || null,
       timeout_ms: Number(form.timeout),
       on_failure: form.mode === "blocking" ? form.onFailure : "allow",
       with_result: form.withResult,

@@ -12,8 +12,8 @@ export interface GroupSeries {
 }
 
 /**
- * Returns the series of the groups, in the order of the view. If `withOthers` is set, adds a series
- * of all other calls together, unless there are none.
+ * Returns the series of the groups, in the order of the view. `pick` returns the value of a step. If
+ * `withOthers` is set, adds a series of all other calls together, unless there are none.
  */
 export function groupSeries(
   view: CallStatsView,

@@ -49,7 +49,9 @@ export interface RuleForm {
   /** Ignored if the rule covers everything. */
   conditions: ConditionForm[];
   lifetime: Lifetime["kind"];
+  /** How many minutes the rule applies, for the lifetime `until`. */
   minutes: string;
+  /** How many calls the rule applies to, for the lifetime `calls`. */
   calls: string;
   /** The client session if the rule applies to only one; otherwise empty. */
   session: string;
