@@ -1,7 +1,7 @@
 /**
  * Reads a link that asks to add a server: `drawbridge://add?…`, which the app opens as the page
- * `#/servers?add=…`. The link only fills in the form. A person checks it, and adds the server. Also
- * reads the path of a bundle that the app was asked to open.
+ * `#/servers?add=…`. The link only fills in the form. A person checks the form, and adds the server.
+ * Also reads the path of a bundle that the app was asked to open.
  */
 
 import { joinCommandLine } from "../../lib/commandLine";
@@ -11,6 +11,7 @@ import { createForm, newRow, type ServerForm } from "./form";
 
 const t = texts.servers.link;
 
+/** The maximum lengths of the decoded link and of one of its values, in characters. */
 const MAX_LINK = 8192;
 const MAX_VALUE = 2000;
 const MAX_ARGS = 100;
@@ -20,7 +21,10 @@ const BUNDLE_PAGE = "#/servers?bundle=";
 const SINGLE_KEYS = ["name", "command", "url"];
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The form that a link fills in, or the reason why the link cannot be used. */
+/**
+ * The form that a link fills in, with the command line or the URL as `target`; or the reason why the
+ * link cannot be used.
+ */
 export type AddLink =
   { form: ServerForm; target: string; problem: "" } | { form: null; target: ""; problem: string };
 
@@ -40,6 +44,7 @@ export function readBundlePath(hash: string): string | null {
 /** Returns the link in the hash of a page, or null if the hash contains no link. */
 export function readAddLink(hash: string): AddLink | null {
   if (!hash.startsWith(PAGE)) return null;
+  // Percent-encoding makes a character three times as long.
   if (hash.length > MAX_LINK * 3) return refuse(t.tooLong);
   try {
     return readQuery(decodeURIComponent(hash.slice(PAGE.length)));

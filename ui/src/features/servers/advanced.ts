@@ -154,12 +154,12 @@ export function validateAdvanced(form: Advanced): AdvancedErrors {
 export function toAdvancedSpec(
   form: Advanced,
   base: Partial<ServerSpec>,
-  local: boolean,
+  isLocal: boolean,
 ): Partial<ServerSpec> {
   const spec: Partial<ServerSpec> = {
-    lifecycle: local ? form.lifecycle : "singleton",
-    program_changes: local && form.programChanges,
-    sandbox: local ? toSandbox(form.sandbox) : null,
+    lifecycle: isLocal ? form.lifecycle : "singleton",
+    program_changes: isLocal && form.programChanges,
+    sandbox: isLocal ? toSandbox(form.sandbox) : null,
     visibility: form.visibility,
     definitions: form.definitions,
     protocol_version: form.revision === "" ? null : form.revision,

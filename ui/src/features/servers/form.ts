@@ -29,6 +29,7 @@ export interface Row {
   id: number;
   key: string;
   value: string;
+  /** Whether the value is stored as a secret. */
   secret: boolean;
   /** The reference to a stored secret in the spec; null if there is none or it is replaced. */
   reference: string | null;
@@ -90,6 +91,7 @@ export function createForm(): ServerForm {
   };
 }
 
+/** Returns the form of a spec. Marks the variables and headers named in `likelySecrets` as secret. */
 export function toForm(spec: ServerSpec, name: string, likelySecrets: string[] = []): ServerForm {
   return {
     name,

@@ -4,8 +4,8 @@ import type { Effect, PolicyView, RuleView, ToolView } from "../../ipc";
 const PRECEDENCE: Effect[] = ["deny", "allow", "ask"];
 
 /**
- * Returns the effect of the policy on calls of the tool without the rules for exactly this tool,
- * for a client that has no rule of its own.
+ * Returns the effect that the policy would have on calls of the tool if there were no rules for
+ * exactly this tool. Counts only rules that decide every call, by any client and user.
  */
 export function findInheritedEffect(tool: ToolView, policy: PolicyView): Effect {
   if (tool.own_effect === null) return tool.effect;

@@ -20,6 +20,7 @@ export interface ChoiceForm {
   choice: ManifestChoice;
   /** The name of the new server. */
   name: string;
+  /** The entered values, by the names of their inputs. A repeated input has one value per line. */
   values: Record<string, string>;
   /** Inputs that a person marked as secret although the manifest does not. */
   markedSecret: Record<string, boolean>;
@@ -167,7 +168,7 @@ export function toAddBundle(form: BundleForm): AddBundle {
 
 /**
  * Returns the name and the values. Inputs that the manifest marks as secret stay among the values,
- * because the hub knows them.
+ * because the hub knows from the manifest that they are secret.
  */
 function toValues(form: ChoiceForm): Pick<FillManifest, "name" | "values" | "secrets"> {
   const { choice, name, values, markedSecret } = form;

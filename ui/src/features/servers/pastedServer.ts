@@ -8,10 +8,12 @@ export interface PastedServer {
   problem: string;
   /** Sentences about values that were changed or ignored. */
   notes: string[];
+  /** The spec as the hub read it. Its fields that the form does not have are kept. */
   base: Partial<ServerSpec>;
   /** Null if the entry is no server. */
   form: ServerForm | null;
   selected: boolean;
+  /** Why the server could not be verified or added; empty if there is no error. */
   error: string;
   result: VerifiedView | null;
 }

@@ -2,6 +2,7 @@
 
 import { isObject } from "./schema";
 
+/** `label` says where a block comes from, such as a role or a URI; empty if that is evident. */
 export type Block =
   | { kind: "text"; text: string; label: string }
   | { kind: "json"; text: string; label: string }
