@@ -89,7 +89,7 @@ async function call<V extends Verb>(
   throw toFailure(response, body);
 }
 
-/** Signs this browser out, unless the person has signed in again since a refused request. */
+/** Signs this browser out if its token is the refused one, and not one of a later sign-in. */
 function dropToken(refused: string): void {
   if (readSignIn()?.token === refused) localStorage.removeItem(STORAGE_KEY);
 }

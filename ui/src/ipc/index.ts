@@ -41,7 +41,7 @@ export interface Updates {
   restart(): Promise<void>;
 }
 
-/** The desktop app around the main window and the popup. */
+/** The desktop app, as the main window and the popup use it. */
 export interface DesktopShell {
   readonly updates: Updates;
   /**

@@ -30,8 +30,8 @@ export class ChangedFields {
       for (const field of form.querySelectorAll<Field>(FIELDS))
         if (!this.changed.has(field)) this.before.set(field, read(field));
     };
-    // These events come before the input that they cause. Fields may appear at any time, and a
-    // form may fill itself in.
+    // Fields may appear at any time, and a form may fill itself in, so the values are read again at
+    // each of these events, which come before the input that they cause.
     for (const event of ["pointerdown", "keydown", "focusin"])
       form.addEventListener(event, remember, { capture: true });
     form.addEventListener("input", ({ target }) => {

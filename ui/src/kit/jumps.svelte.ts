@@ -1,9 +1,9 @@
 /**
- * Notices jumps in a long list. During a drag of the scroll bar, each frame shows other rows, and
- * needs the time for the rows in view, so the list renders no others.
+ * Notices jumps in a long list. While a person drags the scroll bar, each frame shows other rows. A
+ * frame has time only for the rows in view, so the list renders no others.
  */
 
-/** How long after a jump the list is at rest, in milliseconds. */
+/** The list counts as at rest this long after its last jump, in milliseconds. */
 const REST_MS = 150;
 
 export class Jumps {

@@ -102,7 +102,8 @@ export class ChartCanvas {
   private options(UPlot: typeof uPlot, spec: ChartSpec): uPlot.Options {
     const isStacked = spec.kind === "bars";
     const count = spec.values.length;
-    /** Stacked bars are drawn from the tallest to the shortest, so that each remains visible. */
+    // uPlot numbers the series from 1 in the order in which it draws them. Stacked bars are drawn
+    // from the tallest to the shortest, so that each remains visible.
     const seriesAt = (drawn: number) => (isStacked ? count - drawn : drawn - 1);
     const colour = (_: uPlot, drawn: number) => this.readLook().series[seriesAt(drawn)] ?? "";
     const bars = UPlot.paths.bars?.({ size: [0.76, 48] });
@@ -172,7 +173,10 @@ function snapToStep(plot: uPlot, left: number): number {
   return plot.valToPos(Math.round(plot.posToVal(left, "x")), "x");
 }
 
-/** Returns the data for uPlot. The values of bars are added up, the last series first. */
+/**
+ * Returns the data for uPlot. For bars, the values of each series are added to those of the series
+ * before it. The last series, whose bars are the tallest, then comes first.
+ */
 function dataOf({ steps, kind, values }: ChartSpec): uPlot.AlignedData {
   const xs = steps.map((_, step) => step);
   if (kind === "lines") return [xs, ...values];

@@ -73,7 +73,7 @@ export function splitCommonEnds({ before, after }: ValueTexts): Split {
   };
 }
 
-/** Lists the fields of a definition, except the field `heading`, each as an added field. */
+/** Lists the fields of a definition as added, except the field that is named by `heading`. */
 export function listAsAdded(definition: unknown, heading: string): Change[] {
   if (typeof definition !== "object" || definition === null) return [];
   return Object.entries(definition)

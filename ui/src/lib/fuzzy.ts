@@ -1,12 +1,14 @@
 /** Scores how well a text matches a query, for a search in which a query may skip characters. */
 
+/** The score of a character at the start of a word. */
 const WORD_START = 8;
+/** The score of a character right after the one that was matched before. */
 const ADJACENT = 5;
 
 /**
- * Returns a score, or `null` if the text does not contain the characters of the query, apart from
- * its spaces, in order. A higher score is a better match. The query and the text must be in lower
- * case. An empty query matches every text.
+ * Returns a score, or `null` if the text does not contain the characters of the query in their
+ * order. The spaces of the query may be missing. A higher score is a better match. The query and
+ * the text must be in lower case. An empty query matches every text.
  */
 export function scoreMatch(query: string, text: string): number | null {
   const found = text.indexOf(query);

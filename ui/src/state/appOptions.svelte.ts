@@ -3,7 +3,7 @@
 import type { AppOptions, ChangedOptions, DesktopShell, NotificationOptions } from "../ipc";
 
 export class AppOptionsStore {
-  /** `null` in a browser, and before they are read. */
+  /** `null` in a browser, and before the options are read. */
   current = $state.raw<AppOptions | null>(null);
   /** Ends after the latest change, even if it fails. */
   private latestChange: Promise<void> = Promise.resolve();

@@ -26,7 +26,7 @@ export interface RequestWithDeadline {
   deadline: number;
 }
 
-/** A request that a joint decision did not decide. */
+/** A request that could not be decided with the others of its batch. */
 export interface FailedDecision {
   request: ApprovalRequest;
   message: string;

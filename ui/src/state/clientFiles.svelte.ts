@@ -19,6 +19,7 @@ import { Reloader } from "./reloader";
 
 /** How to connect or disconnect a client. */
 export interface ConfigRequest {
+  /** The id of the kind of client, such as `cursor`. */
   kind: string;
   action: ConfigAction;
   /** The file; the client's global file if `null`. */
@@ -43,8 +44,8 @@ export function hasEntry(file: ClientFileView): boolean {
 }
 
 /**
- * Returns whether a client has files besides its project files, and none of these files has an
- * entry of Drawbridge, or should have an entry.
+ * Returns whether a client has files besides its project files, and Drawbridge neither has an entry
+ * in any of them nor is meant to have one.
  */
 export function canConnect({ files }: ClientKindView): boolean {
   const shared = files.filter((file) => file.scope !== "project");

@@ -10,6 +10,7 @@ const OLDER_LINES = 2000;
 /** `loadOlder` ends once it has added this many lines, or sent this many requests. */
 const ENOUGH_LINES = 200;
 const MAX_REQUESTS = 16;
+/** How long new lines wait, so that a burst of lines is rendered at once. */
 const BATCH_MS = 100;
 const LEVELS: Level[] = ["trace", "debug", "info", "warn", "error"];
 
@@ -45,6 +46,7 @@ export class LogFeed {
   private filter: LogFilter | null = null;
   /** The filter of `lines`. */
   private shownFilter: LogFilter | null = null;
+  /** Counts the loads, so that the answers to an earlier load are dropped. */
   private reads = 0;
 
   constructor(private readonly ipc: Ipc) {}
@@ -114,7 +116,7 @@ export class LogFeed {
     const { filter } = this;
     if (!filter || event.kind !== "log_added" || !matchesLine(event.line, filter)) return;
     this.pending.push(event.line);
-    // Renders a burst of lines in batches instead of once per line.
+
     this.timer ??= setTimeout(() => this.flush(), BATCH_MS);
   }
 

@@ -12,8 +12,8 @@ interface Latest<C, A> {
 /**
  * Reads an answer when the component is created, whenever `choose` returns another choice, and with
  * each tick of the clock. A tick during a read starts no further read, so that answers are shown
- * even if a read takes longer than the time between two ticks. A changed choice discards the answer
- * for the previous choice.
+ * even if a read takes longer than the time between two ticks. If the choice changes during a read,
+ * the answer of that read is discarded.
  */
 export class Polled<C, A> {
   latest = $state.raw<Latest<C, A> | null>(null);

@@ -15,6 +15,7 @@ import { Reloader } from "./reloader";
 export interface Search {
   text: string;
   kind: PublishedKind | null;
+  /** Finds only servers that need no secret. */
   withoutKey: boolean;
 }
 

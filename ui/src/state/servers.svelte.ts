@@ -64,6 +64,7 @@ export class Servers {
     return this.list.find((server) => server.id === id);
   }
 
+  /** Reads the servers in a pasted text, such as a client's settings or a command line. */
   readSpecs(text: string): Promise<ParsedSpec[]> {
     return this.ipc.call("servers.read_specs", { text });
   }
@@ -203,10 +204,12 @@ export class Servers {
     return this.replace(await this.ipc.call("servers.enable", { id, enabled }));
   }
 
+  /** Writes the versions that are in use now into the spec, in place of floating versions. */
   async pin(id: string): Promise<ServerView> {
     return this.replace(await this.ipc.call("servers.pin", { id }));
   }
 
+  /** Moves the values of the spec that look like secrets to the secret store. */
   async moveLiterals(id: string): Promise<ServerView> {
     return this.replace(await this.ipc.call("servers.move_literals", { id }));
   }

@@ -29,6 +29,7 @@ export async function advanceTime(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
 }
 
+/** Opens the window at a hash. `change` changes the fake hub before that. */
 export async function open(
   hash: string,
   change: (hub: FakeHub) => void = () => undefined,

@@ -1,4 +1,4 @@
-/** The app around the windows, on a desktop without a tray. Its calls are recorded. */
+/** The desktop app on a desktop without a tray. The calls of its methods are recorded. */
 
 import { vi } from "vitest";
 import type { ReopenHint } from "../ipc";

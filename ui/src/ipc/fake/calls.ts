@@ -13,7 +13,7 @@ import type { FakeHub } from ".";
 import { describeDecision } from "./logs";
 
 const MINUTE_MS = 60_000;
-/** The most groups with a series. */
+/** The number of groups, from the largest on, that have a series. */
 const MAX_SERIES = 6;
 /** The number of steps of each period, and the length of a step in milliseconds. */
 const STEPS: Record<StatsPeriod, [number, number]> = {

@@ -1,4 +1,7 @@
-/** The prompts and resources of the fake hub, the answers to requests by hand, and its checks. */
+/**
+ * The prompts and resources of the fake hub, its results of the requests that a person sends from
+ * a server's page, and its checks of specs and servers.
+ */
 
 import { IpcError, type CapabilityView, type CheckedSpec, type PreflightCheck } from "..";
 import type { JsonValue, ServerSpec, ServerView } from "../bindings";
@@ -87,6 +90,7 @@ export function resourceResult(uri: string): JsonValue {
   return { contents: [{ uri, mimeType: "text/plain", text: "The text of the resource." }] };
 }
 
+/** Checks the text of a spec. The only unknown field that it finds is the misspelt `comand`. */
 export function checkSpec(text: string): CheckedSpec {
   try {
     const spec = JSON.parse(text) as ServerSpec;

@@ -530,7 +530,7 @@ export function rules(): RuleView[] {
 }
 
 export function calls(): Call[] {
-  const rows: [Partial<Call>, number][] = [
+  const rows: [call: Partial<Call>, minutesAgo: number][] = [
     [
       {
         tool: "list_directory",

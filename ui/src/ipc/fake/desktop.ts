@@ -1,4 +1,4 @@
-/** The desktop app around the windows, in memory, on a desktop with a tray. */
+/** The desktop app, in memory, on a desktop with a tray. */
 
 import {
   IpcError,

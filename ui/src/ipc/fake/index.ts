@@ -1,6 +1,7 @@
 /**
- * A hub in memory, for development (`?fake`, `?fake=empty`, `?fake=app`) and tests. The built UI
- * does not contain it.
+ * A hub in memory, for tests and for development: `?fake` has data, `?fake=empty` has none, and
+ * `?fake=app` has data and shows the screens as in the desktop app. The built UI does not contain
+ * this hub.
  */
 
 import {
@@ -76,6 +77,7 @@ import { sampling, samplingView } from "./sampling";
 import { inputSchema } from "./schemas";
 import { readSpecs, sealSecrets } from "./specs";
 
+/** How long a server takes to start, and how long a verification or a check of runtimes takes. */
 const STEP_MS = 700;
 /** The time after a missed call in which a person can allow a retry. */
 const RETRY_MS = 120_000;
@@ -126,6 +128,7 @@ export class FakeHub implements Ipc {
   private resumeTimer: ReturnType<typeof setTimeout> | undefined;
   /** The reason why the HTTP listener does not listen, or an empty string. */
   httpError = "";
+  /** The reason why the check of the disk fails, or an empty string. */
   diskError = "";
   calls: Call[];
   /** The calls that run now. */
@@ -137,6 +140,7 @@ export class FakeHub implements Ipc {
   hooks: HookView[];
   hookRuns: HookRun[];
   audit: AuditEntryView[];
+  /** The fault that a verification of the audit log finds, if there is one. */
   brokenAudit: AuditBreak | null = null;
   /** The spec files that cannot be read. */
   broken: BrokenSpec[];
@@ -176,7 +180,7 @@ export class FakeHub implements Ipc {
   sampling = samplingView();
   /** All calls of verbs, for tests. */
   readonly verbCalls: VerbCall[] = [];
-  /** The errors for the next call of a verb. */
+  /** The errors with which the next calls of verbs fail, by verb. */
   readonly failures = new Map<Verb, IpcError>();
   readonly clientFiles = new FakeClientFiles((event) => this.emit(event));
   /** The time before the answer of each verb, in milliseconds. */
@@ -185,6 +189,7 @@ export class FakeHub implements Ipc {
   readonly registry = new FakeRegistry(this);
   private readonly listeners = new Set<(event: Event) => void>();
   private readonly connections = new Set<(connected: boolean) => void>();
+  /** When requests stop waiting, or missed requests can no longer be allowed, by their ids. */
   private readonly deadlines = new Map<string, number>();
   /** The recorded arguments, by the id of the call. */
   readonly recordedArguments: Map<string, string>;
@@ -603,6 +608,7 @@ export class FakeHub implements Ipc {
         {
           name: "local",
           address: "/run/user/1000/drawbridge.sock",
+          // The fake hub with data shows a listener that failed.
           listening: this.empty,
           error: this.empty ? "" : "permission denied",
         },
@@ -1132,6 +1138,7 @@ export class FakeHub implements Ipc {
     return this.server(id);
   }
 
+  /** Sets `part`, and starts the server, which is active after `STEP_MS`. */
   private start(view: ServerView, part: Partial<ServerView>): ServerView {
     setTimeout(() => {
       if (!this.servers.includes(view)) return;
@@ -1330,6 +1337,7 @@ export class FakeHub implements Ipc {
     return wasMuted;
   }
 
+  /** Takes a request out of the queue, and records it: as approved by a person, changed by `part`. */
   private end(request: ApprovalRequest, part: Partial<Call>): Call {
     this.waiting = this.waiting.filter((r) => r.id !== request.id);
     const call: Call = {

@@ -24,6 +24,7 @@ import type {
 } from "../bindings";
 
 const DAY_MS = 86_400_000;
+/** The number of matched calls that a dry run lists. */
 const MAX_NEWEST = 10;
 
 export const DEFAULT_EFFECTS: DefaultEffects = {
@@ -225,7 +226,7 @@ export function toGrant(request: ApprovalRequest, verdict: Verdict): RuleSpec | 
   }
 }
 
-/** Matches past calls against a rule. */
+/** Matches past calls against a rule. `recorded` has the arguments by the id of the call. */
 export function matchCalls(rule: RuleSpec, calls: Call[], recorded: Map<string, string>): DryRun {
   const scoped = calls.filter(
     (call) =>
@@ -293,6 +294,7 @@ export function recordArguments(calls: Call[]): Map<string, string> {
   );
 }
 
+/** Returns the default of calls and the rules as they are once a preset is applied. */
 export function presetRules(
   preset: PolicyPreset,
   rules: RuleView[],

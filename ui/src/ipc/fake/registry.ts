@@ -108,6 +108,7 @@ function listPublished(): Published[] {
   return [...named, ...more];
 }
 
+/** The part of the fake hub that the official registry uses. */
 interface Hub {
   servers: ServerView[];
   settings: SettingsView;
@@ -115,6 +116,7 @@ interface Hub {
 }
 
 export class FakeRegistry {
+  /** The copy of the list, as the last refresh found it. */
   published: Published[] = [];
   /** The servers that the next refresh finds. */
   listed = listPublished();
@@ -129,6 +131,7 @@ export class FakeRegistry {
   };
   /** The reason why the registry cannot be reached, or an empty string. */
   failure = "";
+  /** How long a refresh takes. */
   refreshMs = 1_500;
 
   constructor(private readonly hub: Hub) {}

@@ -43,7 +43,7 @@ export const backups = {
     },
     chooseFirst: "First choose what to delete.",
     consequences:
-      "Secrets are deleted at once and cannot be restored. Everything else is deleted at the next start, and can be cancelled until then.",
+      "Secrets are deleted at once and cannot be restored. Everything else is deleted at the next start. Until then, you can cancel the reset.",
     word: "reset",
     typeWord: "Type “reset” to confirm.",
   },

@@ -131,7 +131,8 @@ export const calls = {
     makeRule: "Create a rule from this call…",
     notRecorded: "The arguments were not recorded, so the call cannot be repeated.",
     masked: "The record masks secrets, so the call cannot be repeated.",
-    rounded: "A number has too many digits for this screen, so it cannot repeat the call exactly.",
+    rounded:
+      "A number has too many digits for this screen, so the screen cannot repeat the call exactly.",
     confirm:
       "The tool runs again with the same arguments. The policy decides the call like any other.",
     run: "Run again",
