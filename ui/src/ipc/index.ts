@@ -20,6 +20,7 @@ export type UpdatesDisabled = "package_manager" | "not_configured" | "not_app_im
 
 /** The state of the updates of the app. */
 export interface UpdatesView {
+  /** The running version. */
   version: string;
   disabled: UpdatesDisabled | null;
   /** Whether the app checks for updates by itself. */
@@ -87,7 +88,9 @@ export interface AppOptions {
 
 /** The events about which the desktop app shows notifications. */
 export interface NotificationOptions {
+  /** Requests that wait for a decision, and clients that ask to be paired. */
   approvals: boolean;
+  /** Requests that nobody decided in time, and muted clients. */
   missed: boolean;
   /** Servers that failed and are not started again soon. */
   failed_servers: boolean;
@@ -95,6 +98,7 @@ export interface NotificationOptions {
   changed_definitions: boolean;
 }
 
+/** The options that a person can change. */
 export interface ChangedOptions {
   autostart: boolean;
   shortcut: string;
@@ -118,6 +122,7 @@ export interface Ipc {
   readonly desktop: DesktopShell | null;
   /** Whether the backend opens URLs in the system's browser. If not, the screen shows a link. */
   readonly opensBrowser: boolean;
+  /** Runs a verb. Throws an `IpcError` if the verb fails or the hub cannot be reached. */
   call<V extends Verb>(verb: V, params: Verbs[V]["params"]): Promise<Verbs[V]["answer"]>;
   /**
    * Reports events, and changes of the connection. After `true` the caller has to read everything

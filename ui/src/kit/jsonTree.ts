@@ -11,6 +11,7 @@ const MAX_NODES = 3000;
 export interface Tree {
   /** Null if there is a problem. */
   node: JsonNode | null;
+  /** Why there is no tree; empty if there is one. */
   problem: string;
 }
 

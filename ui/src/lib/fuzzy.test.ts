@@ -8,7 +8,7 @@ describe("scoreMatch", () => {
     expect(scoreMatch("", "create_issue")).not.toBeNull();
   });
 
-  it("prefers a whole part, most of all at the start of a word", () => {
+  it("prefers a text that contains the whole query, most of all at the start of a word", () => {
     const score = (text: string) => scoreMatch("issue", text) ?? -Infinity;
     expect(score("create_issue")).toBeGreaterThan(score("create_tissue"));
     expect(score("create_tissue")).toBeGreaterThan(score("i_s_s_u_e"));

@@ -1,6 +1,7 @@
 /** Compares two texts line by line. */
 
 export interface Line {
+  /** A gap stands for unchanged lines that are left out. */
   kind: "same" | "removed" | "added" | "gap";
   text: string;
 }

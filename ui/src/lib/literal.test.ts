@@ -56,7 +56,7 @@ describe("a value as a person writes it", () => {
 });
 
 describe("a number from JSON.parse", () => {
-  it("is exact if every double keeps its digits", () => {
+  it("is exact if it has no more digits than every double keeps", () => {
     expect(isExact({ a: [1, 2.5, 1e21, "12345678901234567890"] })).toBe(true);
     expect(isExact([0.30000000000000004])).toBe(false);
     expect(isExact(JSON.parse("12345678901234567891"))).toBe(false);

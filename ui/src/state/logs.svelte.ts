@@ -28,6 +28,7 @@ export interface LogFilter {
   /** The first and the last moment, in milliseconds since 1970; `null` for no limit. */
   since?: number | null;
   until?: number | null;
+  /** The only kind to include; `null` for all kinds. */
   kind?: LogKind | null;
   /** The kind to exclude. */
   except?: LogKind | null;

@@ -33,7 +33,7 @@ describe("removals", () => {
     expect(done).toHaveLength(2);
   });
 
-  it("leave an entry alone whose disabling has not begun when they are undone", async () => {
+  it("leave an entry alone if they are undone before it begins to be disabled", async () => {
     const { removals, done, answer } = removalsWithSlowHub();
     const scheduled = removals.schedule(["a", "b"]);
     const undone = removals.undo();

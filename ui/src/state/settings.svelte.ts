@@ -67,8 +67,8 @@ export class Settings {
    * the browser in, because the browser's token belongs to the old origin.
    */
   async changePort(port: number, page: Location): Promise<string | null> {
-    // The endpoint has several names (this computer's, and the allowed hosts), so only the ports are
-    // compared.
+    // The endpoint has several names (this computer's, and the allowed hosts), so only the ports
+    // are compared.
     const moves = this.health?.transports.some(
       ({ name, listening, address }) =>
         name === "http" && listening && page.port === new URL(address).port,

@@ -6,8 +6,8 @@ import { messageOf } from "./errors";
 import type { Servers } from "./servers.svelte";
 
 /**
- * The JSON Schema of a tool's arguments. It is loaded again if the tool's definition changes, as
- * long as the component exists that created this object.
+ * The JSON Schema of a tool's arguments. It is loaded again if the tool's definition changes, until
+ * the component that created this object is destroyed.
  */
 export class ToolSchema {
   /** The schema; `undefined` until it is loaded. */

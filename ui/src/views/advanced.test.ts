@@ -17,6 +17,7 @@ describe("the advanced part of a server", () => {
     await user.selectOptions(screen.getByTestId("server-prefix"), "own");
     await user.type(screen.getByTestId("server-prefix-own"), "fs");
     await user.selectOptions(screen.getByTestId("server-allowed"), "some");
+    // Deselects the fourth tool, `delete_file`.
     await user.click(
       within(screen.getAllByTestId("allowed-tool")[3]?.closest("label") as HTMLElement).getByRole(
         "checkbox",
@@ -60,6 +61,7 @@ describe("the advanced part of a server", () => {
     await user.click(screen.getByTestId("advanced"));
     await user.selectOptions(screen.getByTestId("server-fallback"), "github");
     await user.selectOptions(screen.getByTestId("server-fallback"), "weather");
+    // Moves `weather` up.
     await user.click(
       within(screen.getAllByTestId("fallback-row")[1] as HTMLElement).getAllByRole(
         "button",

@@ -49,7 +49,7 @@ describe("the tabs of the Approvals screen", () => {
     expect(selected()).toBe("Pending");
   });
 
-  it("list calls that nobody decided apart from calls that a person decided", async () => {
+  it("list the missed calls separately from those that a person decided", async () => {
     const hub = await open("#/approvals/decided", (hub) => {
       const [first] = hub.calls;
       if (first)

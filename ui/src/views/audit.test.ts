@@ -54,7 +54,7 @@ describe("the audit log", () => {
     expect(screen.queryByTestId("audit-older")).toBeNull();
   });
 
-  it("moves through rows that are not in the page with the keyboard", async () => {
+  it("moves with the keyboard through rows that are not in the page yet", async () => {
     await open("#/audit", (fake) => {
       const [first] = fake.audit;
       if (!first) throw new Error("the fake has entries");

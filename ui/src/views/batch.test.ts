@@ -35,6 +35,7 @@ describe("similar calls", () => {
   it("show the arguments of each call, and identical arguments once with their count", async () => {
     await openBatch(["/a", "/b", "/a"]);
     const items = screen.getByTestId("batch-list").querySelectorAll("ol > li");
+    // The first text begins with the position, “1 of 2”, and the count, “2 calls with …”.
     expect([...items].map((item) => item.textContent.replaceAll(/\s+/g, " ").trim())).toEqual([
       "1 of 22 calls with exactly these arguments path /a",
       "2 of 2 path /b",

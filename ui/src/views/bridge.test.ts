@@ -1,3 +1,5 @@
+/** The requests of servers that Drawbridge answers in place of clients. */
+
 import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import * as data from "../ipc/fake/data";
@@ -11,6 +13,7 @@ describe("a server's request for input", () => {
   it("is a form that is checked and sent, and leaves no values behind", async () => {
     const hub = await open("#/approvals");
     hub.addApproval(data.formRequest());
+    // The buttons of a new card are disabled for half a second.
     await advanceTime(600);
     const card = screen.getByTestId("approval-card");
     expect(card.textContent).toContain("travel asks you for input, for claude-code");

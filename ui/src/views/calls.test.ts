@@ -60,6 +60,7 @@ describe("the list", () => {
       decision: "denied",
       text: null,
       since: new Date(2026, 10, 1).getTime(),
+      // The end of the day that the URL names.
       until: new Date(2026, 10, 3).getTime(),
     });
     expect(screen.getByTestId<HTMLSelectElement>("call-filter-client").value).toBe("cursor");
@@ -215,7 +216,7 @@ describe("an opened call", () => {
     expect(listParams(hub, "policy.save")).toEqual([]);
   });
 
-  it("says who may have ended it if it is cancelled, and who did", async () => {
+  it("says who may have cancelled it, and who did", async () => {
     await openCall({ outcome: "cancelled", error: "the user cancelled the call" });
     const text = screen.getByTestId("call-detail").textContent;
     expect(text).toContain("you cancelled it");

@@ -21,6 +21,7 @@ describe("a client's token", () => {
   it("is replaced, and the new token is shown", async () => {
     const hub = await open("#/clients");
     await user.click(screen.getByRole("button", { name: "New token for claude-code" }));
+    // 90 days, in seconds.
     await user.selectOptions(screen.getByTestId("rotate-for"), "7776000");
     await user.click(screen.getByTestId("rotate-token"));
     await advanceTime(1);

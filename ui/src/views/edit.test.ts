@@ -46,7 +46,7 @@ describe("arguments that are edited", () => {
     expect(decisions(hub)).toEqual([]);
   });
 
-  it("keep waiting with the reason and the text if the hub refuses them", async () => {
+  it("stay in the editor, with the reason, if the hub refuses them", async () => {
     const hub = await openEdit('{"path":"/a"}');
     await fireEvent.input(text(), { target: { value: '{"path":"/etc/passwd"}' } });
     await user.click(button("approve-edited"));

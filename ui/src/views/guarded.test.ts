@@ -276,7 +276,7 @@ describe("a recorded request", () => {
     expect(within(detail).queryByTestId("call-extra")).toBeNull();
   });
 
-  it("shows the members beside the arguments", async () => {
+  it("shows the params that were sent besides the arguments", async () => {
     const { detail } = await openDetail({
       tool: "write_file",
       arguments: '{"path":"/a"}',

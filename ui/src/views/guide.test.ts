@@ -138,7 +138,7 @@ describe("the guide", () => {
     expect(step("servers").textContent).toContain("1 server added");
   });
 
-  it("says if servers were found that cannot be imported", async () => {
+  it("says if none of the found servers can be imported", async () => {
     await open("", (hub) => {
       withoutServers(hub);
       hub.imports.found = hub.imports.found.filter((server) => server.problem);

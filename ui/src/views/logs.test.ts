@@ -72,6 +72,7 @@ describe("the log", () => {
     await advanceTime(1);
     expect(listParams(hub, "logs.list").at(-1)).toMatchObject({ before: 4001, limit: 2000 });
     expect(count()).toContain("7000");
+    // A line is 20 px high. The 2000 new lines are above the two lines that were above the view.
     expect(area.scrollTop).toBe((2000 + 2) * 20);
     await user.click(screen.getByTestId("log-older"));
     await advanceTime(1);

@@ -30,7 +30,7 @@ describe("an approval for longer", () => {
     });
   });
 
-  it("keeps waiting if the hub refuses it", async () => {
+  it("leaves the call waiting if the hub refuses it", async () => {
     const hub = await openPopup((fake) => fake.addApproval());
     await user.click(button("approve-more"));
     hub.failures.set(

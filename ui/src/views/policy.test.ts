@@ -43,7 +43,7 @@ describe("the list of rules", () => {
     expect(screen.queryByTestId("removal-pending")).toBeNull();
   });
 
-  it("keeps a rule whose deletion is undone as it was", async () => {
+  it("leaves a rule as it was if its deletion is undone", async () => {
     const hub = await open("#/policy", ({ rules }) => {
       if (rules[2]) rules[2].disabled = true;
     });
@@ -62,7 +62,7 @@ describe("the list of rules", () => {
     expect(listParams(hub, "policy.delete_rule")).toEqual([]);
   });
 
-  it("lists a rule again that cannot be switched off", async () => {
+  it("lists a rule again if it cannot be switched off", async () => {
     const hub = await open("#/policy");
     hub.failures.set("policy.disable_rule", new IpcError("internal", "The disk is full."));
     await user.click(within(rows()[1] as HTMLElement).getByTestId("rule-delete"));
@@ -292,6 +292,7 @@ describe("a rule's form", () => {
           effect: "allow",
           result: null,
           conditions: [{ pointer: "/url", is: { host: "*.example.com" } }],
+          // Seven of the ten calls are left.
           lifetime: { kind: "calls", count: 7 },
           note: "",
         },
@@ -471,6 +472,7 @@ describe("the stats of approval requests", () => {
     expect(within(panel).getByTestId("requests-per-day").textContent).toMatch(/^\d/);
     expect(within(panel).getByTestId("approve-rate").textContent).toMatch(/%$/);
     expect(screen.queryByTestId("policy-stats-partial")).toBeNull();
+    // The header, and a row for each day of two weeks.
     expect(
       within(within(panel).getByRole("table", { name: "Approval requests per day" })).getAllByRole(
         "row",

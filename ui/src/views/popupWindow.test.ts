@@ -121,6 +121,7 @@ describe("the window of the popup", () => {
     });
     await movePointer(true);
     expect(screen.getByTestId("approval-card").dataset["id"]).toBe("first");
+    // `openPopup` has waited for `CLICK_GUARD_MS` already.
     await advanceTime(2000 - CLICK_GUARD_MS);
     expect(hub.waiting).toHaveLength(1);
     expect(screen.getByTestId("approval-card").dataset["id"]).toBe("second");

@@ -5,6 +5,7 @@ import { listParams, open, advanceTime, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
+/** Returns the element with this test id whose attribute `data-KEY` has this value. */
 const part = (testid: string, key: string, value: string) =>
   screen.getAllByTestId(testid).find((element) => element.dataset[key] === value) as HTMLElement;
 

@@ -13,6 +13,7 @@ interface ScreenProps {
   id: string | null;
   /** The filters of the URL. */
   query: URLSearchParams;
+  /** The desktop app, or `null` in a browser. */
   desktop: DesktopShell | null;
 }
 type Screen = Component<ScreenProps>;
@@ -38,7 +39,7 @@ export function findScreen(page: Page): Screen | undefined {
   return loaded[page];
 }
 
-/** Loads the code of the screen of the page. Rejects if its file cannot be read. */
+/** Loads the code of a page's screen. Rejects if the file of the screen cannot be read. */
 export async function loadScreen(page: Page): Promise<void> {
   if (loaded[page]) return;
   const module = (await imports[page]()) as { default: Screen };

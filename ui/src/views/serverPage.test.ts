@@ -60,7 +60,7 @@ describe("the schema of a tool's arguments", () => {
     expect(form.getByLabelText<HTMLInputElement>(/^path/).value).toBe("/tmp/a");
   });
 
-  it("can be missing, for which the tool's row gives the reason", async () => {
+  it("can be missing, and the tool's row then says why", async () => {
     await open("#/servers/filesystem", (hub) =>
       hub.failures.set("tools.schema", new IpcError("not_found", "The tool is gone.")),
     );

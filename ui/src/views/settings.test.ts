@@ -81,7 +81,7 @@ describe("the options of the app", () => {
     expect(box().checked).toBe(true);
   });
 
-  it("records other keys, and keeps a refusal until other keys are sent", async () => {
+  it("records other keys, and shows why keys were refused until others are accepted", async () => {
     const desktop = await openInApp();
     const button = () => screen.getByTestId("shortcut-record");
     expect(button().textContent).toContain("Ctrl+Alt+D");
@@ -114,7 +114,7 @@ describe("the options of the app", () => {
     });
   });
 
-  it("keeps the first of two kinds that are turned off before the app has answered", async () => {
+  it("turns off two kinds, the second before the app has answered about the first", async () => {
     const desktop = await openInApp();
     const changeOptions = desktop.changeOptions.bind(desktop);
     desktop.changeOptions = async (change) => {

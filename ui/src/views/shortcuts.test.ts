@@ -79,7 +79,7 @@ describe("keyboard shortcuts", () => {
     expect(screen.queryByTestId(dialog)).not.toBeNull();
   });
 
-  it("leave keys without a meaning on the screen to the browser", async () => {
+  it("leave keys that mean nothing on the shown screen to the browser", async () => {
     await open("#/settings");
     const event = new KeyboardEvent("keydown", { key: "n", ctrlKey: true, cancelable: true });
     window.dispatchEvent(event);

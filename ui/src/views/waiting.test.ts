@@ -49,6 +49,7 @@ describe("definitions that need acceptance", () => {
     expect(
       instructions.querySelector('[data-field="/instructions"] .after mark')?.textContent,
     ).toContain("# Server filesystem");
+    // A definition that has just appeared cannot be accepted for half a second.
     await advanceTime(600);
     await user.click(within(instructions).getByTestId("accept-definition"));
     await advanceTime(1);

@@ -242,6 +242,7 @@ export class FakeClientFiles {
     return found;
   }
 
+  /** Returns the client and the file that a change concerns. Adds a project's file if needed. */
   private target(params: PreviewConfig): { kind: ClientKindView; file: ClientFileView } {
     const found = this.kind(params.kind);
     if (params.project !== null) {

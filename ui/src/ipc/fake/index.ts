@@ -369,9 +369,9 @@ export class FakeHub implements Ipc {
     },
     "approvals.preview": ({ id, verdict }) => {
       const request = this.request(id);
-      const rule = policy.toGrant(request, verdict);
+      const rule = policy.toVerdictRule(request, verdict);
       if (!rule) return { rule: "", dry_run: { examined: 0, matched: 0, unknown: 0, newest: [] } };
-      this.checkGrant(request, rule.conditions);
+      this.checkVerdictRule(request, rule.conditions);
       return {
         rule: policy.describeRule(rule),
         dry_run: policy.matchCalls(rule, this.calls, this.recordedArguments),
@@ -1259,16 +1259,20 @@ export class FakeHub implements Ipc {
         original_arguments: request.arguments,
       });
     }
-    const rule = policy.toGrant(request, verdict);
+    const rule = policy.toVerdictRule(request, verdict);
     if (rule) {
-      this.checkGrant(request, rule.conditions);
+      this.checkVerdictRule(request, rule.conditions);
       this.rules.push(policy.toRuleView(rule));
       this.applyPolicy();
     }
     return this.end(request, { outcome: "ok", duration_ms: 23, is_edited: edited !== null });
   }
 
-  private checkGrant({ result, arguments: text }: ApprovalRequest, conditions: Condition[]): void {
+  /** Rejects a rule that the real hub would not create together with a decision. */
+  private checkVerdictRule(
+    { result, arguments: text }: ApprovalRequest,
+    conditions: Condition[],
+  ): void {
     if (result !== null)
       throw new IpcError("invalid", "a result can only be approved once or denied");
     if (!conditions.every((condition) => policy.matchesCondition(condition, text)))
@@ -1337,7 +1341,7 @@ export class FakeHub implements Ipc {
     return wasMuted;
   }
 
-  /** Takes a request out of the queue, and records it: as approved by a person, changed by `part`. */
+  /** Takes a request out of the queue. Records it as approved by a person, or as `part` says. */
   private end(request: ApprovalRequest, part: Partial<Call>): Call {
     this.waiting = this.waiting.filter((r) => r.id !== request.id);
     const call: Call = {
@@ -1393,6 +1397,7 @@ export class FakeHub implements Ipc {
     return changed;
   }
 
+  /** Updates what each tool's policy is, after a change of the rules or the defaults. */
   private applyPolicy(): void {
     this.settings.default_policy = this.defaults.tools;
     for (const view of this.servers) {

@@ -190,7 +190,7 @@ function describeLifetime(lifetime: Lifetime): string {
 }
 
 /** Returns the rule that a verdict creates, if any. */
-export function toGrant(request: ApprovalRequest, verdict: Verdict): RuleSpec | null {
+export function toVerdictRule(request: ApprovalRequest, verdict: Verdict): RuleSpec | null {
   const { server, client, tool, kind, method } = request;
   const isTool = kind === "tools";
   const namePointer =
