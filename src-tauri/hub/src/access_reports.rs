@@ -170,8 +170,8 @@ impl AccessReports {
         self.changed.insert(server.clone());
     }
 
-    /// Masks secrets in the paths and addresses that a server used, and escapes characters that
-    /// would hide or reorder them.
+    /// Masks secrets in the paths and addresses that a server used, and escapes characters that a
+    /// screen would hide or reorder.
     fn mask_access(&self, access: RecordedAccess) -> RecordedAccess {
         let RecordedAccess::Summary(mut summary) = access else {
             return access;

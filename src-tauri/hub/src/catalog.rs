@@ -84,7 +84,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(30);
 /// The grace period: definitions that a server adds this soon after its first sync count as
 /// accepted together with the server. Changed definitions do not.
 const GRACE_PERIOD: Duration = Duration::from_secs(60);
-/// The maximum number of servers that are read at once, without the reads that have taken longer
+/// The maximum number of servers that are read at once, not counting reads that have taken longer
 /// than [`SLOT_TIMEOUT`]. Starting many programs at the same time takes longer than starting a few
 /// at a time.
 const MAX_CONCURRENT_READS: usize = 8;
@@ -95,8 +95,8 @@ const FIRST_READ_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// The time after which a read frees its slot for another server, and continues without a slot.
 const SLOT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The maximum number of excluded entries that are logged for one new snapshot. Also the maximum
-/// numbers of unaccepted, of flagged and of accepted definitions that are reported for one sync.
+/// The maximum number of excluded entries that are logged for one new snapshot, and of definitions
+/// in each report about one sync: unaccepted, flagged and accepted definitions.
 const MAX_LOGGED: usize = 100;
 
 /// The exposed lists that have changed.
@@ -549,8 +549,8 @@ impl Catalog {
         server.spec.command.is_some() && !self.pool.is_active(&server.id)
     }
 
-    /// Rebuilds the snapshots from the current specs and copies, logs the entries that they exclude
-    /// and the old snapshots did not, and reports which lists changed.
+    /// Rebuilds the snapshots from the current specs and copies. Logs the entries that the new
+    /// snapshots exclude and the old snapshots did not, and reports which lists changed.
     pub fn rebuild(&self) {
         // Lock the copies before reading the specs. Otherwise, of two concurrent rebuilds, the
         // rebuild with older specs could store its snapshots last.
@@ -685,8 +685,8 @@ impl Catalog {
         }
     }
 
-    /// Returns the servers with a missing or stale copy, of Drawbridge or of the client of a
-    /// session. Notes the session in the client's copies.
+    /// Returns the servers of which Drawbridge's own copy, or the copy of the session's client, is
+    /// missing or stale. Notes the session in the client's copies.
     fn stale_servers(&self, session: Option<&Arc<ClientSession>>) -> Vec<StaleServer> {
         let mut copies = self.lock();
         if let Some(session) = session {
@@ -749,7 +749,7 @@ impl Catalog {
         let is_due = if is_unread && !(is_asleep && key.client.is_some()) {
             copy.is_none_or(|copy| !failed_within(copy, RETRY_DELAY))
         } else if is_asleep {
-            // A read of any copy would start the server.
+            // Each read would start the server, so it is read only if all its copies are stale.
             copies.of_server(&server.id).all(|(_, copy)| {
                 self.is_stale(server, copy) && !failed_within(copy, MIN_TTL_ASLEEP)
             })

@@ -106,8 +106,8 @@ impl Elicitation {
     /// Reads the params of an `elicitation/create`.
     ///
     /// # Errors
-    /// Returns an error if the params are malformed, if the mode is unknown, if the form has other
-    /// fields, or more fields or choices, than are allowed, or if the URL must not be opened in a
+    /// Returns an error if the params or the form are malformed, if the mode or the type of a field
+    /// is unknown, if there are too many fields or choices, or if the URL must not be opened in a
     /// browser.
     pub fn read(params: &RawValue) -> Result<Self, ElicitationError> {
         #[derive(Deserialize)]

@@ -402,23 +402,16 @@ fn check_hook(hook: &Hook) -> Result<(), HookError> {
     if !TIMEOUT_MS.contains(&hook.timeout_ms) {
         return Err(HookError::Timeout(hook.timeout_ms));
     }
-    let is_short = |text: &String| text.len() <= MAX_PART_LEN && !text.contains('\0');
-    let are_short = |map: &BTreeMap<String, String>| {
-        map.len() <= MAX_PARTS
-            && map
-                .iter()
-                .all(|(name, value)| is_short(name) && is_short(value))
+    let fits = |text: &String| text.len() <= MAX_PART_LEN && !text.contains('\0');
+    let all_fit = |map: &BTreeMap<String, String>| {
+        map.len() <= MAX_PARTS && map.iter().all(|(name, value)| fits(name) && fits(value))
     };
     match &hook.target {
         HookTarget::Command { program, args, env } => {
             if program.trim().is_empty() {
                 return Err(HookError::NoProgram);
             }
-            if !is_short(program)
-                || args.len() > MAX_PARTS
-                || !args.iter().all(is_short)
-                || !are_short(env)
-            {
+            if !fits(program) || args.len() > MAX_PARTS || !args.iter().all(fits) || !all_fit(env) {
                 return Err(HookError::TooLong);
             }
             let bad_name = env
@@ -429,7 +422,7 @@ fn check_hook(hook: &Hook) -> Result<(), HookError> {
             }
         }
         HookTarget::Webhook { url, headers } => {
-            if !is_short(url) || !are_short(headers) {
+            if !fits(url) || !all_fit(headers) {
                 return Err(HookError::TooLong);
             }
             WebhookClient::new(url)?;

@@ -1245,6 +1245,7 @@ fn notify_session(session: &Arc<ClientSession>, kinds: &BTreeSet<CapabilityKind>
         .filter(is_subscribed)
         .map(|kind| kind.list_changed_method())
         .collect();
+    // Shows later whether the client reads its tools again (`ClientSession::ignores_tool_changes`).
     if session.hello.era == Era::Legacy && kinds.contains(&CapabilityKind::Tools) {
         session.record_tool_change();
     }

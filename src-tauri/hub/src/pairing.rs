@@ -82,7 +82,9 @@ enum Asker {
 pub struct UnpairedClient {
     pub name: String,
     pub program: Option<PairingProgram>,
+    /// The client's own name, with a number if another client has that name.
     pub suggested_name: ClientName,
+    /// The revoked client to which the token belonged, if there is one.
     pub revoked_client: Option<ClientName>,
 }
 
@@ -100,6 +102,7 @@ pub struct PairedClient {
     pub name: ClientName,
     /// The new token; `None` if the client keeps the token that it sent.
     pub token: Option<String>,
+    /// The URL at which the client reaches Drawbridge.
     pub url: String,
 }
 
@@ -341,7 +344,7 @@ impl PairingReservation {
             .waiting
             .iter()
             .position(|entry| entry.id == self.id);
-        let at = at.expect("only this reservation removes itself before its request is made");
+        let at = at.expect("until a request is made, only this reservation frees its place");
         let token = table_ref.waiting[at].token.as_ref();
         let has_token = token.is_some();
         let asker = match token {

@@ -48,9 +48,9 @@ const PAUSED_MESSAGE: &str = "All calls are paused. This call was aborted; it is
 
 /// The reason in the record of a request that was aborted because all calls were paused.
 const PAUSED_REASON: &str = "all calls were paused";
-/// The server in the records of Drawbridge's own tools, and the client in the records of requests
-/// that Drawbridge answers without a client.
-const OWN_SERVER: &str = "drawbridge";
+/// The name of Drawbridge in records: as the server of its own tools, and as the client of requests
+/// that it answers without a client.
+const OWN_NAME: &str = "drawbridge";
 
 /// The answer to a call that a person has cancelled while it ran.
 const CANCELLED_MESSAGE: &str = "The user cancelled this call. It is unknown whether it was run. Do not retry it \
@@ -392,7 +392,7 @@ impl Pipeline {
         handle: &ClientHandle,
         answer: Json,
     ) -> RpcResult {
-        let call = request.build_for_record(handle, OWN_SERVER);
+        let call = request.build_for_record(handle, OWN_NAME);
         let reason = "answered by Drawbridge".to_owned();
         match self
             .gate

@@ -62,7 +62,8 @@ pub enum ForwardError {
     Upstream(#[from] UpstreamError),
 }
 
-/// The span of a request to a server, if spans are recorded.
+/// The span of a request to a server, if spans are recorded, and the part of the span that the
+/// connection fills in when it sends the request.
 struct ServerSpan(Option<Box<(Box<OpenSpan>, RequestSpan)>>);
 
 impl ServerSpan {
@@ -180,7 +181,7 @@ impl Router {
 
     /// Returns the same tool of the next fallback server, if a fallback was not tried yet.
     /// The fallbacks are those of the server that was tried first. The client's profile limits the
-    /// choice; the scope of its endpoint does not.
+    /// choice; the endpoint `/mcp/ID` of a single server does not.
     pub fn next_fallback(
         &self,
         session: &ClientSession,
@@ -245,6 +246,7 @@ impl Router {
                 self.metrics.count_cache_refresh(Cache::Results);
                 self.result_cache.put(key, result);
             }
+            // The call may have changed the data that the cached results contain.
             (None, _)
                 if server.spec.cache_results_ms > 0
                     && tool.definition.annotations.read_only != Some(true) =>
@@ -277,8 +279,8 @@ impl Router {
             if request.method == GuardedMethod::CallTool {
                 span.set_content("gen_ai.tool.call.arguments", request.arguments.get());
             }
-            let sent = RequestSpan::new(span.context());
-            Box::new((span, sent))
+            let request_span = RequestSpan::new(span.context());
+            Box::new((span, request_span))
         }))
     }
 

@@ -64,6 +64,7 @@ pub struct Provider {
     model: String,
     sees_images: bool,
     uses_tools: bool,
+    /// How long the provider may send nothing; see [`Completion::read`].
     timeout: Duration,
 }
 
@@ -165,7 +166,7 @@ impl Sampling {
         let provider = model
             .and_then(|model| Provider::new(&values, model))
             .ok_or(SamplingError::NotSetUp)?;
-        let chat = conversion::check_request(&provider);
+        let chat = conversion::build_check_request(&provider);
         let completion = self.complete(&provider, &chat).await?;
         Ok(ProviderCheck {
             tokens: completion.tokens.unwrap_or_default(),
@@ -357,9 +358,9 @@ impl SamplingBudget {
         self.limit().tokens.saturating_sub(self.used.tokens)
     }
 
-    /// Lowers the limit of a request's answer, which is the member `name`, to the tokens that are
-    /// left today, and returns the limit. Adds a limit if only the day has a limit. Returns 0 if
-    /// neither the request nor the day has a limit.
+    /// Limits the answer to a request to the tokens that are left today, and returns the limit.
+    /// The member `name` of `body` has the request's own limit, and is added if only the day has a
+    /// limit. Returns 0 if neither the request nor the day has a limit.
     fn limit_tokens(&self, body: &mut serde_json::Value, name: &str) -> u32 {
         let requested = match body.get(name) {
             Some(max) => max

@@ -186,7 +186,8 @@ fn measure_search(deferred: &Servers) -> Vec<Row> {
     ]
 }
 
-/// Measures how much memory each part needs in addition to the definitions.
+/// Measures how much memory each part needs in addition to the definitions. The snapshot keeps the
+/// rendered list and the index.
 fn measure_memory(servers: &Servers, deferred: &Servers) -> Vec<Row> {
     let (merged, bytes_of_snapshot) = memory::measure_held(|| merge_servers(servers));
     let ((), bytes_of_list) =

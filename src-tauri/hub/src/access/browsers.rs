@@ -27,8 +27,8 @@ const MAX_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// The maximum number of codes that have not expired, whether used or not. A new code replaces the
 /// oldest.
 const MAX_CODES: usize = 32;
-/// The maximum number of signed-in browsers. A new browser replaces the browser that was not used
-/// for the longest time.
+/// The maximum number of signed-in browsers. A new browser replaces the least recently used
+/// browser.
 const MAX_BROWSERS: usize = 64;
 
 /// Codes and tokens of browsers, as digests.
@@ -255,8 +255,8 @@ impl LastUse {
 }
 
 impl WebUiAddress {
-    /// Returns whether a request to the address `used` comes from this address. A browser sends no
-    /// `Origin` with a GET to its own origin.
+    /// Returns whether a request with the `Host` and `Origin` of `used` belongs to the web UI at
+    /// this address. A browser sends no `Origin` with a GET to its own origin.
     fn includes(&self, used: &Self) -> bool {
         self.host == used.host && (used.origin.is_none() || self.origin == used.origin)
     }

@@ -166,7 +166,8 @@ const PROJECT_MARKERS: &[&str] = &[
     "go.mod",
     "pom.xml",
 ];
-/// The most files of a folder directly below the home folder that are proposed one by one.
+/// If a server read more files of a folder directly below the home folder, the folder is proposed
+/// in place of the single files.
 const MAX_SINGLE_FILES: usize = 3;
 /// The most ports that are proposed.
 const MAX_PORTS: usize = 16;
@@ -506,6 +507,7 @@ fn find_exclusion(
     if is_packages && access == FileAccess::Write {
         return excluded(path, ExclusionReason::System);
     }
+    // A path in the home folder is not excluded only because the home folder is in `folder`.
     let home_is_below = |folder: &Path| {
         machine
             .home

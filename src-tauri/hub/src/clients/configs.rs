@@ -69,8 +69,10 @@ pub enum ConfigError {
 /// A file of a client, and how the client reaches Drawbridge through the file's entry.
 #[derive(Clone)]
 pub struct EntryTarget {
+    /// The kind of client that reads the file.
     pub kind: &'static Client,
     pub file: ConfigFile,
+    /// The folder of the project to which the file belongs; `None` if the file is for all projects.
     pub project: Option<PathBuf>,
     pub connection: Connection,
     pub transport: ClientTransport,
@@ -159,7 +161,7 @@ struct Inner {
     /// Held while files or their rows are changed, so that two changes of one file exclude each
     /// other.
     write_lock: tokio::sync::Mutex<()>,
-    /// Notifies the task that watches the managed files of changes in their list.
+    /// Notifies the task that watches the managed files when the list of these files changes.
     managed: watch::Sender<()>,
 }
 

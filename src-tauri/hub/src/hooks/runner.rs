@@ -207,6 +207,7 @@ impl Runner {
             HookTarget::Webhook { url, .. } => {
                 let client = hook.webhook.get_or_init(|| WebhookClient::new(url));
                 let client = client.as_ref().map_err(Clone::clone)?;
+                // `values_with_references` has the URL under the empty name.
                 let url = values.remove("").unwrap_or_default();
                 let body = input.as_bytes().to_vec();
                 let answer = client.post(&url, &values, body, hook.timeout(), MAX_MESSAGE);

@@ -41,8 +41,8 @@ const DEBOUNCE: Duration = Duration::from_millis(300);
 const MAX_RESTORES: usize = 3;
 const RESTORE_PERIOD: Duration = Duration::from_secs(600);
 
-/// The last known states of the managed entries, and the times at which they were restored, by the
-/// paths of their files.
+/// The last known states of the managed entries, and the times at which entries were restored, both
+/// by the paths of the entries' files.
 #[derive(Default)]
 struct EntryHistory {
     states: BTreeMap<String, ClientFileState>,

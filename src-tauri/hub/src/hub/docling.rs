@@ -100,6 +100,7 @@ impl Docling {
         hub.ok_or(DoclingError::ShuttingDown)
     }
 
+    /// Returns the folder for Docling's models that Drawbridge puts into a new spec.
     fn own_models(&self) -> PathBuf {
         self.folder.join("models")
     }

@@ -27,18 +27,18 @@ const IDLE_CPU_TIME: Duration = Duration::from_millis(50);
 
 /// Unmaps the pages each time the process is idle after it has worked. Never returns.
 pub(super) async fn release_while_idle() {
-    let mut at_release = Duration::ZERO;
-    let mut before = Duration::ZERO;
+    let mut time_at_release = Duration::ZERO;
+    let mut time_at_last_check = Duration::ZERO;
     loop {
         let now = cpu_time();
-        let has_worked = now.saturating_sub(at_release) >= IDLE_CPU_TIME;
-        if has_worked && now.saturating_sub(before) < IDLE_CPU_TIME {
+        let has_worked = now.saturating_sub(time_at_release) >= IDLE_CPU_TIME;
+        if has_worked && now.saturating_sub(time_at_last_check) < IDLE_CPU_TIME {
             if let Ok(Err(error)) = spawn_blocking(unmap_program_pages).await {
                 tracing::debug!(%error, "the pages of the program stay mapped");
             }
-            at_release = cpu_time();
+            time_at_release = cpu_time();
         }
-        before = cpu_time();
+        time_at_last_check = cpu_time();
         sleep(INTERVAL).await;
     }
 }

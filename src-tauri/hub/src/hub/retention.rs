@@ -205,7 +205,8 @@ mod tests {
     use super::*;
 
     /// Returns how many entries the audit log has after Drawbridge ran at each of these times,
-    /// given in days from now, with a retention of 90 days.
+    /// given in days from now, with a retention of 90 days. If nothing is deleted, there are four
+    /// entries: one about the beginning of the log, and three that this function appends.
     async fn entries_after_runs(days: impl IntoIterator<Item = i64>) -> u32 {
         let folder = tempfile::tempdir().expect("a folder");
         let (store, _) = Store::open(&folder.path().join("drawbridge.db"))

@@ -63,6 +63,7 @@ impl TestHub {
         verb.run(&self.hub).await
     }
 
+    /// Adds a server, which is accepted at once unless `pending` is set.
     async fn add(&self, spec: &str, secrets: SecretValues, pending: bool) -> ServerView {
         self.run(AddServer {
             spec: self::spec(spec),

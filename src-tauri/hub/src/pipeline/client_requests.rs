@@ -27,7 +27,7 @@ use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::{OWN_SERVER, guarded::abort};
+use super::{OWN_NAME, guarded::abort};
 use crate::{
     elicitation::Elicitation,
     policy::{Gate, GuardedRequest, Permitted, Refusal, StandIn},
@@ -62,6 +62,8 @@ impl ClientRequestGate for ClientRequests {
         let capabilities = &session.hello.capabilities;
         let is_client_able = capabilities.can_answer(&request.method, params);
         let drawbridge_answers = match client_method(&request.method)? {
+            // If the client can sample, but not with tools, the provider answers a request that
+            // has tools.
             GuardedMethod::CreateMessage if is_client_able => {
                 has_tools(params)
                     && capabilities.lacks_sampling_tools()
@@ -114,7 +116,7 @@ impl ClientRequestGate for ClientRequests {
                 .then(|| self.roots.list_result(None))
                 .flatten()?;
             let request = GuardedRequest {
-                client: ClientName::new(OWN_SERVER),
+                client: ClientName::new(OWN_NAME),
                 session: SessionId::new(""),
                 project: None,
                 ..build_request(GuardedMethod::ListRoots, server, request)

@@ -109,16 +109,20 @@ pub(super) struct Folders<'a> {
     pub(super) project: Option<&'a Path>,
 }
 
-/// The conditions of a rule.
+/// The conditions of a rule, each as the keys of its pointer and its predicate.
 #[derive(Debug, Default)]
 pub(super) struct Conditions(Vec<(Vec<String>, CompiledPredicate)>);
 
 #[derive(Debug)]
 enum CompiledPredicate {
     Equals(ExpectedValue),
+    /// The values, and the canonical texts of all of them.
     OneOf(Vec<ExpectedValue>, HashSet<String>),
     PathWithin(Folder),
-    Host { name: String, is_wildcard: bool },
+    Host {
+        name: String,
+        is_wildcard: bool,
+    },
     Between(Option<Number>, Option<Number>),
     Matches(Regex),
 }
@@ -459,9 +463,9 @@ fn last_line(text: &str) -> &str {
 }
 
 /// Returns the working folder of a local server, against which the server resolves relative paths.
-/// Without a folder in the spec, this is the home folder. Returns `None` if the folder is not known:
-/// for a remote server, if there is no home folder, and for a sandboxed server that works in a
-/// folder of its own.
+/// Without a folder in the spec, this is the home folder. Returns `None` if the folder is not
+/// known: for a remote server, if there is no home folder, and for a sandboxed server that works in
+/// a folder of its own.
 pub(super) fn working_dir(server: &RegisteredServer) -> Option<PathBuf> {
     let spec = &server.spec;
     spec.command.as_ref()?;

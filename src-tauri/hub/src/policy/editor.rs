@@ -83,8 +83,8 @@ impl PolicyEditor {
         }
     }
 
-    /// Adds a rule, or replaces the rule with this id. A plain rule also replaces the plain rule of
-    /// the same scope. Returns the rule.
+    /// Adds a rule, or replaces the rule with this id. A plain rule ([`RuleSpec::is_plain`]) also
+    /// replaces the plain rule of the same scope. Returns the rule.
     ///
     /// # Errors
     /// Returns an error if the rule is invalid, no rule has this id, or the store fails.
@@ -189,9 +189,8 @@ impl PolicyEditor {
     }
 
     /// Sets the default for calls of tools, and adds the rules of the preset. Removes the other
-    /// allows and asks for all tools of a server or of all servers, unless they are limited to a
-    /// client, a user, a kind or conditions, or concern results. Also removes a plain deny of a
-    /// server about which the preset asks. All other rules stay.
+    /// rules of the kind that presets make (`is_preset_rule`), and a plain deny of a server about
+    /// which the preset asks. All other rules stay.
     ///
     /// # Errors
     /// Returns an error if a server does not exist, or the store fails. The previous policy then

@@ -548,8 +548,8 @@ impl Gate {
         self.rules.find_denial(&request.match_input()).is_some()
     }
 
-    /// Returns whether the policy denies every request of a kind that belongs to this client and
-    /// this server.
+    /// Returns whether the policy denies every request of this kind between this client and this
+    /// server.
     pub fn denies_all(
         &self,
         kind: RequestKind,
@@ -572,8 +572,8 @@ impl Gate {
         let rule = self.rules.find_suspended_allow(&request.match_input())?;
         let server = &request.server;
         let current = request.definition()?;
-        // The approval request shows a change since the acceptance in `changed`, so `definitions`
-        // omits the change.
+        // If the tool has changed since its acceptance, the approval request shows that change in
+        // `changed`, so `definitions` omits it.
         let earlier_digest = rule
             .definition
             .as_ref()

@@ -49,9 +49,9 @@ impl PolicyPreset {
     }
 }
 
-/// Returns whether a rule is of the kind that presets make and remove: an allow or an ask for calls
-/// of all tools or all read-only tools of a server or of all servers, for all clients, without
-/// conditions and without an effect on results.
+/// Returns whether a rule is of the kind that presets make and remove: it allows calls or asks
+/// about them, for all tools or all read-only tools. It may be limited to a server, but not to a
+/// client, a user or a kind, and has neither conditions nor an effect on results.
 pub(super) fn is_preset_rule(spec: &RuleSpec) -> bool {
     spec.scope.tool.is_none()
         && spec.scope.kind.is_none()

@@ -362,6 +362,7 @@ impl OpenRecord {
         let result = (bytes <= MAX_MASKED_RESULT).then(|| result.clone());
         let logs = self.recorder.logs.clone();
         let id = self.row().call.id.clone();
+        // The bytes that stay in memory until the result is masked and written.
         let waiting = result.as_ref().map_or(0, |_| bytes);
         self.recorder.journal.record_result(id, waiting, move || {
             let masked = result.as_ref().map(|result| logs.redact_json(result.get()));

@@ -51,9 +51,9 @@ pub struct MatchInput<'a> {
 }
 
 impl<'a> MatchInput<'a> {
-    /// Returns an input for a call of a tool that Drawbridge makes for a client. Rules that depend
-    /// on the session, the project or a read-only tool do not match this input, nor do allow rules
-    /// that are bound to a definition.
+    /// Returns an input for a tool call that Drawbridge itself makes for a client. Rules that
+    /// depend on the session, the project or a read-only tool do not match this input, nor do allow
+    /// rules that are bound to a definition.
     pub fn of_tool(
         client: &'a ClientName,
         server: &'a RegisteredServer,
@@ -174,8 +174,8 @@ impl Rules {
         }
     }
 
-    /// Returns whether a rule or the default denies every request of a kind that belongs to this
-    /// client and this server, whatever the request's arguments are.
+    /// Returns whether a rule or the default denies every request of this kind between this client
+    /// and this server, whatever the request's arguments are.
     pub fn denies_all(
         &self,
         kind: RequestKind,
@@ -270,8 +270,8 @@ impl Rules {
             .and_then(|rule| rule.rule.spec.effect)
     }
 
-    /// Adds a rule, or replaces the rule that has the same id. A plain rule also replaces the plain
-    /// rule of the same scope.
+    /// Adds a rule, or replaces the rule that has the same id. A plain rule (`RuleSpec::is_plain`)
+    /// also replaces the plain rule of the same scope.
     ///
     /// # Errors
     /// Returns an error if a condition is invalid or the store fails. The previous rules then stay

@@ -110,10 +110,10 @@ impl Bundle {
     /// Reads and checks a bundle.
     ///
     /// # Errors
-    /// Returns an error if the bundle is too large, if it is not a zip archive, if its entries
-    /// exceed a limit, if one of the entries could leave the folder of the bundle or is of a kind
-    /// that bundles may not have, or if the manifest or a file that the manifest needs is missing
-    /// or invalid.
+    /// Returns an error if the bundle is too large or is not a zip archive, if its entries exceed a
+    /// limit, or if an entry could leave the folder of the bundle or is neither a file nor a
+    /// folder. Also returns an error if the manifest is missing or invalid, or if the bundle lacks
+    /// a file without which the server cannot start.
     pub fn read(bytes: Vec<u8>) -> Result<Self, BundleError> {
         if bytes.len() as u64 > MAX_BUNDLE_BYTES {
             return Err(BundleError::TooLarge);

@@ -219,7 +219,7 @@ async fn an_accepted_server_that_a_file_widens_has_to_be_accepted_again() {
         ("visibility", json!("visible"), false),
         ("validate", json!("off"), false),
         ("cache_results_ms", json!(6), false),
-        // A file may narrow a server.
+        // A file may let a server do less.
         ("allowed_tools", json!([]), true),
         ("fallback", json!([]), true),
         ("cache_results_ms", json!(0), true),

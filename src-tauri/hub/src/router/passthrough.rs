@@ -97,9 +97,9 @@ impl Router {
     /// Returns the server for a URI, the first of these that exists:
     ///
     /// 1. the server that lists the URI;
-    /// 2. the server with a matching template, or the server at which the session is subscribed to
-    ///    the URI or, without a subscription, the server that named the URI in this session. If
-    ///    both exist, the server that was accepted first;
+    /// 2. the server with a matching template, or the server that the session knows for the URI. If
+    ///    both exist, the server that was accepted first. The session knows the server at which it
+    ///    is subscribed to the URI or, without a subscription, the server that named the URI;
     /// 3. the only server that can have the URI.
     async fn find_target(&self, session: &Arc<ClientSession>, uri: &str) -> Option<Target> {
         if let Some(target) = self.find_known_target(session, uri) {

@@ -25,8 +25,8 @@ use crate::policy::{Permitted, PermittedRequest};
 /// sessions are removed. If the limit is still reached, the oldest tenth is removed, repeatedly if
 /// necessary.
 const MAX_TASKS: usize = 10_000;
-/// The most bytes that the calls that started these tasks may take, without the newest call; see
-/// [`Task::size`].
+/// The maximum size of all calls by which these tasks were started, in bytes, without the newest
+/// call; see [`Task::size`].
 const MAX_SIZE: usize = 64 * 1024 * 1024;
 /// The timeout of `tasks/result`, which a server answers only when the task ends.
 const RESULT_TIMEOUT: Duration = Duration::from_secs(3_600);

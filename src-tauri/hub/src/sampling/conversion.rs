@@ -174,7 +174,7 @@ pub(super) fn suggested_model<'a>(params: &RawValue, allowed: &'a [String]) -> O
 }
 
 /// Returns the tiny request with which a person tests the provider.
-pub(super) fn check_request(provider: &Provider) -> ChatRequest {
+pub(super) fn build_check_request(provider: &Provider) -> ChatRequest {
     let mut body = base_body(provider);
     body["messages"] = json!([{ "role": "user", "content": "Answer with the word OK." }]);
     body[provider.max_tokens_name()] = json!(64);

@@ -78,7 +78,7 @@ pub(super) fn resolve<'a>(keys: &[String], value: &'a RawValue) -> Resolved<'a> 
     found
 }
 
-/// Follows one key into an object or a list.
+/// Follows one key into an object or a list. `keep` borrows or copies each value that is found.
 fn resolve_key<'v, 'a>(
     key: &str,
     value: &'v RawValue,

@@ -472,6 +472,7 @@ fn a_path_must_be_inside_a_folder_lexically_and_on_disk() {
         ("project", BOTH),
         ("project/a.txt", BOTH),
         ("project/new/deep.txt", BOTH),
+        // There is no folder `x`, so this path cannot be resolved.
         ("project/./x/../a.txt", MAYBE),
         ("project/../project/a.txt", BOTH),
         ("projects/a.txt", NEITHER),

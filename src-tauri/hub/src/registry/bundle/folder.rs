@@ -96,6 +96,7 @@ pub fn delete_unused_bundles<'a>(
         let is_used = texts
             .iter()
             .any(|text| paths.iter().any(|path| text.contains(path)));
+        // Only a temporary folder, which an interrupted addition has left, has an extension.
         is_digest && (folder.extension().is_some() || !is_used)
     };
     let mut removed = Vec::new();

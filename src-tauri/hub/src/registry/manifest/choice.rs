@@ -154,8 +154,8 @@ impl Choice {
         Ok(())
     }
 
-    /// Sets the URL, with the variables of `declared`. A placeholder without a declaration is
-    /// required too, because no URL contains braces.
+    /// Sets the URL, with the variables of `declared`. A placeholder without a declaration becomes
+    /// a required input, because its braces cannot be a part of a URL.
     pub(super) fn set_url(&mut self, declared: &InputDeclaration) -> Result<(), Problem> {
         let mut declared = declared.clone();
         for part in split_placeholders(declared.value.as_deref().unwrap_or_default()) {

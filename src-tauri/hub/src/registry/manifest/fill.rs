@@ -48,8 +48,9 @@ struct InputValue {
 type InputValues = BTreeMap<String, InputValue>;
 
 impl Choice {
-    /// Makes the spec. The values in `secret` go to the secret store even if the manifest does not
-    /// mark them as secret.
+    /// Makes the spec of a server with this name. `plain` and `secret` have a person's values, by
+    /// the names of their inputs. The values in `secret` go to the secret store even if the
+    /// manifest does not mark them as secret.
     ///
     /// # Errors
     /// Returns an error if a value is missing, is invalid, has no input, or is secret but would be

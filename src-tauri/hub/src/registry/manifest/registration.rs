@@ -286,6 +286,8 @@ impl Choice {
             .filter_map(|input| self.inputs.iter().find(|known| known.name == input))
             .cloned()
             .collect();
+        // The inputs of the replaced template are removed, unless another variable or header uses
+        // them.
         let members = self.env.iter().chain(&self.headers);
         let used: Vec<&str> = members
             .flat_map(|(_, template)| template.inputs())
@@ -295,7 +297,7 @@ impl Choice {
                 || used.contains(&input.name.as_str()) && input.name != name
         });
         let declared = match replaced_inputs.as_slice() {
-            [whole] => whole.clone(),
+            [only] => only.clone(),
             _ => ManifestInput {
                 name: name.to_owned(),
                 kind,

@@ -32,6 +32,7 @@ fn the_reason_is_the_error_that_the_framework_wrapped() {
         find_reason(&lines).expect("a reason"),
         "ImportError: Local conversion mode requires docling-mcp[local] extra. Install with: pip install docling-mcp[local]"
     );
+    // The first twelve lines end before the error of the framework.
     assert!(!has_framework_error(&lines[..12]));
 }
 

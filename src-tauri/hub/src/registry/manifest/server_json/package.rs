@@ -167,6 +167,7 @@ fn repository(image: &str) -> &str {
     tag.map_or(image, |position| &image[..position])
 }
 
+/// Returns the words that every command line of the runtime has before the package.
 fn default_flags(runtime: Runtime) -> &'static [&'static str] {
     match runtime {
         Runtime::Npx => &["-y"],
@@ -175,7 +176,7 @@ fn default_flags(runtime: Runtime) -> &'static [&'static str] {
     }
 }
 
-/// Returns the flags that duplicate [`default_flags`] or Drawbridge's own flags.
+/// Returns further spellings of the flags that [`to_choice`] adds itself.
 fn redundant_flags(runtime: Runtime) -> &'static [&'static str] {
     match runtime {
         Runtime::Npx | Runtime::Dnx => &["--yes", "-y"],
