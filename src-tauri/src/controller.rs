@@ -459,7 +459,7 @@ impl<D: DesktopActions> Controller<D> {
             NoticeKind::MutedClient
             | NoticeKind::MissedCalls
             | NoticeKind::FailedServers
-            | NoticeKind::WaitingDefinitions
+            | NoticeKind::UnacceptedDefinitions
             | NoticeKind::Update
             | NoticeKind::ReopenHint
                 if !self.overview.waiting.is_empty() =>
@@ -469,8 +469,8 @@ impl<D: DesktopActions> Controller<D> {
             NoticeKind::MutedClient => self.muted.as_ref().map(Notice::for_muted),
             NoticeKind::MissedCalls => Notice::for_missed(self.missed.list()),
             NoticeKind::FailedServers => Notice::for_failed(&alerts(AlertKind::Failed)),
-            NoticeKind::WaitingDefinitions => {
-                Notice::for_waiting_definitions(&alerts(AlertKind::DefinitionsWait))
+            NoticeKind::UnacceptedDefinitions => {
+                Notice::for_unaccepted_definitions(&alerts(AlertKind::DefinitionsWait))
             }
             NoticeKind::Update => self.update.as_deref().map(Notice::for_update),
             NoticeKind::ReopenHint => self.reopen_hint.clone(),

@@ -65,6 +65,7 @@ impl Screen {
 /// A choice of the person in the tray menu or in a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Choice {
+    /// Show the main window.
     Open,
     /// Show a screen in the main window.
     ShowScreen(Screen),
@@ -72,6 +73,7 @@ pub(crate) enum Choice {
     ShowServer(ServerId),
     /// Copy the address that clients connect to.
     CopyEndpoint,
+    /// Show the popup, or the main window if no call waits and only clients ask to be paired.
     ShowApprovals,
     /// Show the missed calls in the main window.
     ShowMissed,

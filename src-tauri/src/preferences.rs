@@ -51,7 +51,7 @@ impl Notifications {
             NoticeKind::Approvals | NoticeKind::Pairings => self.approvals,
             NoticeKind::MissedCalls | NoticeKind::MutedClient => self.missed,
             NoticeKind::FailedServers => self.failed_servers,
-            NoticeKind::WaitingDefinitions => self.changed_definitions,
+            NoticeKind::UnacceptedDefinitions => self.changed_definitions,
             // A person who turned the search for updates on wants to know the results. Without the
             // hint on how to reopen the app, a person might not find the app again.
             NoticeKind::Update | NoticeKind::ReopenHint => true,

@@ -1,6 +1,7 @@
-//! The global shortcut, which works in any program: it opens the waiting calls or, if there are
-//! none, the main window. A person can choose other keys, or none. On Wayland, the desktop's portal
-//! binds the shortcut. If the desktop supports no global shortcuts, the app runs without one.
+//! The global shortcut, which works while any program has the focus: it shows the pending calls or,
+//! if there are none, the main window. A person can choose other keys, or none. On Wayland, the
+//! desktop's portal binds the shortcut. If the desktop supports no global shortcuts, the app runs
+//! without one.
 
 #[cfg(target_os = "linux")]
 mod portal;
@@ -56,6 +57,8 @@ pub(crate) enum ShortcutError {
     Refused { keys: String, source: RefusalError },
     #[error("the desktop has no global shortcuts: {0}")]
     Unsupported(String),
+    #[error("global shortcuts could not be prepared when Drawbridge started")]
+    NotPrepared,
 }
 
 #[cfg(target_os = "linux")]
@@ -93,7 +96,7 @@ pub(crate) fn register(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>, ke
         }),
         inputs: inputs.clone(),
     });
-    // On Wayland the registration succeeds, but no key press ever arrives.
+    // On Wayland, the registration with the X server succeeds, but no key press ever arrives.
     #[cfg(target_os = "linux")]
     if display::is_wayland() {
         bind_with_portal(app, keys);
@@ -154,9 +157,7 @@ pub(crate) fn set_keys(app: &AppHandle, keys: &str) -> Result<(), ShortcutError>
     #[cfg(target_os = "linux")]
     let shortcuts = state.grabs.as_ref();
     if new != state.registered {
-        let shortcuts = shortcuts.ok_or_else(|| {
-            ShortcutError::Unsupported("it offers none to this program".to_owned())
-        })?;
+        let shortcuts = shortcuts.ok_or(ShortcutError::NotPrepared)?;
         // Register the new shortcut first, so that a refusal leaves the old shortcut.
         if let Some(new) = new {
             shortcuts
@@ -180,8 +181,8 @@ pub(crate) fn set_keys(app: &AppHandle, keys: &str) -> Result<(), ShortcutError>
     Ok(())
 }
 
-/// Asks the portal for a shortcut with these keys in place of the earlier shortcut, and reports the
-/// presses of the keys until the portal ends.
+/// Asks the portal for a shortcut with these keys in place of the earlier shortcut; empty for none.
+/// Reports the presses until the portal ends or the keys are replaced.
 #[cfg(target_os = "linux")]
 fn bind_with_portal(app: &AppHandle, keys: &str) {
     let current = app.state::<Current>();

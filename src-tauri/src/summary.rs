@@ -78,7 +78,9 @@ pub(crate) fn format_sentence(
             let provider = display_name(provider);
             request.method.bridged_sentence(client, server, &provider)
         }
-        None if request.is_form => request.method.bridged_sentence(client, server, ""),
+        None if request.answered_in_drawbridge => {
+            request.method.bridged_sentence(client, server, "")
+        }
         None => request.method.sentence(client, server, tool),
     }
 }
@@ -104,8 +106,8 @@ pub(crate) fn format_arguments(request: &ApprovalRequest, max_chars: usize) -> O
 
 /// Returns whether the names and one line of arguments show the whole call: nothing is truncated,
 /// hidden or sent besides the arguments, and there is no change, no result and no suspicious text
-/// that a person has to read first. A request that is no call of a tool is never complete.
-pub(crate) fn is_complete(request: &ApprovalRequest) -> bool {
+/// that a person has to read first. A request that is no call of a tool is never shown in full.
+pub(crate) fn is_shown_in_full(request: &ApprovalRequest) -> bool {
     let names = [
         request.client.as_str(),
         &request.server_name,

@@ -291,7 +291,7 @@ fn visit_servers() -> Vec<Value> {
     let mut steps = Vec::new();
     for (server, part) in [
         ("loud", "tool-row"),
-        ("changing", "waiting-definition"),
+        ("changing", "unaccepted-definition"),
         ("failing", "server-reason"),
         ("dropped", "server-accept"),
         ("linked", "server-accept"),

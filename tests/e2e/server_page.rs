@@ -185,11 +185,11 @@ fn one_changed_definition_is_accepted_and_its_versions_are_shown_in_a_browser() 
 
     let mut steps = open_page("shop");
     steps.extend([
-        wait_for_text("waiting-definition[data-name=pay]", "at once"),
-        wait_until_enabled("waiting-definition[data-name=pay] accept-definition"),
-        click("waiting-definition[data-name=pay] accept-definition"),
-        wait_until_gone("waiting-definition[data-name=pay]"),
-        wait_for("waiting-definition[data-name=refund]"),
+        wait_for_text("unaccepted-definition[data-name=pay]", "at once"),
+        wait_until_enabled("unaccepted-definition[data-name=pay] accept-definition"),
+        click("unaccepted-definition[data-name=pay] accept-definition"),
+        wait_until_gone("unaccepted-definition[data-name=pay]"),
+        wait_for("unaccepted-definition[data-name=refund]"),
         click("tool-row[data-tool=pay] tool-toggle"),
         click("tool-row[data-tool=pay] tool-history"),
         wait_for_text(

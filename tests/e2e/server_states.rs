@@ -225,13 +225,13 @@ fn a_changed_tool_is_reviewed_and_accepted_on_the_screen() {
         {"do": "log_in"},
         {"do": "click", "part": "nav-servers"},
         {"do": "click", "part": "server-row[data-server=shop]"},
-        {"do": "wait_for_text", "part": "waiting-definitions", "text": "Ignore"},
-        {"do": "wait_for_text", "part": "waiting-definitions", "text": "Pays a bill"},
-        {"do": "take_screenshot", "name": "server-waiting-definitions-light"},
+        {"do": "wait_for_text", "part": "unaccepted-definitions", "text": "Ignore"},
+        {"do": "wait_for_text", "part": "unaccepted-definitions", "text": "Pays a bill"},
+        {"do": "take_screenshot", "name": "server-unaccepted-definitions-light"},
         {"do": "check_accessibility", "where": "a server whose tools wait"},
         {"do": "wait_until_enabled", "part": "accept-definitions"},
         {"do": "click", "part": "accept-definitions"},
-        {"do": "wait_until_gone", "part": "waiting-definitions"},
+        {"do": "wait_until_gone", "part": "unaccepted-definitions"},
     ]);
     browser::take_steps(&desktop, &create_login_link(&desktop), &steps).assert_no_problems();
     assert!(

@@ -342,7 +342,7 @@ fn a_failed_server_and_changed_tools_leave_notifications_that_open_the_server() 
     desktop.notifications.click(notification.id, "show");
     app.switch_to_main();
     app.driver
-        .wait_for_text("waiting-definitions", "takes a fee");
+        .wait_for_text("unaccepted-definitions", "takes a fee");
 
     let crashing = json!({"name": "crashing", "command": program, "args": ["--crash"]});
     app.run_verb("servers_add", &json!({"spec": crashing}));

@@ -55,9 +55,9 @@ pub struct ApprovalRequest {
     /// cannot: "gpt-5-mini at api.openai.com". `None` if the client answers.
     pub answered_by: Option<String>,
     /// Whether the person answers a server's request for input in Drawbridge, because the client
-    /// cannot ask the person. The arguments then contain the message, and the schema of the form or
-    /// the URL.
-    pub is_form: bool,
+    /// cannot ask the person. The arguments then contain the message, and either the schema of the
+    /// form or the URL.
+    pub answered_in_drawbridge: bool,
     /// Whether this is the client's first call of the tool. `false` if the history cannot be read.
     pub is_first: bool,
     /// The earlier allow that would apply if the tool and its server had not changed.
@@ -70,7 +70,7 @@ pub struct ApprovalRequest {
     /// The server's identity: the digest of what its spec starts or connects to.
     pub identity: String,
     /// The digest of the definition of the tool or prompt; empty if there is none.
-    pub definition: String,
+    pub definition_digest: String,
     /// The digest to which a decision is bound, in hex: SHA-256 over the method, the client, the
     /// server's identity, the definition, the params and, if there are any, `answered_by` and the
     /// result.

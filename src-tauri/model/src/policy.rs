@@ -229,7 +229,7 @@ pub struct Rule {
     pub identity: Option<String>,
     /// The digest of the tool's definition when the rule was made. An allow applies to this
     /// definition only; `None` stands for any definition.
-    pub definition: Option<String>,
+    pub definition_digest: Option<String>,
     pub created_at: Timestamp,
     /// The number of calls that the rule has decided, if its lifetime is a number of calls.
     pub used: u32,
@@ -237,17 +237,17 @@ pub struct Rule {
 
 impl Rule {
     /// Returns whether this is an allow that was given for another identity or definition. If
-    /// `definition` is `None`, only the identity is compared. Other effects are never suspended.
-    pub fn is_suspended(&self, identity: &str, definition: Option<&str>) -> bool {
+    /// `definition_digest` is `None`, only the identity is compared. Other effects are never
+    /// suspended.
+    pub fn is_suspended(&self, identity: &str, definition_digest: Option<&str>) -> bool {
         self.spec.effect == Some(Effect::Allow)
             && (self
                 .identity
                 .as_deref()
                 .is_some_and(|accepted| accepted != identity)
-                || self
-                    .definition
-                    .as_deref()
-                    .is_some_and(|accepted| definition.is_some_and(|current| current != accepted)))
+                || self.definition_digest.as_deref().is_some_and(|accepted| {
+                    definition_digest.is_some_and(|current| current != accepted)
+                }))
     }
 
     /// Returns how many more calls the rule may decide, or `None` if there is no bound.

@@ -30,7 +30,7 @@ pub(crate) enum NoticeKind {
     /// Servers that failed and are not started again soon.
     FailedServers,
     /// New or changed definitions that wait for acceptance.
-    WaitingDefinitions,
+    UnacceptedDefinitions,
     /// A newer release of the app.
     Update,
     /// How to reopen the app on a desktop without a tray.
@@ -45,7 +45,7 @@ impl NoticeKind {
         Self::MutedClient,
         Self::MissedCalls,
         Self::FailedServers,
-        Self::WaitingDefinitions,
+        Self::UnacceptedDefinitions,
         Self::Update,
         Self::ReopenHint,
     ];
@@ -188,7 +188,7 @@ impl Notice {
 
     /// Returns the notification for servers whose definitions wait for acceptance, or `None` if
     /// there are none.
-    pub(crate) fn for_waiting_definitions(alerts: &[&Alert]) -> Option<Self> {
+    pub(crate) fn for_unaccepted_definitions(alerts: &[&Alert]) -> Option<Self> {
         let [alert] = alerts else {
             return Self::for_servers(texts::servers_changed, alerts);
         };
@@ -220,7 +220,7 @@ impl Notice {
         }
         let arguments =
             summary::format_arguments(request, MAX_BODY_CHARS).filter(|line| has_no_markup(line));
-        let is_whole = arguments.is_some() && summary::is_complete(request);
+        let is_whole = arguments.is_some() && summary::is_shown_in_full(request);
         Self {
             title: summary::format_sentence(request, &client, &server, &tool),
             body: arguments.unwrap_or_else(|| texts::OPEN_TO_SEE_ARGUMENTS.to_owned()),

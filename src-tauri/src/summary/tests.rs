@@ -4,7 +4,7 @@ use drawbridge_model::{
     ids::{ClientName, RuleId, ServerId},
 };
 
-use super::{display_name, format_arguments, is_complete};
+use super::{display_name, format_arguments, is_shown_in_full};
 use crate::controller::tests::request;
 
 fn request_with(arguments: &str) -> ApprovalRequest {
@@ -54,32 +54,35 @@ fn arguments_that_do_not_fit_are_omitted_instead_of_truncated() {
 }
 
 #[test]
-fn a_short_call_is_complete() {
-    assert!(is_complete(&request_with(
+fn a_short_call_is_shown_in_full() {
+    assert!(is_shown_in_full(&request_with(
         r#"{"path":"/tmp/a_b & <c>","text":"Grüße, Привет, 日本"}"#
     )));
-    assert!(is_complete(&request_with(&"x".repeat(120))));
+    assert!(is_shown_in_full(&request_with(&"x".repeat(120))));
 }
 
 #[test]
 fn a_call_with_a_hidden_part_is_not_complete() {
-    assert!(!is_complete(&request_with(&"x".repeat(121))), "too long");
     assert!(
-        !is_complete(&ApprovalRequest {
+        !is_shown_in_full(&request_with(&"x".repeat(121))),
+        "too long"
+    );
+    assert!(
+        !is_shown_in_full(&ApprovalRequest {
             extra: Some("{}".into()),
             ..request("1")
         }),
         "further parameters are sent along"
     );
     assert!(
-        !is_complete(&ApprovalRequest {
+        !is_shown_in_full(&ApprovalRequest {
             result: Some("{}".into()),
             ..request("1")
         }),
         "a result waits"
     );
     assert!(
-        !is_complete(&ApprovalRequest {
+        !is_shown_in_full(&ApprovalRequest {
             flags: vec![ContentFlag {
                 kind: FlagKind::Instructions,
                 place: "/description".into(),
@@ -90,28 +93,28 @@ fn a_call_with_a_hidden_part_is_not_complete() {
         "the definition is suspicious"
     );
     assert!(
-        !is_complete(&ApprovalRequest {
+        !is_shown_in_full(&ApprovalRequest {
             tool: "x".repeat(41),
             ..request("1")
         }),
         "the tool's name is cut"
     );
     assert!(
-        !is_complete(&ApprovalRequest {
+        !is_shown_in_full(&ApprovalRequest {
             server: ServerId::new("x".repeat(41)),
             ..request("1")
         }),
         "the server's id is cut"
     );
     assert!(
-        !is_complete(&ApprovalRequest {
+        !is_shown_in_full(&ApprovalRequest {
             server_name: "a\u{200b}".into(),
             ..request("1")
         }),
         "the server's name has a hidden character"
     );
     assert!(
-        !is_complete(&ApprovalRequest {
+        !is_shown_in_full(&ApprovalRequest {
             client: ClientName::new("a\u{202e}"),
             ..request("1")
         }),
@@ -127,11 +130,11 @@ fn a_call_whose_tool_has_changed_is_not_complete() {
         is_server_changed: false,
         definitions: None,
     };
-    assert!(!is_complete(&ApprovalRequest {
+    assert!(!is_shown_in_full(&ApprovalRequest {
         suspended: Some(changed),
         ..request("1")
     }));
-    assert!(!is_complete(&ApprovalRequest {
+    assert!(!is_shown_in_full(&ApprovalRequest {
         changed: Some(["{}".into(), "{}".into()]),
         ..request("1")
     }));
@@ -151,6 +154,6 @@ fn text_that_desktops_draw_differently_is_not_complete() {
         "\u{5d0}",
         "\u{1f600}",
     ] {
-        assert!(!is_complete(&request_with(text)), "{text:?}");
+        assert!(!is_shown_in_full(&request_with(text)), "{text:?}");
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     texts,
 };
 
-/// The maximum number of approvals in the menu, and of servers. The windows show all approvals and
+/// The maximum numbers of approvals and of servers in the menu. The windows show all approvals and
 /// servers.
 const MAX_APPROVALS: usize = 5;
 const MAX_SERVERS: usize = 8;
@@ -30,7 +30,7 @@ const HOUR_S: u32 = 3600;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TrayState {
     Idle,
-    /// A call or a client waits for a person.
+    /// A request, a result or a client waits for a person.
     Waiting,
     Trouble,
     /// All calls are blocked.
@@ -51,7 +51,7 @@ pub(crate) enum Item {
 pub(crate) struct TrayView {
     pub(crate) state: TrayState,
     pub(crate) tooltip: String,
-    /// The number of waiting calls, for trays that can show text beside their icon.
+    /// The number of pending approvals, for trays that can show text beside their icon.
     pub(crate) title: Option<String>,
     pub(crate) items: Vec<Item>,
 }
@@ -103,7 +103,7 @@ fn tray_state(overview: &Overview) -> TrayState {
     }
 }
 
-/// Returns whether a call or a client waits for a person.
+/// Returns whether a request, a result or a client waits for a person.
 fn is_waiting(overview: &Overview) -> bool {
     !overview.waiting.is_empty() || !overview.pairings.is_empty()
 }
@@ -144,7 +144,7 @@ fn pause_item(paused: bool) -> Item {
     }
 }
 
-/// Returns the local time of day of a moment, with the day if the moment is not today. Returns
+/// Returns the local time of day of a moment, with the date if the moment is not today. Returns
 /// `None` if the moment is outside the range of the calendar.
 pub(crate) fn format_time(at: Timestamp) -> Option<String> {
     let zone = TimeZone::system();
@@ -197,7 +197,7 @@ fn approval_submenu(request: &ApprovalRequest) -> Item {
         action(Choice::ShowApprovals, texts::SHOW_CALL),
         action(Choice::Deny(CallRef::new(request)), texts::DENY),
     ]);
-    if summary::is_complete(request) {
+    if summary::is_shown_in_full(request) {
         items.push(action(
             Choice::Approve(CallRef::new(request)),
             texts::APPROVE_ONCE,
@@ -227,9 +227,9 @@ fn detail_lines(request: &ApprovalRequest) -> Vec<String> {
     iter::once(arguments).chain(notes).collect()
 }
 
-/// Returns the items of the servers that were used last, each of which opens the page of its
-/// server, and an item for the other servers. The items have the order of all servers, so that a
-/// call seldom changes the menu, which may be open.
+/// Returns an item for each of the servers that were used last, which opens the server's page, and,
+/// if there are more servers, an item that opens the list of all servers. The items keep the order
+/// of that list, so that a call seldom changes the menu, which may be open.
 fn server_items(overview: &Overview) -> impl Iterator<Item = Item> {
     let servers = &overview.servers;
     let separator = (!servers.is_empty()).then_some(Item::Separator);

@@ -343,10 +343,10 @@ flags?: Array<ContentFlag>,
 answered_by: string | null, 
 /**
  * Whether the person answers a server's request for input in Drawbridge, because the client
- * cannot ask the person. The arguments then contain the message, and the schema of the form or
- * the URL.
+ * cannot ask the person. The arguments then contain the message, and either the schema of the
+ * form or the URL.
  */
-is_form: boolean, 
+answered_in_drawbridge: boolean, 
 /**
  * Whether this is the client's first call of the tool. `false` if the history cannot be read.
  */
@@ -371,7 +371,7 @@ identity: string,
 /**
  * The digest of the definition of the tool or prompt; empty if there is none.
  */
-definition: string, 
+definition_digest: string, 
 /**
  * The digest to which a decision is bound, in hex: SHA-256 over the method, the client, the
  * server's identity, the definition, the params and, if there are any, `answered_by` and the
@@ -1015,7 +1015,7 @@ export type CapabilityKind = "tools" | "prompts" | "resources" | "templates";
 /**
  * A prompt, resource or template of a server, and the effect of the policy on its requests.
  */
-export type CapabilityView = { kind: CapabilityKind, 
+export type CapabilityView = { kind: Exclude<CapabilityKind, "tools">, 
 /**
  * The server's own name of a prompt, the URI of a resource, or the URI template.
  */
@@ -2042,11 +2042,12 @@ inputs: Array<InputView>, notes: Array<string>,
  */
 known_as: ServerId | null, 
 /**
- * How many copies of the server run on this computer now, outside Drawbridge.
+ * How many processes of the server run on this computer now, outside Drawbridge, without the
+ * processes that these processes started.
  */
-copies: number, 
+processes: number, 
 /**
- * The memory of all these copies, in KiB.
+ * The memory of these processes and of all processes that they started, in KiB.
  */
 memory_kib: number, };
 
@@ -3243,8 +3244,8 @@ kind: string | null, projects: Array<string>, environment: { [key in string]: st
 export type PreviewRule = { rule: RuleSpec, };
 
 /**
- * `approvals.preview`: the rule that a verdict on a waiting request would make, and the past calls
- * that the rule would have matched. Nothing is decided.
+ * `approvals.preview`: the rule that a verdict on a request in the queue would make, and the past
+ * calls that the rule would have matched. Nothing is decided.
  */
 export type PreviewVerdict = { id: CallId, verdict: Verdict, };
 

@@ -55,7 +55,10 @@ function diffMiddle(before: string[], after: string[]): Line[] {
   return [...lines, ...removed(before.slice(i)), ...added(after.slice(j))];
 }
 
-/** Returns, for each pair of positions, the length of the longest common subsequence after them. */
+/**
+ * Returns, for each pair of positions, the length of the longest common subsequence from these
+ * positions on.
+ */
 function subsequenceLengths(before: string[], after: string[]): number[][] {
   const table = Array.from({ length: before.length + 1 }, () =>
     new Array<number>(after.length + 1).fill(0),
@@ -70,7 +73,7 @@ function subsequenceLengths(before: string[], after: string[]): number[][] {
   return table;
 }
 
-/** Replaces unchanged lines that are not next to a change with gaps. */
+/** Replaces each run of unchanged lines with a gap, except for lines next to a change. */
 function foldUnchanged(lines: Line[]): Line[] {
   const isNearChange = lines.map((_, index) =>
     lines

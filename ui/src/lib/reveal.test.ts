@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hasHidden, reveal, revealText } from "./reveal";
+import { hasHidden, reveal, revealHidden } from "./reveal";
 
 describe("hidden characters", () => {
   it("leaves ordinary text of any script unchanged", () => {
@@ -12,7 +12,7 @@ describe("hidden characters", () => {
       "👍🏽 café",
       "e\u0301",
     ]) {
-      expect(revealText(text)).toBe(text);
+      expect(revealHidden(text)).toBe(text);
     }
   });
 
@@ -41,18 +41,18 @@ describe("hidden characters", () => {
     ["a musical format control", "\u{1d173}", "⟨U+1D173⟩"],
     ["carriage return", "\r", "⟨U+000D⟩"],
   ])("shows %s", (_, char, shown) => {
-    expect(revealText(`a${char}b`, { multiline: true })).toBe(`a${shown}b`);
+    expect(revealHidden(`a${char}b`, { multiline: true })).toBe(`a${shown}b`);
   });
 
   it("keeps line feeds and tabs only in multiline text", () => {
-    expect(revealText("a\n\tb", { multiline: true })).toBe("a\n\tb");
-    expect(revealText("a\n\tb")).toBe("a⟨U+000A⟩⟨U+0009⟩b");
+    expect(revealHidden("a\n\tb", { multiline: true })).toBe("a\n\tb");
+    expect(revealHidden("a\n\tb")).toBe("a⟨U+000A⟩⟨U+0009⟩b");
   });
 
   it("allows one emoji selector after an emoji", () => {
-    expect(revealText("❤\ufe0f")).toBe("❤\ufe0f");
-    expect(revealText("❤\ufe0f\ufe0f")).toBe("❤\ufe0f⟨U+FE0F⟩");
-    expect(revealText("a\ufe0f")).toBe("a⟨U+FE0F⟩");
+    expect(revealHidden("❤\ufe0f")).toBe("❤\ufe0f");
+    expect(revealHidden("❤\ufe0f\ufe0f")).toBe("❤\ufe0f⟨U+FE0F⟩");
+    expect(revealHidden("a\ufe0f")).toBe("a⟨U+FE0F⟩");
   });
 
   it("names hidden characters", () => {

@@ -42,7 +42,7 @@ export function reveal(text: string, options: RevealOptions = {}): Part[] {
 }
 
 /** Returns the parts as one string, with hidden characters as `⟨U+202E⟩`. */
-export function revealText(text: string, options: RevealOptions = {}): string {
+export function revealHidden(text: string, options: RevealOptions = {}): string {
   return reveal(text, options)
     .map((part) => (part.kind === "text" ? part.text : `⟨${part.code}⟩`))
     .join("");

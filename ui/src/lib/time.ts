@@ -93,7 +93,7 @@ const UTC_DAY_FORMAT = new Intl.DateTimeFormat("en-GB", {
   timeZone: "UTC",
 });
 
-/** Returns a day that the hub counts in UTC. */
+/** Returns the day of a moment in UTC: "12 Nov". The hub's stats per day use UTC days. */
 export function formatUtcDay(at: number): string {
   return UTC_DAY_FORMAT.format(at);
 }
@@ -106,8 +106,9 @@ export function formatDate(at: number): string {
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Returns the label of each step: the local time at which the step begins. The label is the day if
- * steps are a day or longer, the time of day if the chart covers at most a day, or else both.
+ * Returns the label of each step of a chart: the local time at which the step begins. The label is
+ * the day if steps are a day or longer, the time of day if the chart covers at most a day, or else
+ * both.
  * `since` is the beginning of the first step, in milliseconds since 1970.
  */
 export function labelSteps(since: number, stepMs: number, count: number): string[] {

@@ -1,7 +1,7 @@
 import { toIpcError } from "../ipc";
-import { revealText } from "../lib/reveal";
+import { revealHidden } from "../lib/reveal";
 
 /** Returns the message of an error. Reveals hidden characters, because it may quote a server. */
 export function messageOf(thrown: unknown): string {
-  return revealText(toIpcError(thrown).message, { multiline: true });
+  return revealHidden(toIpcError(thrown).message, { multiline: true });
 }

@@ -40,10 +40,10 @@ export class Import {
   searched = $state.raw<ClientKindView[]>([]);
   /** The names of the selected servers. */
   readonly selected = new SvelteSet<string>();
-  /** Whether to point the clients at Drawbridge. */
+  /** Whether to connect the clients to Drawbridge. */
   connect = $state(true);
   /** Whether to remove the entries of known servers from the clients' files. */
-  movesKnown = $state(true);
+  removesKnown = $state(true);
   askOnce = $state(true);
   /** Whether Drawbridge restores its entries if another program changes or removes them. */
   restores = $state(false);
@@ -69,7 +69,7 @@ export class Import {
   /** The selected servers, and the known servers whose entries are removed. */
   readonly chosen = $derived([
     ...this.importable.filter((server) => this.selected.has(server.name)),
-    ...(this.connect && this.movesKnown ? this.movable : []),
+    ...(this.connect && this.removesKnown ? this.movable : []),
   ]);
   /** The clients that have a chosen server. */
   readonly clients = $derived(groupByClient(this.chosen));
@@ -247,9 +247,9 @@ export class Import {
   }
 }
 
-/** Returns the memory in KiB that is saved if all clients share one copy of the server. */
-export function savedMemory({ copies, memory_kib }: FoundServerView): number {
-  return copies > 1 ? memory_kib - Math.floor(memory_kib / copies) : 0;
+/** Returns the memory in KiB that is saved if all clients share one process of the server. */
+export function savedMemory({ processes, memory_kib }: FoundServerView): number {
+  return processes > 1 ? memory_kib - Math.floor(memory_kib / processes) : 0;
 }
 
 /** Returns the clients whose files name the servers, each with these files. */

@@ -25,7 +25,7 @@ describe("similar calls", () => {
       addCall(hub, "/b");
       hub.addApproval({ tool: "write_file" });
       hub.addApproval({ client: "cursor" });
-      hub.addApproval({ definition: "another" });
+      hub.addApproval({ definition_digest: "another" });
     });
     expect(screen.getByTestId("approval-card").textContent).toContain("1 of 2 similar calls");
     expect(screen.getByTestId("popup-position").textContent).toBe("1 of 4");

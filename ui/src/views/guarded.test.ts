@@ -118,7 +118,7 @@ describe("the card of a guarded request", () => {
 });
 
 describe("a longer approval of a guarded request", () => {
-  const choices = () => text(card());
+  const cardText = () => text(card());
 
   async function openLonger(add: (hub: FakeHub) => ApprovalRequest) {
     const hub = await openPopup(add);
@@ -128,10 +128,10 @@ describe("a longer approval of a guarded request", () => {
 
   it("covers only this prompt", async () => {
     const hub = await openLonger(addPrompt);
-    expect(choices()).toContain(
+    expect(cardText()).toContain(
       "later requests of cursor for the prompt review of files, whatever their arguments, for:",
     );
-    expect(choices()).toContain("(if nothing is ticked, only this prompt)");
+    expect(cardText()).toContain("(if nothing is ticked, only this prompt)");
     expect(button("approve-10-calls").textContent).toContain("10 more requests");
     await user.click(button("approve-session"));
     expect(decisions(hub)[0]?.verdict).toEqual({ kind: "approve_session", conditions: [] });
@@ -144,10 +144,10 @@ describe("a longer approval of a guarded request", () => {
     await openLonger((hub) =>
       addRead(hub, { arguments: JSON.stringify({ uri: URI, fresh: true }) }),
     );
-    expect(choices()).toContain(`later requests of cursor for the resource ${URI} of files,`);
-    expect(choices()).toContain("(if nothing is ticked, only this resource)");
+    expect(cardText()).toContain(`later requests of cursor for the resource ${URI} of files,`);
+    expect(cardText()).toContain("(if nothing is ticked, only this resource)");
     await user.click(screen.getAllByTestId("condition-argument")[1] as HTMLElement);
-    expect(choices()).toContain(
+    expect(cardText()).toContain(
       "later requests of cursor for any resource of files, if their params are as ticked, for:",
     );
   });
@@ -159,7 +159,7 @@ describe("a longer approval of a guarded request", () => {
     ["completion/complete", "later requests of cursor for any resource of files,"],
   ])("of %s covers its kind for this server", async (method, expected) => {
     await openLonger((hub) => addRequest(hub, { method, tool: "", arguments: "{}" }));
-    expect(choices()).toContain(`Approve this request, and ${expected} whatever their params`);
+    expect(cardText()).toContain(`Approve this request, and ${expected} whatever their params`);
   });
 
   it("says that you are asked again if the server changes, and names no tool", async () => {

@@ -12,7 +12,7 @@ withFakeTime();
 
 const definitions = (kind: string) =>
   screen
-    .queryAllByTestId("waiting-definition")
+    .queryAllByTestId("unaccepted-definition")
     .filter((definition) => definition.dataset["kind"] === kind);
 const tools = () => definitions("tool");
 const toolRow = (name: string) =>
@@ -21,7 +21,7 @@ const toolRow = (name: string) =>
 describe("definitions that need acceptance", () => {
   it("show the differences field by field, with hidden characters revealed", async () => {
     await open("#/servers/github");
-    expect(screen.getByTestId("waiting-definitions").textContent).toContain(
+    expect(screen.getByTestId("unaccepted-definitions").textContent).toContain(
       "3 definitions are new or changed since you accepted this server",
     );
     const [merge, deletion] = tools() as [HTMLElement, HTMLElement];
@@ -81,7 +81,7 @@ describe("definitions that need acceptance", () => {
         ],
       },
     ]);
-    expect(screen.queryByTestId("waiting-definitions")).toBeNull();
+    expect(screen.queryByTestId("unaccepted-definitions")).toBeNull();
   });
 
   it("are accepted one by one, and a failure is shown", async () => {

@@ -334,7 +334,7 @@ fn format_request(request: &ApprovalRequest) -> String {
 /// empty text if a person fills in a form. Returns `None` if the client answers.
 fn find_stand_in(request: &ApprovalRequest) -> Option<&str> {
     let provider = request.answered_by.as_deref();
-    provider.or_else(|| request.is_form.then_some(""))
+    provider.or_else(|| request.answered_in_drawbridge.then_some(""))
 }
 
 /// Returns the facts that a person should know before the details, one sentence each.
@@ -345,7 +345,7 @@ fn list_notes(request: &ApprovalRequest) -> Vec<String> {
         let hooks = escape(&request.request_hooks.join(", "));
         notes.push(format!("The arguments were changed by the hook {hooks}."));
     }
-    if request.is_form {
+    if request.answered_in_drawbridge {
         notes.push(
             "Answer the request with `approvals fill-in`, or decline it with `approvals deny`."
                 .into(),

@@ -210,7 +210,7 @@ fn check_inputs(
 }
 
 fn format_found(found: &FoundServersView) -> String {
-    let mut table = Table::new(["SERVER", "FOUND IN", "COPIES", "COMMAND", "NOTE"]);
+    let mut table = Table::new(["SERVER", "FOUND IN", "PROCESSES", "COMMAND", "NOTE"]);
     for server in &found.servers {
         let mut clients: Vec<&str> = server
             .found_at
@@ -218,14 +218,14 @@ fn format_found(found: &FoundServersView) -> String {
             .map(|place| place.kind.as_str())
             .collect();
         clients.dedup();
-        let copies = match server.copies {
+        let processes = match server.processes {
             0 => "-".to_owned(),
-            copies => format!("{copies} ({} MiB)", server.memory_kib / 1024),
+            processes => format!("{processes} ({} MiB)", server.memory_kib / 1024),
         };
         table.add_row([
             server.name.as_str(),
             &clients.join(", "),
-            &copies,
+            &processes,
             &server.command,
             &format_note(server),
         ]);
@@ -233,7 +233,7 @@ fn format_found(found: &FoundServersView) -> String {
     let mut text = table.format_or("No servers were found in the files of clients.");
     if found.saved_kib > 0 {
         text.push_str(&format!(
-            "\n\nOne shared copy of each server saves about {} MiB.",
+            "\n\nOne shared process of each server saves about {} MiB.",
             found.saved_kib / 1024
         ));
     }
@@ -323,7 +323,7 @@ mod tests {
         serde_json::from_value(json!({
             "servers": [{
                 "name": "github", "command": "npx", "found_at": [], "secrets": [],
-                "inputs": inputs, "notes": [], "copies": 0, "memory_kib": 0
+                "inputs": inputs, "notes": [], "processes": 0, "memory_kib": 0
             }],
             "unreadable": [],
             "saved_kib": 0

@@ -61,8 +61,8 @@ pub struct RetryAllowed {
     pub seconds: u32,
 }
 
-/// `approvals.preview`: the rule that a verdict on a waiting request would make, and the past calls
-/// that the rule would have matched. Nothing is decided.
+/// `approvals.preview`: the rule that a verdict on a request in the queue would make, and the past
+/// calls that the rule would have matched. Nothing is decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PreviewVerdict {
@@ -201,7 +201,7 @@ impl Verb for OpenApprovalUrl {
             .map_err(|error| ApiError::internal(error.to_string()))?;
         // `is_form` is set for a URL too, if Drawbridge asks the person in place of the client.
         let url = match Elicitation::read(&params) {
-            Ok(Elicitation::Url(url)) if request.is_form => url,
+            Ok(Elicitation::Url(url)) if request.answered_in_drawbridge => url,
             Ok(_) | Err(_) => return Err(ApiError::invalid("this request has no URL to visit")),
         };
         let verdict = Verdict::FillIn { content: None };

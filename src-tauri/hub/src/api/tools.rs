@@ -370,7 +370,7 @@ pub(super) fn tool_view(hub: &Hub, server: &RegisteredServer, tool: &Definition)
         project: None,
         server,
         tool: &tool.name,
-        definition: &tool.digest,
+        definition_digest: &tool.digest,
         annotations: &tool.annotations,
         arguments: None,
     };

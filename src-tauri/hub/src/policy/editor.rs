@@ -251,7 +251,7 @@ impl PolicyEditor {
     ) -> Result<(), PolicyError> {
         let mut bound = Vec::new();
         for rule in self.rules.list() {
-            let (scope, Some(old)) = (&rule.spec.scope, &rule.definition) else {
+            let (scope, Some(old)) = (&rule.spec.scope, &rule.definition_digest) else {
                 continue;
             };
             if scope.server.as_ref() != Some(server) {
@@ -295,7 +295,7 @@ impl PolicyEditor {
         Rule {
             id: id.unwrap_or_else(|| RuleId::new(random::id())),
             identity: server.map(|server| server.identity.clone()),
-            definition: self
+            definition_digest: self
                 .tool_versions(&spec.scope)
                 .first()
                 .map(|tool| tool.digest.clone()),

@@ -126,7 +126,7 @@ impl Gate {
     /// Returns how long a person has to decide a request, or to fill it in.
     fn timeout_of(&self, request: &GuardedRequest) -> Duration {
         let timeout = self.approval_timeout(&request.client);
-        if request.is_input_request() && request.progress_token.is_some() {
+        if request.answered_in_drawbridge() && request.progress_token.is_some() {
             timeout.max(FORM_TIME)
         } else {
             timeout
@@ -259,7 +259,7 @@ impl Gate {
             && request
                 .definition()
                 .is_some_and(|definition| definition.offered.is_some());
-        if !is_changed && !request.is_input_request() {
+        if !is_changed && !request.answered_in_drawbridge() {
             let ruling = self.rules.decide(&request.match_input());
             let is_default = ruling.decided_by == DecidedBy::Default;
             return match ruling.effect {
@@ -409,7 +409,8 @@ impl Gate {
             .await
     }
 
-    /// Returns the rule that a verdict on a waiting request would make, if any. Decides nothing.
+    /// Returns the rule that a verdict on a request in the queue would make, if any. Decides
+    /// nothing.
     ///
     /// # Errors
     /// Returns an error if the request no longer waits, or if the verdict cannot be applied to it.
@@ -575,7 +576,7 @@ impl Gate {
         // If the tool has changed since its acceptance, the approval request shows that change in
         // `changed`, so `definitions` omits it.
         let earlier_digest = rule
-            .definition
+            .definition_digest
             .as_ref()
             .filter(|digest| **digest != current.digest && current.offered.is_none());
         let earlier = match earlier_digest {
@@ -859,7 +860,7 @@ fn approval_request(request: &GuardedRequest, id: CallId, timeout: Duration) -> 
         result: None,
         flags: flags_of(request),
         answered_by: request.answered_by().map(str::to_owned),
-        is_form: request.is_input_request(),
+        answered_in_drawbridge: request.answered_in_drawbridge(),
         is_first: false,
         suspended: None,
         changed: definition.and_then(|definition| {
@@ -868,7 +869,7 @@ fn approval_request(request: &GuardedRequest, id: CallId, timeout: Duration) -> 
         }),
         session: request.session.clone(),
         identity: request.server.identity.clone(),
-        definition: request.definition_digest().to_owned(),
+        definition_digest: request.definition_digest().to_owned(),
         digest: request.digest(),
         asked_at,
         expires_at: Timestamp(asked_at.0 + i64::from(timeout_ms)),

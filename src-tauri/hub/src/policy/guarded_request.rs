@@ -134,8 +134,8 @@ impl GuardedRequest {
         }
     }
 
-    /// Returns whether a person answers the request on screen.
-    pub(super) fn is_input_request(&self) -> bool {
+    /// Returns whether a person answers the request in Drawbridge.
+    pub(super) fn answered_in_drawbridge(&self) -> bool {
         matches!(self.stand_in, Some(StandIn::Person(_)))
     }
 
@@ -147,7 +147,7 @@ impl GuardedRequest {
             project: self.project.as_deref(),
             server: &self.server,
             tool: self.tool_name(),
-            definition: self.definition_digest(),
+            definition_digest: self.definition_digest(),
             annotations: self
                 .definition()
                 .map_or(&Annotations::NONE, |definition| &definition.annotations),

@@ -383,7 +383,7 @@ impl Inner {
         self.remove_expired();
         // A held result and a request for input cannot be retried: the result is gone, and the
         // server has got its answer.
-        if request.result.is_none() && !request.is_form {
+        if request.result.is_none() && !request.answered_in_drawbridge {
             if self.missed.len() == MAX_MISSED {
                 self.missed.pop_front();
             }

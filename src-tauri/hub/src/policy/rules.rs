@@ -43,7 +43,7 @@ pub struct MatchInput<'a> {
     pub tool: &'a str,
     /// The digest of the definition of the tool, prompt, resource or template; empty if there is
     /// none.
-    pub definition: &'a str,
+    pub definition_digest: &'a str,
     pub annotations: &'a Annotations,
     /// The arguments of a call, or the params of another request. If `None`, rules with conditions
     /// do not match.
@@ -78,7 +78,7 @@ impl<'a> MatchInput<'a> {
             project: None,
             server,
             tool: "",
-            definition: "",
+            definition_digest: "",
             annotations: &Annotations::NONE,
             arguments: None,
         }

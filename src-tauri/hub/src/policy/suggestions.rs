@@ -196,7 +196,7 @@ impl PolicyEditor {
             project: None,
             server: &registered,
             tool,
-            definition: &definition.digest,
+            definition_digest: &definition.digest,
             annotations: &definition.annotations,
             arguments: None,
         };

@@ -82,7 +82,7 @@ pub(super) fn check(
             return Err(VerdictError::CountOutOfRange(*count));
         }
         Verdict::Deny { .. } => return Ok(()),
-        Verdict::Dismiss | Verdict::FillIn { .. } if !request.is_form => {
+        Verdict::Dismiss | Verdict::FillIn { .. } if !request.answered_in_drawbridge => {
             return Err(VerdictError::NotInputRequest);
         }
         Verdict::Dismiss => return Ok(()),
@@ -92,7 +92,7 @@ pub(super) fn check(
         | Verdict::ApproveCalls { .. }
         | Verdict::ApproveSession { .. }
         | Verdict::ApproveAlways { .. }
-            if request.is_form =>
+            if request.answered_in_drawbridge =>
         {
             return Err(VerdictError::IsInputRequest);
         }
@@ -123,7 +123,7 @@ pub(super) fn check(
         } else {
             ""
         },
-        definition: &request.definition,
+        definition_digest: &request.definition_digest,
         annotations: &request.annotations,
         arguments: Some(&arguments),
     };
@@ -243,7 +243,8 @@ pub(super) fn bind_rule(request: &ApprovalRequest, spec: RuleSpec) -> Rule {
         id: RuleId::new(random::id()),
         spec,
         identity: Some(request.identity.clone()),
-        definition: (request.kind == RequestKind::Tools).then(|| request.definition.clone()),
+        definition_digest: (request.kind == RequestKind::Tools)
+            .then(|| request.definition_digest.clone()),
         created_at: clock::now(),
         used: 0,
     }

@@ -252,7 +252,8 @@ fn several_servers_share_a_notification_that_opens_their_list() {
     let (files, shop) = (alert("files", "a", 2), alert("shop", "b", 1));
     let failed = Notice::for_failed(&[&files, &shop]).expect("two servers failed");
     assert_eq!(failed.title, "2 servers failed");
-    let changed = Notice::for_waiting_definitions(&[&files, &shop]).expect("two servers changed");
+    let changed =
+        Notice::for_unaccepted_definitions(&[&files, &shop]).expect("two servers changed");
     assert_eq!(changed.title, "2 servers changed their definitions");
     for notice in [failed, changed] {
         assert_eq!(
@@ -260,7 +261,7 @@ fn several_servers_share_a_notification_that_opens_their_list() {
             Choice::ShowScreen(Screen::Servers)
         );
     }
-    let changed = Notice::for_waiting_definitions(&[&files]).expect("a server changed");
+    let changed = Notice::for_unaccepted_definitions(&[&files]).expect("a server changed");
     assert_eq!(
         (changed.title.as_str(), changed.body.as_str()),
         (
@@ -269,7 +270,7 @@ fn several_servers_share_a_notification_that_opens_their_list() {
         )
     );
     assert_eq!(Notice::for_failed(&[]), None);
-    assert_eq!(Notice::for_waiting_definitions(&[]), None);
+    assert_eq!(Notice::for_unaccepted_definitions(&[]), None);
 }
 
 #[test]

@@ -184,8 +184,8 @@ fn apply_change(change: &RuleChange, connection: &Connection) -> Result<(), rusq
         RuleChange::BindToDefinitions(rules) => {
             let mut statement =
                 connection.prepare("UPDATE rule SET definition = ? WHERE id = ?")?;
-            for (id, definition) in rules {
-                statement.execute(params![definition, id.as_str()])?;
+            for (id, digest) in rules {
+                statement.execute(params![digest, id.as_str()])?;
             }
         }
     }
@@ -234,7 +234,7 @@ fn insert_rule(rule: &Rule, connection: &Connection) -> Result<(), rusqlite::Err
                 json(serde_json::to_string(&rule.spec.lifetime))?,
                 rule.spec.note,
                 rule.identity,
-                rule.definition,
+                rule.definition_digest,
                 rule.created_at.0,
                 rule.used,
                 kind,
@@ -295,7 +295,7 @@ fn rule_from_row(row: &SqliteRow) -> Result<Rule, sqlx::Error> {
             disabled: row.try_get("disabled")?,
         },
         identity: row.try_get("identity")?,
-        definition: row.try_get("definition")?,
+        definition_digest: row.try_get("definition")?,
         created_at: Timestamp(row.try_get("created_at")?),
         used: row.try_get("used")?,
     })

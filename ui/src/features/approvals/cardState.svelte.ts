@@ -27,13 +27,13 @@ export class CardState {
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * `deadline` is a time of `performance.now()`. Whenever `queuePosition` changes, the card is
+   * `deadline` is a time of `performance.now()`. Whenever `guardKey` changes, the card is
    * guarded, because it moves under the pointer.
    */
-  constructor(deadline: () => number, queuePosition: () => unknown) {
-    const position = $derived(queuePosition());
+  constructor(deadline: () => number, guardKey: () => unknown) {
+    const key = $derived(guardKey());
     $effect(() => {
-      void position;
+      void key;
       this.guard();
       return () => clearTimeout(this.timer);
     });

@@ -3,7 +3,7 @@
 import type { Condition, Predicate } from "../../ipc";
 import { toValue } from "../../lib/literal";
 import { parseLossless, type JsonNode } from "../../lib/lossless";
-import { revealText } from "../../lib/reveal";
+import { revealHidden } from "../../lib/reveal";
 import { texts } from "../../texts";
 
 const t = texts.approvals.conditions;
@@ -118,7 +118,7 @@ function listFolderChoices(path: string): Choice[] {
     .map((_, index) => steps.slice(0, steps.length - 1 - index))
     .map((parent): Choice => {
       const folder = `${root}${parent.join(separator)}`;
-      return { label: t.inFolder(revealText(folder)), is: { path_within: folder } };
+      return { label: t.inFolder(revealHidden(folder)), is: { path_within: folder } };
     });
 }
 

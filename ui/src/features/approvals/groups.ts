@@ -33,14 +33,14 @@ function toKey({
   server,
   tool,
   identity,
-  definition,
+  definition_digest,
   result,
   answered_by,
-  is_form,
+  answered_in_drawbridge,
 }: ApprovalRequest): string {
   return JSON.stringify(
-    result === null && !is_form
-      ? [method, client, server, tool, identity, definition, answered_by]
+    result === null && !answered_in_drawbridge
+      ? [method, client, server, tool, identity, definition_digest, answered_by]
       : [id],
   );
 }

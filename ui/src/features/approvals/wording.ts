@@ -16,7 +16,7 @@ export function nameServer({ server, server_name }: ApprovalRequest): Phrase {
 export function describeRequest(request: ApprovalRequest): Phrase {
   const { client, answered_by } = request;
   if (answered_by !== null) return t.bridgedSampling(answered_by, client, nameServer(request));
-  if (request.is_form) return t.form.sentence(client, nameServer(request));
+  if (request.answered_in_drawbridge) return t.form.sentence(client, nameServer(request));
   return t.sentences[request.method](request.client, nameServer(request), request.tool);
 }
 
@@ -46,7 +46,7 @@ export function describeWaiting(request: ApprovalRequest): Phrase {
  * The card of such a request shows more than the content, or asks for more than an approval.
  */
 export function ownCardReason(request: ApprovalRequest): string {
-  if (request.is_form) return t.ownCard.form;
+  if (request.answered_in_drawbridge) return t.ownCard.form;
   if (request.result !== null) return t.ownCard.result;
   if (request.suspended !== null || request.changed !== null) return t.ownCard.changed;
   return request.flags?.length ? t.ownCard.flagged : "";
@@ -64,7 +64,7 @@ export function describeMark(request: ApprovalRequest): Mark | null {
     return { label: t.changed, tone: "warn" };
   if (request.flags?.length) return { label: texts.kit.contentFlags.badge, tone: "warn" };
   if (request.result !== null) return { label: t.queue.result, tone: "accent" };
-  if (request.is_form) return { label: t.queue.form, tone: "accent" };
+  if (request.answered_in_drawbridge) return { label: t.queue.form, tone: "accent" };
   return request.is_first ? { label: t.queue.first, tone: "accent" } : null;
 }
 

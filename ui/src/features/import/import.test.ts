@@ -72,8 +72,8 @@ describe("the servers of clients", () => {
     const gitlab = server("gitlab");
     for (const text of [
       "npx -y @modelcontextprotocol/server-gitlab",
-      "2 copies run now and use 184 MB.",
-      "One shared copy saves 92.0 MB.",
+      "2 processes run now and use 184 MB.",
+      "One shared process saves 92.0 MB.",
       GITLAB_TOKEN,
       "Claude Desktop",
       "Cursor",
@@ -116,7 +116,7 @@ describe("the servers of clients", () => {
   it("cannot be imported before a server is selected", async () => {
     const hub = await openImport();
     await click("import-select-none");
-    await user.click(byId("import-moves-known"));
+    await user.click(byId("import-removes-known"));
     expect(byId("import-preview").getAttribute("aria-disabled")).toBe("true");
     await click("import-preview");
     expect(listParams(hub, "config.preview_import")).toEqual([]);
@@ -236,7 +236,7 @@ describe("the changes", () => {
     const hub = await openImport();
     await showChanges();
     await click("import-back");
-    await user.click(byId("import-moves-known"));
+    await user.click(byId("import-removes-known"));
     await click("import-preview");
     const [first, second] = listParams(hub, "config.preview_import").map(({ servers }) =>
       servers.map(({ name }) => name),
@@ -245,7 +245,7 @@ describe("the changes", () => {
     expect(second).not.toContain("filesystem");
   });
 
-  it("leave the clients' files alone if they should not be pointed at Drawbridge", async () => {
+  it("leave the clients' files alone if these clients should not be connected to Drawbridge", async () => {
     const hub = await openImport();
     expect(byId("import-clients").textContent).toContain(CURSOR_FILE);
     await user.click(byId("import-connect"));
@@ -267,7 +267,7 @@ describe("the changes", () => {
     await click("import-confirm");
     expect(byId("import-untouched").textContent).toContain(reason);
     expect(byId("import-untouched").textContent).toContain(
-      "connect the client on the Clients screen",
+      "connect its client on the Clients screen",
     );
     expect(screen.getByRole("link", { name: "Open Clients" }).getAttribute("href")).toBe(
       "#/clients",

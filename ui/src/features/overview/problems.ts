@@ -2,7 +2,7 @@
 
 import { SERVER_STATE } from "../../state/labels";
 import { formatQuery } from "../../lib/hashQuery";
-import { revealText } from "../../lib/reveal";
+import { revealHidden } from "../../lib/reveal";
 import type { Stores } from "../../state";
 import { texts } from "../../texts";
 
@@ -48,7 +48,7 @@ function listRequests({ approvals, missed, pairings }: Stores): Problem[] {
       key: "pairings",
       tone: "busy",
       title: t.pairings(pairings.list.length),
-      details: pairings.list.map((request) => revealText(request.name)).join(", "),
+      details: pairings.list.map((request) => revealHidden(request.name)).join(", "),
       href: "#/clients",
       action: t.answer,
     });
@@ -110,7 +110,7 @@ function listServerProblems({ servers }: Stores): Problem[] {
   const broken: Problem[] = servers.broken.map((spec) => ({
     key: `spec ${spec.file}`,
     tone: "bad",
-    title: t.brokenSpec(revealText(spec.file.split(/[/\\]/).at(-1) ?? "")),
+    title: t.brokenSpec(revealHidden(spec.file.split(/[/\\]/).at(-1) ?? "")),
     details: spec.message,
     href: "#/servers",
     action: t.showServers,
@@ -124,7 +124,7 @@ function listServerProblems({ servers }: Stores): Problem[] {
       return {
         key: `server ${server.id}`,
         tone: tone === "bad" ? "bad" : "warn",
-        title: t.server(revealText(server.name), label),
+        title: t.server(revealHidden(server.name), label),
         details: server.reason,
         href: `#/servers/${encodeURIComponent(server.id)}`,
         action: t.showServer,
@@ -136,7 +136,7 @@ function listServerProblems({ servers }: Stores): Problem[] {
     .map((server): Problem => ({
       key: `definitions ${server.id}`,
       tone: "warn",
-      title: t.definitions(revealText(server.name), server.unaccepted.length),
+      title: t.definitions(revealHidden(server.name), server.unaccepted.length),
       details: t.definitionsHint,
       href: `#/servers/${encodeURIComponent(server.id)}`,
       action: t.showServer,

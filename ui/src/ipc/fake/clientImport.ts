@@ -48,7 +48,7 @@ function foundServer(name: string, part: Partial<FoundServerView>): FoundServerV
     inputs: [],
     notes: [],
     known_as: null,
-    copies: 0,
+    processes: 0,
     memory_kib: 0,
     ...part,
   };
@@ -65,7 +65,7 @@ export function foundServers(): FoundServerView[] {
       command: "npx -y @modelcontextprotocol/server-gitlab",
       found_at: [CLAUDE, CURSOR, VS_CODE],
       secrets: ["gitlab.GITLAB_PERSONAL_ACCESS_TOKEN"],
-      copies: 2,
+      processes: 2,
       memory_kib: 188_416,
     }),
     foundServer("jira", {
@@ -92,7 +92,7 @@ export function foundServers(): FoundServerView[] {
       notes: [
         "Not taken over: 'autoApprove'. Drawbridge's policy decides which calls need no approval.",
       ],
-      copies: 1,
+      processes: 1,
       memory_kib: 93_184,
     }),
     foundServer("redis", {
@@ -134,8 +134,8 @@ export class FakeImport {
       servers,
       unreadable: this.unreadable,
       saved_kib: servers.reduce(
-        (sum, { copies, memory_kib }) =>
-          sum + (copies > 1 ? memory_kib - Math.floor(memory_kib / copies) : 0),
+        (sum, { processes, memory_kib }) =>
+          sum + (processes > 1 ? memory_kib - Math.floor(memory_kib / processes) : 0),
         0,
       ),
     };

@@ -720,7 +720,7 @@ export function request(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
     annotations: { ...NO_HINTS, destructive: true, open_world: false },
     result: null,
     answered_by: null,
-    is_form: false,
+    answered_in_drawbridge: false,
     is_first: false,
     suspended: null,
     changed: null,
@@ -728,7 +728,7 @@ export function request(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
     arguments: '{"path":"/home/ada/Projects/drawbridge/notes.txt","force":true}',
     extra: null,
     identity: "5f2b0c",
-    definition: "9f86d0",
+    definition_digest: "9f86d0",
     digest: `d1gest-${requestCount}`,
     asked_at: now + requestCount,
     expires_at: now + timeout,
@@ -742,7 +742,7 @@ export function request(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
 export function formRequest(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
   return request({
     method: "elicitation/create",
-    is_form: true,
+    answered_in_drawbridge: true,
     server: "travel",
     server_name: "travel",
     tool: "",

@@ -23,7 +23,7 @@ export const findServer = {
     found: (total: number) => plural(total, "server"),
     off: "The official registry is turned off. Enter its address in Settings to search it too.",
     offer: (host: string) =>
-      `The official registry of the MCP project lists thousands of servers. Drawbridge has not asked for the list yet. If you load it, Drawbridge fetches it from ${host}, keeps a copy on this computer, and refreshes the copy when you open this tab and the copy is older than a day. Your searches stay on this computer.`,
+      `The official registry of the MCP project lists thousands of servers. Drawbridge has not asked for the list yet. If you load it, Drawbridge fetches it from ${host}, keeps a copy on this computer, and refreshes the copy when you open this tab, if the copy is older than a day. Your searches stay on this computer.`,
     load: "Load official registry",
     loading: "Loading the list of the official registry…",
     loadingFound: (count: number) =>

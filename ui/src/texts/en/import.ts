@@ -14,7 +14,8 @@ export const clientImport = {
     finding: "Reading the files of your clients…",
     found: (servers: number, importable: number) =>
       `${plural(servers, "server")} found. ${importable} can be imported.`,
-    saved: (memory: string) => `One shared copy of each server would save ${memory} of memory now.`,
+    saved: (memory: string) =>
+      `One shared process of each server would save ${memory} of memory now.`,
     listLabel: "Servers that can be imported",
     selectedCount: (selected: number, of: number) => `${selected} of ${of} selected`,
     selectAll: "Select all",
@@ -24,11 +25,11 @@ export const clientImport = {
     unusableTitle: "Cannot be imported",
     unreadableTitle: "Files that cannot be read",
     unreadableHint: "Correct the file, and search again.",
-    copies: (copies: number, memory: string) =>
-      copies === 1
-        ? `One copy runs now and uses ${memory}.`
-        : `${copies} copies run now and use ${memory}.`,
-    savesMemory: (memory: string) => `One shared copy saves ${memory}.`,
+    processes: (processes: number, memory: string) =>
+      processes === 1
+        ? `One process runs now and uses ${memory}.`
+        : `${processes} processes run now and use ${memory}.`,
+    savesMemory: (memory: string) => `One shared process saves ${memory}.`,
     asSecrets: "Stored as secrets:",
     files: (count: number) => plural(count, "file"),
     filesOf: (name: string) => `The files that have ${name}`,
@@ -47,7 +48,7 @@ export const clientImport = {
   help: {
     label: "How an import works",
     points: [
-      "Equal servers in several files become one server, and all clients share one copy of it.",
+      "Equal servers in several files become one server, which all clients share.",
       "Values that look like secrets move to the secret store. The server's spec only refers to them.",
       "Each client gets one entry that starts Drawbridge instead of its own entries. Everything else in its file stays as it is.",
       "Calls then pass through Drawbridge: its policy decides them, and it asks you if needed.",
@@ -64,13 +65,13 @@ export const clientImport = {
   },
 
   clients: {
-    connect: "Point these clients at Drawbridge",
+    connect: "Connect these clients to Drawbridge",
     connectHint:
-      "The imported entries leave the clients' files, and one entry for Drawbridge takes their place. You can undo this.",
+      "The imported entries are removed from the clients' files, and one entry for Drawbridge takes their place. You can undo this.",
     notConnected:
-      "The clients' files stay as they are. Each client still starts its own copies, and Drawbridge does not see those calls.",
+      "The clients' files stay as they are. Each client still starts its own processes of the servers, and Drawbridge does not see those calls.",
     none: "No client is affected yet.",
-    movesKnown: (count: number) =>
+    removesKnown: (count: number) =>
       count === 1
         ? "Also remove the entry of the server that Drawbridge already has"
         : `Also remove the entries of the ${count} servers that Drawbridge already has`,
@@ -86,9 +87,9 @@ export const clientImport = {
     noneAdded: "No server is added.",
     secrets: (count: number) =>
       count === 1 ? "1 value to store as a secret" : `${count} values to store as secrets`,
-    secretsHint: (leaveFiles: boolean) =>
-      leaveFiles
-        ? "Only the names are shown. The values leave the files below."
+    secretsHint: (areRemovedFromFiles: boolean) =>
+      areRemovedFromFiles
+        ? "Only the names are shown. The values are removed from the files below."
         : "Only the names are shown. The clients' files keep the values too.",
     noSecrets: "No value is stored as a secret.",
     files: (count: number) => `${plural(count, "file")} to change`,
@@ -119,7 +120,7 @@ export const clientImport = {
     review: (name: string) => `Open ${name}`,
     untouched: "These files were not changed:",
     untouchedHint:
-      "Correct the file, then connect the client on the Clients screen. Until then, the client starts its own copies.",
+      "Correct each file, then connect its client on the Clients screen. Until then, the client starts its own processes of the servers.",
     clientsLink: "Open Clients",
     undo: "Undo the import",
     undoHint:
@@ -149,7 +150,7 @@ export const clientImport = {
 
   closing: {
     title: "Close the import?",
-    text: "Nothing has been changed. Your selection and the values that you entered are lost.",
+    text: "Nothing has been changed. If you close the import, your selection and the values that you entered are lost.",
     changing:
       "Drawbridge is still changing files. It goes on if you close the dialog, and the Clients screen shows the result.",
     action: "Close import",

@@ -541,7 +541,7 @@ export const servers = {
     thenAccepted: (accepted: string) => `, accepted ${accepted}`,
   },
 
-  waitingDefinitions: {
+  unacceptedDefinitions: {
     title: (count: number) =>
       `${count === 1 ? "1 definition is" : `${count} definitions are`} new or changed since you accepted this server`,
     lead: (count: number) =>

@@ -57,9 +57,10 @@ pub struct FoundServerView {
     /// and headers; null if there is no such server. The import does not add a registered server
     /// again.
     pub known_as: Option<ServerId>,
-    /// How many copies of the server run on this computer now, outside Drawbridge.
-    pub copies: u32,
-    /// The memory of all these copies, in KiB.
+    /// How many processes of the server run on this computer now, outside Drawbridge, without the
+    /// processes that these processes started.
+    pub processes: u32,
+    /// The memory of these processes and of all processes that they started, in KiB.
     pub memory_kib: u32,
 }
 
@@ -188,15 +189,19 @@ impl Verb for FindServers {
         let machine = machine(&self.environment)?;
         let found = find_servers(hub, machine, self.kind.as_deref(), self.projects).await?;
         let commands: Vec<Vec<String>> = found.servers.iter().map(command_words).collect();
-        let copies = hub.pool.connector().meter().find_copies(commands).await;
+        let usages = hub.pool.connector().meter().find_processes(commands).await;
         let mut saved = 0;
-        let servers = found.servers.into_iter().zip(copies).map(|(server, copy)| {
-            let memory_kib = u32::try_from(copy.memory / 1024).unwrap_or(u32::MAX);
-            if copy.processes > 1 {
-                saved += memory_kib - memory_kib / copy.processes;
-            }
-            server_view(hub, server, copy.processes, memory_kib)
-        });
+        let servers = found
+            .servers
+            .into_iter()
+            .zip(usages)
+            .map(|(server, usage)| {
+                let memory_kib = u32::try_from(usage.memory / 1024).unwrap_or(u32::MAX);
+                if usage.processes > 1 {
+                    saved += memory_kib - memory_kib / usage.processes;
+                }
+                server_view(hub, server, usage.processes, memory_kib)
+            });
         Ok(FoundServersView {
             servers: servers.collect(),
             unreadable: found
@@ -475,7 +480,7 @@ fn list_targets(
         .collect()
 }
 
-fn server_view(hub: &Hub, server: FoundServer, copies: u32, memory_kib: u32) -> FoundServerView {
+fn server_view(hub: &Hub, server: FoundServer, processes: u32, memory_kib: u32) -> FoundServerView {
     FoundServerView {
         command: shown_command(&server),
         problem: server.spec.as_ref().err().map(ToString::to_string),
@@ -494,7 +499,7 @@ fn server_view(hub: &Hub, server: FoundServer, copies: u32, memory_kib: u32) -> 
             .collect(),
         name: server.name,
         notes: server.notes,
-        copies,
+        processes,
         memory_kib,
     }
 }

@@ -45,6 +45,7 @@ pub struct CapabilitiesView {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CapabilityView {
+    #[cfg_attr(test, ts(type = "Exclude<CapabilityKind, \"tools\">"))]
     pub kind: CapabilityKind,
     /// The server's own name of a prompt, the URI of a resource, or the URI template.
     pub name: String,
@@ -162,7 +163,7 @@ fn list_entries(hub: &Hub, server: &RegisteredServer, copy: &ServerCopy) -> Vec<
             project: None,
             server,
             tool: "",
-            definition: &definition.digest,
+            definition_digest: &definition.digest,
             annotations: &annotations,
             arguments: None,
         };

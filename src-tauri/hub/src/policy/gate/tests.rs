@@ -427,7 +427,7 @@ async fn a_held_result_is_withheld_if_calls_are_paused_and_its_call_counts_as_ru
         id: RuleId::new("hold"),
         spec,
         identity: None,
-        definition: None,
+        definition_digest: None,
         created_at: clock::now(),
         used: 0,
     };

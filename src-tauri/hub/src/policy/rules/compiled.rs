@@ -75,7 +75,7 @@ impl CompiledRule {
 
     fn is_suspended(&self, input: &MatchInput<'_>) -> bool {
         self.rule
-            .is_suspended(&input.server.identity, Some(input.definition))
+            .is_suspended(&input.server.identity, Some(input.definition_digest))
     }
 
     fn matches(&self, context: &MatchContext<'_>, mode: MatchMode) -> bool {

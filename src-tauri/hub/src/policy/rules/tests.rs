@@ -57,7 +57,7 @@ fn rule(effect: Effect, change: impl FnOnce(&mut Rule)) -> Rule {
             ..RuleSpec::default()
         },
         identity: None,
-        definition: None,
+        definition_digest: None,
         created_at: Timestamp(0),
         used: 0,
     };
@@ -68,7 +68,7 @@ fn rule(effect: Effect, change: impl FnOnce(&mut Rule)) -> Rule {
 /// Returns the match input of a call by any client, with any arguments.
 fn match_input<'a>(
     server: &'a RegisteredServer,
-    definition: &'a str,
+    definition_digest: &'a str,
     annotations: &'a Annotations,
 ) -> MatchInput<'a> {
     MatchInput {
@@ -78,7 +78,7 @@ fn match_input<'a>(
         project: None,
         server,
         tool: "t",
-        definition,
+        definition_digest,
         annotations,
         arguments: None,
     }
@@ -92,7 +92,7 @@ const READ_ONLY: Annotations = Annotations {
 };
 
 impl Fixture {
-    fn ruling(&self, client: &str, definition: &str, arguments: &str) -> Ruling {
+    fn ruling(&self, client: &str, definition_digest: &str, arguments: &str) -> Ruling {
         let client = ClientName::new(client);
         let session = SessionId::new("session");
         let arguments = drawbridge_jsonrpc::json::raw(arguments.into());
@@ -103,15 +103,15 @@ impl Fixture {
             project: None,
             server: &self.server,
             tool: "t",
-            definition,
+            definition_digest,
             annotations: &READ_ONLY,
             arguments: Some(&arguments),
         };
         self.rules.decide(&input)
     }
 
-    fn effect(&self, client: &str, definition: &str) -> Effect {
-        self.ruling(client, definition, "{}").effect
+    fn effect(&self, client: &str, definition_digest: &str) -> Effect {
+        self.ruling(client, definition_digest, "{}").effect
     }
 
     async fn save_rule(&self, effect: Effect, change: impl FnOnce(&mut Rule)) -> RuleId {
@@ -195,7 +195,7 @@ async fn an_allow_applies_only_to_its_definition_and_server() {
                 ..Scope::default()
             };
             rule.identity = Some(identity);
-            rule.definition = Some("d".into());
+            rule.definition_digest = Some("d".into());
         })
         .await;
     assert_eq!(fixture.effect("c", "d"), Effect::Allow);
@@ -589,7 +589,7 @@ fn any_rule() -> impl Strategy<Value = Rule> {
         any::<bool>(),
     )
         .prop_map(
-            |(effect, (server, tool, client, user), conditions, definition, read_only)| {
+            |(effect, (server, tool, client, user), conditions, definition_digest, read_only)| {
                 rule(effect, |rule| {
                     rule.spec.scope = Scope {
                         server: server.map(ServerId::new),
@@ -600,7 +600,7 @@ fn any_rule() -> impl Strategy<Value = Rule> {
                     };
                     rule.spec.conditions = conditions;
                     rule.spec.read_only = read_only;
-                    rule.definition = definition.map(str::to_owned);
+                    rule.definition_digest = definition_digest.map(str::to_owned);
                 })
             },
         )
@@ -633,9 +633,9 @@ fn reference_effect(
             && (!spec.read_only || is_read_only)
             && !(is_allow
                 && rule
-                    .definition
+                    .definition_digest
                     .as_ref()
-                    .is_some_and(|definition| definition != "d"))
+                    .is_some_and(|digest| digest != "d"))
             && spec
                 .conditions
                 .iter()
@@ -734,7 +734,7 @@ fn engine_effect(
         project: None,
         server: &server,
         tool: "t",
-        definition: "d",
+        definition_digest: "d",
         annotations,
         arguments: Some(&arguments),
     };

@@ -1,5 +1,5 @@
-//! The CPU time and memory that a server's process tree uses, and the memory that copies of servers
-//! outside the tree of this process use.
+//! The CPU time and memory that a server's process tree uses, and the memory that processes of
+//! servers outside the tree of this process use.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,12 +34,12 @@ impl UsageMeter {
             .unwrap_or_default()
     }
 
-    /// Returns how many copies of each of these command lines run outside the tree of this process
-    /// (`processes`), and the memory of the copies with their trees. The CPU usage is 0. An empty
-    /// command line has no copies.
-    pub async fn find_copies(&self, commands: Vec<Vec<String>>) -> Vec<Usage> {
+    /// Returns, for each of these command lines, how many processes run it outside the tree of this
+    /// process (`processes`), with the memory of their trees. The CPU usage is 0. No process runs
+    /// an empty command line.
+    pub async fn find_processes(&self, commands: Vec<Vec<String>>) -> Vec<Usage> {
         let nothing = vec![Usage::default(); commands.len()];
-        tokio::task::spawn_blocking(move || find_copies_blocking(&commands))
+        tokio::task::spawn_blocking(move || find_processes_blocking(&commands))
             .await
             .unwrap_or(nothing)
     }
@@ -77,7 +77,7 @@ impl UsageMeter {
     }
 }
 
-fn find_copies_blocking(commands: &[Vec<String>]) -> Vec<Usage> {
+fn find_processes_blocking(commands: &[Vec<String>]) -> Vec<Usage> {
     let Ok(mut system) = System::new() else {
         return vec![Usage::default(); commands.len()];
     };
@@ -112,14 +112,14 @@ fn find_copies_blocking(commands: &[Vec<String>]) -> Vec<Usage> {
             let Some(end) = line_end(command) else {
                 return Usage::default();
             };
-            let is_copy = |pid: &Pid| lines.get(pid).is_some_and(|line| ends_with(line, &end));
-            let parent_is_copy = |pid: &Pid| {
+            let runs_command = |pid: &Pid| lines.get(pid).is_some_and(|line| ends_with(line, &end));
+            let parent_runs_command = |pid: &Pid| {
                 let parent = system.process(*pid).and_then(Process::parent);
-                parent.is_some_and(|parent| is_copy(&parent))
+                parent.is_some_and(|parent| runs_command(&parent))
             };
             let roots = lines
                 .keys()
-                .filter(|pid| is_copy(pid) && !parent_is_copy(pid));
+                .filter(|pid| runs_command(pid) && !parent_runs_command(pid));
             let memory = |root: &Pid| -> u64 {
                 process_tree(*root, &children)
                     .filter_map(|pid| system.process(pid))
