@@ -25,9 +25,10 @@ pub struct Args {
     /// which is 8765 if nobody changed it]
     #[arg(long)]
     pub port: Option<u16>,
-    /// A host name under which clients and browsers reach the hub, besides this computer's own
-    /// addresses; with a port if it is not the port on which the hub listens. May be repeated
-    #[arg(long = "allow-host", value_name = "NAME[:PORT]")]
+    /// A host name or IP address under which clients and browsers reach the hub, besides localhost,
+    /// 127.0.0.1, [::1] and the address in --host; with a port if it is not the port on which the
+    /// hub listens. May be repeated
+    #[arg(long = "allow-host", value_name = "HOST[:PORT]")]
     pub allow_hosts: Vec<AllowedHost>,
     /// Start in the tray, without a window
     #[arg(long)]

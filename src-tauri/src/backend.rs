@@ -47,7 +47,7 @@ impl Backend {
             host: args.host,
             port: args.port,
             allowed_hosts: args.allow_hosts.clone(),
-            keeps_client_files: !args.skip_config_gen,
+            maintains_client_files: !args.skip_config_gen,
         };
         serve_options
             .check_admin_token(args.admin_token.as_deref())

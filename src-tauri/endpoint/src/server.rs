@@ -32,12 +32,12 @@ pub struct ServeOptions {
     /// The port to listen on until the settings change it, or 0 for any free port. If it is `None`,
     /// the port in the settings is used.
     pub port: Option<u16>,
-    /// The hosts under which the endpoint answers, in addition to this computer's own names and the
+    /// The hosts under which the endpoint answers, in addition to the listener's own names and the
     /// hosts in the settings.
     pub allowed_hosts: Vec<AllowedHost>,
     /// Whether to update the entries of Drawbridge in clients' files, and to restore the entries
     /// that a person wants restored.
-    pub keeps_client_files: bool,
+    pub maintains_client_files: bool,
 }
 
 impl Default for ServeOptions {
@@ -46,7 +46,7 @@ impl Default for ServeOptions {
             host: Ipv4Addr::LOCALHOST.into(),
             port: None,
             allowed_hosts: Vec::new(),
-            keeps_client_files: true,
+            maintains_client_files: true,
         }
     }
 }
@@ -125,7 +125,9 @@ pub async fn serve(hub: Arc<Hub>, options: ServeOptions) -> Result<RunningEndpoi
         (Err(http), Some(local)) => Err(ServeError { http, local }),
         (bound, _) => {
             running.listeners.spawn(http.run(port, bound.ok()));
-            running.hub.keep_client_files(options.keeps_client_files);
+            running
+                .hub
+                .maintain_client_files(options.maintains_client_files);
             Ok(running)
         }
     }

@@ -465,7 +465,7 @@ impl Hub {
         docling.attach(&hub);
         docling.keep_up_to_date().await;
         let specs = hub.registry.specs();
-        hub.logs.remove_stale_servers(|id| {
+        hub.logs.delete_stale_server_files(|id| {
             let is_broken = specs
                 .broken
                 .iter()

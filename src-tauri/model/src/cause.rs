@@ -34,8 +34,8 @@ impl Cause {
         }
     }
 
-    /// Returns a cause with the texts of the error and of all its sources, the outermost first. A
-    /// text that the text before it contains is omitted.
+    /// Returns a cause with the texts of the error and of all its sources, the outermost first.
+    /// Omits each text that already occurs in the text before it.
     pub fn chain(error: impl Error + Send + Sync + 'static) -> Self {
         let mut texts: Vec<String> = Vec::new();
         for text in sources(&error).map(ToString::to_string) {

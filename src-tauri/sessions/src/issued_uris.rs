@@ -37,8 +37,8 @@ struct Uris {
 }
 
 impl ClientSession {
-    /// Records the URIs in a result that the client gets from a server: those of resource links, of
-    /// embedded resources, and of resources that were read.
+    /// Records the URIs in a result that the client gets from a server, such as those of resource
+    /// links, embedded resources and resources that were read.
     pub fn record_issued_uris(&self, server: &ServerId, result: &Json) {
         self.issued_uris.record(server, result.get());
     }

@@ -207,18 +207,18 @@ impl Logs {
     }
 
     /// Deletes the lines of a server that was removed.
-    pub fn remove_server(&self, server: &ServerId) {
+    pub fn delete_server_lines(&self, server: &ServerId) {
         let mut inner = self.inner();
         inner.servers.remove(server);
         if let Some(writer) = &inner.writer {
-            writer.remove_server(server.clone());
+            writer.delete_server_files(server.clone());
         }
     }
 
     /// Deletes the files of servers that have no spec and have written nothing for a week. The log
     /// of a server whose spec a person removes by hand is therefore kept for a week.
-    pub fn remove_stale_servers(&self, has_spec: impl Fn(&ServerId) -> bool) {
-        files::remove_stale_servers(&self.folder, has_spec);
+    pub fn delete_stale_server_files(&self, has_spec: impl Fn(&ServerId) -> bool) {
+        files::delete_stale_server_files(&self.folder, has_spec);
     }
 
     /// Masks the secret in every later line.

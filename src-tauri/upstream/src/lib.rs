@@ -125,7 +125,7 @@ impl SessionEvents {
         let server = change.server.clone();
         if self.connection_changes.try_send(change).is_err() {
             tracing::warn!(
-                "server {server}: no hook is told of a changed connection, because too many changes wait"
+                "server {server}: the hooks miss a change of its connection, because too many changes wait"
             );
         }
     }
@@ -251,9 +251,9 @@ impl Pool {
         }
     }
 
-    /// Returns the status of a server's session, or `None` if the server has had no session. If the
-    /// server has several sessions, an active session takes precedence. If it has none, but had
-    /// sessions for single calls, returns the final status of the last of these sessions.
+    /// Returns the status of a server's session. If the server has several sessions, an active
+    /// session takes precedence. If the server has no session, returns the final status of its last
+    /// session for a single call, or `None` if the pool has none.
     pub fn status(&self, id: &ServerId) -> Option<Status> {
         let sessions = self.lock();
         let mut server_sessions = sessions
@@ -284,7 +284,7 @@ impl Pool {
         &self.session_events.history
     }
 
-    /// Ends and removes all sessions of a server that may no longer run.
+    /// Ends and removes all sessions of a server. The next request creates a new session.
     pub async fn remove(&self, id: &ServerId, reason: &str) {
         self.lock().ended.remove(id);
         self.remove_where(|key| key.server == *id, reason).await;
@@ -309,8 +309,8 @@ impl Pool {
         join_all(removed.values().map(|session| session.retire(reason))).await;
     }
 
-    /// Records the extensions that a client declares. If some of them are new, has the lists of the
-    /// running servers read again, because a server may list more for a client with these
+    /// Records the extensions that a client declares. If some of them are new, requests a refresh of
+    /// the lists of the running servers, because a server may list more for a client with these
     /// extensions. Drawbridge tells modern servers of the new extensions with the next request, and
     /// legacy servers only in the handshake. A session over which clients have requested only lists
     /// therefore connects again. Any other session waits for its next start, because the server may
@@ -330,9 +330,9 @@ impl Pool {
         self.connector.client_extensions().remove(client);
     }
 
-    /// After a change of a server's spec, ends the sessions that no later request will use. If each
-    /// call now has a session of its own, these are the sessions that outlive a call. If all
-    /// clients now share a session, these are the sessions of single clients.
+    /// After a change of a server's spec, ends the sessions that no later request will use. If
+    /// each call now has a session of its own, these are the sessions that were not made for a
+    /// single call. If all clients now share a session, these are the sessions of single clients.
     pub async fn end_unused_sessions(&self, server: &RegisteredServer, reason: &str) {
         let is_unused = |key: &SessionKey| {
             key.server == server.id

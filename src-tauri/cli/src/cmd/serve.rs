@@ -32,9 +32,10 @@ pub(crate) struct Serve {
     /// which is 8765 if nobody changed it]
     #[arg(long)]
     port: Option<u16>,
-    /// A host name under which clients and browsers reach the hub, besides this computer's own
-    /// addresses; with a port if it is not the port on which the hub listens. May be repeated
-    #[arg(long = "allow-host", value_name = "NAME[:PORT]")]
+    /// A host name or IP address under which clients and browsers reach the hub, besides localhost,
+    /// 127.0.0.1, [::1] and the address in --host; with a port if it is not the port on which the
+    /// hub listens. May be repeated
+    #[arg(long = "allow-host", value_name = "HOST[:PORT]")]
     allow_hosts: Vec<AllowedHost>,
     /// Stop after this many seconds without a client, screen or command [default: never]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
@@ -67,7 +68,7 @@ impl Serve {
             host: self.host,
             port: self.port,
             allowed_hosts: self.allow_hosts,
-            keeps_client_files: !self.skip_config_gen,
+            maintains_client_files: !self.skip_config_gen,
         };
         options.check_admin_token(admin_token.as_deref())?;
         let hub = open_hub(HubOptions::from_env(context.data_dir.clone(), admin_token)?).await?;
@@ -113,10 +114,16 @@ fn warn_about_other_computers(hub: &Hub, options: &ServeOptions) {
         options.host
     ));
     if options.allowed_hosts.is_empty() && hub.allowed_hosts().is_empty() {
-        print_stderr(
-            "no host name is allowed yet, so the hub refuses requests that name one; add \
-             `--allow-host NAME` or run `drawbridge settings set allowed-hosts NAME`",
-        );
+        // No request names the unspecified address, which stands for all addresses.
+        let own_hosts = if options.host.is_unspecified() {
+            "`localhost`, 127.0.0.1 and [::1]".to_owned()
+        } else {
+            format!("`localhost`, 127.0.0.1, [::1] and {}", options.host)
+        };
+        print_stderr(&format!(
+            "no host is allowed yet, so the hub answers only under {own_hosts}; add \
+             `--allow-host HOST` or run `drawbridge settings set allowed-hosts HOST`"
+        ));
     }
 }
 

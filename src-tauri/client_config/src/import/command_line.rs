@@ -95,7 +95,8 @@ fn split_commands(text: &str) -> Vec<(usize, String)> {
     commands
 }
 
-/// Doubles the backslashes of `C:\…`, which a shell on other systems would remove.
+/// Doubles all backslashes of a command with a Windows path (`C:\…`), because `shell_words` would
+/// remove them. Changes nothing if the command contains `\"`.
 fn escape_windows_paths(command: &str) -> String {
     let has_path = command.contains(":\\") && !command.contains("\\\"");
     if has_path {
@@ -247,7 +248,7 @@ fn read_add(words: &[String]) -> Result<RawEntry, AddError> {
             first.into(),
         );
         if is_remote {
-            // A server with a URL never uses stdio, whatever the command says.
+            // A server with a URL never uses stdio, whatever `--transport` says.
             entry.retain(|name, value| name != "type" || *value != "stdio");
         } else {
             entry.insert("args".to_owned(), words.collect());
@@ -403,7 +404,7 @@ fn is_variable(word: &str) -> bool {
         .is_some_and(|(name, _)| entry::is_variable_name(name))
 }
 
-/// Returns the beginning of a word that may contain a secret.
+/// Returns at most the first eight characters of a word, because the rest may be a secret.
 fn hide_value(word: &str) -> String {
     let start: String = word.chars().take(8).collect();
     if start.len() == word.len() {

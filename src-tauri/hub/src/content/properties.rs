@@ -39,8 +39,8 @@ pub(crate) fn flags_do_not_depend_on_spelling(json: &str) {
     if is_complete(&flags) && is_complete(&wrapped) {
         assert_eq!(kinds(&flags), kinds(&wrapped), "{json}");
     }
-    // If a key is repeated, `value` has only the last of its members. Both spellings are therefore
-    // made from `value`, not from `json`.
+    // If a key is repeated, `value` has only the last member with this key. Both spellings are
+    // therefore made from `value`, not from `json`.
     let plain = value.to_string();
     let escaped = scan::scan(&escape_non_ascii(&plain), MAX_CHECKED);
     assert_eq!(scan::scan(&plain, MAX_CHECKED), escaped, "{json}");
@@ -72,7 +72,7 @@ pub(crate) fn a_notice_changes_nothing_else(result: &str) {
     assert_eq!(before, after);
 }
 
-/// Removes the notice from each member that has it. Removes the members that were added for the
+/// Removes the notice from each member that has it, and removes each member that was added for the
 /// notice.
 fn remove_notice(result: &mut Value, original: &Value, text: &str) {
     let Some(result) = result.as_object_mut() else {

@@ -191,7 +191,7 @@ impl WatchedCall {
             RpcResponse::Result(result) => Some(result.clone()),
             RpcResponse::Error(_) => None,
         };
-        let outcome = if to_unified(&response, duration_ms).success {
+        let outcome = if to_execution_result(&response, duration_ms).success {
             Outcome::Ok
         } else {
             Outcome::ServerError
@@ -266,8 +266,9 @@ impl WatchedCall {
         let (with_result, without_result) = (executed.payload(true), executed.payload(false));
         let hooks = self.hooks.hooks_for(HookEvent::ToolExecuted, request);
         // There is no result to replace, so the call does not wait for the blocking hooks either.
-        // A result that a blocking hook withheld is not reported to the blocking hooks: the hooks
-        // up to the failed hook have already seen it.
+        // If the result is withheld because a blocking hook failed, only the observing hooks are
+        // notified: the failed hook and the blocking hooks before it have already seen the result,
+        // and the blocking hooks after it are not asked.
         let must_notify = |hook: &&Arc<LoadedHook>| {
             outcome != Outcome::Withheld || hook.prepared.hook.mode == HookMode::Observe
         };
@@ -309,7 +310,7 @@ impl WatchedCall {
         with_result: bool,
     ) -> Box<RawValue> {
         let PermittedRequest { request, call } = &self.permitted;
-        let converted = to_unified(response, duration_ms);
+        let converted = to_execution_result(response, duration_ms);
         let mcp_result = match response {
             RpcResponse::Result(result) if with_result => Some(result.to_raw()),
             RpcResponse::Result(_) | RpcResponse::Error(_) => None,
@@ -348,7 +349,8 @@ impl HookTrigger {
     }
 }
 
-fn to_unified(response: &RpcResponse, duration_ms: u32) -> ToolExecutionResult {
+/// Returns the response as hooks get it. An error becomes a result that is not successful.
+fn to_execution_result(response: &RpcResponse, duration_ms: u32) -> ToolExecutionResult {
     match response {
         RpcResponse::Result(result) => {
             let value = serde_json::from_str(result.get()).unwrap_or_default();

@@ -60,8 +60,8 @@ pub(crate) struct WrittenToken {
 impl Hub {
     /// Watches the entries in clients' files from now on. Updates and restores them only if
     /// `may_write` is set.
-    pub fn keep_client_files(self: &Arc<Self>, may_write: bool) {
-        let task = keep_entries(Arc::downgrade(self), may_write);
+    pub fn maintain_client_files(self: &Arc<Self>, may_write: bool) {
+        let task = maintain_entries(Arc::downgrade(self), may_write);
         self.background().tasks.spawn(task);
     }
 
@@ -256,7 +256,7 @@ fn is_to_be_written(row: &ClientFileRow, state: ClientFileState) -> bool {
 
 /// Checks the managed entries at once and after each change. Runs until the hub aborts the task or
 /// is dropped.
-async fn keep_entries(hub: Weak<Hub>, may_write: bool) {
+async fn maintain_entries(hub: Weak<Hub>, may_write: bool) {
     let Some(mut managed) = hub
         .upgrade()
         .map(|hub| hub.client_configs.managed_changes())

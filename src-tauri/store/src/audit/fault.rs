@@ -23,10 +23,12 @@ pub(super) enum AuditFault {
     )]
     OtherBranch(i64),
     #[error(
-        "the file audit.head was changed, so whether the database is the latest one is unknown"
+        "the file audit.head was changed, so Drawbridge cannot tell whether the database is the latest one"
     )]
     HeadFileInvalid,
-    #[error("the file audit.head is missing, so whether the database is the latest one is unknown")]
+    #[error(
+        "the file audit.head is missing, so Drawbridge cannot tell whether the database is the latest one"
+    )]
     HeadFileMissing,
     #[error("{} missing", entries(*.first, *.last))]
     Missing { first: i64, last: i64 },

@@ -41,7 +41,8 @@ pub(super) struct LogFiles {
     retention: Option<LogRetention>,
 }
 
-/// The limits for the log files. The newest file of the hub and of each server is always kept.
+/// The limits for the log files. These limits never delete the newest file of the hub or of a
+/// server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogRetention {
     /// How many days a file is kept after its last line; 0 for no limit.
@@ -78,19 +79,20 @@ impl LogFiles {
         })
     }
 
-    /// Deletes files as `retention` demands, now and whenever a new file begins.
+    /// Deletes files as `retention` demands now, whenever a file of the hub is opened, and whenever
+    /// the file of a server is full.
     pub(super) fn set_retention(&mut self, retention: LogRetention) {
         self.retention = Some(retention);
-        self.remove_old();
+        self.delete_old_files();
     }
 
-    fn remove_old(&self) {
+    fn delete_old_files(&self) {
         if let Some(retention) = self.retention {
-            remove_old(&self.folder, retention);
+            delete_old_files(&self.folder, retention);
         }
     }
 
-    /// Appends a line to the file of its source.
+    /// Appends a line to the file of its server, or to the hub's file if it has no server.
     pub(super) fn append(&mut self, line: &LogLine) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
@@ -101,7 +103,7 @@ impl LogFiles {
     }
 
     /// Deletes the files of a server.
-    pub(super) fn remove_server(&mut self, server: &ServerId) {
+    pub(super) fn delete_server_files(&mut self, server: &ServerId) {
         self.servers.remove(server);
         for extension in [EXTENSION, OLD_EXTENSION] {
             let _ = fs::remove_file(server_file(&self.folder, server, extension));
@@ -117,7 +119,7 @@ impl LogFiles {
         if !fits {
             let file = self.open_hub_file(&day, text)?;
             self.hub = Some(HubFile { day, file });
-            self.remove_old();
+            self.delete_old_files();
         }
         match &mut self.hub {
             Some(hub) => hub.file.append(text),
@@ -160,7 +162,7 @@ impl LogFiles {
             if !file.has_room(text, MAX_SERVER_BYTES) {
                 fs::rename(&path, server_file(&self.folder, server, OLD_EXTENSION))?;
                 file = OpenFile::open(&path)?;
-                self.remove_old();
+                self.delete_old_files();
             }
             self.servers.insert(server.clone(), file);
         }
@@ -241,7 +243,8 @@ pub(super) fn list_server_files(folder: &Path, server: &ServerId) -> [PathBuf; 2
 /// Reads a line of a file. Returns `None` if the line was cut, or if it has another format.
 pub(super) fn parse_line(text: &[u8]) -> Option<LogLine> {
     let mut line: LogLine = serde_json::from_slice(text).ok()?;
-    // Earlier versions wrote no kind. Only servers have lines in these areas.
+    // Lines of earlier versions have no kind. Only a line that a server wrote has the name of a
+    // kind as its area.
     if line.kind == LogKind::Hub {
         let kinds = [LogKind::Message, LogKind::Stderr, LogKind::Stdout];
         let of_server = kinds.into_iter().find(|kind| kind.as_str() == line.area);
@@ -251,7 +254,7 @@ pub(super) fn parse_line(text: &[u8]) -> Option<LogLine> {
 }
 
 /// Deletes the files of servers that have no spec, if nothing was written to them for a week.
-pub(super) fn remove_stale_servers(folder: &Path, has_spec: impl Fn(&ServerId) -> bool) {
+pub(super) fn delete_stale_server_files(folder: &Path, has_spec: impl Fn(&ServerId) -> bool) {
     for server in list_servers(folder).iter().filter(|id| !has_spec(id)) {
         for extension in [EXTENSION, OLD_EXTENSION] {
             let file = server_file(folder, server, extension);
@@ -325,7 +328,7 @@ pub(super) fn list_hub_files(folder: &Path) -> Vec<PathBuf> {
 /// modification time, not on its name: if the clock was ahead for a while, some names have dates in
 /// the future. A file whose modification time is more than a day in the future counts as the oldest
 /// file, but not as too old.
-fn remove_old(folder: &Path, retention: LogRetention) {
+fn delete_old_files(folder: &Path, retention: LogRetention) {
     let now = clock::now().0;
     let is_plausible = |at: &Timestamp| at.0 < now + DAY_MS;
     let plausible_time = |file: &PathBuf| modified_at(file).filter(is_plausible);
@@ -366,7 +369,8 @@ fn server_file(folder: &Path, server: &ServerId, extension: &str) -> PathBuf {
     folder.join(SERVERS).join(format!("{server}{extension}"))
 }
 
-/// Returns whether an id is safe as the name of a file. A server with another id gets no log file.
+/// Returns whether an id is safe as the name of a file. A server whose id is not safe gets no log
+/// file.
 fn is_safe_file_name(server: &ServerId) -> bool {
     let id = server.as_str();
     !id.is_empty()

@@ -755,7 +755,7 @@ async fn only_this_user_can_read_the_files() {
 async fn removing_a_server_deletes_its_lines() {
     let (logs, folder) = logs();
     logs.add_server_line(&server("gone"), Level::Info, "stderr", "here");
-    logs.remove_server(&server("gone"));
+    logs.delete_server_lines(&server("gone"));
     assert!(list(&logs, &lines_of("gone")).is_empty());
     logs.close().await;
     assert!(read_folder(folder.path(), &lines_of("gone")).is_empty());

@@ -23,7 +23,7 @@ pub(super) struct LogWriter {
 
 enum Message {
     Line(LogLine),
-    RemoveServer(ServerId),
+    DeleteServerFiles(ServerId),
     SetRetention(LogRetention),
 }
 
@@ -45,8 +45,8 @@ impl LogWriter {
 
     /// Deletes the files of a server after the waiting lines are written. Does nothing if too many
     /// messages wait.
-    pub(super) fn remove_server(&self, server: ServerId) {
-        let _ = self.messages.try_send(Message::RemoveServer(server));
+    pub(super) fn delete_server_files(&self, server: ServerId) {
+        let _ = self.messages.try_send(Message::DeleteServerFiles(server));
     }
 
     /// Deletes files that are too old or take too much space, now and later. Does nothing if too
@@ -68,7 +68,7 @@ fn run(mut files: LogFiles, waiting: &Receiver<Message>) {
             // Nothing can be logged about a log that cannot be written; `drawbridge doctor` checks
             // the disk.
             Message::Line(line) => drop(files.append(&line)),
-            Message::RemoveServer(server) => files.remove_server(&server),
+            Message::DeleteServerFiles(server) => files.delete_server_files(&server),
             Message::SetRetention(retention) => files.set_retention(retention),
         }
     }

@@ -86,7 +86,7 @@ impl InMemoryTransport {
     /// See [`super::Transport::close`].
     pub async fn close(&self) {
         self.stopped.store(true, Ordering::Relaxed);
-        self.channel.end_output();
+        self.channel.close_outbox();
         let server_task = self
             .server_task
             .lock()

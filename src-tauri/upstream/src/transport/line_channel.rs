@@ -107,7 +107,7 @@ impl LineChannel {
     }
 
     /// Ends the stream to the server as soon as the messages that wait are written.
-    pub(super) fn end_output(&self) {
+    pub(super) fn close_outbox(&self) {
         self.outbox().take();
     }
 

@@ -128,7 +128,7 @@ impl StdioTransport {
     pub async fn close(&self) {
         self.shared.is_closed.store(true, Ordering::Relaxed);
         // Closes the server's stdin.
-        self.channel.end_output();
+        self.channel.close_outbox();
         self.process.stop().await;
     }
 }

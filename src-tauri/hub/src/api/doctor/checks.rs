@@ -328,7 +328,7 @@ fn check_server(hub: &Hub, server: &RegisteredServer) -> DoctorCheck {
 
 async fn check_database(hub: &Hub) -> Vec<DoctorCheck> {
     const TOPIC: DoctorTopic = DoctorTopic::Database;
-    const REMEDY: &str = "Stop Drawbridge, copy drawbridge.db to a safe place, and restore a backup with `drawbridge backup restore FILE.zip`. If you have no backup, move drawbridge.db away: Drawbridge then begins with an empty database.";
+    const REMEDY: &str = "Stop Drawbridge, copy drawbridge.db to a safe place, and restore a backup with `drawbridge backup restore FILE.zip`. If you have no backup, move drawbridge.db, drawbridge.db-wal, drawbridge.db-shm, audit.key and audit.head away, as far as they exist: Drawbridge then begins with an empty database.";
     let version = match hub.store.schema_version().await {
         Ok(version) => DoctorCheck::ok(TOPIC, format!("The database has schema {version}.")),
         Err(error) => DoctorCheck::failure(TOPIC, format!("{error}."), REMEDY),

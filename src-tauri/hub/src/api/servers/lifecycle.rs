@@ -240,7 +240,7 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
         remove_secret(hub, &name).await?;
     }
     hub.access_reports.remove(id).await?;
-    hub.logs.remove_server(id);
+    hub.logs.delete_server_lines(id);
     let (data_dir, id) = (hub.data_dir().to_owned(), id.clone());
     on_blocking_thread(move || Ok(bundle::delete_bundles(&data_dir, &id)?)).await
 }

@@ -83,12 +83,12 @@ fn arguments_that_a_server_may_distinguish_share_no_result() {
     let key = CacheKey::for_call(&ClientName::new("a"), &tool(PURE, 1), &twice, None);
     assert!(
         key.is_none(),
-        "a key that occurs twice can mean either value"
+        "a JSON key that occurs twice can mean either value"
     );
 }
 
 #[test]
-fn only_plain_requests_for_pure_tools_and_resources_are_cached_and_only_if_the_cache_is_on() {
+fn only_resources_and_read_only_idempotent_tools_are_cached_without_more_params_and_with_a_ttl() {
     let (client, arguments) = (ClientName::new("a"), json::raw("{}".into()));
     let key = |hints, ttl, extra: Option<&RawValue>| {
         CacheKey::for_call(&client, &tool(hints, ttl), &arguments, extra)

@@ -64,9 +64,9 @@ async fn a_message_after_the_end_is_refused_with_the_reason_of_the_end() {
     let (channel, outgoing) = LineChannel::new(inbound.clone());
     inbound.pending.end(&EndReason::Unresponsive);
     drop(outgoing);
-    for is_output_ended in [false, true] {
-        if is_output_ended {
-            channel.end_output();
+    for is_outbox_closed in [false, true] {
+        if is_outbox_closed {
+            channel.close_outbox();
         }
         let refused = channel.try_send(Vec::new());
         assert!(
@@ -104,7 +104,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_message_arrives_between_other_text_and_in_any_pieces(
+    fn every_message_arrives_whatever_lines_are_between_and_however_the_bytes_are_split(
         seeds in prop::collection::vec((any::<Vec<u8>>(), "[^\n{]{0,40}"), 0..8),
         sizes: Vec<u8>,
     ) {
