@@ -101,11 +101,15 @@ fn an_approved_client_gets_a_token_that_lists_tools() {
     assert!(tools.contains(&"probe__echo".to_owned()), "{tools:?}");
     assert!(list_pairings(&home).is_empty());
     let second_output = home.cli(&["clients", "pairing", "approve", pairing_id(&requests[0])]);
-    assert_ne!(second_output.exit_code(), 0, "an id can be answered once");
+    assert_ne!(
+        second_output.exit_code(),
+        0,
+        "a request can be decided only once"
+    );
 }
 
 #[test]
-fn a_denied_client_is_not_asked_about_again() {
+fn a_denied_client_cannot_ask_to_be_paired_again() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let connection = begin_pairing(&hub, "notes", None);
@@ -135,7 +139,7 @@ fn a_denied_client_is_not_asked_about_again() {
 }
 
 #[test]
-fn an_unknown_token_raises_one_question_and_works_after_its_approval() {
+fn an_unknown_token_makes_one_pairing_request_and_works_after_its_approval() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
@@ -171,7 +175,7 @@ fn an_unknown_token_raises_one_question_and_works_after_its_approval() {
 }
 
 #[test]
-fn a_short_token_raises_no_question() {
+fn a_short_token_makes_no_pairing_request() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (status, _) = post_mcp(&hub, Some("short"), LIST_TOOLS);
@@ -182,7 +186,7 @@ fn a_short_token_raises_no_question() {
 }
 
 #[test]
-fn a_client_can_bring_its_token_to_pair() {
+fn a_client_can_pair_with_a_token_of_its_own() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
@@ -190,15 +194,20 @@ fn a_client_can_bring_its_token_to_pair() {
     let requests = wait_for_pairings(&home, 1);
     let (status, _) = post_mcp(&hub, Some(OWN_TOKEN), LIST_TOOLS);
     assert_eq!(status, 401);
-    assert_eq!(list_pairings(&home).len(), 1, "one question per token");
-    home.cli(&["profiles", "set", "none", "other"])
+    assert_eq!(
+        list_pairings(&home).len(),
+        1,
+        "one pairing request per token"
+    );
+    // A profile with one server, which does not exist, so its clients see no tool.
+    home.cli(&["profiles", "set", "empty", "other"])
         .expect_success();
     let approve = ["clients", "pairing", "approve", pairing_id(&requests[0])];
     let with_profile = [&approve[..], &["--name", "mine", "--profile"]].concat();
     let unknown = home.cli(&[&with_profile[..], &["unknown"]].concat());
     assert_ne!(unknown.exit_code(), 0);
     assert_eq!(list_pairings(&home).len(), 1, "the client still waits");
-    home.cli(&[&with_profile[..], &["none"]].concat())
+    home.cli(&[&with_profile[..], &["empty"]].concat())
         .expect_success();
     let (status, paired) = read_answer(connection);
     assert_eq!(status, 200, "{paired}");
@@ -251,7 +260,7 @@ fn the_fifth_client_is_refused_and_a_closed_connection_frees_its_place() {
 }
 
 #[test]
-fn the_question_names_the_program_behind_the_connection() {
+fn the_pairing_request_names_the_program_behind_the_connection() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let _connection = begin_pairing(&hub, "notes", None);
@@ -267,7 +276,7 @@ fn the_question_names_the_program_behind_the_connection() {
 }
 
 #[test]
-fn websites_and_bad_requests_are_refused_without_a_question() {
+fn websites_and_bad_requests_are_refused_without_a_pairing_request() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let url = Url::parse(&hub.url).with_path("/pair");

@@ -1,4 +1,4 @@
-//! Random sequences of steps in the life of calls: clients send and abandon them, persons decide
+//! Random sequences of steps in the life of calls: clients send and abandon them, people decide
 //! them or miss them, rules forbid them, their tool or server changes, and the hub is killed.
 //! Prompts, resources, completions, subscriptions, tasks with held results, and changed
 //! instructions come in between. No call reaches the server without a matching decision that was
@@ -35,8 +35,8 @@ use proptest_state_machine::ReferenceStateMachine;
 use serde_json::{Value, json, value::RawValue};
 
 use model::{
-    APPROVED_CALLS, CLIENTS, GUIDE_TEXTS, Guide, Kind, ModelCall, Outcome, Reply, Request, Step,
-    Verdict, World,
+    APPROVED_CALLS, CLIENTS, ExpectedResponse, GUIDE_TEXTS, Guide, Kind, ModelCall, Outcome,
+    Request, Step, Verdict, World,
 };
 
 /// The number of parallel runs. Most of their time is spent waiting for timeouts.
@@ -182,7 +182,7 @@ impl<'a> Harness<'a> {
             Step::Request { client, request } => {
                 let (method, params) = request_json(*request);
                 let answer = self.clients[*client].request(method, params);
-                assert_reply(&answer, world.reply(*request), ANY_RESULT);
+                assert_response(&answer, world.expected_response(*request), ANY_RESULT);
             }
             Step::ForbidKind { kind, forbidden } => {
                 let kind = match kind {
@@ -200,7 +200,7 @@ impl<'a> Harness<'a> {
             Step::StartTask { client } => {
                 let call = r#"{"name":"probe__now","arguments":{"starts_task":true},"task":{}}"#;
                 let answer = self.clients[*client].request("tools/call", call);
-                assert_reply(&answer, world.task_start(), "task-1");
+                assert_response(&answer, world.task_start(), "task-1");
             }
             Step::FetchTask {
                 client,
@@ -279,13 +279,13 @@ impl<'a> Harness<'a> {
     }
 
     /// Fetches the result of a task, and decides about it if it is held.
-    fn fetch_task(&self, client: usize, is_released: bool, reply: Reply) {
+    fn fetch_task(&self, client: usize, is_released: bool, expected: ExpectedResponse) {
         let calling_client = self.clients[client].second_handle();
         let request =
             thread::spawn(move || calling_client.request("tasks/result", r#"{"taskId":"task-1"}"#));
-        if reply != Reply::Held {
+        if expected != ExpectedResponse::Held {
             let answer = request.join().expect("the request ends");
-            return assert_reply(&answer, reply, "the token is");
+            return assert_response(&answer, expected, TASK_RESULT);
         }
         let approval = wait_until("the result is held", || {
             let mut pending = self.list_pending().into_iter();
@@ -300,7 +300,7 @@ impl<'a> Harness<'a> {
         assert_eq!(status, 200, "{text}");
         let answer = request.join().expect("the request ends");
         assert_eq!(
-            (answer.raw.contains("the token is"), answer.is_error()),
+            (answer.raw.contains(TASK_RESULT), answer.is_error()),
             (is_released, !is_released),
             "{}",
             answer.raw
@@ -463,6 +463,8 @@ impl Harness<'_> {
 
 /// A text that every answer with a result contains.
 const ANY_RESULT: &str = "\"result\"";
+/// The beginning of the text that the server `probe` gives as the result of each task.
+const TASK_RESULT: &str = "the token is";
 
 fn request_json(request: Request) -> (&'static str, &'static str) {
     match request {
@@ -476,18 +478,18 @@ fn request_json(request: Request) -> (&'static str, &'static str) {
     }
 }
 
-/// Checks the answer to a request that is not held. If the model expects that the request is
-/// answered, the answer must contain `content`.
+/// Checks the response to a request whose result is not held. If the model expects a result, the
+/// response must contain `content`.
 #[track_caller]
-fn assert_reply(answer: &Answer, reply: Reply, content: &str) {
-    let expected = match reply {
-        Reply::Answered => content,
-        Reply::Refused(text) => text,
-        Reply::Held => unreachable!("a held answer is decided first"),
+fn assert_response(answer: &Answer, expected: ExpectedResponse, content: &str) {
+    let text = match expected {
+        ExpectedResponse::Answered => content,
+        ExpectedResponse::Refused(text) => text,
+        ExpectedResponse::Held => unreachable!("a held result is decided first"),
     };
     assert!(
-        answer.raw.contains(expected),
-        "expected {reply:?}: {}",
+        answer.raw.contains(text),
+        "expected {expected:?}: {}",
         answer.raw
     );
 }
@@ -551,6 +553,8 @@ fn server_spec(home: &Home, is_changed: bool) -> Value {
         home.data_dir(),
     ]
     .map(paths::path_text);
+    // `--guarded` adds prompts, resources, completions and tasks. `--store` makes the server record
+    // each call whose decision is not stored when the call arrives.
     let arguments = [
         "--guarded",
         "--record",
@@ -604,8 +608,8 @@ fn received_arguments(home: &Home) -> Vec<String> {
     calls.map(read_arguments).collect()
 }
 
-/// Returns the arguments with which the call ran according to the client's response. Fails if the
-/// response does not match the expected outcome.
+/// Returns the arguments with which the call ran according to the response that the client got, or
+/// `None` if it did not run. Fails if the response does not match the expected outcome.
 fn check_answer(call: &ModelCall, outcome: Outcome, answer: Option<&Answer>) -> Option<String> {
     let text = answer.map(Answer::text);
     let sent_arguments = call_arguments(call.client, call.arguments);
@@ -643,8 +647,8 @@ fn check_answer(call: &ModelCall, outcome: Outcome, answer: Option<&Answer>) -> 
     }
 }
 
-/// Prints the steps up to the failed step if a step panics. The test framework does not print these
-/// steps: it prints the input before its last attempt to shorten the input.
+/// Prints the steps up to the failed step if a step panics. The test framework cannot print these
+/// steps: it prints a whole sequence, as the sequence was before the last attempt to shorten it.
 struct FailureReport<'a> {
     done: &'a [Step],
 }
@@ -661,7 +665,8 @@ impl Drop for FailureReport<'_> {
     }
 }
 
-/// Runs a sequence of steps.
+/// Runs a sequence of steps with a new hub, and compares the hub with the model after each step.
+/// Counts how the calls ended.
 fn run_sequence(steps: &[Step], outcome_counts: &Mutex<BTreeMap<String, usize>>) {
     let home = Home::new();
     let mut harness = Harness::new(&home);

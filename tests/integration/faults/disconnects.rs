@@ -1,5 +1,5 @@
-//! Clients that cancel a call or disconnect during it: the server is notified, however the call
-//! ends.
+//! Clients that cancel a call or disconnect during it: the server is notified, however the client
+//! ends the call.
 
 use drawbridge_tests::{Bridge, FaultyServer, Home, Hub, wait::some_if, wait_until};
 use serde_json::json;
@@ -21,10 +21,10 @@ fn assert_cancelled_once(faulty: &FaultyServer<'_>, calls: usize) {
     wait_until(format!("call {calls} is cancelled"), || {
         some_if(faulty.received_by_method("notifications/cancelled").len() >= calls)
     });
-    let ids = |messages: Vec<serde_json::Value>, id: &str| -> Vec<_> {
+    let ids = |messages: Vec<serde_json::Value>, pointer: &str| -> Vec<_> {
         messages
             .iter()
-            .map(|message| message.pointer(id).cloned())
+            .map(|message| message.pointer(pointer).cloned())
             .collect()
     };
     assert_eq!(
@@ -37,7 +37,7 @@ fn assert_cancelled_once(faulty: &FaultyServer<'_>, calls: usize) {
 }
 
 #[test]
-fn a_call_is_cancelled_however_its_client_disconnects() {
+fn a_call_is_cancelled_once_however_its_client_cancels_it_or_disconnects() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let faulty = FaultyServer::add(&hub, "faulty", &long_timeouts(), &[]).wait_until_synced();

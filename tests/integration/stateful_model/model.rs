@@ -36,7 +36,7 @@ pub(crate) enum Step {
     DecideWrongDigest {
         call: usize,
     },
-    /// Two persons send opposite decisions at once.
+    /// Two people send opposite decisions at once.
     DecideOppositely {
         call: usize,
     },
@@ -126,11 +126,12 @@ impl Request {
     }
 }
 
-/// The answer to a request that is no call of a tool, or to a request about a task.
+/// The response that a request other than a call must get, or a call that starts a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reply {
+pub(crate) enum ExpectedResponse {
+    /// A result of the server.
     Answered,
-    /// A person has to release the answer first.
+    /// A person has to release the result first.
     Held,
     /// The request is refused with this text.
     Refused(&'static str),
@@ -402,42 +403,42 @@ impl World {
         }
     }
 
-    /// Returns the answer to a request that is no call of a tool.
-    pub(crate) fn reply(&self, request: Request) -> Reply {
+    /// Returns the response that a request other than a call must get.
+    pub(crate) fn expected_response(&self, request: Request) -> ExpectedResponse {
         if self.is_paused {
-            Reply::Refused("All calls are paused")
+            ExpectedResponse::Refused("All calls are paused")
         } else if self.is_kind_forbidden(request.kind()) {
-            Reply::Refused("The policy denied this request")
+            ExpectedResponse::Refused("The policy denied this request")
         } else {
-            Reply::Answered
+            ExpectedResponse::Answered
         }
     }
 
-    /// Returns the answer to a call that starts a task.
-    pub(crate) fn task_start(&self) -> Reply {
+    /// Returns the response that a call that starts a task must get.
+    pub(crate) fn task_start(&self) -> ExpectedResponse {
         if self.is_paused {
-            Reply::Refused("All calls are paused")
+            ExpectedResponse::Refused("All calls are paused")
         } else {
-            Reply::Answered
+            ExpectedResponse::Answered
         }
     }
 
-    /// Returns the answer to a request for the result of a client's task.
-    pub(crate) fn task_result(&self, client: usize) -> Reply {
+    /// Returns the response that a request for the result of a client's task must get.
+    pub(crate) fn task_result(&self, client: usize) -> ExpectedResponse {
         let Some(binding) = self.tasks[client] else {
-            return Reply::Refused("Unknown task");
+            return ExpectedResponse::Refused("Unknown task");
         };
         if self.is_paused {
-            Reply::Refused("All calls are paused")
+            ExpectedResponse::Refused("All calls are paused")
         } else if binding.is_server_changed != self.current.is_server_changed {
-            Reply::Refused("has changed since the request was permitted")
+            ExpectedResponse::Refused("has changed since the request was permitted")
         } else if self.is_held && self.unanswered[client] >= MAX_MISSED_IN_A_ROW {
             // The queue takes no more approvals of this client, so the result is withheld.
-            Reply::Refused("withheld")
+            ExpectedResponse::Refused("withheld")
         } else if self.is_held {
-            Reply::Held
+            ExpectedResponse::Held
         } else {
-            Reply::Answered
+            ExpectedResponse::Answered
         }
     }
 
@@ -650,13 +651,13 @@ impl ReferenceStateMachine for World {
                 forbidden,
             } => world.are_resources_forbidden = forbidden,
             Step::StartTask { client } => {
-                if world.task_start() == Reply::Answered {
+                if world.task_start() == ExpectedResponse::Answered {
                     world.tasks[client] = Some(world.current);
                 }
             }
             Step::FetchTask { client, .. } => {
                 // A decision about the result resets the numbers of unanswered approvals.
-                if world.task_result(client) == Reply::Held {
+                if world.task_result(client) == ExpectedResponse::Held {
                     world.unanswered = Default::default();
                 }
             }
