@@ -51,7 +51,7 @@ pub(crate) enum Grant {
     Text(&'static str),
     /// [`WAIT_SECONDS`] in milliseconds.
     Milliseconds,
-    /// [`WAIT_SECONDS`], or this many seconds if that is less.
+    /// [`WAIT_SECONDS`], or this limit in seconds if the limit is less.
     Seconds(u64),
     /// The names of all tools.
     ToolNames,
@@ -82,17 +82,18 @@ pub struct Client {
     pub notes: &'static [&'static str],
     /// The form of a link that opens the client and adds a server.
     pub link: Option<LinkForm>,
-    /// Paths that exist only if the client is installed.
+    /// Templates of paths that exist only if the client is installed. [`Machine::resolve`] explains
+    /// the templates.
     pub(crate) install_paths: &'static [&'static str],
     /// Programs that are in the `PATH` only if the client is installed.
     pub(crate) programs: &'static [&'static str],
     /// Templates of the global file's path, each with an environment variable. The first template
     /// whose variable is set replaces `files`.
     pub(crate) overrides: &'static [&'static str],
-    /// The places of the global file. The first file with content counts, or else the first file
-    /// that exists, or else the first place.
+    /// Templates of the global file's path. The first file with content counts, or else the first
+    /// file that exists, or else the first path.
     pub(crate) files: &'static [(Systems, &'static str)],
-    /// Templates for the files of further profiles.
+    /// Templates for the files that the client reads if it runs with another of its own profiles.
     pub(crate) profiles: &'static [&'static str],
     /// The places of a project's file, below the project's folder.
     pub(crate) project: &'static [&'static str],

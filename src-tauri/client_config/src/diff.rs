@@ -154,8 +154,8 @@ fn push_hidden(shown: &mut String, value: &str) {
     }
 }
 
-/// Hides the secrets in a line that are not scalars of the file: in a comment, the text after a
-/// name that suggests a secret, and anywhere in the line, words that look like a secret.
+/// Hides those secrets in a line that are no scalars of the file: the text after a name that
+/// suggests a secret, if the name is in a comment, and all words that look like a secret.
 fn hide_in_line(line: &str) -> String {
     let trimmed = line.trim_start();
     let continues_comment = trimmed.starts_with('*');

@@ -3,7 +3,8 @@
 
 use crate::{format, import};
 
-/// Checks the change of a configuration file. `choice` selects its format and the change.
+/// Checks changes of a configuration file. `choice` selects the format of the file, and where and
+/// how it lists its servers.
 pub fn edit(choice: u8, text: &str) {
     format::properties::an_entry_is_added_and_removed(choice, text);
 }

@@ -54,8 +54,8 @@ pub struct Importer<'a> {
     pub machine: &'a Machine,
     /// The URL of Drawbridge's endpoint. Entries that lead to this endpoint are skipped.
     pub endpoint_url: &'a str,
-    /// The servers that Drawbridge already has, by id. A server that is found gets one of these ids
-    /// only if it is equal to a server that Drawbridge has, because such a server is not added.
+    /// The servers that Drawbridge already has, by id. A server that was found may have one of these
+    /// ids only if [`is_same_server`] says that Drawbridge has it already: it is not added then.
     pub registered: &'a BTreeMap<String, ServerSpec>,
 }
 

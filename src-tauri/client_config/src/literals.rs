@@ -60,9 +60,9 @@ impl LiteralPart {
     }
 }
 
-/// Returns the literal secrets of a spec: values of variables and headers, tokens, secrets in
-/// arguments, such as the value of `--api-key`, and the password or user name, the parameters and
-/// parts of the path of a URL.
+/// Returns the literal secrets of a spec: values of variables and headers; tokens; secrets in
+/// arguments, such as the value of `--api-key`; and in URLs, the password or user name, parameters,
+/// and parts of the path.
 pub fn find_literals(id: &str, spec: &ServerSpec) -> Vec<LiteralPart> {
     find_and_name(id, spec, BTreeSet::new())
 }

@@ -77,7 +77,8 @@ pub fn is_likely_secret(name: &str, value: &str) -> bool {
     by_name || looks_like_secret(value)
 }
 
-/// Returns whether a value is a switch, or the path of a file, which then contains the secret.
+/// Returns whether a value is no secret although its name may suggest one: it is a switch, or the
+/// path of a file with the secret.
 pub(crate) fn is_ordinary(value: &str) -> bool {
     let value = value.trim();
     let is_switch = ["true", "false", "yes", "no", "on", "off"].contains(&value);

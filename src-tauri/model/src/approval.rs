@@ -108,7 +108,8 @@ pub struct SuspendedAllow {
     pub definitions: Option<[String; 2]>,
 }
 
-/// A person's decision about an approval request.
+/// A person's decision about an approval request. `conditions` limit the further calls that a
+/// verdict approves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case", try_from = "WireVerdict")]

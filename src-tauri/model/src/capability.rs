@@ -123,8 +123,8 @@ impl ExcludedEntries {
         }
     }
 
-    /// Adds an entry before the others, so that it is named even if there are many. The last named
-    /// entry may then only be counted.
+    /// Adds an entry before the others, so that it is named even if there are many. If there are too
+    /// many, the last named entry is only counted from then on.
     pub fn push_first(&mut self, entry: ExcludedEntry) {
         self.entries.insert(0, entry);
         if self.entries.len() > MAX_ENTRIES {

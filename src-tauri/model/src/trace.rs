@@ -12,7 +12,7 @@ use crate::random;
 /// The member of `_meta` that names the trace and the span of the sender.
 pub const TRACEPARENT: &str = "traceparent";
 
-/// The trace and the id of a span, which the span's children need, in this program or in the next.
+/// The trace and the id of a span. The span's children, in this program or in the next, need both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceContext {
     pub trace_id: [u8; 16],

@@ -201,6 +201,7 @@ pub(super) struct Chain<'a> {
     tip: Tip,
     /// The tip of the chain before this transaction.
     initial_tip: Tip,
+    /// The time of the entries, unless [`Self::append_at`] gets another time.
     at: i64,
 }
 

@@ -604,7 +604,8 @@ struct OpenDatabase {
     mode: &'static str,
     /// The tip of the audit log, or `None` if it has to be read first.
     tip: Option<Tip>,
-    /// Empty after a failure and after work that may delete periods.
+    /// The sessions whose current period is known to be stored. Empty after a failure, and after
+    /// work that may delete periods.
     periods: SessionPeriods,
 }
 

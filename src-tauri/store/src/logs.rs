@@ -102,7 +102,7 @@ struct ServerLog {
     rate: Rate,
 }
 
-/// How much a server has written in the current second, or the hub about calls.
+/// How much a server, or the hub about calls, has written in the current second.
 struct Rate {
     since: Instant,
     lines: u32,
@@ -227,8 +227,8 @@ impl Logs {
     }
 
     /// Masks the current secret of this name in every later line. The former secret of the name is
-    /// masked for another hour, until the next secret is replaced after this hour, so that the
-    /// masked secrets do not accumulate.
+    /// masked for at least another hour. The first replacement of a secret after this hour drops
+    /// it, so that the masked secrets do not accumulate.
     pub fn replace_secret(&self, name: &str, secret: &Secret) {
         self.inner().masks.replace(name, secret.expose());
     }

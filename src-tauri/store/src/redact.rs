@@ -205,13 +205,17 @@ struct Writer<'a> {
     at: usize,
     out: String,
     replace_secrets: &'a dyn Fn(&str) -> Option<String>,
+    /// How many strings of JSON, one within the other, contain `text`.
     nested: usize,
 }
 
 /// An open array or object.
 enum Container {
     Array,
-    Object { name_next: bool },
+    /// `name_next` is whether the next string is the name of a member.
+    Object {
+        name_next: bool,
+    },
 }
 
 impl<'a> Writer<'a> {

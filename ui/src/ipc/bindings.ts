@@ -4930,7 +4930,8 @@ export type UserName = string;
 export type Validate = "strict" | "coercible" | "off";
 
 /**
- * A person's decision about an approval request.
+ * A person's decision about an approval request. `conditions` limit the further calls that a
+ * verdict approves.
  */
 export type Verdict = { "kind": "approve_once", 
 /**

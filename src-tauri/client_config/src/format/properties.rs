@@ -76,6 +76,7 @@ fn assert_only_added(text: &str, added: &str) {
     let after = common(&mut text.chars().rev(), &mut added.chars().rev());
     let end = characters.len().saturating_sub(after).max(before);
     let replaced: String = characters[before..end].iter().collect();
+    // The characters of `{}`, `[]`, `~` and `null`, and a comma before a closing bracket.
     let is_empty_value = replaced
         .chars()
         .all(|c| c.is_whitespace() || "{}[],~nul".contains(c));

@@ -293,8 +293,8 @@ fn list_entries(
     }
 }
 
-/// Returns whether a line has only white space and one `sign` before a column. An entry in braces
-/// or brackets has other text there.
+/// Returns whether a line has only white space before a column, apart from `sign` (`-` or nothing).
+/// An entry in braces or brackets has other text there.
 fn is_blank_before(line: &str, column: usize, sign: &str) -> bool {
     let before: String = line.chars().take(column).collect();
     before.trim() == sign

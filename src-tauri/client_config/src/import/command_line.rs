@@ -26,6 +26,7 @@ pub(super) fn read(text: &str) -> Result<Document, ImportError> {
         let escaped = escape_windows_paths(&command);
         let mut words = shell_words::split(&escaped)
             .map_err(|source| ImportError::CommandLine { line, source })?;
+        // The prompt of a shell may have been copied too.
         if words.len() > 1 && ["$", "%", ">"].contains(&words[0].as_str()) {
             words.remove(0);
         }
@@ -312,6 +313,7 @@ impl AddArguments {
                 Some((option, value)) if option.starts_with("--") => (option, Some(value)),
                 _ => (word.as_str(), None),
             };
+            // The options without a value. With `--client-secret`, a client asks for the secret.
             if [
                 "--trust",
                 "-g",

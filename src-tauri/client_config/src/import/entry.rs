@@ -466,8 +466,9 @@ impl Reader<'_> {
 }
 
 /// Moves the secret of `-e NAME=SECRET` in `docker run` to the variables, because every program can
-/// read the arguments. `-e NAME` still passes the variable to the container. For a `-e NAME`
-/// without a value, adds the variable with the value that it has in the client's environment.
+/// read the arguments. The `-e NAME` that remains still passes the variable to the container. If an
+/// argument had no value from the beginning, adds the variable with the value that it has in the
+/// client's environment.
 fn move_container_secrets(args: &mut [String], env: &mut BTreeMap<String, String>) {
     let mut follows_option = false;
     for arg in args {
@@ -533,6 +534,7 @@ fn raise(limit: &mut u32, found: Option<f64>) {
     *limit = found.map_or(*limit, |found| (*limit).max(found as u32));
 }
 
+/// Returns whether a member has an effect, because its value is not false, null or empty.
 fn is_set(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,

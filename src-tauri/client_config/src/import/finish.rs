@@ -11,6 +11,8 @@ use super::{
 };
 use crate::literals::{self, LiteralPart, Place, reference};
 
+/// Returns the server of a draft. `name` was chosen for the server; `note` says why, if it is not
+/// the name that the entry has.
 pub(super) fn finish(
     name: String,
     draft: Draft,
@@ -41,8 +43,8 @@ pub(super) fn finish(
     found
 }
 
-/// Returns the values that may refer to the secret store, each with its place and the name on which
-/// the name of its secret is based.
+/// Returns the values that may refer to the secret store, each with its place and the name after
+/// which its secret is named.
 fn movable_values(spec: &mut ServerSpec) -> impl Iterator<Item = (Place, &str, &mut String)> {
     let env = spec.env.iter_mut();
     let headers = spec.headers.iter_mut();

@@ -162,7 +162,7 @@ fn contents(spec: &ServerSpec) -> String {
 struct UniqueIds {
     /// The ids of the names that were chosen.
     used: BTreeSet<String>,
-    /// The last number that was added to a name, by the name's id.
+    /// The last number that was added to a name, by the id of the name without a number.
     numbers: BTreeMap<String, usize>,
 }
 

@@ -139,6 +139,8 @@ impl<'a> Variables<'a> {
         }
     }
 
+    /// Expands each `${…}` and `{…}`. A `${NAME}` stays if `is_kept` returns true for the names in
+    /// the entry's own `env` and this name.
     fn expand_braces(
         &mut self,
         text: &str,

@@ -1,6 +1,6 @@
-//! Tests that connect each client with each state of its file, and undo the change, byte for byte
-//! if the file has not changed since. Further tests have files that are broken, protected or
-//! changed, entries that drifted, and a process that is killed.
+//! Tests that connect each client, in each state that its file can have, and undo the change: byte
+//! for byte, if the file has not changed since. Further tests have files that are broken, protected
+//! or changed, entries that drifted, and a process that is killed.
 
 use std::{collections::BTreeMap, fs, process::Command};
 

@@ -67,7 +67,7 @@ pub struct RequestMeta {
 
 /// Returns the revision that a request names in its `_meta`, or `None` for a legacy request.
 pub fn named_revision(params: Option<&RawValue>) -> Option<String> {
-    // Most requests of earlier revisions have no `_meta`, and its short name is found faster.
+    // Looks for `_meta` first: most legacy requests lack it, and a short text is found faster.
     let params = params
         .filter(|params| json::mentions(*params, "_meta") && json::mentions(*params, VERSION))?;
     let meta = RawObject::parse(params).ok()?.get("_meta")?.to_owned();

@@ -54,13 +54,13 @@ pub fn response_for_modern_client(method: &str, response: RpcResult) -> RpcResul
 
 /// Translates the result of a modern server for a legacy client.
 fn result_for_legacy_client(method: &str, result: Json) -> Json {
-    let is_plain = !is_cacheable(method) || !json::mentions(&result, "ttlMs");
+    let lacks_cache_members = !is_cacheable(method) || !json::mentions(&result, "ttlMs");
     let Some(rest) = result
         .get()
         .strip_prefix(COMPLETE_PREFIX)
-        .filter(|_| is_plain)
+        .filter(|_| lacks_cache_members)
     else {
-        if is_plain && !json::mentions(&result, "resultType") {
+        if lacks_cache_members && !json::mentions(&result, "resultType") {
             return result;
         }
         return without_modern_members(method, &result).unwrap_or(result);

@@ -26,7 +26,7 @@ pub struct Package<'a> {
 /// Where a package comes from, and which program runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackageKind {
-    /// A package of an npm registry, run by npx.
+    /// A package of an npm registry, run by npx or `npm exec`.
     Npx,
     /// A package of an npm registry, run by another program.
     OtherNpm,

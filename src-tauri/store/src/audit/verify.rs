@@ -18,21 +18,25 @@ struct ChainBreak {
     fault: AuditFault,
 }
 
-/// The body of a `pruned` entry, which states the beginning of the chain.
+/// The body of a `pruned` entry, which states the beginning of the chain: the number and the hash of
+/// the last entry that was deleted.
 #[derive(Deserialize)]
 struct Anchor {
     through: i64,
     hash: String,
 }
 
+/// The body of a `began` entry.
 #[derive(Deserialize)]
 struct Began {
     /// The id of the last call from before the audit log existed.
     through: i64,
 }
 
+/// The body of a `broken` entry.
 #[derive(Deserialize)]
 struct Broken {
+    /// The number of the first entry that is affected.
     seq: i64,
     // Databases of earlier versions have the name `why`.
     #[serde(alias = "why")]

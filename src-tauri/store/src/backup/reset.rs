@@ -21,8 +21,8 @@ const POLICY_SETTINGS: &str = "default_";
 /// The settings that no part contains, so that paused calls stay paused.
 const KEPT_SETTINGS: [&str; 2] = ["paused", "paused_until"];
 
-/// Copies the parts of the data folder that a reset keeps into the staging folder, and records the
-/// reset in the audit log there.
+/// Copies the contents of the data folder, without the `parts` that a reset deletes, into the
+/// staging folder, and records the reset in the audit log there.
 pub(super) async fn stage_other_parts(
     data_dir: &Path,
     staging: &Path,

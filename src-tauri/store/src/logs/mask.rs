@@ -69,9 +69,9 @@ impl Masks {
         self.push(value, None);
     }
 
-    /// Adds the value of a name. The former value of the name is masked for another hour, until the
-    /// next replacement after this hour. If the name has many former values, the oldest values are
-    /// dropped earlier.
+    /// Adds the value of a name. The former value of the name is masked for at least another hour,
+    /// and dropped by the first replacement after this hour. If the name has many former values,
+    /// the oldest values are dropped earlier.
     pub(super) fn replace(&mut self, name: &str, value: &str) {
         let now = Instant::now();
         let is_current = |known: &MaskedValue| {

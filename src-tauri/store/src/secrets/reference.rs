@@ -45,8 +45,8 @@ pub fn referenced_names(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the references in a text to external secrets, which Drawbridge does not store, as they
-/// are written.
+/// Returns the references to external secrets, which Drawbridge does not store, as a text contains
+/// them.
 pub fn external_references(text: &str) -> Vec<String> {
     list_references(text)
         .filter(|(reference, _)| reference.is_external())
@@ -60,7 +60,7 @@ pub fn is_own_secret(server: &ServerId, name: &str) -> bool {
         .is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// The secrets that a server may use, or a part of Drawbridge that has secrets of its own.
+/// The secrets that a server, or a part of Drawbridge with secrets of its own, may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretScope {
     server: ServerId,

@@ -399,8 +399,9 @@ fn calls_query(filter: &CallFilter) -> QueryBuilder<Sqlite> {
     query
 }
 
-/// Adds the condition for the calls of a session, which reads only the periods in which the session
-/// made calls: the periods of calls from `first` on and before `before`, if given.
+/// Adds the tables and the conditions for the calls of a session, so that only the periods in which
+/// the session made calls are read. Skips the periods before the call `first` and those after the
+/// call `before`, if these calls are given.
 fn push_session(
     query: &mut QueryBuilder<Sqlite>,
     session: &SessionId,

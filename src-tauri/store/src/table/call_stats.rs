@@ -209,7 +209,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// Adds a call. `facts` are the bits that the query of [`count_calls_blocking`] returns.
+    /// Adds a call. `facts` are the bits that the query of [`count_calls_blocking`] returns, from
+    /// the lowest: failed, cancelled, needed a person's decision, allowed, denied, timed out.
     fn add_call(&mut self, facts: u32, waited_ms: u32, duration_ms: Option<u32>) {
         let fact = |bit: u32| u64::from(facts >> bit & 1);
         let (was_asked, allowed) = (fact(2), fact(3));
@@ -250,7 +251,7 @@ impl Tally {
     }
 }
 
-/// Returns the smallest value that `percent` of the values do not exceed.
+/// Returns the smallest value that `percent` per cent of the values do not exceed.
 fn percentile(values: &mut [u32], percent: usize) -> Option<u32> {
     let index = (values.len() * percent).div_ceil(100).checked_sub(1)?;
     Some(*values.select_nth_unstable(index).1)

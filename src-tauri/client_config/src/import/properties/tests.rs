@@ -102,7 +102,7 @@ proptest! {
     }
 
     /// The entries of a JSON text are found with their names, in the container of each client with
-    /// a JSON file. Entries without a container are counted.
+    /// a JSON file. Without a container, only the number of the entries is compared.
     #[test]
     fn all_entries_are_found(entries in prop::collection::vec(entry(), 1..5)) {
         let servers: serde_json::Map<_, _> = entries.into_iter().enumerate()

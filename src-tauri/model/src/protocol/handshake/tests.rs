@@ -51,7 +51,7 @@ fn an_introduction_of_more_than_64_kib_is_refused() {
 
 #[test]
 fn a_client_gets_only_requests_that_it_supports() {
-    let hello = |capabilities: Value| {
+    let read = |capabilities: Value| {
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities});
         read_initialize(Some(&json::to_raw(&params)))
             .expect("a hello")
@@ -60,10 +60,10 @@ fn a_client_gets_only_requests_that_it_supports() {
     let url = json::raw(r#"{"mode":"url","url":"https://h"}"#.into());
     let form = json::raw(r#"{"message":"m"}"#.into());
     let (older, both) = (
-        hello(json!({"elicitation": {}})),
-        hello(json!({"elicitation": {"form": {}, "url": {}}})),
+        read(json!({"elicitation": {}})),
+        read(json!({"elicitation": {"form": {}, "url": {}}})),
     );
-    let only_url = hello(json!({"elicitation": {"url": {}}, "roots": {}}));
+    let only_url = read(json!({"elicitation": {"url": {}}, "roots": {}}));
     for (capabilities, answers_form, answers_url) in [
         (&older, true, false),
         (&both, true, true),

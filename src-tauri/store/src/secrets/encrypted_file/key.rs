@@ -112,7 +112,7 @@ pub enum NewKey {
     Passphrase(Secret),
 }
 
-/// A key that can be used, and the data about the key that the encrypted file contains.
+/// A key that can be used, with the members of the encrypted file that lead to this key.
 pub(super) struct UnlockedKey {
     pub(super) identity: Identity,
     pub(super) sealed_identity: Option<String>,

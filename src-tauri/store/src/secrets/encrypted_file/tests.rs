@@ -138,14 +138,14 @@ fn a_damaged_file_is_refused_and_not_overwritten() {
     drop(folders.create(folders.key_file("key")));
     let intact = fs::read_to_string(folders.path()).expect("read");
     let sealed_at = intact.find("-----\\n").expect("the armor") + 7;
-    let body = intact.find("\\n-----END").expect("the end of the armor") - 3;
+    let near_end = intact.find("\\n-----END").expect("the end of the armor") - 3;
     let mut changed_end = intact.clone();
-    let letter = if intact[body..].starts_with('A') {
+    let letter = if intact[near_end..].starts_with('A') {
         "B"
     } else {
         "A"
     };
-    changed_end.replace_range(body..=body, letter);
+    changed_end.replace_range(near_end..=near_end, letter);
     let damages = [
         String::new(),
         intact[..intact.len() / 2].to_owned(),

@@ -58,6 +58,7 @@ async fn an_accepted_version_outlasts_any_number_of_changes() {
         "{versions:?}"
     );
     assert_eq!(versions[0].definition, "change 49");
+    // The accepted version, the offered version, and at most `MAX_VERSIONS` others.
     assert!(versions.len() <= 22, "{} versions", versions.len());
 }
 
