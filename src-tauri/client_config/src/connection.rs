@@ -84,6 +84,7 @@ fn command_words(entry: &Value) -> Vec<&str> {
         .collect()
 }
 
+/// Returns whether a command line starts `drawbridge stdio`.
 fn is_bridge(words: &[&str]) -> bool {
     let [program, "stdio", ..] = words else {
         return false;

@@ -1,7 +1,7 @@
-//! The changes that Drawbridge makes to a file: to Drawbridge's entry or an imported entry among
-//! the servers, and to Drawbridge's text in a list of permissions. Each change is defined by its
-//! effect on the parsed file, and every format has to produce exactly this effect or refuse the
-//! change.
+//! The changes that Drawbridge makes to a file. A change concerns an entry among the servers
+//! (Drawbridge's own, or one that was imported) or Drawbridge's text in a list of permissions. Each
+//! change is defined by its effect on the parsed file, and every format has to produce exactly this
+//! effect or refuse the change.
 
 use std::fmt;
 

@@ -270,7 +270,9 @@ struct RawEntry {
     /// Empty if the entry has no name.
     name: String,
     entry: Value,
+    /// See [`FoundAt::keys`].
     keys: Vec<String>,
+    /// See [`FoundAt::line`].
     line: Option<usize>,
     /// The folder of the project to which the entry belongs, if the file contains entries of
     /// several projects.

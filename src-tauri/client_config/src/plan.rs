@@ -402,6 +402,7 @@ struct PlannedSource {
     path: PathBuf,
     target: PathBuf,
     format: Format,
+    /// `None` if there is no file yet.
     bytes: Option<Vec<u8>>,
     source: Source,
     root: serde_json::Value,

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-/// Returns whether `c` is a control, format or private-use character, a separator other than the
-/// space, the blank Braille pattern, or a character that fonts may ignore. `ui/src/lib/reveal.ts`
-/// has the same set, without the noncharacters from U+FFFFE.
+/// Returns whether `c` is one of these: a control, format or private-use character; the blank
+/// Braille pattern; a character that fonts may ignore; a separator other than the space.
+/// `ui/src/lib/reveal.ts` has the same set, without the noncharacters from U+FFFFE.
 pub fn is_hidden(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control();

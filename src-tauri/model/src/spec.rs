@@ -162,10 +162,10 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// `url`. A spec that has both, and a `transport`, describes a program that Drawbridge starts and
 /// that serves this URL on this computer.
 ///
-/// The values of `env`, `headers` and `args`, `bearer_token`, the OAuth client secret, and the
-/// user, password, path and query of `url` may contain references to secrets, such as
-/// `${keyring:NAME}`. Drawbridge replaces the references when it starts the server or connects to
-/// it, and never writes the secrets to the file.
+/// References to secrets, such as `${keyring:NAME}`, may be in the values of `env`, `headers` and
+/// `args`, in `bearer_token`, in the OAuth client secret, and in the user, password, path and query
+/// of `url`. Drawbridge replaces the references when it starts the server or connects to it, and
+/// never writes the secrets to the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct ServerSpec {
@@ -411,7 +411,7 @@ impl ServerSpec {
         if self.builtin.is_some() {
             return Err(SpecError::BuiltIn);
         }
-        self.check_tools()?;
+        self.check_prefix_and_fallback()?;
         self.timeouts.check()?;
         if let Some(sandbox) = &self.sandbox {
             sandbox.check()?;
@@ -544,7 +544,7 @@ impl ServerSpec {
             .ok_or_else(|| SpecError::BadUrl(DisplayUrl::from(&parsed)))
     }
 
-    fn check_tools(&self) -> Result<(), SpecError> {
+    fn check_prefix_and_fallback(&self) -> Result<(), SpecError> {
         if let Some(prefix) = self
             .prefix
             .as_ref()

@@ -54,6 +54,7 @@ pub(super) struct AuditEntry<'a> {
     pub(super) at: i64,
     pub(super) kind: &'a str,
     pub(super) call: Option<i64>,
+    /// JSON; empty if the entry concerns a call.
     pub(super) body: &'a str,
 }
 

@@ -18,8 +18,8 @@ impl Store {
             .context("cannot read its schema version")
     }
 
-    /// Returns the first damage that SQLite finds without comparing the indexes with the tables, or
-    /// `None` if SQLite finds no damage.
+    /// Returns the first damage that SQLite finds, or `None` if SQLite finds no damage. Does not
+    /// compare the indexes with the tables.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

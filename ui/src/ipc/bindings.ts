@@ -3993,10 +3993,10 @@ expires_at: Timestamp | null, };
  * `url`. A spec that has both, and a `transport`, describes a program that Drawbridge starts and
  * that serves this URL on this computer.
  *
- * The values of `env`, `headers` and `args`, `bearer_token`, the OAuth client secret, and the
- * user, password, path and query of `url` may contain references to secrets, such as
- * `${keyring:NAME}`. Drawbridge replaces the references when it starts the server or connects to
- * it, and never writes the secrets to the file.
+ * References to secrets, such as `${keyring:NAME}`, may be in the values of `env`, `headers` and
+ * `args`, in `bearer_token`, in the OAuth client secret, and in the user, password, path and query
+ * of `url`. Drawbridge replaces the references when it starts the server or connects to it, and
+ * never writes the secrets to the file.
  */
 export type ServerSpec = { 
 /**

@@ -228,6 +228,7 @@ fn is_null(property: &CstObjectProp) -> bool {
         .is_some_and(|value| value.as_null_keyword().is_some())
 }
 
+/// Returns whether an element is the string `text`.
 fn is_text(element: &CstNode, text: &str) -> bool {
     element
         .as_string_lit()

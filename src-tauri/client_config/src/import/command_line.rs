@@ -285,9 +285,11 @@ struct AddArguments {
     /// Whether all words after the name and the command are arguments of the command.
     ends_at_command: bool,
     name: Option<String>,
+    /// The words that are neither options nor their values.
     positional: Vec<String>,
     env: Map<String, Value>,
     headers: Map<String, Value>,
+    /// The other members of the entry.
     members: Map<String, Value>,
 }
 
@@ -401,6 +403,7 @@ impl AddArguments {
     }
 }
 
+/// Returns whether a word is `NAME=VALUE`.
 fn is_variable(word: &str) -> bool {
     word.split_once('=')
         .is_some_and(|(name, _)| entry::is_variable_name(name))

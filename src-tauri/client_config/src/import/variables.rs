@@ -60,8 +60,10 @@ pub(super) fn replace_inputs(text: &str, replace: impl Fn(&str) -> String) -> St
 pub(super) struct InputDefinition {
     pub(super) id: String,
     pub(super) description: String,
+    /// The values to choose from; empty if any value is possible.
     pub(super) choices: Vec<String>,
     pub(super) is_secret: bool,
+    /// The value of an input that is no secret, so that the person need not give one; may be empty.
     default: String,
 }
 
@@ -89,6 +91,7 @@ impl InputDefinition {
 /// The variables of one entry.
 pub(super) struct Variables<'a> {
     surroundings: Surroundings<'a>,
+    /// The inputs that the text defines.
     defined: &'a [InputDefinition],
     /// The names in the entry's own `env`.
     own: BTreeSet<String>,
@@ -268,6 +271,7 @@ impl<'a> Variables<'a> {
     }
 }
 
+/// Returns whether a variable stands for the folder of the project.
 fn is_project_folder(name: &str) -> bool {
     let name = name.split(':').next().unwrap_or(name);
     ["workspaceFolder", "workspaceRoot", "CLAUDE_PROJECT_DIR"].contains(&name)

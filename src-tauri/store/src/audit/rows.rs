@@ -99,6 +99,7 @@ pub(super) struct StoredEntry<'a> {
 }
 
 pub(super) struct StoredCall<'a> {
+    /// The number of the `decided` entry, according to the row of the call.
     pub(super) seq: Option<i64>,
     pub(super) decision: DecisionColumns<'a>,
     pub(super) outcome: OutcomeColumns<'a>,

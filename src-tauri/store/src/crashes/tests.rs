@@ -1,5 +1,5 @@
-//! Tests of the panic hook, which run in a child process because the hook applies to the whole
-//! process, and of the number and the length of the reports.
+//! Tests of the panic hook, and of the number and the length of the reports. The hook applies to a
+//! whole process, so it is tested in a child process.
 
 use std::process::Command;
 

@@ -104,6 +104,7 @@ struct Source<'a> {
     /// this or a higher number are skipped: they are too new, or were read twice, because a file
     /// was renamed meanwhile.
     oldest: u32,
+    /// How many bytes were read since [`scan`] added this number to its sum.
     bytes_read: u64,
 }
 

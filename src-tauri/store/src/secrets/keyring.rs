@@ -105,10 +105,12 @@ mod platform {
         }
     }
 
+    /// Returns whether the keyring may report that an item is missing although it exists.
     pub(super) fn may_hide_items() -> bool {
         status() != SecretStoreStatus::Ready
     }
 
+    /// Returns whether the keyring is locked, which the errors themselves do not reveal.
     pub(super) fn is_locked_error(_: &Error) -> bool {
         status() == SecretStoreStatus::Locked
     }

@@ -64,6 +64,7 @@ pub fn is_own_secret(server: &ServerId, name: &str) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretScope {
     server: ServerId,
+    /// The names of secrets that the server may use, whether or not they are its own.
     granted: BTreeSet<String>,
     /// Whether the server may use all of its own secrets.
     has_own: bool,
@@ -104,7 +105,7 @@ impl SecretScope {
         }
     }
 
-    /// Checks that the server may use the secret of a reference, which is written as `whole`.
+    /// Checks that the server may use the secret of a reference, whose whole text is `whole`.
     ///
     /// # Errors
     /// Returns an error if nobody granted the secret or accepted the reference.

@@ -31,6 +31,7 @@ pub struct ServerRow {
     pub last_synced_at: Option<Timestamp>,
     /// The identity of the server from which the copy was read.
     pub synced_identity: Option<String>,
+    /// The name that the server gave itself in its handshake.
     pub server_name: Option<String>,
     pub server_version: Option<String>,
     pub protocol_version: Option<String>,

@@ -33,6 +33,7 @@ struct FormatVersion {
     format: u32,
 }
 
+/// The encrypted file.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SealedFile {
     format: u32,
@@ -41,6 +42,7 @@ pub(super) struct SealedFile {
     /// The key, encrypted with the passphrase, or `None` if there is no passphrase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     identity: Option<String>,
+    /// The encrypted [`Values`].
     secrets: String,
 }
 

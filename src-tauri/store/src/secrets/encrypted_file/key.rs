@@ -115,6 +115,7 @@ pub enum NewKey {
 /// A key that can be used, with the members of the encrypted file that lead to this key.
 pub(super) struct UnlockedKey {
     pub(super) identity: Identity,
+    /// The key, encrypted with the passphrase, or `None` if there is no passphrase.
     pub(super) sealed_identity: Option<String>,
     pub(super) source: Option<KeySource>,
 }
