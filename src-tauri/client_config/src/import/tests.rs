@@ -714,7 +714,7 @@ fn bad_input_is_explained() {
 }
 
 #[test]
-fn equal_servers_are_merged_equal_names_changed_and_unreadable_files_reported() {
+fn equal_servers_are_merged_equal_names_get_numbers_and_unreadable_files_are_reported() {
     let home = tempfile::tempdir().expect("a folder");
     let write = |path: &str, text: &str| {
         let path = home.path().join(path);

@@ -262,7 +262,7 @@ async fn a_backup_is_not_made_while_a_restore_is_incomplete() {
 }
 
 #[tokio::test]
-async fn the_copy_of_a_backup_that_was_killed_is_deleted_by_the_next_backup() {
+async fn the_copy_that_a_killed_backup_left_is_deleted_by_the_next_backup() {
     let folder = make_data_dir().await;
     let leftover = folder.path().join(".drawbridge-backup-abc123");
     fs::write(&leftover, "calls").expect("write a file");
@@ -283,7 +283,7 @@ fn a_manifest_that_is_too_long_is_refused() {
 }
 
 #[tokio::test]
-async fn a_backup_whose_manifest_could_not_be_read_is_not_made() {
+async fn a_backup_whose_manifest_would_be_too_long_is_not_made() {
     let folder = make_data_dir().await;
     let version = "9".repeat(usize::try_from(MAX_MANIFEST_BYTES).expect("a length"));
     let Err(error) = create_backup(folder.path(), &version, Cursor::new(Vec::new())) else {
