@@ -199,7 +199,6 @@ impl Verb for OpenApprovalUrl {
         let request = find_request(hub, &self.id)?;
         let params = RawValue::from_string(request.arguments)
             .map_err(|error| ApiError::internal(error.to_string()))?;
-        // `is_form` is set for a URL too, if Drawbridge asks the person in place of the client.
         let url = match Elicitation::read(&params) {
             Ok(Elicitation::Url(url)) if request.answered_in_drawbridge => url,
             Ok(_) | Err(_) => return Err(ApiError::invalid("this request has no URL to visit")),
