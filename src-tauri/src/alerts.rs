@@ -15,7 +15,7 @@ use crate::{
     summary::display_server,
 };
 
-/// A pause before the next start that is longer than this means that the server crashed too often
+/// If the pause before the next start of a server is longer than this, the server crashed too often
 /// (`BREAKER_PAUSE`). A shorter pause follows a failure after which the start is tried again.
 const LONGEST_RETRY_PAUSE_MS: i64 = 20_000;
 
@@ -130,7 +130,7 @@ fn is_failed(server: &ServerLine) -> bool {
 }
 
 /// Returns whether the server has recovered, or a person has taken care of it. A server that is
-/// started again may fail again.
+/// starting again has not recovered yet, because it may fail again.
 fn has_recovered(server: &ServerLine) -> bool {
     match server.state {
         ServerState::Active

@@ -1,5 +1,5 @@
-//! The command line of the desktop app, which also determines which hub the app shows, and which
-//! second start counts as the same app.
+//! The command line of the desktop app. Its arguments determine which hub the app shows, and
+//! whether a second start counts as the same app.
 
 use std::{
     ffi::OsString,
@@ -43,7 +43,7 @@ pub struct Args {
     /// The URL of a hub to show instead of starting one
     #[arg(long = "hub-url", value_name = "URL", env = "MCP_HUB_URL", hide = true)]
     pub hub_url: Option<String>,
-    /// The admin token of the hub at `--hub-url`, or of this hub over HTTP
+    /// The admin token of the hub at `--hub-url` or, without `--hub-url`, of the app's own hub
     #[arg(skip)]
     pub admin_token: Option<String>,
 }
@@ -79,8 +79,8 @@ impl Args {
         Some(format!("i{:016x}", hasher.finish()))
     }
 
-    /// Returns the arguments with which a person restarts the app, from the arguments of this
-    /// start. The window opens, but the link or file that this start opened is not opened again.
+    /// Returns the arguments for a restart of the app, given the arguments of this start. After the
+    /// restart, the window opens, but not the link or file that this start opened.
     pub(crate) fn for_restart(&self, arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
         let opened = self.open.as_deref();
         arguments

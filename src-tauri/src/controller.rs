@@ -280,8 +280,8 @@ impl<D: DesktopActions> Controller<D> {
         self.main_focused && self.approvals_shown
     }
 
-    /// Applies a change of the main window. The popup stays hidden while the person looks at the
-    /// waiting calls there, and comes when the person looks elsewhere.
+    /// Applies a change of the main window. While the person looks at the waiting calls in the main
+    /// window, the popup is hidden. The popup appears when the person looks elsewhere.
     fn change_view(&mut self, change: impl FnOnce(&mut Self)) {
         let before = self.sees_approvals();
         change(self);

@@ -206,7 +206,8 @@ async fn run_verb(hub: &HubHandle, verb: &str, params: String) -> Result<Box<Raw
     Ok(answer)
 }
 
-/// Replaces the path of a bundle by its content, because the file is on this computer.
+/// Replaces the path of a bundle by its content, because a remote hub cannot read a file on this
+/// computer.
 async fn embed_bundle(params: String) -> Result<String, ApiError> {
     let embedded = tokio::task::spawn_blocking(move || {
         let malformed = |error: serde_json::Error| ApiError::invalid(error.to_string());

@@ -44,6 +44,7 @@ pub(crate) struct Overview {
     pub(crate) servers: Vec<ServerLine>,
     /// The servers of recent calls, newest first.
     pub(crate) recent: Vec<ServerId>,
+    /// The most important problem, or `None` if there is none.
     pub(crate) trouble: Option<Trouble>,
 }
 
@@ -62,6 +63,7 @@ pub(crate) enum Trouble {
     NeedsAttention,
 }
 
+/// The facts about a server that the tray and the notifications show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerLine {
     pub(crate) id: ServerId,

@@ -177,11 +177,11 @@ pub(crate) fn restore(window: &WebviewWindow) -> tauri::Result<()> {
         .iter()
         .map(|monitor| Area::new(monitor.work_area(), monitor.scale_factor()))
         .collect();
-    let first = window
+    let primary = window
         .primary_monitor()?
         .map(|monitor| Area::new(monitor.work_area(), monitor.scale_factor()))
         .or(areas.first().copied());
-    let (size, position) = choose_place(placement, &areas, first);
+    let (size, position) = choose_place(placement, &areas, primary);
     window.set_size(LogicalSize::new(size.0, size.1))?;
     if let Some((x, y)) = position {
         window.set_position(PhysicalPosition::new(x, y))?;
@@ -193,11 +193,12 @@ pub(crate) fn restore(window: &WebviewWindow) -> tauri::Result<()> {
 }
 
 /// Returns the size of a window in logical pixels and, if the stored place is on a connected
-/// monitor, the place. Otherwise, the desktop chooses the place.
+/// monitor, the place. Otherwise, the desktop chooses the place, and the size fits the monitor
+/// `primary`.
 fn choose_place(
     placement: Option<Placement>,
     areas: &[Area],
-    first: Option<Area>,
+    primary: Option<Area>,
 ) -> ((f64, f64), Option<(i32, i32)>) {
     let shown = placement.and_then(|placement| {
         let area = areas.iter().find(|area| area.shows(&placement))?;
@@ -206,7 +207,7 @@ fn choose_place(
     let start_size = placement.map_or(DEFAULT_SIZE, |placement| {
         (placement.width, placement.height)
     });
-    let area = shown.map(|(_, area)| area).or(first);
+    let area = shown.map(|(_, area)| area).or(primary);
     let (width, height) = area.map_or(start_size, |area| area.fit(start_size));
     let size = (width.max(MIN_SIZE.0), height.max(MIN_SIZE.1));
     (size, shown.map(|(placement, _)| (placement.x, placement.y)))

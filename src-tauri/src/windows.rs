@@ -240,8 +240,8 @@ fn discard_popup_when_unused(app: AppHandle) {
     });
 }
 
-/// Returns how long the popup is still kept if nobody uses it, at least a second, or `None` if the
-/// popup does not exist.
+/// Returns the time until the popup is destroyed if nobody uses it until then: at least a second.
+/// Returns `None` if the popup does not exist.
 fn time_until_discard(app: &AppHandle) -> Option<Duration> {
     let popup = Popup::of(app);
     let rest = KEEP_POPUP.saturating_sub(popup.last_use.elapsed());
@@ -440,6 +440,8 @@ pub(crate) fn fit_popup(app: &AppHandle, content: f64) -> tauri::Result<()> {
     Ok(())
 }
 
+/// Returns the monitor for the popup: the monitor of the first point, or else of the second point,
+/// or else the monitor that [`choose_monitor`] chooses without a point.
 fn find_monitor(
     app: &AppHandle,
     first: Option<PhysicalPosition<f64>>,

@@ -84,6 +84,9 @@ impl<'a> FaultyServers<'a> {
     /// Calls the crashing server, and restarts it whenever the hub no longer starts it.
     fn call_crashing(&self, client: &McpClient, is_running: impl Fn() -> bool) {
         while is_running() {
+            // After a crash during the call, the error says that it is unknown whether the call was
+            // run. If the hub no longer starts the server, the error says that the call was not
+            // run.
             if client
                 .call("crashing__die", "{}")
                 .text()

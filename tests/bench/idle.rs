@@ -32,6 +32,7 @@ const ROUNDS: usize = 10;
 const POPUP_ROUNDS: usize = 3;
 /// The time without polling the popup, so that polling does not slow it down.
 const POLL_PAUSE: Duration = Duration::from_secs(1);
+/// The global shortcut, which opens the main window if no call waits.
 const OPEN: &str = "ctrl+alt+d";
 /// The end of the title of the main window, after the name of its page.
 const MAIN: &str = "Drawbridge$";

@@ -27,7 +27,9 @@ use drawbridge_tests::{Home, Hub, MemoryGrowth, paths, slow_connections::SlowCon
 use faulty_servers::FaultyServers;
 use session::Session;
 
+/// The number of healthy servers.
 const HEALTHY: usize = 7;
+/// The number of sessions that call the healthy servers.
 const SESSIONS: usize = 5;
 /// The interval between the calls of a session: 250 calls a second in all.
 const CALL_INTERVAL: Duration = Duration::from_millis(20);

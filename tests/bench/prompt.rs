@@ -2,9 +2,9 @@
 //! xtask bench prompt`. Prints measurements; does not judge them. Uses the real app in a real
 //! window, and a real server.
 //!
-//! A call counts as seen when the popup has painted its card, two frames after the card is added to
-//! the visible page, and as received at the time that the server puts into its result. For
-//! comparison, a rule allows the same call of another client.
+//! A call counts as seen when the popup has painted its card. This is two frames after the card was
+//! added to the visible page. A call counts as received at the time that the server puts into its
+//! result. For comparison, a rule allows the same call of another client.
 
 #![expect(clippy::print_stdout, reason = "the bench prints a table")]
 

@@ -87,6 +87,7 @@ pub(crate) fn table(reports: &[Report]) -> String {
             }
             _ => "–".to_owned(),
         };
+        // `TrialRunner::run` reports a file that was not restored as "FILE is not as before".
         let undone = if report
             .failures
             .iter()

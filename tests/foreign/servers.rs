@@ -60,7 +60,8 @@ impl Transport {
 
 /// The file that starts a server.
 enum Program {
-    /// A script of `tests/real/foreign` for an interpreter of `tests/real/python`.
+    /// An environment of `tests/real/python`, and a script of `tests/real/foreign` for its
+    /// interpreter.
     Python(&'static str, &'static str),
     /// A script of `tests/real/foreign` for the interpreter of the Python clients.
     NewestPython(&'static str),
@@ -70,7 +71,7 @@ enum Program {
     Package(&'static str),
     /// A program for x86-64 in an npm package.
     Binary(&'static str),
-    /// A program of an environment of `tests/real/python`.
+    /// An environment of `tests/real/python`, and a program in it.
     Installed(&'static str, &'static str),
     /// A program of the environment of the Python clients.
     NewestInstalled(&'static str),

@@ -51,7 +51,8 @@ impl Canary {
             ("URL", url.into_bytes()),
             ("JSON", json.into_bytes()),
         ];
-        // The base64 text depends on the offset of the value in a group of three bytes.
+        // The base64 text depends on the offset of the value in a group of three bytes. The first
+        // and last characters are left out, because they also depend on the bytes around the value.
         for offset in 0..3 {
             let mut bytes = vec![b' '; offset];
             bytes.extend_from_slice(raw);

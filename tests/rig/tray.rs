@@ -146,6 +146,7 @@ impl Tray {
     }
 }
 
+/// An item in the notation of `com.canonical.dbusmenu`: its id, its properties and its children.
 type Node = (i32, HashMap<String, OwnedValue>, Vec<OwnedValue>);
 
 fn parse_children(children: Vec<OwnedValue>) -> Vec<MenuItem> {

@@ -38,7 +38,7 @@ use usage::{Curve, Usage};
 const DEFAULT_SECONDS: u64 = 3600;
 const CLIENTS: usize = 20;
 const SERVERS: usize = 50;
-/// The servers that need a secret, and do not start while the keyring is locked.
+/// The number of servers that need a secret, and do not start while the keyring is locked.
 const SERVERS_WITH_SECRETS: usize = 3;
 /// The number of samples of memory and descriptors.
 const SAMPLES: u32 = 60;

@@ -242,6 +242,7 @@ mod tests {
 
     #[test]
     fn every_key_of_a_shortcut_has_a_symbol() {
+        /// The symbol that GDK returns for a name that it does not know.
         const UNKNOWN: u32 = 0xff_ffff;
         let keys = "A Z 0 9 ` \\ [ ] , = - . ' ; / Backspace CapsLock Enter Space Tab Delete End Home \
             Insert PageDown PageUp PrintScreen ScrollLock Pause Down Left Right Up NumLock Num0 \

@@ -33,9 +33,12 @@ const OLD_APP: &[u8] = b"the old app";
 /// A publisher's web server on this computer, and an installed AppImage.
 struct Rig {
     key: KeyPair,
+    /// The folder of the AppImage.
     folder: TempDir,
     address: String,
+    /// The files on the web server, by path.
     files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+    /// The paths that were requested.
     requests: Arc<Mutex<Vec<String>>>,
 }
 

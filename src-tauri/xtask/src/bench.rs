@@ -46,7 +46,7 @@ fn measure_catalog() -> Outcome {
     ]))
 }
 
-/// Runs a benchmark that uses the command only.
+/// Runs a benchmark that uses only the `drawbridge` command, not the app.
 fn measure_without_the_app(program: &str, options: &[&str]) -> Outcome {
     let mut build = cargo(&["build", "--release", "--bins"]);
     step::run(build.args([
@@ -58,7 +58,7 @@ fn measure_without_the_app(program: &str, options: &[&str]) -> Outcome {
     step::run(&mut command(run::program_path(true, program)?, options))
 }
 
-/// Runs a benchmark that uses the app, and a browser.
+/// Runs a benchmark that uses the app, in some cases beside a browser.
 fn measure_in_the_app(program: &str, options: &[&str]) -> Outcome {
     system::install_for_test()?;
     node::check_version()?;

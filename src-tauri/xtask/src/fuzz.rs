@@ -209,6 +209,8 @@ fn make_empty_folder(name: &str, target: &str) -> Result<PathBuf, String> {
     Ok(folder)
 }
 
+/// Makes the program with the targets run a command about a target's inputs, such as
+/// `unpack FOLDER`, instead of libFuzzer.
 fn run_fuzz_command(program: &PathBuf, target: &str, text: &str) -> Outcome {
     let mut command = Command::new(program);
     command

@@ -15,6 +15,7 @@ use crate::{
 
 const NEXTEST_VERSION: &str = "0.9.143";
 
+/// The name of a check, and the function that runs the check.
 type Check = (&'static str, Box<dyn Fn() -> Outcome>);
 
 pub(crate) fn test(filters: &[String]) -> Outcome {
@@ -58,8 +59,8 @@ pub(crate) fn test(filters: &[String]) -> Outcome {
             ]),
         ));
     }
-    // The tests' features are enabled from the start, because otherwise every crate that depends on
-    // tokio is built twice.
+    // This build already enables the features that the tests need. Otherwise, every crate that
+    // depends on tokio would be built again for the tests.
     checks.push((
         "build",
         cargo_check(&["build", "--workspace", "--all-targets"]),
@@ -165,16 +166,16 @@ fn install_python() -> Outcome {
 }
 
 /// Creates the environment `name` with the packages that `file` pins, unless the environment is up
-/// to date. `pip` has the arguments before pip's command, which name the environment if the pip of
-/// another environment installs the packages.
-fn create_environment(folder: &Path, name: &str, file: &str, pip: &[String]) -> Outcome {
+/// to date. The pip of `.venv` installs the packages. For every environment but `.venv` itself,
+/// `pip_target` has the arguments with which that pip installs into the environment.
+fn create_environment(folder: &Path, name: &str, file: &str, pip_target: &[String]) -> Outcome {
     let requirements =
         fs::read_to_string(folder.join(file)).map_err(|e| format!("cannot read {file}: {e}"))?;
     let installed_file = folder.join(name).join(".xtask-requirements");
     if fs::read_to_string(&installed_file).is_ok_and(|text| text == requirements) {
         return Ok(());
     }
-    let without_pip: &[&str] = if pip.is_empty() {
+    let without_pip: &[&str] = if pip_target.is_empty() {
         &[]
     } else {
         &["--without-pip"]
@@ -182,7 +183,7 @@ fn create_environment(folder: &Path, name: &str, file: &str, pip: &[String]) -> 
     let venv_arguments = [&["-m", "venv", "--clear"], without_pip, &[name]].concat();
     step::run(command("python3", &venv_arguments).current_dir(folder))?;
     let mut install = command(folder.join(".venv/bin/python"), &["-m", "pip"]);
-    install.args(pip).args([
+    install.args(pip_target).args([
         "install",
         "--quiet",
         "--disable-pip-version-check",

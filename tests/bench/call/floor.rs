@@ -80,6 +80,7 @@ pub(crate) async fn serve_proxy(upstream: SocketAddr) -> io::Result<()> {
 type InFlight = Mutex<HashMap<u64, (Bytes, oneshot::Sender<Bytes>)>>;
 
 struct Multiplexer {
+    /// The lines for the child's stdin.
     lines: mpsc::UnboundedSender<Bytes>,
     in_flight: InFlight,
     next_id: std::sync::atomic::AtomicU64,
@@ -206,6 +207,7 @@ fn find_id(message: &[u8]) -> Option<Range<usize>> {
     Some(start..start + id.len())
 }
 
+/// Replaces the id at `range` of a message, and appends `end`.
 fn splice(message: &[u8], range: Range<usize>, id: &[u8], end: &[u8]) -> Bytes {
     [&message[..range.start], id, &message[range.end..], end]
         .concat()

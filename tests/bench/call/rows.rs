@@ -22,8 +22,11 @@ struct Scale {
     slice: Duration,
     /// The calls of one latency measurement. A measurement of opening takes at most 50.
     calls: usize,
+    /// The numbers of sessions under load: few, more and most.
     sessions: [usize; 3],
+    /// The progress notifications of one call.
     progress: usize,
+    /// The tools of the larger idle hub.
     tools: usize,
     /// The counts in the large hubs: servers, tools, sessions, rules and records.
     growth: [usize; 5],
@@ -306,6 +309,7 @@ impl Comparison<'_> {
         Ok(rounds)
     }
 
+    /// Measures how much longer a call takes through the floor and through the hub than directly.
     async fn measure_latency(&self) -> io::Result<Row> {
         let arguments = r#"{"message":"hello"}"#;
         let mut times = self.time_calls("echo", arguments, self.scale.calls).await?;

@@ -55,7 +55,9 @@ struct Meta<'a> {
 }
 
 struct Server {
+    /// The definitions of the tools, as the content of a JSON array.
     tools: String,
+    /// The text with which `blob` answers.
     blob: String,
 }
 

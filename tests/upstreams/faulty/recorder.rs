@@ -10,7 +10,7 @@ use crate::Options;
 /// The longest part of a line that is recorded, in bytes.
 const MAX_RECORDED: usize = 4096;
 
-/// An object whose values stay raw, because no type of this program may be able to hold them.
+/// An object whose values stay raw, because a value may be one that no JSON type can hold.
 pub(crate) type Object = HashMap<String, Box<RawValue>>;
 
 /// A request, or a notification if it has no id.

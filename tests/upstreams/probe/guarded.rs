@@ -53,8 +53,8 @@ pub(crate) fn answer(options: &Options, method: &str, params: &Object) -> Option
     Some(result.to_string())
 }
 
-/// Returns the error that requires a visit to the URL of a call of `ask`. Only the first call with
-/// each URL gets this error.
+/// Returns the error that requires a visit to a URL, if the tool is `ask` and the arguments have a
+/// URL. Only the first call with each URL gets this error.
 pub(crate) fn required_url(options: &Options, params: &Object) -> Option<Value> {
     static VISITED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if !options.guarded || string_member(params, "name").as_deref() != Some("ask") {

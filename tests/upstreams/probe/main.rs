@@ -124,7 +124,7 @@ fn record_line(options: &Options, line: &str) {
     writeln!(file, "{line}").expect("write to the record");
 }
 
-/// An object whose values stay raw, because no type of this program may be able to hold them.
+/// An object whose values stay raw, because a value may be one that no JSON type can hold.
 type Object = HashMap<String, Box<RawValue>>;
 
 fn string_member(object: &Object, key: &str) -> Option<String> {

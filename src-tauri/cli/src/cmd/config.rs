@@ -205,7 +205,8 @@ impl ConnectArgs {
 }
 
 /// Shows a change and asks for confirmation, unless `yes` is set. Then makes the change, and prints
-/// `success`. If nothing has to change, only says so.
+/// `success`. If nothing has to change, only says so. With `restores`, Drawbridge later restores
+/// the entry when another program changes or removes it.
 async fn confirm_and_apply(
     context: &Context,
     preview: PreviewConfig,

@@ -44,7 +44,9 @@ struct Diagnosis {
 
 #[derive(Serialize)]
 struct WrittenBundle {
+    /// The path of the archive.
     file: String,
+    /// The files in the archive.
     files: Vec<BundleFile>,
 }
 

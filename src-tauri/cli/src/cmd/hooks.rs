@@ -61,7 +61,7 @@ pub(crate) enum Hooks {
         #[arg(long, conflicts_with_all = ["server", "tool"])]
         everywhere: bool,
     },
-    /// Remove a hook, and from the secret store its secrets that no other hook uses
+    /// Remove a hook, and delete the secrets that only this hook uses
     Remove {
         /// The hook's name
         name: String,

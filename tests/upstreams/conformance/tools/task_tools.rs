@@ -130,18 +130,21 @@ fn text(text: &str) -> CallToolResult {
 }
 
 /// Waits without a task, for one second at most, because the client waits for the result.
-async fn wait_without_task(time: Duration, done: &str) -> Result<CallToolResponse, ErrorData> {
+async fn wait_without_task(
+    time: Duration,
+    result_text: &str,
+) -> Result<CallToolResponse, ErrorData> {
     sleep(time.min(Duration::from_secs(1))).await;
-    text_result(done)
+    text_result(result_text)
 }
 
 async fn compute(
     task: TaskContext,
     time: Duration,
-    done: String,
+    result_text: String,
 ) -> Result<CallToolResult, TaskExit> {
     tokio::select! {
-        () = sleep(time) => Ok(text(&done)),
+        () = sleep(time) => Ok(text(&result_text)),
         () = task.cancelled() => Err(TaskExit::Cancelled),
     }
 }

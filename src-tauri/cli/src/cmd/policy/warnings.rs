@@ -67,9 +67,9 @@ pub(super) fn confirm_preset(preset: &PolicyPreset, yes: bool) -> Result<(), Fai
     )
 }
 
-/// Asks before a policy file allows the calls of all tools of all servers, by a rule or, if the
-/// import replaces the policy, by its default. Does not ask if `yes` is set. A file that cannot be
-/// parsed is left to the hub, whose error says why.
+/// Asks before a policy file allows the calls of all tools of all servers, by a rule or by its
+/// default. The file's default counts only if the import replaces the policy. Does not ask if `yes`
+/// is set. A file that cannot be parsed is left to the hub, whose error says why.
 ///
 /// # Errors
 /// Returns an error if the answer is not yes, or if there is no terminal for the question.

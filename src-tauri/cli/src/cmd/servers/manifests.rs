@@ -67,7 +67,8 @@ pub(super) fn format_runtimes(runtimes: &[RuntimeStatus]) -> String {
     table.format_or("No runtimes.")
 }
 
-/// Lists the choices, numbered as for `--package`, with the inputs of each.
+/// Lists the packages and remotes of a manifest, numbered as for `--package`, with the inputs of
+/// each.
 pub(in crate::cmd) fn format_manifest(view: &ManifestView) -> String {
     let mut lines = format!("{} {}", escape(&view.name), escape(&view.version));
     if !view.description.is_empty() {

@@ -61,7 +61,8 @@ impl AddArgs {
 }
 
 /// Reads the required secrets that are missing. Without a terminal, reads a secret from stdin only
-/// if exactly one is missing. Reads nothing if the choice has a `problem`.
+/// if exactly one is missing. Reads nothing if the bundle cannot be used, which is the `problem` of
+/// the choice.
 fn ask_for_secrets(
     choice: &ManifestChoice,
     values: &BTreeMap<String, String>,

@@ -117,7 +117,8 @@ pub(in crate::cmd::servers) fn path_source(path: PathBuf) -> Result<ManifestSour
     Ok(ManifestSource::Path(std::path::absolute(path)?))
 }
 
-/// Returns the index of the first choice without a problem, or 0 if there is none.
+/// Returns the index of the first choice (a package or remote of the manifest) that has no problem,
+/// or 0 if there is none.
 fn find_first_usable(view: &ManifestView) -> u32 {
     let index = view
         .choices
