@@ -80,6 +80,8 @@ impl Alerts {
         self.has_read = true;
     }
 
+    /// Ends the alert of this kind about a server if it is over. Adds the alert if it applies, and
+    /// was not reported yet.
     fn update_server(
         &mut self,
         kind: AlertKind,

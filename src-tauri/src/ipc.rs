@@ -175,8 +175,8 @@ async fn find_reopen_hint(app: AppHandle) -> Option<ReopenHint> {
     found.unwrap_or_default()
 }
 
-/// Returns the parameters of a verb or of a change of the options as JSON text: the argument
-/// `request` of the command.
+/// Returns the argument `request` of a command as JSON text: the parameters of a verb, or a change
+/// of the options.
 fn read_params(payload: &InvokeBody) -> String {
     match payload {
         InvokeBody::Json(arguments) => arguments["request"].to_string(),

@@ -19,6 +19,8 @@ use notice::{Button, Notice, Subject};
 /// notification exists on the desktop before it is withdrawn.
 const PAUSE: Duration = Duration::from_secs(2);
 
+/// The keys under which a notification carries the id and the digest of its call, its client and
+/// its server.
 const ID_KEY: &str = "id";
 const DIGEST_KEY: &str = "digest";
 const CLIENT_KEY: &str = "client";

@@ -21,6 +21,7 @@ pub(crate) enum OpenTarget {
     Bundle { path: PathBuf },
 }
 
+/// Why an argument cannot be opened.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TargetError {
     #[error("the link or path is longer than {MAX_LINK_BYTES} bytes")]

@@ -57,7 +57,7 @@ pub(crate) enum Trouble {
     NotListening { address: String },
     /// This many servers are in the state [`ServerState::Error`].
     Errors { servers: usize },
-    /// A check of the hub fails: of the database, the folder of the specs or the disk.
+    /// The hub's check of the database, of the folder of the specs, or of the disk fails.
     CheckFailed { check: String },
     /// Some servers need a secret or a sign-in, or their specs cannot be read.
     NeedsAttention,

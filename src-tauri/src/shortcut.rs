@@ -73,11 +73,13 @@ struct Current {
 }
 
 struct State {
+    /// The shortcut that this app has registered; always `None` on Wayland.
     registered: Option<Shortcut>,
     status: ShortcutStatus,
     /// The task that reports the presses on Wayland.
     #[cfg(target_os = "linux")]
     portal_task: Option<tokio::task::AbortHandle>,
+    /// The connection that registers shortcuts on X11.
     #[cfg(target_os = "linux")]
     grabs: Option<x11::KeyGrabs>,
 }

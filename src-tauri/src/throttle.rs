@@ -13,7 +13,8 @@ const MAX_EVENTS: u32 = 50;
 
 pub(crate) struct Throttle {
     period_start: Instant,
-    sent: u32,
+    /// The number of limited events in this period. The events beyond [`MAX_EVENTS`] were dropped.
+    count: u32,
     dropped: bool,
 }
 
@@ -21,7 +22,7 @@ impl Throttle {
     pub(crate) fn new(now: Instant) -> Self {
         Self {
             period_start: now,
-            sent: 0,
+            count: 0,
             dropped: false,
         }
     }
@@ -30,7 +31,7 @@ impl Throttle {
     /// drawbridge, and [`Event::Lagged`], are always sent.
     pub(crate) fn admit(&mut self, now: Instant, event: &Event) -> bool {
         if now >= self.period_start + PERIOD && !self.dropped {
-            (self.period_start, self.sent) = (now, 0);
+            (self.period_start, self.count) = (now, 0);
         }
         match event {
             Event::ApprovalRequested { .. }
@@ -56,9 +57,9 @@ impl Throttle {
             | Event::SessionChanged { .. }
             | Event::SettingsChanged
             | Event::LogAdded { .. } => {
-                self.sent += 1;
-                self.dropped |= self.sent > MAX_EVENTS;
-                self.sent <= MAX_EVENTS
+                self.count += 1;
+                self.dropped |= self.count > MAX_EVENTS;
+                self.count <= MAX_EVENTS
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Updates of the app. The app looks for a newer release only if the person starts a search or has
-//! switched the regular search on, and downloads and installs a release only if the person asks for
-//! the installation.
+//! switched the regular search on. The app downloads and installs a release only if the person asks
+//! for the installation.
 //!
 //! The address of the list of releases and the key of its publisher are set when the app is built.
 //! Only a debug build that lacks them reads them from its environment. Only an AppImage replaces

@@ -84,8 +84,9 @@ impl ClientView {
     }
 
     /// Returns the view with all texts in a canonical form. A server of both eras writes a result
-    /// differently in each era, and Drawbridge uses the modern era, so a client with a session sees
-    /// another order of members, other escapes, and the server's name in `_meta`.
+    /// differently in each era, and Drawbridge uses the modern era. Behind Drawbridge, a client
+    /// with a session therefore sees another order of members, other escapes, and the server's name
+    /// in `_meta`.
     pub(crate) fn to_canonical(&self) -> Self {
         let texts = self
             .texts

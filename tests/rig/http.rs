@@ -178,8 +178,10 @@ fn read_line(stream: &mut impl BufRead) -> io::Result<String> {
     Ok(line.trim_end().to_owned())
 }
 
+/// The body of a response with `Transfer-Encoding: chunked`.
 struct Chunked {
     stream: BufReader<TcpStream>,
+    /// The bytes of the current chunk that are not read yet.
     remaining: usize,
     ended: bool,
 }

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 /// The schema of an answer.
 const SCHEMA: &str = include_str!("official_registry/server_list.schema.json");
+/// The member of an entry's `_meta` in which the registry describes the entry.
 const OFFICIAL: &str = "io.modelcontextprotocol.registry/official";
 
 /// How the registry answers.
@@ -101,7 +102,8 @@ impl OfficialRegistryServer {
     }
 }
 
-/// Returns an entry of the list: a server with these members that changed last at `updated_at`.
+/// Returns an entry of the list for a server with these members. The entry changed last at
+/// `updated_at`.
 pub fn entry(name: &str, members: Value, updated_at: &str) -> Value {
     entry_with_status(name, members, updated_at, "active")
 }

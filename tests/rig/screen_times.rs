@@ -42,8 +42,8 @@ pub struct ScreenTimes {
 /// The times in a browser.
 #[derive(Debug)]
 pub struct BrowserTimes {
-    /// The milliseconds from the beginning of the page load until the window shows its first
-    /// screen, for which it reads all servers.
+    /// The milliseconds from the beginning of the page load until the window has read all servers
+    /// and shows its first screen.
     pub window: f64,
     pub screens: Vec<ScreenTimes>,
 }

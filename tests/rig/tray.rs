@@ -29,7 +29,9 @@ pub struct Tray {
 
 #[derive(Debug, Clone)]
 struct Icon {
+    /// The bus name of the app.
     owner: String,
+    /// The object path of the icon.
     path: String,
 }
 

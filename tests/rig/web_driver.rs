@@ -16,6 +16,7 @@ use crate::{
     wait::{DEFAULT_TIMEOUT, some_if, try_until_within, wait_until},
 };
 
+/// The key under which WebDriver's JSON has the id of an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// Disables the compositing of WebKit unless its value is 0. The app sets the variable if there is
 /// no graphics card.
@@ -432,7 +433,8 @@ impl WebDriver {
         self.send("POST", path, body)
     }
 
-    /// Sends a request of the session. If the app has ended, the error contains the stderr of the app.
+    /// Sends a request of the session. If the app has ended, the error contains the stderr of the
+    /// app.
     fn send(&self, method: &str, path: &str, body: &Value) -> Result<Value, WebDriverError> {
         let path = format!("/session/{}{path}", self.session);
         send(&self.server, method, &path, body).map_err(|error| {

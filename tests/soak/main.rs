@@ -1,8 +1,8 @@
 //! A hub under load for a long time, with random faults: `cargo xtask soak [SECONDS]`.
 //!
 //! Twenty clients call the tools of fifty servers. Meanwhile servers are killed, stopped and
-//! restarted, or crash and flood, calls hang or are paused, the disk is full, the clock jumps, and
-//! the keyring is locked. At the end:
+//! restarted, servers crash and flood, calls hang or are paused, the disk is full, the clock jumps,
+//! and the keyring is locked. At the end:
 //!
 //! - each call has had exactly one answer,
 //! - each call that reached a server has a record of its decision, and reached the server once,

@@ -24,6 +24,7 @@ pub(crate) struct Package {
 #[derive(Deserialize)]
 struct Dependency {
     name: String,
+    /// The versions that are allowed, such as `^1.2`, or `*` for any version.
     req: String,
     path: Option<String>,
 }

@@ -77,8 +77,8 @@ impl Context {
         }
     }
 
-    /// Returns a client of the remote hub, or `None` if the command talks to the hub of the data
-    /// folder.
+    /// Returns an API client for the remote hub, or `None` if the command talks to the hub of the
+    /// data folder.
     pub(crate) fn remote_hub(&self) -> Result<Option<ApiClient>, Failure> {
         let Some(url) = &self.hub_url else {
             return Ok(None);
@@ -134,7 +134,7 @@ impl Context {
         output::print_answer(self.json, &answer, format)
     }
 
-    /// Returns a client of the remote or running hub, for commands that need a hub that runs
+    /// Returns an API client for the remote or running hub, for commands that need a hub that runs
     /// already.
     ///
     /// # Errors

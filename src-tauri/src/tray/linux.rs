@@ -7,6 +7,7 @@ use gtk::{
 };
 
 const LIBRARIES: [&str; 2] = ["libayatana-appindicator3.so.1", "libappindicator3.so.1"];
+/// The name on the session bus that a panel owns if it shows tray icons.
 const WATCHER: &str = "org.kde.StatusNotifierWatcher";
 /// The timeout of a request on the session bus, so that a bus that hangs does not hang the app.
 const ANSWER_WITHIN_MS: i32 = 500;

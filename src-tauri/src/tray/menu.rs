@@ -37,11 +37,13 @@ pub(crate) enum TrayState {
     Paused,
 }
 
+/// An item of the menu, with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Item {
     /// Text that cannot be chosen.
     Line(String),
     Action(Choice, String),
+    /// A submenu.
     Menu(String, Vec<Item>),
     Separator,
 }
@@ -227,9 +229,10 @@ fn detail_lines(request: &ApprovalRequest) -> Vec<String> {
     iter::once(arguments).chain(notes).collect()
 }
 
-/// Returns an item for each of the servers that were used last, which opens the server's page, and,
-/// if there are more servers, an item that opens the list of all servers. The items keep the order
-/// of that list, so that a call seldom changes the menu, which may be open.
+/// Returns an item for each of at most [`MAX_SERVERS`] servers, preferably those that were used
+/// last, which opens the server's page, and, if there are more servers, an item that opens the list
+/// of all servers. The items keep the order of that list, so that a call seldom changes the menu,
+/// which may be open.
 fn server_items(overview: &Overview) -> impl Iterator<Item = Item> {
     let servers = &overview.servers;
     let separator = (!servers.is_empty()).then_some(Item::Separator);

@@ -13,6 +13,8 @@ use crate::{
 };
 
 const PROGRAMS: [&str; 2] = ["drawbridge", "drawbridge-desktop"];
+// The sources are relative to the root of the repository, and the places of the installed files are
+// relative to the user's folder for shared data.
 const ICON_SOURCE: &str = "icons/128x128.png";
 const ICON: &str = "icons/hicolor/128x128/apps/drawbridge.png";
 const MENU_ENTRY: &str = "applications/drawbridge.desktop";

@@ -385,6 +385,7 @@ impl Comparison<'_> {
         ))
     }
 
+    /// Returns a row with the medians of a value, and the median of its ratios, over all rounds.
     fn row<T>(
         &self,
         name: &'static str,

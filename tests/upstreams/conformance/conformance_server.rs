@@ -41,6 +41,7 @@ const CACHE_TTL_MS: u64 = 1000;
 #[derive(Clone)]
 pub(crate) struct ConformanceServer {
     pub(crate) changes: Arc<Changes>,
+    /// Seals and opens the `requestState`.
     pub(crate) codec: Arc<RequestStateCodec>,
     pub(crate) level: LogLevel,
     pub(crate) tasks: TaskManager,

@@ -57,8 +57,9 @@ impl Server {
                     .unwrap_or_else(PoisonError::into_inner)
                     .insert(id.to_owned()),
             ),
-            // Answers with the client's answer to a request, or reports that the client did not
-            // answer within `ms` milliseconds, and withdraws the request if `withdraw` is true.
+            // Sends a request to the client, and answers with the client's answer. If the client
+            // does not answer within `ms` milliseconds, says so. Also withdraws the request if
+            // `withdraw` is true.
             "ask" => self.ask_client(id, &arguments),
             "die" => {
                 sleep_for_ms(&arguments);

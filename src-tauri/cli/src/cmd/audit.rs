@@ -38,7 +38,7 @@ pub(crate) enum Audit {
     /// List the entries that concern no call, such as changes of the policy, of servers and of
     /// settings, newest first
     List {
-        /// Only entries of this kind; decided and ended are the kinds of entries about calls
+        /// Only entries of this kind; `decided` and `ended` are the kinds of entries about calls
         #[arg(long, value_name = "KIND", value_parser = kind_parser())]
         kind: Option<AuditKind>,
         /// Only entries since this time: a day (2026-11-21), a local time (2026-11-21T03:18), a

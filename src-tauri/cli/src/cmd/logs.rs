@@ -124,8 +124,8 @@ impl Logs {
     }
 }
 
-/// Returns a client of the remote hub or of the running hub of the data folder, or `None` if no hub
-/// runs.
+/// Returns an API client for the remote hub or, if none is named, for the running hub of the data
+/// folder. Returns `None` if no hub runs.
 fn find_hub(context: &Context) -> Result<Option<ApiClient>, Failure> {
     Ok(match context.remote_hub()? {
         Some(hub) => Some(hub),

@@ -92,6 +92,7 @@ struct SearchResult {
     found: PublishedResult,
 }
 
+/// The results that come from the official registry.
 #[derive(Serialize)]
 struct PublishedResult {
     servers: Vec<PublishedServerView>,

@@ -232,7 +232,8 @@ fn format_changes(server: &ServerView) -> String {
 }
 
 /// Writes each field that a person accepts, except the name and most fields with a default value.
-/// Adds the server's floating packages, its program and its foreign secrets.
+/// Adds the server's floating packages, its program and its foreign secrets. `line` writes a key
+/// and a value in one line.
 fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
     // Each field is named, so that no new field can be forgotten here.
     let ServerSpec {

@@ -1,4 +1,4 @@
-//! Command lines, and the verbs into which they are parsed, or their refusal.
+//! The verbs into which command lines are parsed, and the command lines that are refused.
 
 use clap::Parser;
 use drawbridge_hub::api::servers::AddServer;
