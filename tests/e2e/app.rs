@@ -116,7 +116,8 @@ impl<'a> App<'a> {
         app
     }
 
-    /// Starts the app with the data folder that it uses without `--data-dir`.
+    /// Starts the app. Unless `extra_arguments` has a `--data-dir`, the app uses its default data
+    /// folder.
     #[track_caller]
     pub(crate) fn start_with_default_data_dir(
         desktop: &'a DesktopSession,
@@ -125,6 +126,7 @@ impl<'a> App<'a> {
     ) -> Self {
         let port = find_free_port().to_string();
         let url = format!("http://127.0.0.1:{port}/mcp");
+        // The app leaves the files of clients as they are at its start (`--skip-config-gen`).
         let fixed_arguments = ["--port", &port, "--skip-config-gen"];
         let arguments: Vec<String> = fixed_arguments
             .iter()
@@ -143,6 +145,7 @@ impl<'a> App<'a> {
     #[track_caller]
     pub(crate) fn find_process(&self) -> RunningProcess {
         let processes = self.desktop.processes();
+        // Only the processes that a hub starts, such as servers, have this variable.
         let is_app = |process: &&RunningProcess| {
             process.command.contains("drawbridge-desktop")
                 && process.variable("DRAWBRIDGE_RUN").is_none()
@@ -223,7 +226,7 @@ impl<'a> App<'a> {
         Client::begin_call(self.desktop, Sdk::TypeScript, endpoint, tool, arguments)
     }
 
-    /// Makes a call that waits for no person, and returns its result.
+    /// Makes a call, and waits for its result without deciding the call.
     #[track_caller]
     pub(crate) fn call_and_wait(
         &self,

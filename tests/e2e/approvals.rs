@@ -123,6 +123,7 @@ fn parse_answer(text: &str) -> Value {
 fn a_form_of_a_server_is_filled_in_declined_and_dismissed_in_a_browser() {
     let desktop = DesktopSession::without_screen();
     let hub = Hub::serve(&desktop);
+    // With this option, the probe has the tool `ask`, which sends a request to its client.
     hub.add_probe(&["--guarded"]);
     hub.set_policy("probe", "allow");
     hub.set_approval_timeout(120);

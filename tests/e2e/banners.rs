@@ -102,8 +102,9 @@ fn every_screen_names_a_lost_hub_and_a_change_that_fails_meanwhile_shows_the_sto
     assert_eq!(folders["enabled"], true);
 }
 
-/// Returns a starter that drops root's capabilities to ignore the modes of files, or an empty
-/// starter for other users.
+/// Returns the command through which the hub is started, so that the modes of files apply to the
+/// hub: if the test runs as root, the command drops the capabilities with which root ignores these
+/// modes. For other users, the command is empty.
 fn starter_without_capabilities() -> Vec<&'static str> {
     let drop_capabilities = [
         "setpriv",

@@ -269,6 +269,7 @@ fn a_muted_client_is_unmuted_in_a_browser() {
     hub.set_approval_timeout(5);
     let client = hub.connect_client("claude-code");
     {
+        // Without an open screen, the calls would end with "No screen".
         let _screen = hub.open_screen();
         let missed: Vec<_> = (0..3)
             .map(|number| client.spawn_call("probe__echo", &format!(r#"{{"n":{number}}}"#)))

@@ -24,6 +24,7 @@ use crate::steps::{
     wait_until_gone,
 };
 
+/// Writes a file. `name` is its path in the home folder of the user.
 fn write_file(home: &Home, name: &str, text: &str) -> PathBuf {
     let path = home.file("home").join(name);
     fs::create_dir_all(path.parent().expect("a folder")).expect("create the folder");

@@ -22,6 +22,7 @@ fn windows_fill_in_a_form_and_open_a_url_for_a_server() {
     let path = launcher.search_path(&desktop);
     desktop.set_variable("PATH", path);
     let hub = Hub::serve(&desktop);
+    // With this option, the probe has the tool `ask`, which sends a request to its client.
     hub.add_probe(&["--guarded"]);
     hub.set_policy("probe", "allow");
     let token = hub.add_client("desk");
@@ -82,6 +83,7 @@ fn windows_fill_in_a_form_and_open_a_url_for_a_server() {
     let opened = wait_until("the browser is opened", || {
         Some(launcher.recorded_lines()).filter(|opened| opened.len() >= 2)
     });
+    // The launcher records the number of its arguments, and then the arguments.
     assert_eq!(opened, ["1", url], "the browser gets only the URL");
     let answer = call.join().expect("the call ends");
     assert_eq!(parse_answer(&answer.text()), json!({"action": "accept"}));

@@ -10,7 +10,7 @@ use crate::steps::{
     wait_until_focused, wait_until_gone,
 };
 
-/// The screens with buttons that open dialogs: the button, and its dialog.
+/// For each screen, the buttons that open dialogs, each with its dialog.
 const OPENERS: [(&str, &[(&str, &str)]); 6] = [
     (
         "nav-servers",

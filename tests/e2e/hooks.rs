@@ -89,6 +89,7 @@ fn add_observer(command: &str) -> Vec<Value> {
     steps.extend([
         fill("hook-name", "recorder"),
         fill("hook-command", command),
+        // `!` marks a variable whose value is stored as a secret.
         fill("hook-parts", "!KEY=not a secret"),
         select("hook-server", "probe"),
         fill("hook-tool", "echo"),

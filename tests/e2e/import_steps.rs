@@ -14,18 +14,18 @@ use crate::steps::{
     wait_until_focused, wait_until_gone,
 };
 
-/// Returns whether the whole error message of an import is visible.
+/// A script that returns whether the whole error message of an import is visible.
 const IS_FAILURE_VISIBLE: &str = "(() => {
     const failure = document.querySelector('[data-testid=import-error]');
     const { left, width, bottom } = failure.getBoundingClientRect();
     return failure.contains(document.elementFromPoint(left + width / 2, bottom - 2));
 })()";
 
-/// Returns the text of the list of searched files.
+/// A script that returns the text of the list of searched files.
 const SEARCHED_FILES: &str =
     "document.querySelector('[data-testid=import-searched-panel]').innerText";
 
-/// Returns the text of all changes of files that a preview shows.
+/// A script that returns the text of all changes of files that a preview shows.
 const CHANGES: &str = "[...document.querySelectorAll('[data-testid=preview-file]')]
     .map((file) => file.innerText).join('\\n')";
 
@@ -203,7 +203,7 @@ fn a_search_without_a_result_names_the_searched_files_and_is_repeated() {
 }
 
 #[test]
-fn entries_of_known_servers_and_questions_of_clients_are_kept_and_changed_files_are_shown_again() {
+fn known_servers_stay_in_the_files_clients_keep_asking_and_changed_files_are_shown_again() {
     let desktop = DesktopSession::without_screen();
     write_servers(&desktop, "home", &["notes", "shop"]);
     let cursor = desktop.file("home/.cursor/mcp.json");

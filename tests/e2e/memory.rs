@@ -8,11 +8,16 @@ use crate::steps::{
     wait_for, wait_for_text, wait_until_gone,
 };
 
-#[test]
-fn entries_are_found_edited_and_deleted_in_a_browser() {
+/// Starts a session whose hub has the memory server.
+fn start_session() -> DesktopSession {
     let mut desktop = DesktopSession::without_screen();
     desktop.set_variable("DRAWBRIDGE_DISABLED_BUILT_INS", "");
-    let desktop = desktop;
+    desktop
+}
+
+#[test]
+fn entries_are_found_edited_and_deleted_in_a_browser() {
+    let desktop = start_session();
     let _hub = Hub::serve(&desktop);
     for arguments in [
         ["memory", "add", "Likes green tea", "--tag", "drink"].as_slice(),
@@ -61,9 +66,7 @@ fn entries_are_found_edited_and_deleted_in_a_browser() {
 
 #[test]
 fn entries_are_added_filtered_and_exported_in_a_browser() {
-    let mut desktop = DesktopSession::without_screen();
-    desktop.set_variable("DRAWBRIDGE_DISABLED_BUILT_INS", "");
-    let desktop = desktop;
+    let desktop = start_session();
     let _hub = Hub::serve(&desktop);
     desktop
         .cli(&[
@@ -141,9 +144,7 @@ fn entries_are_added_filtered_and_exported_in_a_browser() {
 
 #[test]
 fn more_than_fifty_entries_are_read_page_by_page_in_a_browser() {
-    let mut desktop = DesktopSession::without_screen();
-    desktop.set_variable("DRAWBRIDGE_DISABLED_BUILT_INS", "");
-    let desktop = desktop;
+    let desktop = start_session();
     let hub = Hub::serve(&desktop);
     for number in 1..=60 {
         hub.run_verb("memory.add", &json!({"content": format!("Fact {number}")}));

@@ -91,7 +91,7 @@ fn the_overview_leads_to_problems_and_calls_and_compares_clients_and_servers() {
 }
 
 #[test]
-fn the_overview_lists_more_than_six_problems_on_request_and_reports_if_none_is_left() {
+fn the_overview_lists_more_than_six_problems_on_request_and_says_when_none_is_left() {
     let desktop = DesktopSession::without_screen();
     let hub = Hub::serve(&desktop);
     let names: Vec<String> = (0..8).map(|number| format!("broken-{number}")).collect();

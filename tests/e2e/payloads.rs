@@ -29,7 +29,7 @@ fn all_payloads() -> String {
     corpus::all_payloads().join("\n")
 }
 
-/// Returns a tool with a payload in each of its fields. Its name contains the payload too, so it is
+/// Returns a tool with a payload in each of its fields. Because of the payload, the tool's name is
 /// not a valid exposed name.
 fn tool_with_payload(number: usize, text: &str) -> Value {
     json!({
@@ -48,7 +48,8 @@ fn tool_with_plain_name(name: &str) -> Value {
     json!({"name": name, "title": all_texts, "description": all_texts, "inputSchema": {"type": "object"}, "annotations": {"title": all_texts}})
 }
 
-/// Returns the script of the fixture server, with each payload in each field.
+/// Returns the script of the fixture server, with each payload in each field. `description` is the
+/// description of the first tool.
 fn server_script(description: &str) -> Value {
     let all_texts = all_payloads();
     let payloads = corpus::all_payloads();
@@ -144,8 +145,8 @@ impl<'a> PayloadFixture<'a> {
         McpClient::connect_as(&hub.url, &hub.add_client("scribbler"), &client_info)
     }
 
-    /// Adds a server that answers the handshake with an error, whose text becomes the reason of its
-    /// state.
+    /// Adds a server that answers the handshake with an error. The text of the error becomes the
+    /// reason of the server's state.
     fn add_failing_server(&self) {
         write_script(
             self.desktop,

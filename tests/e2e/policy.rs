@@ -288,7 +288,7 @@ fn exported_rules_are_imported_in_a_browser() {
     steps.extend([
         fill("import-text", &exported),
         click("import-replace"),
-        // Without a confirmation, because no rule is replaced.
+        // Adding rules replaces none, so no confirmation is needed.
         click("import-add"),
         click("import-submit"),
         wait_until_gone("import-dialog"),

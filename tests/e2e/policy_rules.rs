@@ -143,6 +143,7 @@ fn add_and_export_rules() -> Vec<Value> {
 fn rules_for_other_requests_are_added_exported_and_imported_from_a_file_in_a_browser() {
     let desktop = DesktopSession::without_screen();
     let hub = Hub::serve(&desktop);
+    // With this option, the probe also has a prompt and resources.
     hub.add_probe(&["--guarded"]);
     let client = hub.connect_client("claude-code");
     let report = take_steps(&desktop, add_and_export_rules());
@@ -198,6 +199,8 @@ fn the_defaults_for_requests_other_than_calls_are_changed_in_a_browser() {
     const KINDS: [&str; 4] = ["prompts", "sampling", "elicitation", "roots"];
     let desktop = DesktopSession::without_screen();
     let hub = Hub::serve(&desktop);
+    // With this option, the probe also has a prompt, and a tool `ask` that sends a request to its
+    // client.
     hub.add_probe(&["--guarded"]);
     hub.set_policy("probe", "allow");
     let capabilities = json!({"sampling": {}, "elicitation": {}, "roots": {}});

@@ -172,6 +172,7 @@ fn an_approval_can_be_limited_to_arguments() {
     driver.click("approve-more");
     driver.tick_checkbox("condition-argument[data-key=mode]");
     driver.tick_checkbox("condition-argument[data-key=path]");
+    // The second choice is the folder of the file.
     driver.select_option("condition-choice[data-key=path]", "1");
     driver.save_screenshot("prompt-only-where");
     driver.click("approve-1h");
@@ -393,12 +394,14 @@ fn a_held_enter_key_decides_nothing_and_the_keyboard_can_decide() {
 }
 
 #[test]
-fn the_popup_is_as_high_as_its_content_and_stays_away_from_the_approvals_screen() {
+fn the_popup_is_as_high_as_its_content_and_stays_hidden_while_the_approvals_screen_shows_the_calls()
+{
     let desktop = DesktopSession::new();
     let prompt = PromptFixture::with_approval_timeout(&desktop, 600);
     let (app, driver) = (&prompt.app, &prompt.app.driver);
     let (client, _) = prompt.add_client("fitter");
-    // Scripts of the driver do not move the pointer, which therefore is not over the popup.
+    // The popup keeps its height while the pointer is over it. A click by a script does not move
+    // the pointer.
     let click = |part: &str| {
         driver.wait_until_enabled(part);
         driver.run_script(&format!(

@@ -24,7 +24,7 @@ use crate::{
 
 /// The largest size of the popup, as in `src-tauri/src/popup_place.rs`.
 const POPUP: (u32, u32) = (460, 700);
-/// The size in `src-tauri/src/window_state.rs`.
+/// The size of the first main window, as in `src-tauri/src/window_state.rs`.
 const MAIN: (u32, u32) = (1280, 800);
 
 /// The approval timeout, which is longer than a test runs.
@@ -65,7 +65,8 @@ fn screenshot_steps(view: &str, prompt_steps: &[Value]) -> Vec<Value> {
     steps
 }
 
-/// Makes a call, takes the screenshots of its prompt, and denies it.
+/// Makes a call (a tool with its arguments), takes the screenshots of the prompt, and denies the
+/// call. `view` names the screenshots.
 #[track_caller]
 fn take_screenshots(
     desktop: &DesktopSession,
@@ -232,6 +233,7 @@ fn a_changed_definition_is_shown_before_and_after() {
     write_server("Echoes its arguments");
     let hub = Hub::serve(&desktop);
     hub.add_server("probe", &[], &["sh", &paths::path_text(&wrapper)]);
+    // Neither the changed program nor the changed definition waits for acceptance.
     desktop
         .cli(&[
             "servers",

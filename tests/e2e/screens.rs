@@ -30,11 +30,13 @@ const SCREENS: &[&str] = &[
     "settings",
 ];
 
-/// The smallest size of the window, and a window of 1280×800 at a zoom of 200 %, in CSS pixels.
+/// Almost the smallest size of the window (900×600), and a window of 1280×800 at a zoom of 200 %, in
+/// CSS pixels.
 const SMALLER_SIZES: [(u32, u32); 2] = [(960, 600), (640, 400)];
 
 /// Returns the steps that visit every screen at three sizes, and the popup at its own size, in both
-/// themes.
+/// themes. `state` is `full` or `empty`: whether the hub has servers and a pending call.
+/// `popup_part` is a part that the popup has in this state.
 fn visit_screens(state: &str, popup_part: &str) -> Vec<Value> {
     let mut steps = vec![
         json!({"do": "log_in"}),
@@ -155,7 +157,8 @@ fn every_screen_has_more_contrast_if_a_person_prefers_more_contrast() {
     assert_eq!(report.screenshots().len(), 2 * SCREENS.len());
 }
 
-/// The further members of a request are shown below its arguments, with a title.
+/// Members of the params besides the name and the arguments, such as `_meta`, are shown below the
+/// arguments, with a title.
 #[test]
 fn requests_with_further_members_have_no_problems_when_missed_or_decided_together() {
     let desktop = DesktopSession::without_screen();
@@ -170,6 +173,7 @@ fn requests_with_further_members_have_no_problems_when_missed_or_decided_togethe
         thread::spawn(move || client.request("tools/call", &params.to_string()))
     };
     {
+        // Without an open screen, the call would end with "No screen".
         let _screen = hub.open_screen();
         let missed = spawn_call(0).join().expect("the call ends");
         assert!(missed.is_error(), "nobody decided in time");
@@ -227,8 +231,8 @@ fn the_sign_in_screens_have_no_problems() {
     browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();
 }
 
-/// Returns the steps that open the dialogs of the screens, at three sizes and in both themes, and
-/// once a filled form.
+/// Returns the steps that check a filled form, and then every dialog of the screens in both
+/// themes, all at three sizes.
 fn visit_dialogs() -> Vec<Value> {
     /// For each dialog: the screen, the control that opens the dialog, and a part of the dialog.
     const DIALOGS: &[(&str, &str, &str)] = &[

@@ -24,8 +24,8 @@ fn open_form(id: &str) -> Vec<Value> {
     ]
 }
 
-/// Returns the steps that change the options of the probe server, with a sandbox that allows this
-/// folder, after attempts with invalid sandboxes.
+/// Returns the steps that first try to save two invalid sandboxes for the probe server, and then
+/// change the server's options and give it a sandbox that allows this folder.
 fn change_options(folder: &str) -> Vec<Value> {
     let mut steps = open_form("probe");
     steps.extend([

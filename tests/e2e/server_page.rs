@@ -295,7 +295,7 @@ fn attempt(client: &McpClient, kind: &str, target: &str) -> String {
     client.call("curious__attempt", &arguments).text()
 }
 
-/// Returns the steps that begin a run of the server that records its accesses.
+/// Returns the steps that start the server for a run in which its accesses are recorded.
 fn record_run() -> Vec<Value> {
     let mut steps = open_page("curious");
     steps.extend([

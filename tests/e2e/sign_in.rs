@@ -27,6 +27,7 @@ fn the_window_signs_in_to_a_server_in_the_system_browser() {
     let opened = wait_until("the browser is opened", || {
         Some(launcher.recorded_lines()).filter(|opened| opened.len() >= 2)
     });
+    // The launcher records the number of its arguments, and then the arguments.
     assert_eq!(opened[0], "1", "the browser gets only the URL: {opened:?}");
     assert_eq!(
         app.driver.text("sign-in-url"),

@@ -1,4 +1,9 @@
 //! The steps of a browser test, as JSON for the script that controls the browser.
+//!
+//! A `part` is a path of test ids (`data-testid`), separated by spaces. A test id can be followed
+//! by attributes and pseudo-classes of CSS: `server-row[data-server=files] server-sync`. For an
+//! element without a test id, these stand alone: `paste-entry :is(button)`. If several elements
+//! match, most steps concern the first.
 
 use drawbridge_tests::{
     DesktopSession,
@@ -41,7 +46,7 @@ pub(crate) fn take_steps_with_actions(
     report
 }
 
-/// Logs in and waits for the navigation.
+/// Logs in, and waits until the page shows its navigation.
 pub(crate) fn log_in() -> Vec<Value> {
     vec![json!({"do": "log_in"}), wait_for("nav-servers")]
 }
@@ -59,10 +64,12 @@ pub(crate) fn choose_file(part: &str, path: &str) -> Value {
     json!({"do": "choose_file", "part": part, "path": path})
 }
 
+/// Selects the option with this value or this label.
 pub(crate) fn select(part: &str, value: &str) -> Value {
     json!({"do": "select", "part": part, "value": value})
 }
 
+/// Counts the elements that match. The number is then in the report, under `counts`.
 pub(crate) fn count(part: &str) -> Value {
     json!({"do": "count", "part": part})
 }
@@ -146,7 +153,7 @@ pub(crate) fn expect_outage() -> Value {
     json!({"do": "expect_outage"})
 }
 
-/// Lets the test perform its next action, and waits until it has.
+/// Waits while the test performs its next action (see [`take_steps_with_actions`]).
 pub(crate) fn hand_over() -> Value {
     json!({"do": "hand_over"})
 }
@@ -156,7 +163,8 @@ pub(crate) fn wait_for_address(text: &str) -> Value {
     json!({"do": "wait_for_address", "text": text})
 }
 
-/// Loads a screen by its route: again, with filters, or the popup, which has no navigation.
+/// Loads the page at a route: to read a screen again, to open a screen with filters, or to open the
+/// popup, to which no navigation leads.
 pub(crate) fn open_route(hash: &str) -> Value {
     json!({"do": "open_route", "hash": hash})
 }

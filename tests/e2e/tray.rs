@@ -669,6 +669,7 @@ fn with_a_tray_the_window_closes_and_opens_again() {
 }
 
 fn is_app_running(desktop: &DesktopSession) -> bool {
+    // Only the processes that a hub starts, such as servers, have this variable.
     let is_app = |process: &process::RunningProcess| {
         process.command.contains("drawbridge-desktop")
             && process.variable("DRAWBRIDGE_RUN").is_none()

@@ -43,8 +43,8 @@ impl Publisher {
         }
     }
 
-    /// Installs an AppImage whose app asks this publisher. Returns the program of the app, in the
-    /// folder where the AppImage is mounted, and the AppImage.
+    /// Installs an AppImage whose app asks this publisher for releases. Returns the program of the
+    /// app, in the folder where the AppImage is mounted, and the AppImage.
     fn install_app_image(&self, desktop: &mut DesktopSession) -> (PathBuf, PathBuf) {
         let app_image = desktop.file("home/Drawbridge.AppImage");
         fs::write(&app_image, OLD_APP).expect("write the AppImage");
@@ -66,7 +66,7 @@ impl Publisher {
         (app::install_app(&mount.join("usr/bin")), app_image)
     }
 
-    /// Publishes a release that is signed with a key.
+    /// Publishes a release that is signed with a key. `app` is the content of its AppImage.
     fn publish(&self, app: &str, key: &KeyPair) {
         let target = format!("{}-{}", env::consts::OS, env::consts::ARCH);
         let comment = format!("drawbridge {VERSION} {target}");

@@ -1,6 +1,7 @@
 //! Texts with which a server may try to take over a screen or a terminal, or to mislead the reader.
 
-/// The class, the host and the name prefix that a rendered payload would add to a page.
+/// If a payload is rendered as markup, the page has this text as a class, in the name of a host, or
+/// at the beginning of another name.
 pub(crate) const MARK: &str = "intruder";
 
 /// Markup and text that resembles it. `§` stands for the payload's number.

@@ -13,8 +13,9 @@ use serde_json::json;
 
 use super::{assert_runs, assert_screens_work};
 
-/// Returns a starter that drops root's capabilities to ignore the modes of files, or an empty
-/// starter for other users.
+/// Returns the command through which the hub is started, so that the modes of files apply to the
+/// hub: if the test runs as root, the command drops the capabilities with which root ignores these
+/// modes. For other users, the command is empty.
 fn starter_command() -> Vec<&'static str> {
     let drop_capabilities = [
         "setpriv",
