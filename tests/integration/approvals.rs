@@ -351,6 +351,7 @@ fn a_changed_definition_needs_approval_despite_an_earlier_allow() {
     write_server("Echoes its arguments");
     let hub = Hub::serve(&home);
     hub.add_server("probe", &[], &["sh", &paths::path_text(&wrapper)]);
+    // Neither the changed program nor the changed definition waits for acceptance.
     home.cli(&[
         "servers",
         "set",

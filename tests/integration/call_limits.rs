@@ -7,7 +7,8 @@ use drawbridge_tests::{
 };
 use serde_json::{Value, json};
 
-/// A part of the reason that the answer to a call beyond the limit and the record of the call have.
+/// A part of the reason for which a call beyond the limit is denied. The answer to the call and its
+/// record contain the reason.
 const LIMIT_REASON: &str = "may make at most 2 calls a minute";
 
 fn list_calls(home: &Home) -> Vec<Value> {
@@ -172,7 +173,7 @@ fn a_rule_of_a_user_covers_all_clients_of_the_user_and_no_others() {
     assert_ne!(
         home.cli(&preset).exit_code(),
         0,
-        "the preset allows all other servers"
+        "a preset that allows all other servers needs --yes"
     );
     home.cli(&[&preset[..], &["--yes"]].concat())
         .expect_success();

@@ -381,14 +381,14 @@ fn results_are_cached_if_configured_and_for_one_client_only() {
     )
     .wait_until_synced();
     update_spec(&hub, "kept", &json!({"cache_results_ms": 600_000}));
-    let (desktop, other_client) = (hub.connect_client("desk"), hub.connect_client("other"));
+    let (client, other_client) = (hub.connect_client("desk"), hub.connect_client("other"));
     for _ in 0..3 {
         assert_eq!(
-            call_file_tool(&desktop, "kept__read", &json!({"a": 1, "b": 2}))["called"],
+            call_file_tool(&client, "kept__read", &json!({"a": 1, "b": 2}))["called"],
             "read"
         );
         assert_eq!(
-            call_file_tool(&desktop, "kept__read", &json!({"b": 2, "a": 1}))["called"],
+            call_file_tool(&client, "kept__read", &json!({"b": 2, "a": 1}))["called"],
             "read"
         );
     }
@@ -399,8 +399,8 @@ fn results_are_cached_if_configured_and_for_one_client_only() {
         2,
         "another client does not get the cached result"
     );
-    desktop.call("kept__echo", "{}");
-    call_file_tool(&desktop, "kept__read", &json!({"a": 1, "b": 2}));
+    client.call("kept__echo", "{}");
+    call_file_tool(&client, "kept__read", &json!({"a": 1, "b": 2}));
     assert_eq!(
         faulty.received_calls("read").len(),
         3,

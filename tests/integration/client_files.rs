@@ -145,6 +145,7 @@ fn a_connected_client_asks_nothing_and_the_hub_asks_once() {
     assert_eq!(tested["problem"], Value::Null, "{tested}");
     assert!(tested["tools"].as_u64().expect("a number") > 1, "{tested}");
 
+    // The client of this test reads neither comments nor trailing commas.
     let text = fs::read_to_string(&file).expect("the file");
     let entry = text.replace("  // mine\n", "");
     let plain = home.file("plain.json");

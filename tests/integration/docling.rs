@@ -24,7 +24,8 @@ use serde_json::{Value, json};
 const CONVERT: &str = "convert_document_from_content";
 const SYNC: &str = "sync_docling_models";
 
-/// A home with the stand-in for `uvx`.
+/// A home with the stand-in for `uvx`. The content of a document, or the file `docling-models` in
+/// the user's home folder, can tell the stand-in to fail or to wait.
 fn home_with_uvx() -> Home {
     let home = Home::new();
     let script = paths::repository_root().join("tests/upstreams/docling/uvx.py");

@@ -226,6 +226,7 @@ fn a_supplied_token_is_accepted_unless_it_is_short() {
     );
 }
 
+/// Runs a command with this text on its stdin. Returns whether the command succeeds.
 fn feed_stdin(command: &mut std::process::Command, text: &str) -> bool {
     use std::{io::Write, process::Stdio};
     let mut child = command

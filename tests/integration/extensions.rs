@@ -16,8 +16,8 @@ fn add_server<'a>(hub: &'a Hub<'a>, name: &str, options: &[&str]) -> FaultyServe
     FaultyServer::add(hub, name, &json!({}), options).wait_until_synced()
 }
 
-/// Waits until a message with this method tells the server of the UI extension, at `pointer`.
-/// Returns the settings of the extension.
+/// Waits until a message with this method tells the server of the UI extension. `pointer` is the
+/// place of the extensions in the message. Returns the settings of the extension.
 #[track_caller]
 fn wait_until_told(server: &FaultyServer<'_>, method: &str, pointer: &str) -> Value {
     wait_until(format!("{} is told of the extension", server.name), || {
@@ -34,6 +34,7 @@ fn a_client_learns_of_the_extensions_of_the_servers_in_its_scope() {
     let hub = Hub::serve(&home);
     let ui = json!({UI: ui_settings()}).to_string();
     add_server(&hub, "apps", &["--extensions", &ui]);
+    // With `--in-two-steps`, the server is modern.
     add_server(
         &hub,
         "modern",
@@ -178,6 +179,7 @@ fn a_session_of_one_client_is_told_of_that_clients_extensions_alone() {
 fn a_modern_server_gets_the_extensions_with_each_request() {
     let home = Home::new();
     let hub = Hub::serve(&home);
+    // With this option, the server is modern.
     let server = add_server(&hub, "apps", &["--in-two-steps"]);
     let capabilities = json!({"extensions": {UI: ui_settings()}});
     let client = McpClient::connect_with(&hub.url, &hub.add_client("desk"), &capabilities);

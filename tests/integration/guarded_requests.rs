@@ -237,6 +237,7 @@ fn an_allow_for_completions_of_one_template_covers_nothing_else() {
     assert!(answer.error().is_none(), "{}", answer.raw);
     let second_answer = client.request(completion.1, completion.2);
     assert!(second_answer.error().is_none(), "{}", second_answer.raw);
+    // A read of a resource is a request of the same kind.
     let other_request = send(REQUESTS[2]);
     decide(&["deny"]);
     assert!(is_denied(&other_request.join().expect("the request ends")));

@@ -460,6 +460,7 @@ fn hooks_that_misbehave_disturb_no_call_and_leave_nothing_behind() {
         .filter(|name| *name != "escapes");
     for name in failing.chain(["missing", "unreachable"]) {
         let state = hook_state(&hub, name);
+        // Each of the four calls has two events.
         assert_eq!(state["failures"], 8, "{name}: {state}");
         assert!(
             state["last"]["reason"]

@@ -50,7 +50,7 @@ fn the_hub_answers_under_allowed_hosts_with_their_ports_only() {
     for headers in [
         vec![("Host", own_port.as_str())],
         vec![("Host", own_port.as_str()), ("Origin", origin.as_str())],
-        // A mapped port.
+        // A container engine maps this port to the port of the hub.
         vec![
             ("Host", "localhost:8082"),
             ("Origin", "http://localhost:8082"),

@@ -20,7 +20,8 @@ fn find_hub(home: &Home) -> Option<u32> {
         .map(|process| process.pid)
 }
 
-/// Starts a bridge whose client sends nothing.
+/// Starts a bridge whose client sends nothing. The hub that the bridge starts exits after `idle`
+/// seconds without use.
 fn start_silent_bridge(home: &Home, idle: &str) -> Process {
     let mut command = home.command(paths::built_binary("drawbridge"));
     command

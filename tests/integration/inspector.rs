@@ -1,5 +1,5 @@
-//! The command line of the MCP Inspector: through Drawbridge, it prints the same over each
-//! transport as for the server itself.
+//! The command line of the MCP Inspector prints the same about a server behind Drawbridge, over
+//! each transport, as about the server itself.
 
 use std::{fs, path::Path};
 

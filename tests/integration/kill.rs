@@ -43,10 +43,12 @@ fn pseudorandom(round: usize) -> usize {
         .fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
-/// Whether requests may fail because the hub is being killed, and the number of answered calls.
+/// What the threads share that put load on a hub.
 #[derive(Default)]
 struct Load {
+    /// Whether the hub is being killed, so that requests may fail.
     is_over: AtomicBool,
+    /// The number of answered calls.
     answered: AtomicUsize,
 }
 

@@ -149,6 +149,7 @@ fn each_excluded_entry_is_shown_with_its_reason_wherever_the_server_is_shown() {
                 "{name}: {output}"
             );
         }
+        // The tools that a sync prints do not include a tool that the spec does not allow.
         assert!(
             !output.contains("unwanted  ") || command[1] != "sync",
             "{output}"

@@ -50,6 +50,7 @@ fn lines_from_before_a_restart_are_shown_with_and_without_a_hub() {
     hub.stop(Signal::SIGTERM);
 
     let offline = list_lines(&home, &["--limit", "5000"]);
+    // Each start of the hub logs that the hub opened the data folder.
     let count_openings = |lines: &[Value]| {
         let is_opening = |line: &&Value| {
             line["text"]

@@ -195,6 +195,7 @@ fn the_system_opens_the_browser_with_only_the_url() {
     let opened = wait_until("the launcher is called", || {
         Some(launcher.recorded_lines()).filter(|opened| opened.len() >= 2)
     });
+    // The launcher records the number of its arguments, and then the arguments.
     assert_eq!(opened, ["1".to_owned(), url.clone()]);
     for part in [
         "code_challenge_method=S256",
@@ -269,6 +270,7 @@ fn client_secret(client: &str) -> String {
 
 #[test]
 fn a_preregistered_client_signs_in_and_its_secret_is_only_in_the_keyring() {
+    // The authorization server knows these clients, which are named after their authentication.
     for (client, method) in [
         ("basic", None),
         ("post", Some("client_secret_post")),

@@ -7,6 +7,7 @@ use drawbridge_tests::{
 };
 use serde_json::{Value, json};
 
+/// The time of the last update of an entry, which is before every refresh.
 const OLD: &str = "2026-01-02T03:04:05Z";
 
 fn npm_server(package: &str) -> Value {

@@ -94,8 +94,8 @@ fn read_command(compose: &Value, service: &str) -> Vec<String> {
     serde_json::from_value(command.clone()).unwrap_or_else(|e| panic!("{service}: {command}: {e}"))
 }
 
-/// Fails unless the command line accepts these arguments. With `--help` after them, it exits as
-/// soon as it has parsed them.
+/// Fails unless the command line accepts these arguments. With `--help` after the arguments, the
+/// command line exits as soon as it has parsed them.
 #[track_caller]
 fn assert_accepted(home: &Home, arguments: &[String]) {
     let output = home

@@ -14,7 +14,7 @@ use drawbridge_tests::{
 };
 use serde_json::{Value, json};
 
-/// Writes a plugin's folder with this manifest.
+/// Writes the folder of a plugin whose manifest has these packages. Returns its path.
 fn write_plugin(home: &Home, packages: &Value) -> String {
     let folder = home.file("plugin");
     fs::create_dir_all(&folder).expect("create the plugin's folder");

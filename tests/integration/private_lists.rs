@@ -13,8 +13,8 @@ fn tool(name: &str, description: &str) -> Value {
 }
 
 /// Writes the script of the server `s`, which offers each named client its entry of `tools`, and
-/// offers the tool `own` to Drawbridge itself and to all other clients. Returns the path of the
-/// script.
+/// offers the tool `own` to Drawbridge itself and to all other clients. `scope` is the `cacheScope`
+/// of the lists. Returns the path of the script.
 fn write_script(home: &Home, scope: &str, tools: &[(&str, Value)]) -> String {
     let list = |tools: &Value| json!({"result": {"resultType": "complete", "ttlMs": 300_000, "cacheScope": scope, "tools": tools}});
     let mut script = json!({

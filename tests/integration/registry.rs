@@ -127,6 +127,7 @@ fn a_new_spec_file_starts_nothing_until_it_is_accepted() {
     let client = hub.connect_client("desk");
     let program = paths::path_text(paths::built_binary("upstream-probe"));
     let file = paths::path_text(home.file("record"));
+    // A file cannot accept its own server: the last two members mean nothing.
     let spec =
         json!({"command": program, "args": ["--record", file], "trusted": true, "accepted": true});
     write_spec(&home, "probe", &spec.to_string());

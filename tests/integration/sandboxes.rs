@@ -44,6 +44,8 @@ impl Curious {
         }
     }
 
+    /// Lets the server attempt an access. Returns `done`, a value that was read, `failed`, or the
+    /// name of the error. The kinds of accesses are in `curious.py`.
     fn attempt(&self, kind: &str, target: impl ToString) -> String {
         let arguments = json!({"kind": kind, "target": target.to_string()});
         self.client

@@ -50,7 +50,7 @@ fn sign_in(home: &Home, url: &Url, headers: &[(&str, &str)]) -> (String, String)
 }
 
 #[test]
-fn no_launcher_gets_the_code_of_a_link_and_its_page_is_removed_after_its_use() {
+fn the_launcher_gets_a_private_page_without_the_code_in_its_path_and_the_page_is_removed() {
     let mut home = Home::new();
     let bin = home.file("home/.local/bin");
     fs::create_dir_all(&bin).expect("a folder");
@@ -68,7 +68,7 @@ fn no_launcher_gets_the_code_of_a_link_and_its_page_is_removed_after_its_use() {
     let hub = Hub::serve(&home);
     assert!(
         !hub.stderr().contains("login="),
-        "stderr that is no terminal may be a log"
+        "a stderr that is no terminal may be a log, so the link is not written there"
     );
     let opened = std::thread::scope(|scope| {
         let opening = scope.spawn(|| home.cli(&["open"]));
@@ -321,7 +321,7 @@ fn another_user_gets_no_answer_at_the_local_socket() {
         "--regid=65534",
         "--clear-groups",
     ];
-    // Only root may start a program as another user.
+    // Only root may start a program as another user, so other users need sudo.
     let as_other_user = &as_other_user[if Uid::effective().is_root() { 2 } else { 0 }..];
     assert_eq!(
         ask(as_other_user),

@@ -13,6 +13,7 @@ use serde_json::json;
 fn a_server_that_requires_initialize_works_also_after_a_restart() {
     let home = Home::new();
     let hub = Hub::serve(&home);
+    // With this option, the server claims to be modern, but refuses calls before `initialize`.
     let faulty =
         FaultyServer::add(&hub, "half", &json!({}), &["--claims-modern"]).wait_until_synced();
     let token = hub.add_client("desk");

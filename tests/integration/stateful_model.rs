@@ -105,6 +105,7 @@ impl<'a> Harness<'a> {
         listed.as_array().expect("a list").clone()
     }
 
+    /// Performs a step on the real hub. `world` is the model after this step.
     fn apply_step(&mut self, step: &Step, world: &World) {
         match step {
             Step::Call { client, arguments } => self.call(world, *client, *arguments),

@@ -92,6 +92,7 @@ fn a_link_to_an_unlisted_resource_can_be_read_in_both_eras() {
             };
             let uri = format!("{server}://unlisted-report");
             let legacy = McpClient::connect(&endpoint, &token);
+            // Modern clients with different capabilities have different sessions.
             let modern = StatelessClient::new(
                 &endpoint,
                 &token,

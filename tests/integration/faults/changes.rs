@@ -72,7 +72,8 @@ fn ten_thousand_changes_cause_at_most_two_refreshes_and_notifications() {
     );
 }
 
-/// A test with a paused clock shows that there is at most one refresh a second (`catalog/sync`).
+/// Another test, which pauses the clock, shows that there is at most one refresh a second
+/// (`catalog/sync`).
 #[test]
 fn endless_changes_are_refreshed_together_and_notified_while_they_go_on() {
     let home = Home::new();

@@ -161,6 +161,7 @@ fn a_server_that_exits_immediately_has_its_exit_status_as_reason() {
     let hub = Hub::serve(&home);
     for number in 0..10 {
         let (_crashing, server) = add_crashing_server(&hub, &format!("crashing-{number}"));
+        // The server exits with code 7.
         assert!(
             server["reason"].to_string().contains('7'),
             "server {number}: {server}"
@@ -227,7 +228,7 @@ fn a_slow_server_is_started_once_for_all_waiting_calls() {
     let clients: Vec<McpClient> = (0..5)
         .map(|number| hub.connect_client(&format!("desk-{number}")))
         .collect();
-    wait_until("the server was stopped", || {
+    wait_until("the earlier process has ended", || {
         some_if(slow_server.count_processes() <= 1)
     });
     let starts = slow_server.count_starts();

@@ -115,7 +115,9 @@ fn during_a_message_flood_memory_stays_small_and_no_other_server_is_delayed() {
         ("progress", 100_000),
         ("message", 100_000),
         ("list_changed", 100_000),
+        // Responses to no request.
         ("stray", 100_000),
+        // Requests to the client.
         ("asking", 20_000),
     ] {
         let arguments = json!({"kind": kind, "count": count});

@@ -20,6 +20,7 @@ const MAX_MESSAGE: usize = 16 * MIB;
 /// The largest growth of the hub or the bridge in MiB, for messages that are too long or too deeply
 /// nested.
 const MAX_GROWTH_MIB: u64 = 32;
+/// The number of levels of JSON that is too deeply nested.
 const LEVELS: usize = 100_000;
 /// The timeout of the server's calls, in milliseconds.
 const CALL_TIMEOUT_MS: u32 = 8_000;

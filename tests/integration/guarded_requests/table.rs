@@ -98,6 +98,9 @@ impl AnyPolicy {
         json!({"defaults": defaults, "rules": rules}).to_string()
     }
 
+    /// Returns whether a rule with this effect covers the requests of this kind between the probe
+    /// and the client `desk`. A rule without a kind covers every kind if it denies, and otherwise
+    /// only calls.
     fn has_rule(&self, kind: &str, effect: &str) -> bool {
         self.rules.iter().any(|rule| {
             let covers_kind = match rule.kind {
@@ -189,6 +192,7 @@ fn assert_policy_holds(home: &Home, hub: &Hub<'_>, client: &McpClient, policy: &
             let request = thread::spawn(move || ask_client(&calling_client, method, &answer));
             decide_until_finished(hub, policy.approves, &request);
             let messages = request.join().expect("the request ends");
+            // The server sends its request only while it handles a call, which has to be permitted.
             let is_asked = policy.permits("tools", "tools/call");
             let permitted = is_asked && policy.permits(kind, method);
             assert_eq!(

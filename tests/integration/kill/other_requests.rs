@@ -59,10 +59,12 @@ fn add_guide(hub: &Hub<'_>) {
     hub.run_verb("policy.save", &json!({ "rule": rule }));
 }
 
-/// Whether requests may fail because the hub is being killed, and the number of answered requests.
+/// What the threads share that put load on a hub.
 #[derive(Default)]
 struct Load {
+    /// Whether the hub is being killed, so that requests may fail.
     is_over: AtomicBool,
+    /// The number of answered requests.
     answered: AtomicUsize,
 }
 

@@ -91,7 +91,7 @@ pub(crate) enum Step {
     },
     /// A person accepts the current text of the server `guide`.
     AcceptGuide,
-    /// A plain rule that denies the server `guide` is added or removed.
+    /// A rule without conditions that denies the server `guide` is added or removed.
     ForbidGuide {
         forbidden: bool,
     },
@@ -189,6 +189,7 @@ struct Allow {
     client: usize,
     binding: Binding,
     verdict: Verdict,
+    /// The number of calls that an allow for some calls still covers.
     remaining: u32,
 }
 
@@ -226,11 +227,13 @@ impl Guide {
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct World {
+    /// The number of calls so far, and the number of the next call.
     calls: usize,
     pub(crate) pending: BTreeMap<usize, ModelCall>,
     pub(crate) ended: BTreeMap<usize, (ModelCall, Outcome)>,
     missed: Vec<MissedCall>,
     allows: Vec<Allow>,
+    /// Whether a rule denies the tool.
     pub(crate) is_forbidden: bool,
     is_paused: bool,
     /// The current definition of the tool, and the current spec of the server.
@@ -239,6 +242,7 @@ pub(crate) struct World {
     unanswered: [usize; CLIENTS],
     are_prompts_forbidden: bool,
     are_resources_forbidden: bool,
+    /// Whether a rule holds the results of the tasks.
     is_held: bool,
     /// The binding of the call that started the task of each client.
     tasks: [Option<Binding>; CLIENTS],
@@ -355,6 +359,7 @@ impl World {
             Outcome::Ran | Outcome::RanEdited if has_changed => {
                 Outcome::Refused("has changed since the request was permitted")
             }
+            // Whichever decision wins, the call is refused. Every refusal contains the empty text.
             Outcome::RanOrDenied if has_changed => Outcome::Refused(""),
             Outcome::Ran
             | Outcome::RanEdited

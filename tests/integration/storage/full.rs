@@ -58,6 +58,7 @@ fn on_a_full_disk_calls_are_denied_and_the_screens_work_until_there_is_space() {
     assert_runs(&client, &faulty);
     assert_eq!(faulty.count_starts(), 1, "nothing was restarted");
     hub.run_verb("servers.add", &spec);
+    // The log names the new server by its id.
     let marker = "a line after the full disk";
     hub.add_server(marker, &[], &["true"]);
     wait_until("the log is written again", || {
