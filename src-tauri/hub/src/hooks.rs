@@ -224,7 +224,8 @@ impl Hooks {
     /// written.
     pub async fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), HookError> {
         self.change_hooks(|hooks| {
-            let hook = &mut hooks[find_position(hooks, name)?];
+            let position = find_position(hooks, name)?;
+            let hook = &mut hooks[position];
             if is_unreadable(hook) {
                 return Err(HookError::Unreadable(name.to_owned()));
             }
