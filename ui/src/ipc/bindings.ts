@@ -2711,7 +2711,48 @@ export type ListTools = Record<symbol, never>;
 /**
  * A tool that clients can see, with the schema of its arguments.
  */
-export type ListedTool = { input_schema: unknown, } & ToolView;
+export type ListedTool = { input_schema: unknown, server: ServerId, 
+/**
+ * The server's own name of the tool.
+ */
+name: string, 
+/**
+ * The exposed name, such as `server__tool`: at most 64 characters of `[A-Za-z0-9_-]`. For a
+ * hidden tool this is the name that the tool would have.
+ */
+exposed_name: string, 
+/**
+ * Why no client can see or call the tool; empty if clients can see it.
+ */
+hidden: string, 
+/**
+ * The acceptance state of the definition.
+ */
+acceptance: AcceptanceState, 
+/**
+ * About how many tokens a model spends on the tool's definition in a list.
+ */
+tokens: number, title: string | null, description: string, 
+/**
+ * Whether a call has to contain arguments. `tools.schema` has their schema.
+ */
+needs_arguments: boolean, annotations: Annotations, 
+/**
+ * The SHA-256 of the definition as the server sent it, in hex.
+ */
+digest: string, 
+/**
+ * The effect of the policy on calls of a client that has no rule of its own.
+ */
+effect: Effect, 
+/**
+ * The effect of the plain rule for exactly this tool and all clients, if there is one.
+ */
+own_effect: Effect | null, 
+/**
+ * The suspicious parts of the tool's definition.
+ */
+flags?: Array<ContentFlag>, };
 
 /**
  * The state of a listener.
