@@ -32,8 +32,8 @@ pub(crate) const CLIENT_HEADER: &str = "drawbridge-client";
 
 const MAX_CLIENT_NAME_BYTES: usize = 64;
 
-const NO_CLIENT_TOKEN: &str = "the request has no bearer token; set the header Authorization: Bearer TOKEN with the token that \
-    Drawbridge's Clients screen, or `drawbridge clients add NAME`, shows for this client, run \
+const NO_CLIENT_TOKEN: &str = "the request has no bearer token. Add the client on Drawbridge's Clients screen, or with \
+    `drawbridge clients add NAME`, and send the token shown there in the header Authorization: Bearer TOKEN. Or run \
     `drawbridge config connect CLIENT`, or send `POST /pair` to ask Drawbridge's user for a token";
 const WRONG_CLIENT_TOKEN: &str = "the token is wrong or was revoked; add the client again on Drawbridge's Clients screen, \
     or with `drawbridge clients add NAME`, and use the token shown there";
