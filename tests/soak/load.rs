@@ -17,8 +17,8 @@ use serde_json::json;
 
 /// The longest pause of a client between two calls.
 const MAX_PAUSE_MS: u64 = 700;
-/// A call whose answer takes longer than this time counts as wrong. Calls end after a few seconds;
-/// a server that starts again and again delays them.
+/// A call whose answer takes longer than this time counts as wrong. Most calls end within a few
+/// seconds; a server that starts again and again delays its calls.
 const LOST_AFTER: Duration = Duration::from_secs(90);
 
 /// The endpoint that the clients use, and the number of servers that they call.
@@ -42,6 +42,7 @@ enum Outcome {
 #[derive(Default)]
 pub(crate) struct Outcomes {
     by_arguments: Mutex<BTreeMap<String, Outcome>>,
+    /// The number of outcomes other than [`Outcome::Answered`].
     errors: AtomicUsize,
 }
 
@@ -73,6 +74,7 @@ impl Load {
                 connection = McpClient::connect(&self.url, token);
             }
             let server = random.random_range(0..self.servers);
+            // The tools of `tests/upstreams/faulty`.
             let tool = match random.random_range(0..1000) {
                 0..2 => "hang",
                 2..5 => "die",
@@ -138,6 +140,7 @@ impl Outcomes {
         answered.map(|(arguments, _)| arguments.clone()).collect()
     }
 
+    /// Returns a description of each wrong outcome.
     pub(crate) fn find_violations(&self) -> Vec<String> {
         let outcomes = self.lock();
         let wrong = outcomes

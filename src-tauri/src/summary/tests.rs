@@ -62,7 +62,7 @@ fn a_short_call_is_shown_in_full() {
 }
 
 #[test]
-fn a_call_with_a_hidden_part_is_not_complete() {
+fn a_call_with_a_hidden_part_is_not_shown_in_full() {
     assert!(
         !is_shown_in_full(&request_with(&"x".repeat(121))),
         "too long"
@@ -97,14 +97,14 @@ fn a_call_with_a_hidden_part_is_not_complete() {
             tool: "x".repeat(41),
             ..request("1")
         }),
-        "the tool's name is cut"
+        "the tool's name is truncated"
     );
     assert!(
         !is_shown_in_full(&ApprovalRequest {
             server: ServerId::new("x".repeat(41)),
             ..request("1")
         }),
-        "the server's id is cut"
+        "the server's id is truncated"
     );
     assert!(
         !is_shown_in_full(&ApprovalRequest {
@@ -123,25 +123,31 @@ fn a_call_with_a_hidden_part_is_not_complete() {
 }
 
 #[test]
-fn a_call_whose_tool_has_changed_is_not_complete() {
-    let changed = SuspendedAllow {
+fn a_call_whose_tool_has_changed_is_not_shown_in_full() {
+    let suspended_allow = SuspendedAllow {
         rule: RuleId::new("r"),
         rule_text: "allow".into(),
         is_server_changed: false,
         definitions: None,
     };
-    assert!(!is_shown_in_full(&ApprovalRequest {
-        suspended: Some(changed),
-        ..request("1")
-    }));
-    assert!(!is_shown_in_full(&ApprovalRequest {
-        changed: Some(["{}".into(), "{}".into()]),
-        ..request("1")
-    }));
+    assert!(
+        !is_shown_in_full(&ApprovalRequest {
+            suspended: Some(suspended_allow),
+            ..request("1")
+        }),
+        "an earlier allow no longer applies"
+    );
+    assert!(
+        !is_shown_in_full(&ApprovalRequest {
+            changed: Some(["{}".into(), "{}".into()]),
+            ..request("1")
+        }),
+        "the offered definition differs from the accepted definition"
+    );
 }
 
 #[test]
-fn text_that_desktops_draw_differently_is_not_complete() {
+fn text_that_desktops_draw_differently_is_not_shown_in_full() {
     for text in [
         "a\u{202e}b",
         "a\u{200b}b",

@@ -4586,8 +4586,8 @@ export type SignInId = string;
 
 /**
  * `servers.sign_in`: starts an attempt to sign in to a remote server, or returns the attempt that
- * is in progress. A person has to open the URL in the answer in a browser; the desktop app opens
- * the URL itself.
+ * is in progress. A person has to open the answer's URL in a browser; the desktop app and the
+ * command line open the URL themselves.
  */
 export type SignInServer = { id: ServerId, };
 

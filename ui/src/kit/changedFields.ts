@@ -2,7 +2,10 @@
 
 type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
-/** Selects the fields of a form, without search fields, because no work is lost with their text. */
+/**
+ * Selects the fields of a form, except search fields, because a person loses no work with their
+ * text.
+ */
 const FIELDS = ["input", "select", "textarea"]
   .map((field) => `${field}:not([type="search"], search *, [role="search"] *)`)
   .join(", ");
@@ -17,7 +20,7 @@ export class ChangedFields {
   private readonly before = new Map<Field, string>();
   private readonly changed = new Set<Field>();
 
-  /** Whether a field that is still shown differs from its value before a person changed it. */
+  /** Whether a field that is still shown has another value than before a person changed it. */
   get any(): boolean {
     return [...this.changed].some(
       (field) => field.isConnected && read(field) !== this.before.get(field),
@@ -31,7 +34,7 @@ export class ChangedFields {
         if (!this.changed.has(field)) this.before.set(field, read(field));
     };
     // Fields may appear at any time, and a form may fill itself in, so the values are read again at
-    // each of these events, which come before the input that they cause.
+    // each of these events. They come before the `input` event of a change.
     for (const event of ["pointerdown", "keydown", "focusin"])
       form.addEventListener(event, remember, { capture: true });
     form.addEventListener("input", ({ target }) => {

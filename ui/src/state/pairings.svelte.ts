@@ -19,7 +19,7 @@ export class Pairings {
       void this.load().catch(() => undefined);
   }
 
-  /** Adds the client under this name. With a profile, the client sees only some of the servers. */
+  /** Adds the client under this name. Without a profile, the client sees everything. */
   async approve(request: PairingRequest, name: string, profile: string | null): Promise<void> {
     await this.answer({ id: request.id, approve: true, name, profile });
   }

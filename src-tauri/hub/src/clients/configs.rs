@@ -161,7 +161,7 @@ struct Inner {
     /// Held while files or their rows are changed, so that two changes of one file exclude each
     /// other.
     write_lock: tokio::sync::Mutex<()>,
-    /// Notifies the task that watches the managed files when the list of these files changes.
+    /// When the list of managed files changes, notifies the task that watches these files.
     managed: watch::Sender<()>,
 }
 
@@ -497,6 +497,8 @@ impl EntryTarget {
                     Some(_) => FileScope::Project,
                     None => FileScope::Global,
                 },
+                // The file that the client may read instead is known only after a search for the
+                // client's files.
                 conflict: None,
             },
             project: row.project.as_ref().map(PathBuf::from),

@@ -11,8 +11,8 @@ use crate::{
 };
 
 /// `servers.sign_in`: starts an attempt to sign in to a remote server, or returns the attempt that
-/// is in progress. A person has to open the URL in the answer in a browser; the desktop app opens
-/// the URL itself.
+/// is in progress. A person has to open the answer's URL in a browser; the desktop app and the
+/// command line open the URL themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SignInServer {

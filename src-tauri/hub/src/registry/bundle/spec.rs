@@ -21,8 +21,8 @@ use super::{
 };
 use crate::registry::manifest::FilledSpec;
 
-/// The entered values, by their names in `user_config`. A missing entry uses the default; an empty
-/// list leaves the value unset.
+/// The entered values, by their names in `user_config`. A value without an entry gets its default;
+/// a value with an empty list is not set.
 pub type BundleValues = BTreeMap<String, Vec<String>>;
 
 /// How the server is started on this system, with the manifest's placeholders.
