@@ -19,7 +19,7 @@ describe("the audit log", () => {
     expect(screen.getByTestId("audit-detail").textContent).toContain("5f0c".repeat(16));
   });
 
-  it("is searched by kind in the hub, and by text among the entries read", async () => {
+  it("is searched by kind in the hub, and by text among the entries that were read", async () => {
     const hub = await open("#/audit");
     await user.selectOptions(screen.getByTestId("audit-kind"), "secret_set");
     await advanceTime(1);
@@ -42,7 +42,7 @@ describe("the audit log", () => {
     // The count includes the header.
     expect(rowCount()).toBe("501");
     expect(kinds().length).toBeLessThan(100);
-    expect(screen.getByText("500 entries of the newest 500")).toBeTruthy();
+    expect(screen.getByText("500 of the newest 500 entries")).toBeTruthy();
     await user.type(screen.getByTestId("audit-text"), "github");
     await advanceTime(1);
     expect(screen.getByText(/Show older entries, or change a filter/)).toBeTruthy();

@@ -26,7 +26,7 @@ describe("the doctor on the Settings screen", () => {
     expect(screen.getByTestId("doctor").textContent).toContain("The hub has stopped.");
   });
 
-  it("lists the files of a bundle before it is saved", async () => {
+  it("lists the files of the diagnostics before they are saved", async () => {
     await open("#/settings");
     await user.click(screen.getByTestId("doctor-bundle"));
     await advanceTime(1);

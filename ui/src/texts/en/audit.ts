@@ -61,7 +61,7 @@ export const audit = {
   textPlaceholder: "Server, client or other detail",
   count: (found: number) => plural(found, "entry", "entries"),
   countOfNewest: (found: number, newest: number) =>
-    `${plural(found, "entry", "entries")} of the newest ${newest}`,
+    `${found} of the newest ${plural(newest, "entry", "entries")}`,
   loading: "Reading the audit log…",
   noMatch: "No entry matches these filters. Change or clear a filter.",
   noMatchYet:
