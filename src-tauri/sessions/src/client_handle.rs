@@ -27,7 +27,7 @@ use tokio::{
         mpsc::{self, error::TrySendError},
         oneshot,
     },
-    time::timeout,
+    time,
 };
 
 use super::{
@@ -241,14 +241,14 @@ impl ClientHandle {
     /// Returns an error if the client answers with an error, does not read its messages or does not
     /// answer in time, if its session or request ends, or if too many requests wait for the client
     /// already.
-    pub async fn send_request(&self, request: &InputRequest, max_wait: Duration) -> RpcResult {
+    pub async fn send_request(&self, request: &InputRequest, timeout: Duration) -> RpcResult {
         match self
             .request
             .as_ref()
             .and_then(|context| context.questions.as_ref())
         {
-            Some(questions) => self.request_by_retry(questions, request, max_wait).await,
-            None => self.request_directly(request, max_wait).await,
+            Some(questions) => self.request_by_retry(questions, request, timeout).await,
+            None => self.request_directly(request, timeout).await,
         }
     }
 
@@ -256,7 +256,7 @@ impl ClientHandle {
         &self,
         questions: &mpsc::Sender<PendingQuestion>,
         request: &InputRequest,
-        max_wait: Duration,
+        timeout: Duration,
     ) -> RpcResult {
         let (answer, answer_receiver) = oneshot::channel();
         let question = PendingQuestion {
@@ -271,7 +271,7 @@ impl ClientHandle {
                 }
             });
         }
-        match timeout(max_wait, answer_receiver).await {
+        match time::timeout(timeout, answer_receiver).await {
             Ok(Ok(response)) => response,
             Ok(Err(_)) => Err(no_answer_error(
                 &request.method,
@@ -281,7 +281,7 @@ impl ClientHandle {
         }
     }
 
-    async fn request_directly(&self, request: &InputRequest, max_wait: Duration) -> RpcResult {
+    async fn request_directly(&self, request: &InputRequest, timeout: Duration) -> RpcResult {
         let requests = &self.session.hub_requests;
         let id = requests.next_id.fetch_add(1, Ordering::Relaxed) + 1;
         let Some(answer_receiver) = requests.pending.register(id, MAX_PENDING) else {
@@ -300,7 +300,7 @@ impl ClientHandle {
             ));
         }
         tokio::select! {
-            answer = timeout(max_wait, answer_receiver) => match answer {
+            answer = time::timeout(timeout, answer_receiver) => match answer {
                 Ok(Ok(response)) => response,
                 Ok(Err(_)) => Err(no_answer_error(method, "its session has ended")),
                 Err(_) => Err(no_answer_error(method, "it timed out")),

@@ -18,7 +18,7 @@ pub struct ServerQuestion<'a> {
     pub handle: &'a ClientHandle,
     /// The progress token of the client's request during which the server asks.
     pub progress_token: Option<&'a ProgressToken>,
-    pub max_wait: Duration,
+    pub timeout: Duration,
 }
 
 /// Who answers a server's request.
@@ -46,7 +46,7 @@ pub trait ClientRequestGate: Send + Sync {
     ///
     /// # Errors
     /// Returns an error if the request is denied, if nobody can answer it, or if the answer is an
-    /// error or does not arrive within `max_wait`.
+    /// error or does not arrive within `timeout`.
     fn answer_request<'a>(&'a self, question: ServerQuestion<'a>) -> BoxFuture<'a, RpcResult>;
 
     /// Returns Drawbridge's answer to a request that is for no particular client, or `None` if

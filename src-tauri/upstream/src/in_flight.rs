@@ -107,9 +107,9 @@ impl RequestTracker {
 
     /// Returns the call to which a message of the server belongs: the call of the request during
     /// which the message was sent, or else the only call in flight.
-    pub(super) fn find_call(&self, during: Option<u64>) -> Option<CallId> {
+    pub(super) fn find_call(&self, during_request: Option<u64>) -> Option<CallId> {
         let requests = self.lock();
-        if let Some(id) = during {
+        if let Some(id) = during_request {
             return requests.get(&id)?.call.clone();
         }
         let mut calls = requests
@@ -124,7 +124,7 @@ impl RequestTracker {
     /// is the only client with a request in flight. A read of a private list counts only if no
     /// client has another request in flight. Returns `None` if there is no such client, or if there
     /// are several.
-    pub(super) fn find_recipient(&self, during: Option<u64>) -> Option<Recipient> {
+    pub(super) fn find_recipient(&self, during_request: Option<u64>) -> Option<Recipient> {
         let requests = self.lock();
         let recipient_of = |request: &RequestState| {
             Some(Recipient {
@@ -133,7 +133,7 @@ impl RequestTracker {
                 clock: request.clock.clone(),
             })
         };
-        if let Some(id) = during {
+        if let Some(id) = during_request {
             return requests.get(&id).and_then(recipient_of);
         }
         let has_client = |request: &&RequestState| request.client_handle.is_some();

@@ -227,11 +227,11 @@ impl TransportRequest<'_> {
 /// An event on a connection: a request or notification of the server, or the end of the connection.
 #[derive(Debug)]
 pub enum TransportEvent {
-    /// `during` is the id of the request on whose stream of events the message arrived. Only
-    /// streamable HTTP has such streams.
+    /// `during_request` is the id of the request on whose stream of events the message arrived.
+    /// Only streamable HTTP has such streams.
     Message {
         message: Incoming,
-        during: Option<u64>,
+        during_request: Option<u64>,
     },
     Ended(EndReason),
 }

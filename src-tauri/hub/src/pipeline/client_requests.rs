@@ -182,7 +182,7 @@ impl ClientRequests {
             server,
             request,
             handle,
-            max_wait,
+            timeout,
             ..
         } = question;
         let admitted = self.admit(server, request, handle).await;
@@ -190,7 +190,7 @@ impl ClientRequests {
         let answer = tokio::select! {
             biased;
             () = self.gate.wait_until_paused() => return Err(abort(permitted)),
-            answer = handle.send_request(request, max_wait) => answer,
+            answer = handle.send_request(request, timeout) => answer,
         };
         match answer {
             Ok(answer) => self.release(permitted, answer).await,

@@ -30,8 +30,8 @@ use crate::{
     transport::TransportEvent,
 };
 
-/// The most requests of a server that are answered at the same time. Also the most refusals of
-/// further requests that are sent at the same time.
+/// The most requests on one connection that are answered at the same time. Also the most refusals
+/// of further requests that are sent at the same time.
 const MAX_ANSWERS: usize = 256;
 
 /// The tasks that answer the requests that a server sends on one connection. Dropping the value at
@@ -123,10 +123,10 @@ impl ServerSession {
             match event {
                 TransportEvent::Message {
                     message: Incoming::Request { id, method, params },
-                    during,
+                    during_request,
                 } => {
-                    // A server that sends requests faster than it accepts answers, for instance
-                    // over HTTP, must not fill the memory with unanswered requests.
+                    // A server can send requests faster than it accepts answers, for instance over
+                    // HTTP. Its unanswered requests must not fill the memory.
                     if !answer_tasks.has_room() {
                         let reason = format!(
                             "{method} is refused: {MAX_ANSWERS} requests of this server are being answered"
@@ -145,7 +145,7 @@ impl ServerSession {
                     let (me, connection) = (self.clone(), connection.clone());
                     answer_tasks.spawn(id.get().into(), async move {
                         let response = me
-                            .answer_request(InputRequest { method, params }, during)
+                            .answer_request(InputRequest { method, params }, during_request)
                             .await;
                         let _ = connection.transport().answer(&id, &response).await;
                     });
@@ -160,9 +160,9 @@ impl ServerSession {
                 } if method == "notifications/cancelled" => answer_tasks.cancel(&params),
                 TransportEvent::Message {
                     message: Incoming::Notification { method, params },
-                    during,
+                    during_request,
                 } => {
-                    self.handle_notification(&method, params.as_deref(), during);
+                    self.handle_notification(&method, params.as_deref(), during_request);
                 }
                 TransportEvent::Ended(reason) => {
                     return self.handle_connection_end(&connection, reason);
@@ -173,7 +173,13 @@ impl ServerSession {
 
     /// Answers a request of the server through the client whose request is in flight. If that
     /// client cannot answer, or if there is no such client, Drawbridge answers if it can.
-    async fn answer_request(&self, request: InputRequest, during: Option<u64>) -> RpcResult {
+    /// `during_request` is the id of the request during which the server asks, if the transport
+    /// knows it.
+    async fn answer_request(
+        &self,
+        request: InputRequest,
+        during_request: Option<u64>,
+    ) -> RpcResult {
         let InputRequest { method, .. } = &request;
         if method == "ping" {
             return Ok(Json::new("{}"));
@@ -184,7 +190,7 @@ impl ServerSession {
                 format!("No client can answer '{method}': {reason}"),
             )
         };
-        let Some(recipient) = self.in_flight.find_recipient(during) else {
+        let Some(recipient) = self.in_flight.find_recipient(during_request) else {
             let answer = self
                 .client_requests
                 .answer_request_without_client(&self.server, &request)
@@ -208,12 +214,17 @@ impl ServerSession {
                 request: &request,
                 handle: &recipient.client_handle,
                 progress_token: recipient.progress_token.as_ref(),
-                max_wait: ANSWER_TIMEOUT,
+                timeout: ANSWER_TIMEOUT,
             })
             .await
     }
 
-    fn handle_notification(&self, method: &str, params: Option<&RawValue>, during: Option<u64>) {
+    fn handle_notification(
+        &self,
+        method: &str,
+        params: Option<&RawValue>,
+        during_request: Option<u64>,
+    ) {
         match (method, params) {
             (
                 "notifications/tools/list_changed"
@@ -256,10 +267,10 @@ impl ServerSession {
                     &self.server.id,
                     LogKind::Message,
                     Level::Info,
-                    self.in_flight.find_call(during),
+                    self.in_flight.find_call(during_request),
                     text,
                 );
-                if let Some(recipient) = self.in_flight.find_recipient(during) {
+                if let Some(recipient) = self.in_flight.find_recipient(during_request) {
                     recipient.client_handle.forward_log(params);
                 }
             }
@@ -282,7 +293,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_requests_of_a_server_that_are_being_answered_are_limited() {
+    async fn only_a_limited_number_of_requests_is_answered_at_the_same_time() {
         let mut answer_tasks = AnswerTasks::default();
         for id in 0..MAX_ANSWERS {
             assert!(answer_tasks.has_room());

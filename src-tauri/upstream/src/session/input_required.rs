@@ -129,7 +129,7 @@ impl ServerSession {
                     request: &request,
                     handle: client_handle,
                     progress_token: outgoing.progress_token,
-                    max_wait: ANSWER_TIMEOUT,
+                    timeout: ANSWER_TIMEOUT,
                 });
                 Ok((key, answer.await?.to_raw()))
             }

@@ -375,7 +375,7 @@ impl Shared {
                 self.events
                     .send(TransportEvent::Message {
                         message,
-                        during: None,
+                        during_request: None,
                     })
                     .await;
             }

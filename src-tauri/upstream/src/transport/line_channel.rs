@@ -223,7 +223,7 @@ impl Inbound {
                 events
                     .send(TransportEvent::Message {
                         message,
-                        during: None,
+                        during_request: None,
                     })
                     .await
             }

@@ -369,7 +369,7 @@ impl HttpTransport {
                         self.events
                             .send(TransportEvent::Message {
                                 message,
-                                during: Some(id),
+                                during_request: Some(id),
                             })
                             .await;
                     }

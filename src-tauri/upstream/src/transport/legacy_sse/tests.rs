@@ -213,7 +213,7 @@ async fn answers_come_on_the_stream_in_any_order() {
     }
     let event = inbox.recv().await;
     assert!(
-        matches!(event, Some(TransportEvent::Message { message: Incoming::Notification { ref method, .. }, during: None }) if method == "notifications/x")
+        matches!(event, Some(TransportEvent::Message { message: Incoming::Notification { ref method, .. }, during_request: None }) if method == "notifications/x")
     );
 }
 

@@ -62,7 +62,7 @@ pub(super) async fn listen(transport: Weak<HttpTransport>) {
                         .events
                         .send(TransportEvent::Message {
                             message,
-                            during: None,
+                            during_request: None,
                         })
                         .await;
                 }

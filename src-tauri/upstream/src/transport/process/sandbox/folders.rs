@@ -1,4 +1,4 @@
-//! The folders that a program in a sandbox needs to run at all: those of the system, of the
+//! The folders without which a program in a sandbox cannot run: those of the system, of the
 //! programs on the PATH, of the program itself, and of its scripts. Also the variables that make
 //! the server's own folder the home folder.
 
@@ -87,11 +87,11 @@ pub(super) fn list_folders(
     folders
 }
 
-/// Returns the variables that make a folder the home of a program. Variables without a value have
-/// to be removed.
-pub(super) fn own_environment(own: &Path) -> [(&'static str, Option<String>); 8] {
-    let home = own.display().to_string();
-    let temporary = own.join(TEMPORARY_FOLDER).display().to_string();
+/// Returns the variables that make a server's own folder the home folder of its program. Variables
+/// without a value have to be removed.
+pub(super) fn own_environment(own_folder: &Path) -> [(&'static str, Option<String>); 8] {
+    let home = own_folder.display().to_string();
+    let temporary = own_folder.join(TEMPORARY_FOLDER).display().to_string();
     [
         ("HOME", Some(home)),
         ("TMPDIR", Some(temporary.clone())),
@@ -111,7 +111,8 @@ struct FolderFinder {
 }
 
 impl FolderFinder {
-    /// Returns whether a folder holds the files of more than one program.
+    /// Returns whether a folder is the root, the home folder, a folder that contains the home
+    /// folder, or one of [`SHARED_PREFIXES`].
     fn is_shared(&self, folder: &Path) -> bool {
         folder.parent().is_none()
             || self.home.as_ref().is_some_and(|home| {
@@ -140,7 +141,8 @@ impl FolderFinder {
         .collect()
     }
 
-    /// Returns a program with the folders around it and around the target of its link.
+    /// Returns a program with the folders around it. If the program is a link, also returns the
+    /// target of the link with the folders around the target.
     fn around_program(&self, program: &Path) -> Vec<PathBuf> {
         let mut paths = vec![program.to_owned()];
         let target = fs::canonicalize(program).ok();
