@@ -1,5 +1,5 @@
-//! The state of a listener: the hub, the streams and suspended answers of clients, and the counters
-//! that limit attempts.
+//! The state of a listener: the hub, the streams of clients, the answers whose connections broke,
+//! and the counters that limit attempts.
 
 mod login_attempts;
 mod session_streams;
@@ -27,6 +27,7 @@ pub(crate) struct ListenerState {
     pub(crate) kind: ListenerKind,
     pub(crate) session_streams: SessionStreams,
     pub(crate) sse_streams: SseStreams,
+    /// The answers whose connections broke, until their clients resume them or a timeout passes.
     pub(crate) suspended_answers: SuspendedAnswers,
     pub(crate) login_attempts: LoginAttempts,
     pub(crate) unknown_tokens: UnknownTokens,

@@ -54,8 +54,7 @@ pub(super) fn replace_inputs(text: &str, replace: impl Fn(&str) -> String) -> St
     replaced + rest
 }
 
-/// An input, as a configuration of VS Code defines it or as it is made for a variable without a
-/// value.
+/// An input that a configuration of VS Code defines, or that stands for a variable without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InputDefinition {
     pub(super) id: String,
@@ -63,7 +62,8 @@ pub(super) struct InputDefinition {
     /// The values to choose from; empty if any value is possible.
     pub(super) choices: Vec<String>,
     pub(super) is_secret: bool,
-    /// The value of an input that is no secret, so that the person need not give one; may be empty.
+    /// The value that is used without asking the person, unless the input is a secret; empty if
+    /// there is none.
     default: String,
 }
 
@@ -119,8 +119,8 @@ impl<'a> Variables<'a> {
         self.expand_braces(text, |own, name| own.contains(name))
     }
 
-    /// Expands the value of a variable or header. A placeholder in a pasted text, such as
-    /// `<YOUR_TOKEN>`, becomes an input, too.
+    /// Expands the value of an environment variable or header, or an OAuth client secret. A
+    /// placeholder in a pasted text, such as `<YOUR_TOKEN>`, becomes an input, too.
     pub(super) fn expand_value(&mut self, name: &str, text: &str) -> String {
         let (scheme, credentials) = secrets::split_scheme(text);
         if self.surroundings.file.is_none() && secrets::is_placeholder(name, credentials) {
@@ -142,8 +142,8 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// Expands each `${…}` and `{…}`. A `${NAME}` stays if `is_kept` returns true for the names in
-    /// the entry's own `env` and this name.
+    /// Expands each `${…}` and `{…}`. `is_kept` gets the names in the entry's own `env` and a name,
+    /// and returns whether `${NAME}` with this name stays.
     fn expand_braces(
         &mut self,
         text: &str,
@@ -224,8 +224,9 @@ impl<'a> Variables<'a> {
     }
 
     fn resolve_variable(&mut self, name: &str, default: Option<&str>) -> String {
-        // A stranger may have written a pasted text, and the server could send the stranger the
-        // value of the variable.
+        // A variable in a pasted text never gets its value from the environment: a stranger may
+        // have written the text, and the server that the text describes could send the value to the
+        // stranger.
         let value = self
             .surroundings
             .file

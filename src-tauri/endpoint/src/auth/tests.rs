@@ -36,7 +36,7 @@ fn a_token_is_read_from_exactly_one_bearer_header() {
 }
 
 #[test]
-fn messages_about_tokens_fit_into_a_header() {
+fn messages_about_tokens_need_no_escaping_in_a_header() {
     for text in [
         NO_CLIENT_TOKEN,
         WRONG_CLIENT_TOKEN,

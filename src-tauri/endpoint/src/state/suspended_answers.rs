@@ -1,4 +1,4 @@
-//! The answers whose connections broke, until their clients resume or a timeout passes.
+//! The answers whose connections broke, until their clients resume them or a timeout passes.
 
 use std::{
     collections::HashMap,
