@@ -1,6 +1,8 @@
 //! The servers about which a person is told: servers that failed and are not started again soon,
-//! and servers whose new or changed definitions wait for acceptance. The person is not told about
-//! the same server again until it has recovered, or none of its definitions waits any more.
+//! and servers whose new or changed definitions wait for acceptance. After an alert about a
+//! failure, the person is not told about another failure of this server until the server has
+//! recovered. After an alert about definitions, the person is not told about more definitions of
+//! this server until none of its definitions waits any more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +17,10 @@ use crate::{
     summary::display_server,
 };
 
-/// If the pause before the next start of a server is longer than this, the server crashed too often
-/// (`BREAKER_PAUSE`). A shorter pause follows a failure after which the start is tried again.
+/// If the pause before the next start of a server is longer than this, the server crashed too
+/// often: the pause is then about 30 s (`BREAKER_PAUSE` in `upstream`). The pause after any other
+/// failure is at most about 10 s (`LONGEST_PAUSE`). Jitter makes a pause longer or shorter by up to
+/// a half.
 const LONGEST_RETRY_PAUSE_MS: i64 = 20_000;
 
 /// The reason why a person is told about a server.
@@ -45,8 +49,8 @@ pub(crate) struct Alert {
 #[derive(Debug, Default)]
 pub(crate) struct Alerts {
     unseen: BTreeMap<(AlertKind, ServerId), Alert>,
-    /// The alerts that still apply and are not reported again, because they were reported or
-    /// applied before the app started.
+    /// The alerts that still apply and are not reported again: the person was already told, or the
+    /// definitions already waited when the app started.
     reported: BTreeSet<(AlertKind, ServerId)>,
     /// Whether an overview was read. The definitions that waited before the app started are listed
     /// on the Overview screen, and are no news.

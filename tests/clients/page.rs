@@ -10,7 +10,7 @@ const MAX_LINES: usize = 40;
 const INTRODUCTION: &str = "\
 # Client programs
 
-This page shows what client programs print when Drawbridge is connected to them. `cargo xtask clients` writes the page;
+This page shows what client programs print when they are connected to Drawbridge. `cargo xtask clients` writes the page;
 the command fails if a program does not print the expected text. The programs come from their vendors, in the versions
 that `tests/clients/package.json` pins.
 

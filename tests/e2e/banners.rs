@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::steps::{
     check_screen, click, evaluate, expect_failed_request, expect_failed_verb, expect_outage,
-    hand_over, log_in, select, take_steps_with_actions, wait_for, wait_for_text, wait_for_value,
-    wait_until_gone,
+    log_in, run_next_action, select, take_steps_with_actions, wait_for, wait_for_text,
+    wait_for_value, wait_until_gone,
 };
 
 /// Returns the steps that click a switch, and wait until the error and the old state are shown.
@@ -50,7 +50,7 @@ fn every_screen_names_a_lost_hub_and_a_change_that_fails_meanwhile_shows_the_sto
         click("server-row[data-server=probe]"),
         wait_for("server-enable:checked"),
         wait_for_value("server-policy", "allow"),
-        hand_over(),
+        run_next_action(),
         wait_for("not-reachable"),
     ];
     steps.extend(fail_to_switch("server-enable", true, "server-error"));
@@ -78,7 +78,7 @@ fn every_screen_names_a_lost_hub_and_a_change_that_fails_meanwhile_shows_the_sto
     ]);
     steps.extend(check_screen("hub-lost"));
     steps.extend([
-        hand_over(),
+        run_next_action(),
         // A browser is signed in until the hub ends.
         wait_for("sign-in-code"),
         expect_outage(),
@@ -142,7 +142,7 @@ fn a_server_whose_removal_fails_is_listed_again_and_every_screen_says_why() {
     ];
     steps.extend(check_screen("removal-failed"));
     steps.extend([
-        hand_over(),
+        run_next_action(),
         click("nav-servers"),
         click("server-row[data-server=probe]"),
         click("server-remove"),
@@ -191,7 +191,7 @@ fn every_screen_warns_of_an_almost_full_disk_until_there_is_space() {
         wait_for_text("low-space-banner", "free some space"),
     ]);
     steps.extend(check_screen("low-space"));
-    steps.extend([hand_over(), wait_until_gone("low-space-banner")]);
+    steps.extend([run_next_action(), wait_until_gone("low-space-banner")]);
     browser::take_steps_with_actions(&desktop, &link, &json!(steps), vec![Box::new(add_space)])
         .assert_no_problems();
 }

@@ -8,7 +8,7 @@ use drawbridge_tests::{DesktopSession, Hub};
 use serde_json::{Value, json};
 
 use crate::steps::{
-    check_screen, click, count, expect_failed_verb, fill, hand_over, select,
+    check_screen, click, count, expect_failed_verb, fill, run_next_action, select,
     take_steps_with_actions, wait_for, wait_for_text, wait_until_enabled, wait_until_gone,
 };
 
@@ -30,7 +30,7 @@ fn a_change_of_the_file_is_reviewed_again_and_a_project_is_connected_without_ask
         click("nav-clients"),
         click("known-client[data-kind=cursor] client-connect"),
         wait_until_enabled("connect-apply"),
-        hand_over(),
+        run_next_action(),
         click("connect-apply"),
         wait_for_text("dialog-error", "was changed by another program"),
         expect_failed_verb("config.apply"),
@@ -38,11 +38,11 @@ fn a_change_of_the_file_is_reviewed_again_and_a_project_is_connected_without_ask
     ];
     steps.extend(check_screen("connect-changed-meanwhile"));
     steps.extend([
-        hand_over(),
+        run_next_action(),
         click("connect-preview-again"),
         wait_for_text("dialog-error", "JSON"),
         expect_failed_verb("config.preview"),
-        hand_over(),
+        run_next_action(),
         click("connect-preview-again"),
         wait_until_gone("dialog-error"),
         wait_until_enabled("connect-apply"),

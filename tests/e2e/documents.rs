@@ -1,6 +1,6 @@
 //! The conversion of documents, which a person sets up in a real browser: the Settings screen says
-//! which program is missing, the person accepts the converter, and a tool converts a page. A
-//! stand-in replaces `uvx` and Docling.
+//! which program is missing, the person accepts the server that runs the program, and a tool
+//! converts a page. A stand-in replaces `uvx` and Docling.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
@@ -8,8 +8,8 @@ use drawbridge_tests::{DesktopSession, Hub, canary, paths};
 use serde_json::json;
 
 use crate::steps::{
-    check_screen, click, fill, hand_over, select, take_steps_with_actions, wait_for, wait_for_text,
-    wait_until_enabled, wait_until_gone,
+    check_screen, click, fill, run_next_action, select, take_steps_with_actions, wait_for,
+    wait_for_text, wait_until_enabled, wait_until_gone,
 };
 
 /// Installs the stand-in for `uvx`.
@@ -24,7 +24,7 @@ fn install_uvx(desktop: &DesktopSession) {
 }
 
 #[test]
-fn documents_are_converted_after_a_person_installed_and_accepted_the_program_in_a_browser() {
+fn documents_are_converted_after_a_person_installed_the_program_and_accepted_the_server() {
     let desktop = DesktopSession::without_screen();
     let hub = Hub::serve(&desktop);
     let tool = "tool-row[data-tool=convert_document_from_content]";
@@ -41,7 +41,7 @@ fn documents_are_converted_after_a_person_installed_and_accepted_the_program_in_
     ];
     steps.extend(check_screen("documents-without-runtime"));
     steps.extend([
-        hand_over(),
+        run_next_action(),
         click("docling-enabled"),
         wait_until_gone("docling-reason"),
         wait_until_enabled("docling-enabled"),

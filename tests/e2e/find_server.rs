@@ -8,8 +8,8 @@ use drawbridge_tests::{
 use serde_json::{Value, json};
 
 use crate::steps::{
-    check_screen, click, count, create_login_link, expect_failed_verb, fill, hand_over, select,
-    take_steps_with_actions, wait_for, wait_for_text, wait_for_value, wait_until_focused,
+    check_screen, click, count, create_login_link, expect_failed_verb, fill, run_next_action,
+    select, take_steps_with_actions, wait_for, wait_for_text, wait_for_value, wait_until_focused,
     wait_until_gone,
 };
 
@@ -135,7 +135,7 @@ fn published_servers_are_filtered_read_page_by_page_and_refreshed_in_a_browser()
         click("find-back"),
         wait_for_value("find-text", "notes-38"),
         wait_for("published-card[data-server=com.example/notes-38]"),
-        hand_over(),
+        run_next_action(),
         click("registry-refresh"),
         wait_for_text("registry-error", "answered 500"),
         expect_failed_verb("registry.refresh"),
@@ -146,7 +146,7 @@ fn published_servers_are_filtered_read_page_by_page_and_refreshed_in_a_browser()
     steps.extend([
         fill("find-text", "notes-77"),
         wait_for("registry-nothing"),
-        hand_over(),
+        run_next_action(),
         click("registry-refresh"),
         wait_for("published-card[data-server=com.example/notes-77]"),
         wait_until_gone("registry-error"),

@@ -9,9 +9,9 @@ use drawbridge_tests::{DesktopSession, Hub, browser::Action, paths};
 use serde_json::{Value, json};
 
 use crate::steps::{
-    check_screen, click, count, evaluate, expect_failed_verb, fill, hand_over, press_key, select,
-    set_size, take_steps, take_steps_with_actions, wait_for, wait_for_text, wait_until_enabled,
-    wait_until_focused, wait_until_gone,
+    check_screen, click, count, evaluate, expect_failed_verb, fill, press_key, run_next_action,
+    select, set_size, take_steps, take_steps_with_actions, wait_for, wait_for_text,
+    wait_until_enabled, wait_until_focused, wait_until_gone,
 };
 
 /// A script that returns whether the whole error message of an import is visible.
@@ -177,7 +177,7 @@ fn a_search_without_a_result_names_the_searched_files_and_is_repeated() {
         click("import-retry"),
         wait_until_gone("import-error"),
         wait_for_text("import-searched-panel", &project_file),
-        hand_over(),
+        run_next_action(),
         click("import-search"),
         wait_for("found-server[data-server=tools]"),
         wait_until_gone("import-nothing"),
@@ -239,7 +239,7 @@ fn known_servers_stay_in_the_files_clients_keep_asking_and_changed_files_are_sho
         click("import-preview"),
         wait_for("preview-file"),
         evaluate(CHANGES),
-        hand_over(),
+        run_next_action(),
         click("import-confirm"),
         wait_for_text("import-error", "was changed by another program"),
         wait_for_text("import-error", "Nothing was imported"),
@@ -248,7 +248,7 @@ fn known_servers_stay_in_the_files_clients_keep_asking_and_changed_files_are_sho
     steps.extend(check_screen("import-outdated"));
     steps.extend([
         evaluate(IS_FAILURE_VISIBLE),
-        hand_over(),
+        run_next_action(),
         click("import-retry"),
         wait_until_gone("import-error"),
         wait_for_text("preview-file", "\"theme\": \"dark\""),

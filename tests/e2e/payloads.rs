@@ -249,7 +249,7 @@ impl<'a> PayloadFixture<'a> {
     fn let_call_time_out(&self) {
         self.hub.set_approval_timeout(5);
         let call = self.client.spawn_call("loud__fail", &payload_arguments());
-        // Listing the approvals marks the call as seen; otherwise the result is "No screen".
+        // Listing the approvals marks the call as seen; otherwise the decision is "No screen".
         let _ = self.hub.wait_for_approval();
         let answer = call.join().expect("the call ends");
         assert!(answer.text().contains("Timed out"), "{}", answer.text());
@@ -319,14 +319,15 @@ fn visit_servers() -> Vec<Value> {
     steps
 }
 
-/// Returns the steps for the pages that only have to be opened, and for the dialogs of two pages.
-fn visit_pages() -> Vec<Value> {
+/// Returns the steps for the screens that only have to be opened, and for the dialogs of two of
+/// these screens.
+fn visit_screens() -> Vec<Value> {
     let mut steps = Vec::new();
-    for page in [
+    for screen in [
         "clients", "policy", "hooks", "calls", "audit", "logs", "settings",
     ] {
-        steps.push(click(&format!("nav-{page}")));
-        steps.extend(check_plain_text(page));
+        steps.push(click(&format!("nav-{screen}")));
+        steps.extend(check_plain_text(screen));
     }
     steps.extend([click("nav-policy"), click("rule-edit")]);
     steps.extend(check_plain_text("the dialog of a rule"));
@@ -409,7 +410,7 @@ fn text_from_servers_and_clients_is_plain_text_on_the_screens_that_show_it() {
     assert!(names.iter().all(is_plain), "{names:?}");
     fixture.hub.set_approval_timeout(APPROVAL_TIMEOUT_S);
     fixture.make_calls();
-    run_steps(&desktop, [visit_servers(), visit_pages()].concat());
+    run_steps(&desktop, [visit_servers(), visit_screens()].concat());
 }
 
 #[test]
@@ -467,9 +468,7 @@ fn a_call_is_plain_text_in_each_step_of_its_prompt() {
         open_route("#/popup"),
         wait_for_text("popup-position", "1 of 3"),
     ]);
-    steps.extend(check_plain_text(
-        "the popup, a tool with an impossible name",
-    ));
+    steps.extend(check_plain_text("the popup, a tool with an invalid name"));
     steps.push(click("popup-next"));
     steps.extend(visit_prompt("the popup"));
     steps.extend([

@@ -32,7 +32,8 @@ pub(crate) fn take_steps(desktop: &DesktopSession, steps: Vec<Value>) -> Browser
     report
 }
 
-/// Like [`take_steps`]. At each step of [`hand_over`], the browser waits while the next action runs.
+/// Like [`take_steps`]. At each step of [`run_next_action`], the browser waits while the next
+/// action runs.
 #[track_caller]
 pub(crate) fn take_steps_with_actions(
     desktop: &DesktopSession,
@@ -153,8 +154,9 @@ pub(crate) fn expect_outage() -> Value {
     json!({"do": "expect_outage"})
 }
 
-/// Waits while the test performs its next action (see [`take_steps_with_actions`]).
-pub(crate) fn hand_over() -> Value {
+/// Lets the test run its next action, and waits until the action has ended (see
+/// [`take_steps_with_actions`]).
+pub(crate) fn run_next_action() -> Value {
     json!({"do": "hand_over"})
 }
 

@@ -191,7 +191,7 @@ fn a_call_that_nobody_decides_is_denied_as_timed_out() {
     hub.set_approval_timeout(5);
     let client = hub.connect_client("desk");
     let call = client.spawn_call("probe__echo", "{}");
-    // Listing the approvals marks the call as seen; otherwise the result is "No screen".
+    // Listing the approvals marks the call as seen; otherwise the decision is "No screen".
     let _ = hub.wait_for_approval();
     let answer = call.join().expect("the call ends");
     assert!(answer.is_error(), "{}", answer.raw);

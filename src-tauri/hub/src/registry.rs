@@ -378,7 +378,7 @@ impl Registry {
     ) -> Result<Arc<RegisteredServer>, RegistryError> {
         let Grant {
             secrets: granted_secrets,
-            keeps_program,
+            keeps_accepted_program,
         } = grant;
         check_grants(id, spec, &granted_secrets)?;
         let offered = RegisteredServer::new(id.clone(), spec.clone(), self.spec_path(id));
@@ -386,7 +386,8 @@ impl Registry {
         self.check_name(&offered)?;
         let since = self.first_accepted(id);
         let before = self.accepted().get(id).cloned();
-        let has_same_program = |before: &&Accepted| keeps_program || before.starts_same(spec);
+        let has_same_program =
+            |before: &&Accepted| keeps_accepted_program || before.starts_same(spec);
         let accepted = match before.as_ref().filter(has_same_program) {
             Some(before) => Accepted {
                 program_change: before.program_change.clone(),

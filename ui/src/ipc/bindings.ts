@@ -3504,11 +3504,11 @@ kind: RequestKind | null, };
 export type RemoveProfile = { name: string, };
 
 /**
- * `secrets.remove`: removes a value from the secret store.
+ * `secrets.remove`: deletes a secret's value from the secret store.
  */
 export type RemoveSecret = { name: string, 
 /**
- * Whether the value is removed even if something refers to it.
+ * Whether the value is deleted even if something refers to it.
  */
 even_if_used?: boolean, };
 

@@ -10,16 +10,16 @@ import { clientFiles } from "./en/clientFiles";
 import { clientImport } from "./en/import";
 import { clients } from "./en/clients";
 import { docling } from "./en/docling";
-import { folders } from "./en/folders";
 import { doctor } from "./en/doctor";
+import { folders } from "./en/folders";
 import { guide } from "./en/guide";
 import { hooks } from "./en/hooks";
 import { kit } from "./en/kit";
 import { logs } from "./en/logs";
 import { memory } from "./en/memory";
 import { overview } from "./en/overview";
-import { palette } from "./en/palette";
 import { pairing } from "./en/pairing";
+import { palette } from "./en/palette";
 import { policy } from "./en/policy";
 import { profiles } from "./en/profiles";
 import { removals } from "./en/removals";
@@ -42,6 +42,7 @@ export const en = {
   clients,
   docling,
   doctor,
+  folders,
   guide,
   hooks,
   kit,
@@ -56,7 +57,6 @@ export const en = {
   sampling,
   secrets,
   servers,
-  folders,
   settings,
   shell,
   shortcuts,

@@ -1,5 +1,5 @@
 //! `drawbridge registry`: searches the presets and the official registry for a server to add, shows
-//! a server of the official registry, and refreshes the stored copy of its list.
+//! a server of the official registry, and refreshes the stored copy of the registry's list.
 
 use std::fmt::Write;
 
@@ -183,7 +183,7 @@ fn format_result(result: &SearchResult) -> String {
         if shown < *total {
             let _ = writeln!(
                 lines,
-                "{shown} of {total} servers are listed; add a word, or --limit."
+                "{shown} of {total} servers are listed. Add a word, or use a higher --limit (at most 100)."
             );
         }
     } else if result.presets.is_empty() {

@@ -114,12 +114,12 @@ pub struct SetSecret {
     pub value: String,
 }
 
-/// `secrets.remove`: removes a value from the secret store.
+/// `secrets.remove`: deletes a secret's value from the secret store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RemoveSecret {
     pub name: String,
-    /// Whether the value is removed even if something refers to it.
+    /// Whether the value is deleted even if something refers to it.
     #[serde(default)]
     #[cfg_attr(test, ts(as = "Option<bool>", optional))]
     pub even_if_used: bool,
@@ -186,7 +186,7 @@ impl Verb for RemoveSecret {
             .filter(|_| !self.even_if_used)
         {
             return Err(ApiError::conflict(format!(
-                "'{}' is used by {}, which cannot start or run without it. Remove the reference first, \
+                "'{}' is used by {}, which cannot start or run without it. Remove each reference first, \
                  or remove the secret although it is in use (on the command line with --in-use)",
                 self.name,
                 uses.describe()
@@ -219,8 +219,8 @@ impl Verb for RenameSecret {
         let uses = all_uses.remove(&name).unwrap_or_default();
         if !uses.hooks.is_empty() || uses.traces {
             return Err(ApiError::conflict(format!(
-                "'{name}' is used by {}, but only the references of servers can be changed with the \
-                 name. Set a secret with the new name, and change the hook or the setting",
+                "'{name}' is used by {}. Renaming a secret changes only the references of servers. Set \
+                 a secret with the new name, and change the hook or the setting",
                 uses.describe()
             )));
         }
@@ -235,7 +235,7 @@ impl Verb for RenameSecret {
         for id in &uses.servers {
             rename_in_spec(hub, id, &name, &new_name).await?;
         }
-        // The old value is removed last, so that every reference has a value even if an earlier
+        // The old value is deleted last, so that every reference has a value even if an earlier
         // step fails.
         remove_secret(hub, &name).await?;
         Ok(Done {})
@@ -265,7 +265,7 @@ async fn rename_in_spec(
     let is_accepted = hub.registry.acceptance(&server) == AcceptanceState::Accepted;
     let grant = is_accepted.then(|| Grant {
         secrets: registry::foreign_secrets(id, &spec),
-        keeps_program: true,
+        keeps_accepted_program: true,
     });
     let server = hub.write_spec(id, &spec, grant).await?;
     hub.apply_spec_changes(&[id.clone()].into()).await;
@@ -290,8 +290,8 @@ fn check_name(name: &str) -> Result<(), ApiError> {
     check_not_reserved(name)
 }
 
-/// Stores a value in the secret store, and records its name in the audit log. From then on, the log
-/// masks the value.
+/// Stores a value in the secret store, and records the secret's name in the audit log. From then
+/// on, the value is masked in the log files.
 ///
 /// # Errors
 /// Returns an error if the secret store cannot be used.
@@ -304,7 +304,8 @@ pub(super) async fn store_secret(hub: &Hub, name: &str, value: Secret) -> Result
     Ok(())
 }
 
-/// Removes a value from the secret store, and records its name in the audit log.
+/// Deletes a secret's value from the secret store. If there was a value, records the secret's name
+/// in the audit log.
 ///
 /// # Errors
 /// Returns an error if the secret store cannot be used.

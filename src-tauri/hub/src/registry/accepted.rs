@@ -25,14 +25,14 @@ pub struct Grant {
     /// Whether the accepted program is kept in any case, because the new spec differs only in how
     /// it refers to secrets. Otherwise, a spec that does not start the same command as before is
     /// accepted together with the program that it starts now.
-    pub keeps_program: bool,
+    pub keeps_accepted_program: bool,
 }
 
 impl From<BTreeSet<String>> for Grant {
     fn from(secrets: BTreeSet<String>) -> Self {
         Self {
             secrets,
-            keeps_program: false,
+            keeps_accepted_program: false,
         }
     }
 }

@@ -53,6 +53,7 @@ async fn preview(hub: &Hub, verb: PreviewConfig) -> (String, ConfigPreview) {
 }
 
 async fn apply_preview(hub: &Hub, id: String) -> Result<ClientChangeView, ApiError> {
+    // If another program changes the entry, Drawbridge does not restore it.
     let restores = false;
     run(hub, ApplyConfig { id, restores }).await
 }
@@ -86,7 +87,7 @@ async fn a_failed_switch_from_the_bridge_to_http_leaves_the_client_as_it_was() {
 }
 
 #[tokio::test]
-async fn undoing_a_connection_over_http_ends_the_token_and_keeps_only_an_earlier_client() {
+async fn undoing_a_connection_over_http_invalidates_its_token_and_revokes_only_a_new_client() {
     let folder = tempfile::tempdir().expect("a folder");
     let hub = open_hub(&folder.path().join("data")).await;
     for existed in [true, false] {
@@ -104,7 +105,11 @@ async fn undoing_a_connection_over_http_ends_the_token_and_keeps_only_an_earlier
         assert_eq!(hub.access.find_client(&token), Some(name.clone()));
         undo(&hub, &change.id).await;
         assert_eq!(hub.access.find_client(&token), None);
-        assert_eq!(hub.access.admit_local(&name).await.is_ok(), existed);
+        assert_eq!(
+            hub.access.admit_local(&name).await.is_ok(),
+            existed,
+            "only a client that the connection added is revoked"
+        );
     }
 }
 
@@ -130,6 +135,7 @@ async fn a_repair_replaces_the_token_of_the_client_only_if_the_file_is_written()
     let (id, _) = preview(&hub, connect(folder.path(), ClientTransport::Http)).await;
     let repair = apply_preview(&hub, id).await.expect("repaired");
     let new = read_token(folder.path());
+    // The old token is valid until the new token is used.
     assert_eq!(hub.access.authenticate(&old, None), Ok(name.clone()));
     assert_eq!(hub.access.authenticate(&new, None), Ok(name.clone()));
     assert_eq!(

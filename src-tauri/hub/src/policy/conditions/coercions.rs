@@ -125,7 +125,7 @@ pub(super) fn may_be_number(value: &RawValue, holds: impl Fn(&Number) -> bool) -
     }
 }
 
-/// Converts a text that JavaScript, Python and others accept as a number to JSON notation. For
+/// Returns the JSON notation of a text that JavaScript, Python and others accept as a number. For
 /// any other text, the result can be `None`, or a text that is not a JSON number.
 fn to_json_number(text: &str) -> Option<String> {
     if text.is_empty() {
