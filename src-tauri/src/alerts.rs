@@ -18,10 +18,9 @@ use crate::{
 };
 
 /// If the pause before the next start of a server is longer than this, the server crashed too
-/// often: the pause is then about 30 s (`BREAKER_PAUSE` in `upstream`). The pause after any other
-/// failure is at most about 10 s (`LONGEST_PAUSE`). Jitter makes a pause longer or shorter by up to
-/// a half.
-const LONGEST_RETRY_PAUSE_MS: i64 = 20_000;
+/// often: the pause is then at least 22 s (`BREAKER_PAUSE` in `upstream`, less a quarter at random).
+/// The pause after any other failure is at most 13 s (`LONGEST_PAUSE`, and up to a quarter more).
+const LONGEST_RETRY_PAUSE_MS: i64 = 15_000;
 
 /// The reason why a person is told about a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -15,8 +15,9 @@ const MIB: usize = 1024 * 1024;
 const MAX_CLIENT_BYTES: usize = 32 * MIB;
 /// The most bytes of the requests of all clients.
 const MAX_TOTAL_BYTES: usize = 128 * MIB;
-/// The most requests of one client, in all its sessions.
-const MAX_CLIENT_REQUESTS: usize = 512;
+/// The most requests of one client, in all its sessions. Each session may have at least one.
+const MAX_CLIENT_REQUESTS: usize = 1_024;
+const _: () = assert!(MAX_CLIENT_REQUESTS >= crate::MAX_PER_CLIENT);
 
 /// The requests that all clients have in flight. Cheap to clone.
 #[derive(Debug, Clone, Default)]

@@ -73,9 +73,9 @@ fn a_server_that_a_person_stopped_or_that_is_tried_again_soon_is_not_reported() 
         retry_at: Some(Timestamp(clock::now().0 + milliseconds)),
         ..server(ServerState::Error)
     };
-    assert_eq!(kinds_after(&mut alerts, paused(5_000)), []);
+    assert_eq!(kinds_after(&mut alerts, paused(13_000)), []);
     assert_eq!(
-        kinds_after(&mut alerts, paused(29_000)),
+        kinds_after(&mut alerts, paused(20_000)),
         [AlertKind::Failed],
         "the server crashed too often"
     );

@@ -21,6 +21,8 @@ use crate::{
 /// The longest time that a [`Session`] waits for a response.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
+const ECHO_ARGUMENTS: &str = r#"{"message":"hello"}"#;
+
 /// A server or a proxy under load.
 #[derive(Clone)]
 pub(crate) struct Target {
@@ -200,10 +202,11 @@ impl PipeSession {
     }
 }
 
-/// Opens sessions.
+/// Opens sessions. A modern session has no handshake, so it makes a call: the hub closes the oldest
+/// connections on which no token was sent.
 ///
 /// # Errors
-/// Returns an error if a session cannot be opened.
+/// Returns an error if a session cannot be opened, or if its call fails.
 pub(crate) async fn open_sessions(
     target: &Target,
     is_modern: bool,
@@ -211,7 +214,11 @@ pub(crate) async fn open_sessions(
 ) -> io::Result<Vec<Session>> {
     let mut sessions = Vec::new();
     for _ in 0..count {
-        sessions.push(Session::open(target, is_modern).await?);
+        let mut session = Session::open(target, is_modern).await?;
+        if is_modern {
+            session.call("echo", ECHO_ARGUMENTS).await?;
+        }
+        sessions.push(session);
     }
     Ok(sessions)
 }
@@ -226,9 +233,14 @@ pub(crate) async fn load(sessions: Vec<Session>, length: Duration) -> (Vec<Sessi
             let mut slice = Slice::default();
             while slice.durations.is_empty() || Instant::now() < end {
                 let begin = Instant::now();
-                let result = session.call("echo", r#"{"message":"hello"}"#).await;
+                let result = session.call("echo", ECHO_ARGUMENTS).await;
                 slice.durations.push(begin.elapsed());
-                slice.errors += usize::from(result.is_err());
+                if let Err(error) = result {
+                    if slice.errors == 0 {
+                        eprintln!("a call failed: {error}");
+                    }
+                    slice.errors += 1;
+                }
             }
             (session, slice)
         });

@@ -8,7 +8,11 @@
 //! With another first argument, the same program is the server behind the proxies (`upstream-…`) or
 //! a floor (`floor-…`).
 
-#![expect(clippy::print_stdout, reason = "the bench prints a table")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the bench prints a table, and why calls failed"
+)]
 
 mod client;
 mod floor;

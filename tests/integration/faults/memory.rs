@@ -21,8 +21,10 @@ use super::{add_neighbour, read_outcomes};
 const MIB: usize = 1 << 20;
 /// The limit of the requests of one client in flight, in MiB.
 const CLIENT_MIB: usize = 32;
+/// The limit of the number of requests of one session in flight.
+const SESSION_REQUESTS: usize = 512;
 /// The limit of the number of requests of one client in flight.
-const CLIENT_REQUESTS: usize = 512;
+const CLIENT_REQUESTS: usize = 2 * SESSION_REQUESTS;
 
 /// Checks that the hub has grown by at most `max_mib` under a `load`.
 #[track_caller]
@@ -96,17 +98,21 @@ fn the_requests_in_flight_of_a_client_have_at_most_32_mib() {
 }
 
 #[test]
-fn a_client_has_at_most_512_requests_in_flight() {
+fn a_client_has_at_most_1024_requests_in_flight() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (_neighbour, neighbour_client) = add_neighbour(&hub);
     let faulty = FaultyServer::add(&hub, "faulty", &json!({"call_ms": 600_000}), &[]);
     let faulty = faulty.wait_until_synced();
-    let client = hub.connect_client("desk");
+    let token = hub.add_client("desk");
+    let sessions = [(); 2].map(|()| McpClient::connect(&hub.url, &token));
+    let [client, _] = &sessions;
     let mut unfinished_requests = Vec::new();
-    for number in 1..=CLIENT_REQUESTS {
-        let message = call(number, "hang", &json!({}));
-        unfinished_requests.push(client.begin_post(&message).expect("a connection"));
+    for session in &sessions {
+        for number in 1..=SESSION_REQUESTS {
+            let message = call(number, "hang", &json!({}));
+            unfinished_requests.push(session.begin_post(&message).expect("a connection"));
+        }
     }
     wait_until("all calls are at the server", || {
         some_if(faulty.received_calls("hang").len() == CLIENT_REQUESTS)
@@ -114,7 +120,7 @@ fn a_client_has_at_most_512_requests_in_flight() {
     let one_more = client.begin_post(&call(1_000, "hang", &json!({})));
     let (status, message) = read_refusal(one_more.expect("a connection"));
     assert_eq!(status, 503, "{message}");
-    assert!(message.contains("512 requests in flight"), "{message}");
+    assert!(message.contains("1024 requests in flight"), "{message}");
     check_neighbour(&neighbour_client);
     drop(unfinished_requests);
     wait_until("there is room again", || {

@@ -607,6 +607,7 @@ fn connected_reason(hello: &ServerHello) -> String {
     format!("Connected with {method} ({})", hello.protocol_version)
 }
 
+/// Makes a pause up to a quarter shorter or longer, so that servers do not start at the same moment.
 fn with_jitter(pause: Duration) -> Duration {
-    pause.mul_f64(rand::random_range(0.5..1.5))
+    pause.mul_f64(rand::random_range(0.75..1.25))
 }
