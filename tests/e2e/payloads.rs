@@ -114,7 +114,8 @@ struct PayloadFixture<'a> {
 impl<'a> PayloadFixture<'a> {
     #[track_caller]
     fn new(desktop: &'a DesktopSession) -> Self {
-        // The restart of the hub ends the grace period, in which the hub would accept additions.
+        // The restart of the hub ends the grace period, so that no definition is accepted without a
+        // person from now on.
         let first_hub = Hub::serve(desktop);
         for name in ["loud", "changing"] {
             write_script(desktop, name, &server_script("as it was"));

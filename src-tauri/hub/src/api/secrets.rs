@@ -53,7 +53,7 @@ impl SecretUses {
     fn describe(&self) -> String {
         let servers = self.servers.iter().map(|id| format!("the server '{id}'"));
         let hooks = self.hooks.iter().map(|name| format!("the hook '{name}'"));
-        let traces = self.traces.then(|| "the traces".to_owned());
+        let traces = self.traces.then(|| "the export of traces".to_owned());
         servers
             .chain(hooks)
             .chain(traces)

@@ -1,7 +1,7 @@
 //! The ways in which servers deliberately convert a value: between strings, numbers, booleans and
 //! null, from a string to the JSON in it, and from a null member to a missing member. Only
-//! [`MatchMode::May`](super::MatchMode::May) uses these conversions, because one matching way of
-//! reading is enough for this mode.
+//! [`MatchMode::May`](super::MatchMode::May) uses these conversions, because in this mode a
+//! condition holds if it holds in at least one way of reading the arguments.
 
 use std::borrow::Cow;
 
