@@ -4,7 +4,8 @@
 use std::{thread, time::Duration};
 
 use drawbridge_tests::{
-    FaultyServer, Home, Hub, McpClient, paths, wait::some_if, wait_until, wait_until_within,
+    FaultyServer, Home, Hub, McpClient, paths, ports::find_free_port, wait::some_if, wait_until,
+    wait_until_within,
 };
 use nix::sys::signal::Signal;
 use serde_json::json;
@@ -44,6 +45,19 @@ fn a_server_that_requires_initialize_works_also_after_a_restart() {
         4,
         "the negotiated revision is remembered: {record}"
     );
+}
+
+#[test]
+fn a_failed_start_that_is_tried_again_says_when() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let url = format!("http://127.0.0.1:{}/mcp", find_free_port());
+    let spec = json!({"name": "away", "url": url, "retries": 8});
+    hub.run_verb("servers.add", &json!({"spec": spec}));
+    wait_until("the server's error says when it is started again", || {
+        let server = hub.show_server("away");
+        some_if(server["state"] == "error" && server["retry_at"].is_number())
+    });
 }
 
 #[test]

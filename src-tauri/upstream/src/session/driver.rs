@@ -128,8 +128,12 @@ impl ServerSession {
             }
             effect = self.handle_failed_start(&failure);
             let state = self.inner().state;
-            if let (Some(StateEffect::Pause(pause)), State::Error { .. }) = (effect, state) {
-                sleep(with_jitter(pause)).await;
+            if let (Some(StateEffect::Pause(_)), State::Error { .. }) = (effect, state) {
+                let until = self.inner().no_start_before;
+                if let Some(until) = until {
+                    sleep_until(until).await;
+                }
+                self.inner().no_start_before = None;
                 effect = self.step(
                     StateEvent::PauseOver,
                     "Starting again after a failed start".into(),
@@ -234,11 +238,9 @@ impl ServerSession {
         };
         let reason = failure_reason(crashes, failure);
         let effect = self.step_with(event, reason, Some(failure.clone()), |inner, effect| {
-            // If another start follows, the caller itself waits for the pause to end.
-            if inner.state == State::BreakerOpen {
-                inner.set_pause(effect);
-            }
+            inner.set_pause(effect);
         });
+        // If another start follows, the caller itself waits for the pause to end.
         if self.inner().state == State::BreakerOpen {
             self.report_pause();
         }
