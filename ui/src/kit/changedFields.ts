@@ -3,8 +3,8 @@
 type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
 /**
- * Selects the fields of a form, except search fields, because a person loses no work with their
- * text.
+ * Selects the fields of a form, except search fields: a person who loses the text of a search loses
+ * no work.
  */
 const FIELDS = ["input", "select", "textarea"]
   .map((field) => `${field}:not([type="search"], search *, [role="search"] *)`)

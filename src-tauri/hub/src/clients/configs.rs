@@ -45,7 +45,7 @@ pub enum ConfigError {
     #[error("these changes were made already, or are too old; review the changes again")]
     UnknownPreview,
     #[error(
-        "id: is the preview of another kind of change; `config.import` imports servers, and `config.apply` makes the other changes"
+        "'id' names the preview of another kind of change; `config.import` imports servers, and `config.apply` makes the other changes"
     )]
     WrongPreview,
     #[error("there is no change '{0}'")]
@@ -260,8 +260,9 @@ impl ClientConfigs {
     /// changes them.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be written or has changed, or if the copies or the record
-    /// cannot be written. In this case, the changed files are restored.
+    /// Returns an error if a file cannot be written or has changed, or if the encrypted copies of
+    /// the old files, or the record of the change, cannot be written. In this case, the changed
+    /// files are restored.
     pub async fn apply(
         &self,
         preview: Preview,
@@ -497,8 +498,8 @@ impl EntryTarget {
                     Some(_) => FileScope::Project,
                     None => FileScope::Global,
                 },
-                // The file that the client may read instead is known only after a search for the
-                // client's files.
+                // Only a search for the client's files finds another file that the client may read
+                // instead of this file.
                 conflict: None,
             },
             project: row.project.as_ref().map(PathBuf::from),

@@ -324,7 +324,7 @@ impl<'a> Placeholders<'a> {
     }
 
     /// Returns the words of an argument: no word if one of its values is not set, and several words
-    /// if the argument is a single value with several entries.
+    /// if the argument is only a placeholder, and the list of its value has several entries.
     fn fill_argument(&self, template: &str) -> Result<Vec<String>, BundleError> {
         let used = self.used_values(template);
         let secret = used.iter().find(|name| {
