@@ -103,7 +103,12 @@ fn the_schema_of_a_tool_is_read_apart_from_the_list_of_servers() {
         tool_definition("list", "Lists the files")
     ]);
     add_server(&hub, "files", &tools, &json!({}));
-    let listed = &hub.run_verb("servers.list", &json!({}))["servers"][0];
+    let list = hub.run_verb("servers.list", &json!({}));
+    let servers = list["servers"].as_array().expect("a list of servers");
+    let listed = servers
+        .iter()
+        .find(|server| server["id"] == "files")
+        .expect("the server");
     let of_tools = |field: &str| -> Vec<Value> {
         let tools = listed["tools"].as_array().expect("a list of tools");
         tools.iter().map(|tool| tool[field].clone()).collect()
