@@ -134,8 +134,9 @@ fn is_failed(server: &ServerLine) -> bool {
             .is_none_or(|Timestamp(at)| at - clock::now().0 > LONGEST_RETRY_PAUSE_MS)
 }
 
-/// Returns whether the server has recovered, or a person has taken care of it. A server that is
-/// starting again has not recovered yet, because it may fail again.
+/// Returns whether an earlier failure of the server counts as over: the server runs, has ended
+/// without a failure, is disabled, or waits for a person (for acceptance, a secret or a sign-in). If
+/// the server is idle or starting, the failure is not over yet, because the server may fail again.
 fn has_recovered(server: &ServerLine) -> bool {
     match server.state {
         ServerState::Active

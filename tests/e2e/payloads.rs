@@ -264,8 +264,8 @@ impl<'a> PayloadFixture<'a> {
     }
 }
 
-/// Returns arguments with each payload as a key and as a value, and with text that Rust's strings
-/// cannot hold.
+/// Returns arguments with each payload as a key and as a value, and with the strings of
+/// [`corpus::INVALID_STRINGS`].
 fn payload_arguments() -> String {
     let mut members: Vec<String> = corpus::all_payloads()
         .iter()
