@@ -25,7 +25,9 @@ use unknown_tokens::UnknownTokens;
 pub(crate) struct ListenerState {
     pub(crate) hub: Arc<Hub>,
     pub(crate) kind: ListenerKind,
+    /// The streams of clients that use Streamable HTTP.
     pub(crate) session_streams: SessionStreams,
+    /// The streams of clients that use the older HTTP+SSE transport.
     pub(crate) sse_streams: SseStreams,
     /// The answers whose connections broke, until their clients resume them or a timeout passes.
     pub(crate) suspended_answers: SuspendedAnswers,

@@ -54,7 +54,8 @@ pub(super) fn replace_inputs(text: &str, replace: impl Fn(&str) -> String) -> St
     replaced + rest
 }
 
-/// An input that a configuration of VS Code defines, or that stands for a variable without a value.
+/// An input that a configuration of VS Code defines, or that stands for a variable or placeholder
+/// without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InputDefinition {
     pub(super) id: String,

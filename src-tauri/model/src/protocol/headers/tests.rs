@@ -26,7 +26,7 @@ fn header_params_have_the_paths_of_their_arguments() {
     let schema = json!({"type": "object", "properties": {
         "region": {"type": "string", "x-mcp-header": "Region"},
         "at": {"type": "object", "properties": {"n": {"type": "integer", "x-mcp-header": "N"}}},
-        // The name of an argument here, so not a mark.
+        // Here `x-mcp-header` is the name of an ordinary argument, and marks nothing.
         "x-mcp-header": {"type": "string"},
     }});
     let mut found = header_params(&schema).expect("a valid schema");

@@ -10,8 +10,7 @@ use std::{
 
 use super::{super::home_dir, TEMPORARY_FOLDER};
 
-/// Folders and files of the system that any user may read, and that hold programs, libraries and
-/// settings.
+/// Folders of the system that any user may read, and that hold programs, libraries and settings.
 const SYSTEM: &[&str] = &[
     "/usr",
     "/bin",
@@ -37,7 +36,7 @@ const LINKED: &[&str] = &[
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/localtime",
 ];
-/// Variables with the paths of files that programs read to check certificates.
+/// Variables with the path of a file or folder that programs read to check certificates.
 const CERTIFICATE_VARIABLES: &[&str] = &["SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"];
 /// Programs on the PATH that run scripts or packages. Other programs start them, and scripts name
 /// them in their first line.
