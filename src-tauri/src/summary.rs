@@ -106,8 +106,8 @@ pub(crate) fn format_arguments(request: &ApprovalRequest, max_chars: usize) -> O
 
 /// Returns whether the names and one line of arguments show the whole call: no text is truncated or
 /// hidden, nothing is sent besides the arguments, and there is no change, no result and no
-/// suspicious text that a person has to read first. A request that is no call of a tool is never shown
-/// in full.
+/// suspicious text that a person has to read first. A request that is no call of a tool is never
+/// shown in full.
 pub(crate) fn is_shown_in_full(request: &ApprovalRequest) -> bool {
     let names = [
         request.client.as_str(),

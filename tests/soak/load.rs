@@ -30,9 +30,9 @@ pub(crate) struct Load {
 /// The outcome of a call for its client.
 #[derive(Clone, PartialEq)]
 enum Outcome {
-    /// The answer was a result. If the tool was `echo`, the result had the arguments of the call.
+    /// The call succeeded. If the tool was `echo`, the result had the arguments of the call.
     Answered,
-    /// The answer was an error. The text is the raw answer.
+    /// The answer was an error, or a result with `isError`. The text is the raw answer.
     Failed(String),
     /// The answer was wrong or late, or there was no answer.
     Wrong(String),
@@ -131,7 +131,7 @@ impl Outcomes {
         self.errors.load(Ordering::Relaxed)
     }
 
-    /// Returns the arguments of the calls whose answer was a result.
+    /// Returns the arguments of the calls that succeeded.
     pub(crate) fn answered(&self) -> Vec<String> {
         let outcomes = self.lock();
         let answered = outcomes

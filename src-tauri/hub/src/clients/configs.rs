@@ -421,8 +421,8 @@ impl ClientConfigs {
         self.0.store.client_changes().await
     }
 
-    /// Returns the latest change that was not undone: of a kind of client, or the latest import if
-    /// `kind` is `None`.
+    /// Returns the latest change for a kind of client, or the latest import if `kind` is `None`.
+    /// Changes that were undone do not count.
     ///
     /// # Errors
     /// Returns an error if there is no such change, or if the store cannot be read.
@@ -498,8 +498,8 @@ impl EntryTarget {
                     Some(_) => FileScope::Project,
                     None => FileScope::Global,
                 },
-                // Only a search for the client's files finds another file that the client may read
-                // instead of this file.
+                // Unknown here: the search for the client's files finds out whether the client may
+                // read another file instead of this file.
                 conflict: None,
             },
             project: row.project.as_ref().map(PathBuf::from),

@@ -12,7 +12,6 @@ use drawbridge_model::{
     runtime::Runtime,
     spec::ServerSpec,
 };
-
 use serde_json::Number;
 
 use super::{
@@ -40,10 +39,10 @@ struct Placeholders<'a> {
     values: BTreeMap<&'a str, Vec<String>>,
 }
 
-/// A filled text.
+/// A text in which the placeholders were replaced.
 enum Filled {
     Text(String),
-    /// The text contains a value that is not set.
+    /// The text refers to a value that is not set.
     Unset,
 }
 
@@ -323,8 +322,8 @@ impl<'a> Placeholders<'a> {
         Ok(values)
     }
 
-    /// Returns the words of an argument: no word if one of its values is not set, and several words
-    /// if the argument is only a placeholder, and the list of its value has several entries.
+    /// Returns the words of an argument: none if one of its values is not set, and one word for each
+    /// entry of a list if the argument is only the placeholder of this list.
     fn fill_argument(&self, template: &str) -> Result<Vec<String>, BundleError> {
         let used = self.used_values(template);
         let secret = used.iter().find(|name| {
