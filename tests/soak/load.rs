@@ -95,7 +95,7 @@ impl Load {
             let outcome = match answer {
                 _ if start.elapsed() > LOST_AFTER => Outcome::Wrong("late".into()),
                 Err(error) => Outcome::Wrong(format!("no answer: {error}")),
-                Ok(answer) if answer.is_error() || answer.error_code().is_some() => {
+                Ok(answer) if answer.error_code().is_some() || answer.is_error() => {
                     Outcome::Failed(answer.raw)
                 }
                 Ok(answer) if tool == "echo" && answer.text() != arguments => {
