@@ -42,6 +42,7 @@ fn documents_are_converted_after_a_person_installed_the_program_and_accepted_the
     steps.extend(check_screen("documents-without-runtime"));
     steps.extend([
         run_next_action(),
+        // The tools are switched off and on, so that Drawbridge looks for `uvx` again.
         click("docling-enabled"),
         wait_until_gone("docling-reason"),
         wait_until_enabled("docling-enabled"),

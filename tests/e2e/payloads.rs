@@ -487,8 +487,8 @@ fn arguments_for_tool(number: usize) -> String {
     json!({text: text}).to_string()
 }
 
-/// Fails if the output of a command contains characters that a terminal would interpret, hide or
-/// reorder.
+/// Fails if the output of a command, with or without `--json`, contains characters that a terminal
+/// would interpret, hide or reorder, or if the command prints invalid JSON.
 #[track_caller]
 fn assert_prints_plain_text(desktop: &DesktopSession, arguments: &[&str]) {
     let output = desktop.cli(arguments);
