@@ -154,7 +154,8 @@ fn wait_until_synced(desktop: &DesktopSession) {
 }
 
 fn print_table(place: &str, screens: &[ScreenTimes]) {
-    println!("\n| in {place}, ms | opened first | again | longest frame: scrolling | typing |");
+    println!("\nIn {place}, in ms:\n");
+    println!("| screen | opened first | again | longest frame: scrolling | typing |");
     println!("|---|---|---|---|---|");
     for screen in screens {
         let [first, again] = screen.opened;

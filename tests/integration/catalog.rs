@@ -103,22 +103,23 @@ fn the_schema_of_a_tool_is_read_apart_from_the_list_of_servers() {
         tool_definition("list", "Lists the files")
     ]);
     add_server(&hub, "files", &tools, &json!({}));
-    let list = hub.run_verb("servers.list", &json!({}));
-    let servers = list["servers"].as_array().expect("a list of servers");
-    let listed = servers
-        .iter()
-        .find(|server| server["id"] == "files")
-        .expect("the server");
-    let of_tools = |field: &str| -> Vec<Value> {
-        let tools = listed["tools"].as_array().expect("a list of tools");
-        tools.iter().map(|tool| tool[field].clone()).collect()
+    let find = |list: &Value, field: &str, value: &str| -> Value {
+        let entries = list.as_array().expect("a list");
+        let found = entries.iter().find(|entry| entry[field] == value);
+        found.expect("the entry").clone()
     };
-    assert_eq!(of_tools("needs_arguments"), [json!(true), json!(false)]);
-    assert_eq!(of_tools("input_schema"), [Value::Null, Value::Null]);
+    let list = hub.run_verb("servers.list", &json!({}));
+    let server = find(&list["servers"], "id", "files");
+    for (name, needs_arguments) in [("read", true), ("list", false)] {
+        let tool = find(&server["tools"], "name", name);
+        assert_eq!(tool["needs_arguments"], needs_arguments, "{tool}");
+        assert!(tool["input_schema"].is_null(), "{tool}");
+    }
     let name = json!({"server": "files", "name": "read"});
     assert_eq!(hub.run_verb("tools.schema", &name), schema);
     let tools = home.cli(&["tools", "list", "--json"]).expect_json();
-    assert_eq!(tools[0]["input_schema"], schema, "{tools}");
+    let tool = find(&tools, "exposed_name", "files__read");
+    assert_eq!(tool["input_schema"], schema, "{tool}");
     let (status, error) = hub.try_verb("tools.schema", &json!({"server": "files", "name": "gone"}));
     assert_eq!(status, 404, "{error}");
     assert!(

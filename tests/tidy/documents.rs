@@ -116,6 +116,8 @@ fn a_benchmark_prints_every_row_of_the_performance_page() {
         .into_iter()
         .chain(list_sources("tests/bench", &["rs"]))
         .map(|source| source.text)
+        // The names of the screens.
+        .chain([read_file("tests/rig/screen_times.rs")])
         .collect();
     let page = read_file("docs/performance.md");
     let rows = page
