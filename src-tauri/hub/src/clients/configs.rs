@@ -118,7 +118,7 @@ pub struct NewClient {
     pub name: ClientName,
     /// The token, which the plan writes into the files.
     pub token: String,
-    /// Whether the token replaces the token of the client.
+    /// Whether the client already has a token, which the new token replaces.
     pub replaces_token: bool,
     /// Whether the client existed before without a token, because it used the bridge.
     pub existed: bool,
@@ -215,7 +215,8 @@ impl ClientConfigs {
     }
 
     /// Returns how many seconds a client that asks once waits for Drawbridge's answers: the
-    /// shortest time of its files, or `None` if no file states a time.
+    /// shortest time that Drawbridge wrote into its files, or `None` if none of these files has a
+    /// setting for this time.
     pub fn ask_once_wait(&self, client: &ClientName) -> Option<u64> {
         let state = self.lock();
         let rows = state.files.values();
