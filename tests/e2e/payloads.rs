@@ -481,7 +481,8 @@ fn a_call_is_plain_text_in_each_step_of_its_prompt() {
     run_steps(&desktop, steps);
 }
 
-/// Returns arguments that fit the schema of tool `number`, whose property is its payload.
+/// Returns arguments for the tool with this number. The tool's payload is the name of its only
+/// property, and the only value that the schema permits.
 fn arguments_for_tool(number: usize) -> String {
     let text = &corpus::all_payloads()[number];
     json!({text: text}).to_string()
