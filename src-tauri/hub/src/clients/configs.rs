@@ -215,8 +215,8 @@ impl ClientConfigs {
     }
 
     /// Returns how many seconds a client that asks once waits for Drawbridge's answers: the
-    /// shortest time that Drawbridge wrote into its files, or `None` if none of these files has a
-    /// setting for this time.
+    /// shortest time that Drawbridge wrote into the client's files, or `None` if none of these files
+    /// has a setting for this time.
     pub fn ask_once_wait(&self, client: &ClientName) -> Option<u64> {
         let state = self.lock();
         let rows = state.files.values();

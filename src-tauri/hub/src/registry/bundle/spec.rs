@@ -164,9 +164,9 @@ impl Bundle {
     /// sensitive are not in the spec: they are returned separately, as secrets.
     ///
     /// # Errors
-    /// Returns an error if the bundle is not for this system, if a value is missing or invalid, if
-    /// a secret would be readable by others, or if the manifest has an unknown placeholder or a
-    /// reference to a secret.
+    /// Returns an error if the bundle is not for this system, if a value is missing, unknown or
+    /// invalid, if a secret would be readable by others, or if the manifest has an unknown
+    /// placeholder or a reference to a secret.
     pub fn fill(
         &self,
         name: &str,
