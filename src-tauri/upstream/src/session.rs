@@ -78,7 +78,7 @@ struct Inner {
     reason: String,
     /// The times of the crashes within the last minute.
     crashes: Vec<Instant>,
-    /// The end of the pause after a crash, before which the server is not started again.
+    /// The end of the pause after a crash or a failed start. The server is not started before it.
     no_start_before: Option<Instant>,
     /// The number of requests that use the session.
     in_use: u32,
@@ -94,7 +94,8 @@ pub struct Status {
     pub reason: String,
     /// The failure that led to the state, if any.
     pub failure: Option<UpstreamError>,
-    /// How much longer the pause after a crash lasts, during which no request starts the server.
+    /// How much longer the pause after a crash or a failed start lasts. No request starts the server
+    /// during the pause.
     pub retry_after: Option<Duration>,
     pub pid: Option<u32>,
     /// The sandbox as it is enforced, if the server runs in a sandbox.
