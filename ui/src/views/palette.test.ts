@@ -84,6 +84,16 @@ describe("the command palette", () => {
     expect(hub.paused).toBe(true);
   });
 
+  it("runs an action once if Enter is pressed twice", async () => {
+    const hub = await open("#/approvals");
+    hub.delay = 1000;
+    await openPalette();
+    await user.keyboard("pause{Enter}{Enter}");
+    await advanceTime(1000);
+    expect(listParams(hub, "drawbridge.pause")).toHaveLength(1);
+    expect(screen.queryByTestId("palette")).toBeNull();
+  });
+
   it("moves through the options with the arrow keys, around the ends", async () => {
     await open("#/approvals");
     const query = await openPalette();
