@@ -102,7 +102,8 @@ impl BundleManifest {
     /// Returns the inputs for the values that a person enters.
     ///
     /// # Errors
-    /// Returns an error if a default has an unknown or unclosed placeholder.
+    /// Returns an error if a default has an unknown or unclosed placeholder, or refers to another
+    /// value.
     pub fn inputs(&self) -> Result<Vec<ManifestInput>, BundleError> {
         let launch = self.launch();
         // No value is entered yet, and the folder of the bundle is not known.
@@ -160,13 +161,14 @@ impl BundleManifest {
 }
 
 impl Bundle {
-    /// Makes the spec of a server whose files are in `folder`. Values that the manifest marks as
-    /// sensitive are not in the spec: they are returned separately, as secrets.
+    /// Makes the spec of a server whose files are in `folder`. Variables that contain a value that
+    /// the manifest marks as sensitive are not in the spec: they are returned separately, as
+    /// secrets.
     ///
     /// # Errors
     /// Returns an error if the bundle is not for this system, if a value is missing, unknown or
-    /// invalid, if a secret would be readable by others, or if the manifest has an unknown
-    /// placeholder or a reference to a secret.
+    /// invalid, if a sensitive value would be part of the command line, which other programs can
+    /// read, or if the manifest has an unknown placeholder or a reference to a secret.
     pub fn fill(
         &self,
         name: &str,
@@ -177,12 +179,12 @@ impl Bundle {
         manifest.check_platform()?;
         let placeholders = Placeholders::new(manifest, folder, entered)?;
         let launch = manifest.launch();
-        let Filled::Text(command) =
-            placeholders.fill(&launch.command, "server.mcp_config.command")?
-        else {
+        let field = "server.mcp_config.command";
+        placeholders.check_has_no_secret(&launch.command)?;
+        let Filled::Text(command) = placeholders.fill(&launch.command, field)? else {
             return Err(invalid(
-                "server.mcp_config.command",
-                "it has a value that is not set",
+                field,
+                "it refers to a value of user_config that is not set",
             ));
         };
         let mut filled = FilledSpec {
@@ -305,7 +307,7 @@ impl<'a> Placeholders<'a> {
         }
     }
 
-    /// Returns the default of a value. A default may name folders of the user.
+    /// Returns the default of a value. A default may name folders of the user, but no other value.
     fn default_values(
         &self,
         name: &str,
@@ -315,6 +317,11 @@ impl<'a> Placeholders<'a> {
         let texts = declared.default.as_ref().map(|value| value.to_texts());
         let mut values = Vec::new();
         for text in texts.unwrap_or_default() {
+            // Such a default could copy a secret to a value that is not one.
+            if let Some(other) = self.used_values(&text).first() {
+                let message = format!("it refers to the value '{}'", other.escape_debug());
+                return Err(invalid(&field, message));
+            }
             if let Filled::Text(value) = self.fill(&text, &field)? {
                 values.push(value);
             }
@@ -325,13 +332,7 @@ impl<'a> Placeholders<'a> {
     /// Returns the words of an argument: none if one of its values is not set, and one word for each
     /// entry of a list if the argument is only the placeholder of this list.
     fn fill_argument(&self, template: &str) -> Result<Vec<String>, BundleError> {
-        let used = self.used_values(template);
-        let secret = used.iter().find(|name| {
-            self.manifest.user_config[**name].sensitive && self.values.contains_key(**name)
-        });
-        if let Some(name) = secret {
-            return Err(BundleError::ExposedSecret((*name).to_owned()));
-        }
+        self.check_has_no_secret(template)?;
         let whole = template
             .strip_prefix("${user_config.")
             .and_then(|rest| rest.strip_suffix('}'));
@@ -342,6 +343,19 @@ impl<'a> Placeholders<'a> {
             Filled::Text(text) => vec![text],
             Filled::Unset => Vec::new(),
         })
+    }
+
+    /// Checks that a part of the command line contains no value that the manifest marks as
+    /// sensitive.
+    fn check_has_no_secret(&self, template: &str) -> Result<(), BundleError> {
+        let used = self.used_values(template);
+        let secret = used.iter().find(|name| {
+            self.manifest.user_config[**name].sensitive && self.values.contains_key(**name)
+        });
+        match secret {
+            Some(name) => Err(BundleError::ExposedSecret((*name).to_owned())),
+            None => Ok(()),
+        }
     }
 
     /// Returns the names of the values to which a text refers.

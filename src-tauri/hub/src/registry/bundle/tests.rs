@@ -295,6 +295,36 @@ fn a_secret_on_the_command_line_is_refused() {
 }
 
 #[test]
+fn a_secret_in_the_command_is_refused() {
+    let config =
+        json!({"key": {"type": "string", "title": "K", "description": "", "sensitive": true}});
+    let mut bundle = configured(&json!([]), &json!({}), &config);
+    let launch = bundle.manifest.server.mcp_config.as_mut();
+    launch.expect("a command").command = "run-${user_config.key}".to_owned();
+    let filled = bundle.fill("F", Path::new("/b"), &values(&[("key", &["k"])]));
+    assert!(matches!(filled, Err(BundleError::ExposedSecret(name)) if name == "key"));
+}
+
+#[test]
+fn a_default_cannot_copy_a_secret() {
+    let bundle = configured(
+        &json!(["${user_config.other}"]),
+        &json!({}),
+        &json!({
+            "key": {"type": "string", "title": "K", "description": "", "sensitive": true},
+            "other": {
+                "type": "string", "title": "O", "description": "", "default": "${user_config.key}",
+            },
+        }),
+    );
+    let filled = bundle.fill("F", Path::new("/b"), &values(&[("key", &["k"])]));
+    let message = filled.err().expect("refused").to_string();
+    let reason = "user_config.other.default: it refers to the value 'key'";
+    assert!(message.contains(reason), "{message}");
+    assert!(bundle.manifest.inputs().is_err());
+}
+
+#[test]
 fn a_manifest_cannot_refer_to_secrets_of_the_user() {
     let direct = configured(&json!(["${keyring:github.TOKEN}"]), &json!({}), &json!({}));
     let filled = direct.fill("F", Path::new("/b"), &BundleValues::new());
