@@ -54,6 +54,8 @@ pub struct Exclusion {
 #[derive(Debug)]
 pub struct Snapshot {
     all: Arc<CatalogView>,
+    /// The length of the longest tool name in `all`, in bytes.
+    longest_tool_name: usize,
     /// The servers, in the order in which they were passed.
     servers: Vec<ServerId>,
     /// Each server with the view of this server alone, which is made at the first use.
@@ -136,8 +138,11 @@ impl Snapshot {
             };
             (server.id.clone(), entry)
         });
+        let all = CatalogView::merge(Naming::WithServer, servers);
+        let tools = all.entries(CapabilityKind::Tools).iter();
         Self {
-            all: Arc::new(CatalogView::merge(Naming::WithServer, servers)),
+            longest_tool_name: tools.map(|tool| tool.exposed_name.len()).max().unwrap_or(0),
+            all: Arc::new(all),
             servers: servers
                 .iter()
                 .map(|(server, _)| server.id.clone())
@@ -229,13 +234,7 @@ impl Snapshot {
 
     /// Returns the view of all servers together, in which a tool's name has at most `max` bytes.
     fn view_with_names_up_to(&self, max: usize) -> Arc<CatalogView> {
-        let is_too_long = |tool: &Arc<CatalogEntry>| tool.exposed_name.len() > max;
-        if !self
-            .all
-            .entries(CapabilityKind::Tools)
-            .iter()
-            .any(is_too_long)
-        {
+        if self.longest_tool_name <= max {
             return self.all.clone();
         }
         let mut shortened = self
