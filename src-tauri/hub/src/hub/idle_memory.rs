@@ -20,10 +20,12 @@ use nix::{
 };
 use tokio::{task::spawn_blocking, time::sleep};
 
-const INTERVAL: Duration = Duration::from_secs(15);
-/// The process is idle if it used less processor time between two checks. The process has worked if
-/// it used at least this much processor time since the pages were unmapped last.
-const IDLE_CPU_TIME: Duration = Duration::from_millis(50);
+const INTERVAL: Duration = Duration::from_secs(3);
+/// The process is idle if it used less processor time between two checks.
+const IDLE_CPU_TIME: Duration = Duration::from_millis(30);
+/// The process has worked if it used at least this much processor time since the pages were
+/// unmapped last.
+const WORK_CPU_TIME: Duration = Duration::from_millis(50);
 
 /// Unmaps the pages each time the process is idle after it has worked. Never returns.
 pub(super) async fn release_while_idle() {
@@ -31,7 +33,7 @@ pub(super) async fn release_while_idle() {
     let mut time_at_last_check = Duration::ZERO;
     loop {
         let now = cpu_time();
-        let has_worked = now.saturating_sub(time_at_release) >= IDLE_CPU_TIME;
+        let has_worked = now.saturating_sub(time_at_release) >= WORK_CPU_TIME;
         if has_worked && now.saturating_sub(time_at_last_check) < IDLE_CPU_TIME {
             if let Ok(Err(error)) = spawn_blocking(unmap_program_pages).await {
                 tracing::debug!(%error, "the pages of the program stay mapped");
