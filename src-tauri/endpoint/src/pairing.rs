@@ -124,7 +124,10 @@ async fn read_introduction(body: &mut Body) -> Option<String> {
         ClientMessage::Request { method, params, .. } if methods::opens_session(&method) => {
             handshake::read_initialize(params).ok()?
         }
-        ClientMessage::Request { params, .. } => meta::take_request_meta(params).ok()?.0.hello,
+        ClientMessage::Request { params, .. } => {
+            let mut params = meta::parse_params(params).ok()?;
+            meta::take_request_meta(&mut params).ok()?.hello
+        }
         ClientMessage::Notification { .. } | ClientMessage::Response { .. } => return None,
     };
     hello_name(&hello)

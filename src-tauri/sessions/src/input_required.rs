@@ -69,8 +69,8 @@ type ResponseFuture = Pin<Box<dyn Future<Output = RpcResult> + Send>>;
 /// A request that runs, and the questions to its client.
 struct ActiveRequest {
     client: ClientName,
-    /// Identifies the request, so that its state cannot be used for another request.
-    digest: String,
+    method: String,
+    params: Box<RawValue>,
     handle: ClientHandle,
     response: ResponseFuture,
     /// Whether the response arrived while the request was parked. `response` then resolves at once.
@@ -85,6 +85,7 @@ struct ActiveRequest {
 /// A request that waits for its client's retry. A task runs it in the meantime.
 struct ParkedRequest {
     client: ClientName,
+    /// Identifies the request, so that its state cannot be used for another request.
     digest: String,
     /// Asks the task to hand the request over. If this sender is dropped, the task ends the
     /// request.
@@ -136,13 +137,15 @@ impl ParkedRequests {
                     method,
                     params,
                 } = request;
-                let (client, digest) = (session.client.clone(), request_digest(&method, &params)?);
+                let client = session.client.clone();
                 let (handle, questions) =
                     ClientHandle::for_stateless_request(session, stream, log_level);
-                let response: ResponseFuture = Box::pin(start(handle.clone(), method, params));
+                let response: ResponseFuture =
+                    Box::pin(start(handle.clone(), method.clone(), params.clone()));
                 ActiveRequest {
                     client,
-                    digest,
+                    method,
+                    params,
                     handle,
                     response,
                     has_response: false,
@@ -254,7 +257,9 @@ impl ParkedRequests {
 
     fn park(&self, state: String, active: ActiveRequest) -> Result<(), RpcError> {
         let (hand_over, hand_over_request) = oneshot::channel();
-        let (client, digest) = (active.client.clone(), active.digest.clone());
+        // Few requests are parked. The digest of the others is not needed.
+        let digest = request_digest(&active.method, &active.params)?;
+        let client = active.client.clone();
         let mut parked_requests = self.lock();
         let client_requests = parked_requests
             .values()

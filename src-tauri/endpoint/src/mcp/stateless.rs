@@ -128,7 +128,8 @@ fn check_request(
 ) -> Result<(&'static Method, RequestMeta, Box<RawValue>), RpcError> {
     // No intermediary that routes by headers can be between a client and the local socket.
     let has_repeated_headers = state.kind == ListenerKind::Tcp;
-    if let Some(version) = meta::named_revision(request.params).filter(|_| has_repeated_headers) {
+    let mut params = meta::parse_params(request.params)?;
+    if has_repeated_headers && let Some(version) = meta::find_revision(&params) {
         require_header_match(
             headers,
             repeated_headers::VERSION,
@@ -136,19 +137,19 @@ fn check_request(
             "params._meta",
         )?;
     }
-    let (meta, params) = meta::take_request_meta(request.params)?;
+    let meta = meta::take_request_meta(&mut params)?;
     if has_repeated_headers {
         check_headers(state, headers, request, &params)?;
     }
     let method = methods::find_request(request.method, Era::Modern)?;
-    Ok((method, meta, params))
+    Ok((method, meta, params.to_raw()))
 }
 
 fn check_headers(
     state: &ListenerState,
     headers: &HeaderMap,
     request: &RawRequest<'_>,
-    params: &RawValue,
+    params: &RawObject<'_>,
 ) -> Result<(), RpcError> {
     require_header_match(
         headers,
@@ -156,7 +157,6 @@ fn check_headers(
         Some(request.method),
         "the body's method",
     )?;
-    let params = RawObject::parse(params).expect("`take_request_meta` returns an object");
     if let Some(member) = repeated_headers::name_member(request.method) {
         require_header_match(
             headers,

@@ -70,28 +70,36 @@ pub fn named_revision(params: Option<&RawValue>) -> Option<String> {
     // Looks for `_meta` first: most legacy requests lack it, and a short text is found faster.
     let params = params
         .filter(|params| json::mentions(*params, "_meta") && json::mentions(*params, VERSION))?;
-    let meta = RawObject::parse(params).ok()?.get("_meta")?.to_owned();
-    let version = RawObject::parse(&meta).ok()?.get(VERSION)?.to_owned();
-    Some(serde_json::from_str(version.get()).unwrap_or_else(|_| version.get().to_owned()))
+    find_revision(&RawObject::parse(params).ok()?)
 }
 
-/// Takes the client's introduction out of the params. Returns the introduction and the remaining
-/// params.
+/// Returns the revision that params name in their `_meta`.
+pub fn find_revision(params: &RawObject<'_>) -> Option<String> {
+    let meta = RawObject::parse(params.get("_meta")?).ok()?;
+    let version = meta.get(VERSION)?.get();
+    Some(serde_json::from_str(version).unwrap_or_else(|_| version.to_owned()))
+}
+
+/// Parses the params of a request. Missing params are an empty object.
+///
+/// # Errors
+/// Returns an error (`-32602`) if the params are not an object, or if a key occurs twice.
+pub fn parse_params(params: Option<&RawValue>) -> Result<RawObject<'_>, RpcError> {
+    let params = params.map(RawObject::parse).transpose();
+    params
+        .map(Option::unwrap_or_default)
+        .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("params: {e}")))
+}
+
+/// Takes the client's introduction out of the params.
 ///
 /// # Errors
 /// Returns an error (`-32602`) if a required member is missing or a member has the wrong type, or
 /// if the introduction is longer than 64 KiB. Returns an error (`-32022`) if the request names
 /// a revision other than the modern one.
-pub fn take_request_meta(
-    params: Option<&RawValue>,
-) -> Result<(RequestMeta, Box<RawValue>), RpcError> {
+pub fn take_request_meta(params: &mut RawObject<'_>) -> Result<RequestMeta, RpcError> {
     let invalid =
         |reason: &str| RpcError::new(code::INVALID_PARAMS, format!("params._meta: {reason}"));
-    let mut params = params
-        .map(RawObject::parse)
-        .transpose()
-        .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("params: {e}")))?
-        .unwrap_or_default();
     let meta = params
         .get("_meta")
         .ok_or_else(|| invalid("this member is missing"))?
@@ -123,8 +131,8 @@ pub fn take_request_meta(
     [VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL]
         .into_iter()
         .for_each(|key| meta.remove(key));
-    set_meta(&mut params, &meta);
-    Ok((RequestMeta { hello, log_level }, params.to_raw()))
+    set_meta(params, &meta);
+    Ok(RequestMeta { hello, log_level })
 }
 
 /// Returns the error `-32022` with the revisions that Drawbridge supports.
@@ -167,12 +175,12 @@ pub fn add_meta(
     params: Option<&RawValue>,
     outgoing: &OutgoingMeta<'_>,
 ) -> Result<String, serde_json::Error> {
+    // Most params have no `_meta` in any spelling and need not be parsed.
+    let is_plain = params.is_none_or(|params| !json::mentions(params, r#""_meta""#));
     let params = params.map_or("{}", RawValue::get);
     let members = params
         .strip_prefix('{')
         .and_then(|rest| rest.strip_suffix('}'));
-    // Most params have no `_meta` in any spelling and need not be parsed.
-    let is_plain = !params.contains(r#""_meta""#) && !params.contains(r"\u");
     let Some(members) = members.filter(|_| is_plain) else {
         return merge_meta(params, outgoing);
     };

@@ -18,7 +18,9 @@ struct Fixture {
 fn fixture() -> Fixture {
     let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
         "io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}"#;
-    let (hello, _) = meta::take_request_meta(Some(&json::raw(meta.into()))).expect("a hello");
+    let params = json::raw(meta.into());
+    let mut params = meta::parse_params(Some(&params)).expect("an object");
+    let hello = meta::take_request_meta(&mut params).expect("a hello");
     let sessions = ClientSessions::new(Events::new());
     let (session, _) = sessions
         .get_or_open_stateless(&ClientName::new("c"), &hello.hello, &ClientScope::ALL)

@@ -4,11 +4,19 @@ fn params(text: &str) -> Box<RawValue> {
     json::raw(text.into())
 }
 
+/// Returns the introduction in the params, and the remaining params.
+fn take_meta(text: &str) -> Result<(RequestMeta, Box<RawValue>), RpcError> {
+    let params = params(text);
+    let mut params = parse_params(Some(&params))?;
+    let meta = take_request_meta(&mut params)?;
+    Ok((meta, params.to_raw()))
+}
+
 const WHOLE: &str = r#"{"name":"t","arguments":{"n":1.0},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/logLevel":"info","progressToken":7,"x":1}}"#;
 
 #[test]
 fn request_meta_is_taken_out_and_the_rest_is_unchanged() {
-    let (meta, rest) = take_request_meta(Some(&params(WHOLE))).expect("take the meta out");
+    let (meta, rest) = take_meta(WHOLE).expect("take the meta out");
     assert_eq!(
         rest.get(),
         r#"{"name":"t","arguments":{"n":1.0},"_meta":{"progressToken":7,"x":1}}"#
@@ -27,7 +35,7 @@ fn token_7() -> ProgressToken {
 
 #[test]
 fn meta_survives_being_taken_out_and_added_again() {
-    let (meta, rest) = take_request_meta(Some(&params(WHOLE))).expect("take the meta out");
+    let (meta, rest) = take_meta(WHOLE).expect("take the meta out");
     let token = token_7();
     let outgoing = OutgoingMeta {
         is_modern: true,
@@ -128,16 +136,13 @@ fn invalid_meta_is_refused_with_its_error_code() {
             UNSUPPORTED_VERSION,
         ),
     ] {
-        assert_eq!(
-            take_request_meta(Some(&params(&text)))
-                .err()
-                .map(|e| e.code),
-            Some(code),
-            "{text}"
-        );
+        assert_eq!(take_meta(&text).err().map(|e| e.code), Some(code), "{text}");
     }
     assert_eq!(
-        take_request_meta(None).err().map(|e| e.code),
+        parse_params(None)
+            .and_then(|mut params| take_request_meta(&mut params))
+            .err()
+            .map(|e| e.code),
         Some(code::INVALID_PARAMS)
     );
 }
