@@ -5,6 +5,9 @@
 //! `--short` measures each row once, with a few sessions. `--out FILE` writes the rows as JSON.
 //! `--write` writes the table to `docs/performance.md`.
 //!
+//! `load SERVER ERA SESSIONS SECONDS TOOLS`, such as `load pipe legacy 64 10 10`, only sends calls
+//! through a hub, for a profiler.
+//!
 //! With another first argument, the same program is the server behind the proxies (`upstream-…`) or
 //! a floor (`floor-…`).
 
@@ -22,7 +25,7 @@ mod stats;
 mod upstream;
 mod wire;
 
-use std::{env, fs, io};
+use std::{env, fs, io, time::Duration};
 
 use drawbridge_tests::paths;
 use tokio::runtime::Builder;
@@ -50,6 +53,12 @@ fn main() -> io::Result<()> {
         }
         "floor-stdio" => runtime.block_on(floor::serve_stdio(&arguments[1..])),
         "floor-pipe" => runtime.block_on(floor::pump(&arguments[1..])),
+        "load" => {
+            let text = |at: usize| arguments.get(at).map_or("", String::as_str);
+            let length = Duration::from_secs(number(4)? as u64);
+            let (is_modern, sessions, tools) = (text(2) == "modern", number(3)?, number(5)?);
+            rows::load_hub(&runtime, text(1), is_modern, sessions, length, tools)
+        }
         _ => {
             let rows = rows::measure_all(
                 &runtime,

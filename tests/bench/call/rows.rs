@@ -109,7 +109,7 @@ pub(crate) fn measure_all(runtime: &Runtime, is_short: bool) -> io::Result<Vec<R
     let mut rows = measure_idle(&scale)?;
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let upstream = start(&home, &["upstream-http", "10"]);
+    let upstream = start_with_servers(&home, &hub, 10);
     let http_floor = start(&home, &["floor-http", &upstream.target.authority]);
     let child = own_command(&["upstream-stdio", "10"]);
     let floor_arguments: Vec<&str> = ["floor-stdio"]
@@ -117,12 +117,6 @@ pub(crate) fn measure_all(runtime: &Runtime, is_short: bool) -> io::Result<Vec<R
         .chain(child.iter().map(String::as_str))
         .collect();
     let stdio_floor = start(&home, &floor_arguments);
-    add_stdio_server(&hub, "pipe", 10);
-    let url = format!("http://{}/mcp", upstream.target.authority);
-    home.cli(&["servers", "add", "web", "--url", &url, "--json"])
-        .expect_success();
-    hub.set_policy("web", "allow");
-    hub.wait_until_synced("web");
     for is_modern in [false, true] {
         for (server, floor) in [("pipe", &stdio_floor), ("web", &http_floor)] {
             let era = if is_modern { "modern" } else { "legacy" };
@@ -139,6 +133,52 @@ pub(crate) fn measure_all(runtime: &Runtime, is_short: bool) -> io::Result<Vec<R
     }
     rows.extend(measure_growth(runtime, &scale)?);
     Ok(rows)
+}
+
+/// Adds a stdio server, "pipe", and an HTTP server, "web", to a hub. Returns the HTTP server.
+fn start_with_servers(home: &Home, hub: &Hub<'_>, tools: usize) -> RunningProgram {
+    add_stdio_server(hub, "pipe", tools);
+    let upstream = start(home, &["upstream-http", &tools.to_string()]);
+    let url = format!("http://{}/mcp", upstream.target.authority);
+    home.cli(&["servers", "add", "web", "--url", &url, "--json"])
+        .expect_success();
+    hub.set_policy("web", "allow");
+    hub.wait_until_synced("web");
+    upstream
+}
+
+/// Sends calls through a hub, and prints the id of its process before, and its speed after that.
+///
+/// # Errors
+/// Returns an error if a program ends, or if a session cannot be opened.
+pub(crate) fn load_hub(
+    runtime: &Runtime,
+    server: &str,
+    is_modern: bool,
+    sessions: usize,
+    length: Duration,
+    tools: usize,
+) -> io::Result<()> {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let _upstream = start_with_servers(&home, &hub, tools);
+    let target = hub_target(&hub, server, "load");
+    println!("process {}", target.pid);
+    let measured = runtime.block_on(async {
+        let sessions = open_sessions(&target, is_modern, sessions).await?;
+        measure_load(sessions, &target, length).await
+    });
+    let Measured {
+        calls_per_second,
+        cpu_ms_per_1000,
+        p99_ms,
+        errors,
+    } = measured?.1;
+    println!(
+        "{calls_per_second:.0} calls per second, {cpu_ms_per_1000:.1} ms of CPU per 1,000 calls, \
+         p99 {p99_ms:.1} ms, {errors} errors"
+    );
+    Ok(())
 }
 
 /// Measures hubs that no client calls.
