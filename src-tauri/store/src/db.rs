@@ -147,7 +147,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
 ];
 
 /// How long an unused connection stays open. Each connection has a thread and a page cache.
-const IDLE_CONNECTION: Duration = Duration::from_secs(4);
+const IDLE_CONNECTION: Duration = Duration::from_secs(3);
 
 /// Opens and migrates the database. If the file is corrupt, moves it aside, opens a new database,
 /// and also returns the path of the moved file.

@@ -23,26 +23,35 @@ use tokio::{task::spawn_blocking, time::sleep};
 const INTERVAL: Duration = Duration::from_secs(3);
 /// The process is idle if it used less processor time between two checks.
 const IDLE_CPU_TIME: Duration = Duration::from_millis(30);
-/// The process has worked if it used at least this much processor time since the pages were
-/// unmapped last.
-const WORK_CPU_TIME: Duration = Duration::from_millis(50);
+/// The pages are unmapped when the mapped pages of files have grown by this much, in KiB.
+const GROWTH_KIB: u64 = 2 * 1024;
 
-/// Unmaps the pages each time the process is idle after it has worked. Never returns.
+/// Unmaps the pages each time the process is idle after more of them were mapped. Never returns.
 pub(super) async fn release_while_idle() {
-    let mut time_at_release = Duration::ZERO;
+    let mut kib_after_release = 0;
     let mut time_at_last_check = Duration::ZERO;
     loop {
         let now = cpu_time();
-        let has_worked = now.saturating_sub(time_at_release) >= WORK_CPU_TIME;
-        if has_worked && now.saturating_sub(time_at_last_check) < IDLE_CPU_TIME {
+        let is_idle = now.saturating_sub(time_at_last_check) < IDLE_CPU_TIME;
+        if is_idle && mapped_kib() >= kib_after_release + GROWTH_KIB {
             if let Ok(Err(error)) = spawn_blocking(unmap_program_pages).await {
                 tracing::debug!(%error, "the pages of the program stay mapped");
             }
-            time_at_release = cpu_time();
+            kib_after_release = mapped_kib();
         }
         time_at_last_check = cpu_time();
         sleep(INTERVAL).await;
     }
+}
+
+/// Returns the size of the pages of files that are mapped, in KiB (`RssFile`, proc(5)).
+fn mapped_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kib = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssFile:"))
+        .and_then(|rest| rest.trim().trim_end_matches(" kB").parse().ok());
+    kib.unwrap_or(0)
 }
 
 /// Returns the processor time that this process has used so far.
@@ -187,12 +196,16 @@ Anonymous:             4 kB
                 .sum()
         };
         // Maps the pages that the next two calls need, and more.
-        let before = resident();
+        let (before, mapped_before) = (resident(), mapped_kib());
         unmap_program_pages().expect("the pages are unmapped");
-        let after = resident();
+        let (after, mapped_after) = (resident(), mapped_kib());
         assert!(
             after < before / 2,
             "{before} KiB were mapped, and {after} KiB are mapped now"
+        );
+        assert!(
+            mapped_after < mapped_before,
+            "{mapped_before} KiB of files were mapped, and {mapped_after} KiB are mapped now"
         );
     }
 }
