@@ -2,7 +2,7 @@
 //! replayed or left over.
 //!
 //! `DRAWBRIDGE_KILL_ROUNDS` sets the number of rounds; the default is 20 for calls, and 8 for other
-//! requests.
+//! requests. `DRAWBRIDGE_KILL_SESSIONS` sets the number of sessions that call; the default is 4.
 
 mod other_requests;
 
@@ -28,11 +28,16 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-const CLIENTS: usize = 4;
-
 fn count_rounds(default: usize) -> usize {
-    env::var("DRAWBRIDGE_KILL_ROUNDS")
-        .map_or(default, |text| text.parse().expect("a number of rounds"))
+    read_number("DRAWBRIDGE_KILL_ROUNDS", default)
+}
+
+/// Returns the number in an environment variable.
+fn read_number(name: &str, default: usize) -> usize {
+    env::var(name).map_or(default, |text| {
+        text.parse()
+            .unwrap_or_else(|e| panic!("{name} is not a number: {e}"))
+    })
 }
 
 /// Returns a pseudorandom number that depends only on the round.
@@ -231,7 +236,7 @@ fn a_hub_killed_under_load_has_recorded_every_decision_and_replays_no_call() {
         "servers.add",
         &json!({"spec": {"name": "Other", "command": "true"}, "pending": true}),
     );
-    let tokens: Vec<String> = (0..CLIENTS)
+    let tokens: Vec<String> = (0..read_number("DRAWBRIDGE_KILL_SESSIONS", 4))
         .map(|number| hub.add_client(&format!("desk-{number}")))
         .collect();
     let (mut running_hub, mut answered) = (Some(hub), BTreeSet::new());
