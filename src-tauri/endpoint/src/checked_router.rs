@@ -40,8 +40,9 @@ impl CheckedRouter {
     {
         let result = match self.check_request(request.uri(), request.headers()) {
             Ok(host_kind) => {
-                // The request may have come through a proxy on this computer, and then the program
-                // at the other end is not the client.
+                // The request names a host that a person added to the allowed hosts, not an address
+                // of this computer. It may have come through a proxy on this computer, and then
+                // the program at the other end is not the client.
                 if host_kind == Some(NamedHost::Allowed) {
                     request.extensions_mut().remove::<Peer>();
                 }

@@ -64,8 +64,8 @@ pub enum Event {
         client: ClientName,
         mute: ClientMute,
     },
-    /// A person unmuted the client, or decided any request. A mute that ends by itself has no
-    /// event.
+    /// A person unmuted the client, or decided a request of any client, which unmutes all clients.
+    /// A mute that ends by itself has no event.
     ClientUnmuted {
         client: ClientName,
     },

@@ -78,8 +78,9 @@ fn wait_for_pid(hub: &Hub<'_>, server: &str) -> u32 {
     u32::try_from(pid).expect("a pid")
 }
 
+// The server is a published one, not the faulty server of these tests.
 #[test]
-fn a_call_fails_if_its_public_server_is_killed_and_the_next_call_restarts_the_server() {
+fn a_call_fails_if_its_server_is_killed_and_the_next_call_restarts_the_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let everything = paths::path_text(paths::npm_file(

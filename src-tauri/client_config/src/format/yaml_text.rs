@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::edit::Entry;
 
-/// The words that some version of YAML does not read as a string.
+/// The words that some version or some parser of YAML does not read as a string.
 const WORDS: [&str; 11] = [
     "true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf",
 ];
