@@ -115,7 +115,12 @@ pub(super) fn may_be_number(value: &RawValue, holds: impl Fn(&Number) -> bool) -
         Some(b'"') => match serde_json::from_str::<Cow<'_, str>>(value.get()) {
             // Python accepts the digits of every script.
             Ok(text) if text.chars().any(|c| !c.is_ascii() && c.is_numeric()) => true,
-            Ok(text) => to_json_number(text.trim()).is_some_and(|text| holds_for(&text)),
+            Ok(text) => match read_number(text.trim()) {
+                TextValue::Number(number) => holds_for(&number),
+                TextValue::OneOf(numbers) => numbers.iter().any(|number| holds_for(number)),
+                TextValue::UnknownNumber => true,
+                TextValue::Text => false,
+            },
             Err(_) => true,
         },
         Some(b't') => holds_for("1"),
@@ -125,11 +130,21 @@ pub(super) fn may_be_number(value: &RawValue, holds: impl Fn(&Number) -> bool) -
     }
 }
 
-/// Returns the JSON notation of a text that JavaScript, Python and others accept as a number. For
-/// any other text, the result can be `None`, or a text that is not a JSON number.
-fn to_json_number(text: &str) -> Option<String> {
+/// What servers may read a text as.
+enum TextValue {
+    /// A number in JSON notation, or a text that no server reads as a number.
+    Number(String),
+    /// Numbers in JSON notation, of which servers read different ones.
+    OneOf([String; 2]),
+    /// A number that is not computed here.
+    UnknownNumber,
+    Text,
+}
+
+/// Reads a text as JavaScript, Python and others do that accept texts as numbers.
+fn read_number(text: &str) -> TextValue {
     if text.is_empty() {
-        return Some("0".into());
+        return TextValue::Number("0".into());
     }
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -137,25 +152,45 @@ fn to_json_number(text: &str) -> Option<String> {
     };
     let rest = rest.replace('_', "").to_ascii_lowercase();
     if matches!(rest.as_str(), "inf" | "infinity") {
-        return Some(format!("{sign}1e999999999999999999"));
+        return TextValue::Number(format!("{sign}1e999999999999999999"));
     }
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
         if let Some(digits) = rest.strip_prefix(prefix) {
-            return u128::from_str_radix(digits, radix)
-                .ok()
-                .map(|number| format!("{sign}{number}"));
+            // A number without an upper limit, as in JavaScript and Python, or a fraction with an
+            // exponent, as in C and Java: `0x1.8p3`.
+            let is_fraction_sign = |c| radix == 16 && matches!(c, '.' | 'p' | '+' | '-');
+            let may_be_number = digits.contains(|c: char| c.is_digit(radix))
+                && digits
+                    .chars()
+                    .all(|c| c.is_digit(radix) || is_fraction_sign(c));
+            return match u128::from_str_radix(digits, radix) {
+                Ok(number) => TextValue::Number(format!("{sign}{number}")),
+                Err(_) if may_be_number => TextValue::UnknownNumber,
+                Err(_) => TextValue::Text,
+            };
         }
+    }
+    // Go and YAML 1.1 read `0144` as 100, and other readers as 144.
+    if let Some(digits) = rest.strip_prefix('0').filter(|digits| !digits.is_empty())
+        && digits.chars().all(|c| c.is_digit(8))
+    {
+        let decimal = digits.trim_start_matches('0');
+        let decimal = if decimal.is_empty() { "0" } else { decimal };
+        return match u128::from_str_radix(digits, 8) {
+            Ok(octal) => TextValue::OneOf([format!("{sign}{decimal}"), format!("{sign}{octal}")]),
+            Err(_) => TextValue::UnknownNumber,
+        };
     }
     let (mantissa, exponent) = rest
         .split_once('e')
         .map_or((rest.as_str(), None), |(mantissa, e)| (mantissa, Some(e)));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     if whole.is_empty() && fraction.is_empty() {
-        return None;
+        return TextValue::Text;
     }
     let whole = whole.trim_start_matches('0');
     let exponent = exponent.map_or(String::new(), |exponent| format!("e{exponent}"));
-    Some(format!(
+    TextValue::Number(format!(
         "{sign}{}.{fraction}0{exponent}",
         if whole.is_empty() { "0" } else { whole }
     ))

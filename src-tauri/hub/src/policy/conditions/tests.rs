@@ -128,7 +128,10 @@ fn a_number_in_a_string_may_match_in_any_notation() {
         "200.",
         "0xC8",
         "0b11001000",
+        "0310",
         "1e999",
+        &format!("0x{}", "f".repeat(33)),
+        "0x1.8p9",
         "Infinity",
         "２００",
     ] {
@@ -138,9 +141,30 @@ fn a_number_in_a_string_may_match_in_any_notation() {
             "{text}"
         );
     }
-    for text in ["100", "", "-200", "-0xC8", "two hundred", "0x", ".", "e5"] {
+    for text in [
+        "100",
+        "",
+        "-200",
+        "-0xC8",
+        "two hundred",
+        "0x",
+        "0xyz",
+        "0b2",
+        "077",
+        ".",
+        "e5",
+    ] {
         assert_eq!(evaluate(&is, &format!("\"{text}\"")), NEITHER, "{text}");
     }
+    let is_at_most_100 = Predicate::Between {
+        min: None,
+        max: Some(Literal("100".into())),
+    };
+    assert_eq!(
+        evaluate(&is_at_most_100, r#""0144""#),
+        MAYBE,
+        "100 in octal"
+    );
     assert_eq!(evaluate(&is, "true"), NEITHER);
     assert_eq!(evaluate(&equals("1"), "true"), MAYBE);
 }
