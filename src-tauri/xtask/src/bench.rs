@@ -17,6 +17,8 @@ pub(crate) fn bench(arguments: &[&str]) -> Outcome {
             .and_then(|()| measure_in_the_app("bench-screens", &[]))
             .and_then(|()| measure_in_the_app("bench-idle", &[])),
         ["catalog"] => measure_catalog(),
+        // The cost of a call in the app, beside that in the command.
+        ["call", "--app"] => measure_in_the_app("bench-call", &["--app"]),
         // The cost of a call, beside that of the simplest possible proxies.
         ["call", options @ ..] => measure_without_the_app("bench-call", options),
         // How faulty servers affect the calls of other servers.

@@ -2,10 +2,15 @@
 
 use std::{
     env, io,
+    net::TcpStream,
     time::{Duration, Instant},
 };
 
-use drawbridge_tests::{Home, Hub, http::Url, paths, process::Process};
+use drawbridge_tests::{
+    DesktopSession, Home, Hub, http::Url, paths, ports::find_free_port, process::Process,
+    wait_until,
+};
+use nix::sys::signal::Signal;
 use serde_json::json;
 use tokio::runtime::Runtime;
 
@@ -472,6 +477,56 @@ async fn time_median(
         durations.push(begin.elapsed());
     }
     Ok(percentile(&durations, 50))
+}
+
+/// Compares the cost of a call in the app, which starts in the tray, with the cost in the command.
+///
+/// # Errors
+/// Returns an error if a program ends, or if a session cannot be opened.
+pub(crate) fn measure_app(runtime: &Runtime) -> io::Result<Vec<Row>> {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    add_stdio_server(&hub, "pipe", 10);
+    let command = hub_target(&hub, "pipe", "load");
+    let desktop = DesktopSession::new();
+    // The command sets the server and the client up, and then the app serves the same data folder.
+    let first = Hub::serve(&desktop);
+    add_stdio_server(&first, "pipe", 10);
+    let mut target = hub_target(&first, "pipe", "load");
+    first.stop(Signal::SIGTERM);
+    let mut app = desktop.command(paths::built_binary("drawbridge-desktop"));
+    let port = find_free_port();
+    app.args(["--data-dir", &paths::path_text(desktop.data_dir())]);
+    app.args(["--port", &port.to_string(), "--skip-config-gen", "--hidden"]);
+    let app = Process::start(&desktop, "drawbridge-desktop", &mut app);
+    target.authority = format!("127.0.0.1:{port}");
+    target.pid = app.pid();
+    wait_until("the app listens", || {
+        TcpStream::connect(&target.authority).ok()
+    });
+    let comparison = Comparison {
+        scale: &FULL,
+        targets: [command, target],
+        direct: None,
+        is_modern: false,
+        variant: "the app, beside the command".to_owned(),
+    };
+    let rounds = runtime.block_on(comparison.measure_sessions(FULL.sessions[0]))?;
+    drop(app);
+    Ok(vec![
+        comparison.row(
+            "CPU per 1,000 calls at 64 sessions, ms",
+            &rounds,
+            |measured| measured.cpu_ms_per_1000,
+            "≤ 1.15",
+        ),
+        comparison.row(
+            "calls per second at 64 sessions",
+            &rounds,
+            |measured| measured.calls_per_second,
+            "≥ 0.87",
+        ),
+    ])
 }
 
 /// Compares the cost of a call in large hubs with the cost in a small hub.
