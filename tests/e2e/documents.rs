@@ -1,6 +1,7 @@
 //! The conversion of documents, which a person sets up in a real browser: the Settings screen says
-//! which program is missing, the person accepts the server that runs the program, and a tool
-//! converts a page. A stand-in replaces `uvx` and Docling.
+//! which program is missing, the person accepts the server `docling`, which runs the program, and a
+//! tool of the built-in server `docling-tools`, which uses `docling`, converts a page. A stand-in
+//! replaces `uvx` and Docling.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 

@@ -78,7 +78,7 @@ fn wait_for_pid(hub: &Hub<'_>, server: &str) -> u32 {
     u32::try_from(pid).expect("a pid")
 }
 
-// The server is a published one, not the faulty server of these tests.
+// The server is one that other people wrote, not the faulty server of these tests.
 #[test]
 fn a_call_fails_if_its_server_is_killed_and_the_next_call_restarts_the_server() {
     let home = Home::new();

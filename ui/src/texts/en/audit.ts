@@ -38,7 +38,7 @@ const kinds: Record<AuditKind, string> = {
   browser_signed_out: "Browser signed out",
   browser_refused: "Sign-in code refused",
   token_refused: "Token refused",
-  replacement_prepared: "Restore or reset prepared or cancelled",
+  replacement_prepared: "A restore or a reset was prepared or cancelled",
   backup_restored: "Backup restored",
   pruned: "Old entries deleted",
 };

@@ -317,7 +317,8 @@ impl<'a> Placeholders<'a> {
         let texts = declared.default.as_ref().map(|value| value.to_texts());
         let mut values = Vec::new();
         for text in texts.unwrap_or_default() {
-            // Such a default could copy a secret to a value that is not one.
+            // A default that refers to another value could copy a secret to a value that is not
+            // marked as sensitive.
             if let Some(other) = self.used_values(&text).first() {
                 let message = format!("it refers to the value '{}'", other.escape_debug());
                 return Err(invalid(&field, message));
