@@ -49,7 +49,8 @@ pub(crate) fn handle(invoke: Invoke<Wry>) -> bool {
             .message
             .webview_ref()
             .state::<mpsc::UnboundedSender<Input>>();
-        // The controller is dropped only while the app ends.
+        // The controller (`controller.rs`), which receives the inputs, is dropped only while the app
+        // ends.
         let _ = inputs.send(input);
         invoke.resolver.resolve(());
         return true;

@@ -378,7 +378,7 @@ impl Registry {
     ) -> Result<Arc<RegisteredServer>, RegistryError> {
         let Grant {
             secrets: granted_secrets,
-            keeps_accepted_program,
+            only_references_changed,
         } = grant;
         check_grants(id, spec, &granted_secrets)?;
         let offered = RegisteredServer::new(id.clone(), spec.clone(), self.spec_path(id));
@@ -387,7 +387,7 @@ impl Registry {
         let since = self.first_accepted(id);
         let before = self.accepted().get(id).cloned();
         let has_same_program =
-            |before: &&Accepted| keeps_accepted_program || before.starts_same(spec);
+            |before: &&Accepted| only_references_changed || before.starts_same(spec);
         let accepted = match before.as_ref().filter(has_same_program) {
             Some(before) => Accepted {
                 program_change: before.program_change.clone(),

@@ -80,7 +80,8 @@ pub enum Event {
     PairingEnded {
         id: PairingId,
     },
-    /// A configuration file of a client was connected, disconnected, or changed by another program.
+    /// Drawbridge's entry was added to or removed from a client's configuration file, or another
+    /// program changed the file.
     ClientFilesChanged,
     PolicyChanged,
     /// All calls were paused or resumed.

@@ -265,7 +265,7 @@ async fn rename_in_spec(
     let is_accepted = hub.registry.acceptance(&server) == AcceptanceState::Accepted;
     let grant = is_accepted.then(|| Grant {
         secrets: registry::foreign_secrets(id, &spec),
-        keeps_accepted_program: true,
+        only_references_changed: true,
     });
     let server = hub.write_spec(id, &spec, grant).await?;
     hub.apply_spec_changes(&[id.clone()].into()).await;

@@ -451,7 +451,7 @@ impl Verb for MoveLiterals {
         let grant =
             (hub.registry.acceptance(&server) == AcceptanceState::Accepted).then(|| Grant {
                 secrets: hub.registry.granted_secrets(&self.id),
-                keeps_accepted_program: true,
+                only_references_changed: true,
             });
         let spec = server.spec.clone();
         let server = lifecycle::save(hub, &self.id, spec, secrets, grant).await?;

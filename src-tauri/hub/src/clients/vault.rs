@@ -1,6 +1,6 @@
 //! Copies of clients' files as they were before a change, and the details of the change. Both may
-//! contain secrets, so they are encrypted. The key is in the secret store, or in a file on a
-//! machine without a keyring.
+//! contain secrets, so they are encrypted. The key is in the secret store or, if the secret store is
+//! a keyring that does not run, in a file.
 
 use std::{
     fs, io,
@@ -42,8 +42,8 @@ pub(super) struct Vault {
 }
 
 impl Vault {
-    /// Opens the folder, and creates the key if it does not exist yet. On a machine without a
-    /// keyring, the key is in a file in the folder.
+    /// Opens the folder, and creates the key if it does not exist yet. If the secret store is a
+    /// keyring that does not run, the key is in a file in the folder.
     ///
     /// # Errors
     /// Returns an error if the key cannot be read or written, for example because the keyring is

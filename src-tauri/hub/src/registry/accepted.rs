@@ -22,17 +22,17 @@ use super::import;
 pub struct Grant {
     /// The foreign secrets that the server may use.
     pub secrets: BTreeSet<String>,
-    /// Whether the accepted program is kept in any case, because the new spec differs only in how
-    /// it refers to secrets. Otherwise, a spec that does not start the same command as before is
+    /// Whether the new spec differs only in how it refers to secrets, so that the accepted program
+    /// is kept in any case. Otherwise, a spec that does not start the same command as before is
     /// accepted together with the program that it starts now.
-    pub keeps_accepted_program: bool,
+    pub only_references_changed: bool,
 }
 
 impl From<BTreeSet<String>> for Grant {
     fn from(secrets: BTreeSet<String>) -> Self {
         Self {
             secrets,
-            keeps_accepted_program: false,
+            only_references_changed: false,
         }
     }
 }

@@ -519,7 +519,7 @@ async fn moving_a_secret_out_of_a_spec_does_not_accept_a_replaced_program() {
         ..server.spec.clone()
     };
     let grant = Grant {
-        keeps_accepted_program: true,
+        only_references_changed: true,
         ..Grant::default()
     };
     let server = registry

@@ -132,16 +132,19 @@ pub(super) fn may_be_number(value: &RawValue, holds: impl Fn(&Number) -> bool) -
 
 /// What servers may read a text as.
 enum TextValue {
-    /// A number in JSON notation, or a text that no server reads as a number.
+    /// The text in JSON notation. If [`Number::parse`] rejects it, no server reads the text as a
+    /// number.
     Number(String),
-    /// Numbers in JSON notation, of which servers read different ones.
+    /// Two numbers in JSON notation: some servers read the text as the first, and others as the
+    /// second.
     OneOf([String; 2]),
     /// A number that is not computed here.
     UnknownNumber,
+    /// A text that no server reads as a number.
     Text,
 }
 
-/// Reads a text as JavaScript, Python and others do that accept texts as numbers.
+/// Reads a text in the ways of JavaScript, Python and other languages that accept texts as numbers.
 fn read_number(text: &str) -> TextValue {
     if text.is_empty() {
         return TextValue::Number("0".into());
@@ -156,8 +159,8 @@ fn read_number(text: &str) -> TextValue {
     }
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
         if let Some(digits) = rest.strip_prefix(prefix) {
-            // A number without an upper limit, as in JavaScript and Python, or a fraction with an
-            // exponent, as in C and Java: `0x1.8p3`.
+            // Some numbers do not fit into `u128`: JavaScript and Python read integers of any size,
+            // and C and Java read fractions with an exponent, such as `0x1.8p3`.
             let is_fraction_sign = |c| radix == 16 && matches!(c, '.' | 'p' | '+' | '-');
             let may_be_number = digits.contains(|c: char| c.is_digit(radix))
                 && digits
