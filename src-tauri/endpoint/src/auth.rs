@@ -230,7 +230,8 @@ fn count_unknown_token(state: &ListenerState, extensions: &Extensions) -> Result
     })
 }
 
-/// Returns the token of the `Authorization: Bearer` header, if there is exactly one such header.
+/// Returns the bearer token if the request has exactly one `Authorization` header, and the header
+/// has one.
 pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {

@@ -84,7 +84,8 @@ export const audit = {
   noDetails: "This entry has no details.",
   itemCount: (name: string, count: number) => `${name}: ${count}`,
 
-  exportHint: "To save all requests with their entries in the audit log, run this command:",
+  exportHint:
+    "To save the records of all requests, each with the number and hash of its entry in the audit log, run this command:",
   exportCommand: "drawbridge audit export --output calls.jsonl",
   copyExportCommand: "Copy the command",
 };
