@@ -129,7 +129,7 @@ fn measure_lists(servers: &Servers) -> Vec<Row> {
             Time(time_median(|| (), |()| list(&merged))),
         ),
         (
-            "look up a name, as a call does",
+            "look up a name",
             Time(time_median(|| (), |()| look_up()) / LOOK_UPS),
         ),
         (
