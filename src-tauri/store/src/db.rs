@@ -202,7 +202,8 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
         .busy_timeout(Duration::from_secs(5));
     let pool = SqlitePoolOptions::new()
         .max_connections(4)
-        .min_connections(1)
+        // A minimum would make the pool replace its unused connections again and again.
+        .min_connections(0)
         .idle_timeout(IDLE_CONNECTION)
         .after_release(|connection, _| Box::pin(is_reusable(connection)))
         .connect_with(options)

@@ -18,26 +18,38 @@ use nix::{
     sys::mman::{MmapAdvise, madvise},
     time::{ClockId, clock_gettime},
 };
-use tokio::{task::spawn_blocking, time::sleep};
+use tokio::{
+    task::spawn_blocking,
+    time::{Instant, sleep},
+};
 
 const INTERVAL: Duration = Duration::from_secs(3);
 /// The process is idle if it used less processor time between two checks.
 const IDLE_CPU_TIME: Duration = Duration::from_millis(30);
 /// The pages are unmapped when the mapped pages of files have grown by this much, in KiB.
 const GROWTH_KIB: u64 = 2 * 1024;
+/// The longest pause after a release. The timers of an idle process map some pages again, and
+/// unmapping these again and again would cost processor time.
+const MAX_PAUSE: Duration = Duration::from_secs(5 * 60);
 
 /// Unmaps the pages each time the process is idle after more of them were mapped. Never returns.
 pub(super) async fn release_while_idle() {
     let mut kib_after_release = 0;
     let mut time_at_last_check = Duration::ZERO;
+    // The pause doubles with each release, until the process works again.
+    let mut pause = INTERVAL;
+    let mut earliest_release = Instant::now();
     loop {
-        let now = cpu_time();
-        let is_idle = now.saturating_sub(time_at_last_check) < IDLE_CPU_TIME;
-        if is_idle && mapped_kib() >= kib_after_release + GROWTH_KIB {
+        let now = Instant::now();
+        if cpu_time().saturating_sub(time_at_last_check) >= IDLE_CPU_TIME {
+            (pause, earliest_release) = (INTERVAL, now);
+        } else if now >= earliest_release && mapped_kib() >= kib_after_release + GROWTH_KIB {
             if let Ok(Err(error)) = spawn_blocking(unmap_program_pages).await {
                 tracing::debug!(%error, "the pages of the program stay mapped");
             }
             kib_after_release = mapped_kib();
+            pause = (2 * pause).min(MAX_PAUSE);
+            earliest_release = now + pause;
         }
         time_at_last_check = cpu_time();
         sleep(INTERVAL).await;
