@@ -14,7 +14,7 @@ mod table;
 mod text;
 mod time;
 
-use std::{process::ExitCode, time::Duration};
+use std::process::ExitCode;
 
 use clap::Parser;
 
@@ -24,16 +24,12 @@ use clap::Parser;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// How long an unused thread for blocking work is kept.
-const IDLE_THREAD: Duration = Duration::from_secs(3);
-
 fn main() -> ExitCode {
     drawbridge_store::crashes::install_panic_hook("drawbridge");
     drawbridge_upstream::transport::process::guard::run_if_started_as_guard();
     let args = args::Args::parse();
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .thread_keep_alive(IDLE_THREAD)
         .build()
     {
         Ok(runtime) => runtime,
