@@ -115,12 +115,8 @@ pub(super) fn may_be_number(value: &RawValue, holds: impl Fn(&Number) -> bool) -
         Some(b'"') => match serde_json::from_str::<Cow<'_, str>>(value.get()) {
             // Python accepts the digits of every script.
             Ok(text) if text.chars().any(|c| !c.is_ascii() && c.is_numeric()) => true,
-            Ok(text) => match read_number(text.trim()) {
-                TextValue::Number(number) => holds_for(&number),
-                TextValue::OneOf(numbers) => numbers.iter().any(|number| holds_for(number)),
-                TextValue::UnknownNumber => true,
-                TextValue::Text => false,
-            },
+            Ok(text) => read_numbers(text.trim())
+                .is_none_or(|numbers| numbers.iter().any(|number| holds_for(number))),
             Err(_) => true,
         },
         Some(b't') => holds_for("1"),
@@ -130,24 +126,12 @@ pub(super) fn may_be_number(value: &RawValue, holds: impl Fn(&Number) -> bool) -
     }
 }
 
-/// What servers may read a text as.
-enum TextValue {
-    /// The text in JSON notation. If [`Number::parse`] rejects it, no server reads the text as a
-    /// number.
-    Number(String),
-    /// Two numbers in JSON notation: some servers read the text as the first, and others as the
-    /// second.
-    OneOf([String; 2]),
-    /// A number that is not computed here.
-    UnknownNumber,
-    /// A text that no server reads as a number.
-    Text,
-}
-
-/// Reads a text in the ways of JavaScript, Python and other languages that accept texts as numbers.
-fn read_number(text: &str) -> TextValue {
+/// Returns the JSON notation of each number that JavaScript, Python and others may read in a text,
+/// or `None` if the text is a number that is not computed here. The texts that no server reads as a
+/// number have no notation, or one that [`Number::parse`] rejects.
+fn read_numbers(text: &str) -> Option<Vec<String>> {
     if text.is_empty() {
-        return TextValue::Number("0".into());
+        return Some(vec!["0".into()]);
     }
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -155,7 +139,7 @@ fn read_number(text: &str) -> TextValue {
     };
     let rest = rest.replace('_', "").to_ascii_lowercase();
     if matches!(rest.as_str(), "inf" | "infinity") {
-        return TextValue::Number(format!("{sign}1e999999999999999999"));
+        return Some(vec![format!("{sign}1e999999999999999999")]);
     }
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
         if let Some(digits) = rest.strip_prefix(prefix) {
@@ -167,36 +151,31 @@ fn read_number(text: &str) -> TextValue {
                     .chars()
                     .all(|c| c.is_digit(radix) || is_fraction_sign(c));
             return match u128::from_str_radix(digits, radix) {
-                Ok(number) => TextValue::Number(format!("{sign}{number}")),
-                Err(_) if may_be_number => TextValue::UnknownNumber,
-                Err(_) => TextValue::Text,
+                Ok(number) => Some(vec![format!("{sign}{number}")]),
+                Err(_) if may_be_number => None,
+                Err(_) => Some(Vec::new()),
             };
         }
-    }
-    // Go and YAML 1.1 read `0144` as 100, and other readers as 144.
-    if let Some(digits) = rest.strip_prefix('0').filter(|digits| !digits.is_empty())
-        && digits.chars().all(|c| c.is_digit(8))
-    {
-        let decimal = digits.trim_start_matches('0');
-        let decimal = if decimal.is_empty() { "0" } else { decimal };
-        return match u128::from_str_radix(digits, 8) {
-            Ok(octal) => TextValue::OneOf([format!("{sign}{decimal}"), format!("{sign}{octal}")]),
-            Err(_) => TextValue::UnknownNumber,
-        };
     }
     let (mantissa, exponent) = rest
         .split_once('e')
         .map_or((rest.as_str(), None), |(mantissa, e)| (mantissa, Some(e)));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     if whole.is_empty() && fraction.is_empty() {
-        return TextValue::Text;
+        return Some(Vec::new());
     }
     let whole = whole.trim_start_matches('0');
     let exponent = exponent.map_or(String::new(), |exponent| format!("e{exponent}"));
-    TextValue::Number(format!(
+    let decimal = format!(
         "{sign}{}.{fraction}0{exponent}",
         if whole.is_empty() { "0" } else { whole }
-    ))
+    );
+    // Go and YAML 1.1 read `0144` as 100, and other readers as 144.
+    if rest.starts_with('0') && rest.chars().all(|c| c.is_digit(8)) {
+        let octal = u128::from_str_radix(&rest, 8).ok()?;
+        return Some(vec![decimal, format!("{sign}{octal}")]);
+    }
+    Some(vec![decimal])
 }
 
 /// Returns the texts that servers make of a string, number, boolean or null. The list is empty for
