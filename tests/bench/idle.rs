@@ -59,7 +59,7 @@ fn measure_states() {
     println!("| state | memory, MiB | processor, % of a core |");
     println!("|---|---|---|");
     let mut command = desktop.command(paths::built_binary("drawbridge-desktop"));
-    command.args(arguments(&desktop, 0));
+    command.args(desktop.app_arguments(0));
     let app = Process::start(&desktop, "drawbridge-desktop", &mut command);
     print_state(&desktop, "started in the tray");
     desktop.press(OPEN);
@@ -76,26 +76,11 @@ fn measure_states() {
     drop(app);
 }
 
-/// Returns the arguments of an app that starts in the tray.
-fn arguments(desktop: &DesktopSession, port: u16) -> [String; 6] {
-    let data_dir = paths::path_text(desktop.data_dir());
-    let port = port.to_string();
-    [
-        "--data-dir",
-        &data_dir,
-        "--port",
-        &port,
-        "--skip-config-gen",
-        "--hidden",
-    ]
-    .map(str::to_owned)
-}
-
 fn open_app(desktop: &DesktopSession, port: u16) -> WebDriver {
     let driver = WebDriver::open_for_measurement(
         desktop,
         &paths::built_binary("drawbridge-desktop"),
-        &arguments(desktop, port),
+        &desktop.app_arguments(port),
     );
     driver.switch_to_window("the popup", |url| url.contains("#/popup"));
     driver

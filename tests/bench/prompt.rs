@@ -54,21 +54,11 @@ fn main() {
         .cli(&["policy", "set", "probe/now", "allow", "--client", "trusted"])
         .expect_success();
     hub.stop(Signal::SIGTERM);
-    let port = find_free_port().to_string();
-    let data_dir = paths::path_text(desktop.data_dir());
-    let arguments = [
-        "--data-dir",
-        &data_dir,
-        "--port",
-        &port,
-        "--skip-config-gen",
-        "--hidden",
-    ]
-    .map(str::to_owned);
+    let port = find_free_port();
     let driver = WebDriver::open_for_measurement(
         &desktop,
         &paths::built_binary("drawbridge-desktop"),
-        &arguments,
+        &desktop.app_arguments(port),
     );
     driver.switch_to_window("the popup", |url| url.contains("#/popup"));
     driver.wait_for("popup-empty");

@@ -107,6 +107,22 @@ impl DesktopSession {
         desktop
     }
 
+    /// Returns the arguments of an app that serves the data folder of this session on a port, starts
+    /// in the tray, and changes no files of clients.
+    pub fn app_arguments(&self, port: u16) -> [String; 6] {
+        let data_dir = paths::path_text(self.data_dir());
+        let port = port.to_string();
+        [
+            "--data-dir",
+            &data_dir,
+            "--port",
+            &port,
+            "--skip-config-gen",
+            "--hidden",
+        ]
+        .map(str::to_owned)
+    }
+
     /// Returns access to the keyring.
     pub fn keyring(&self) -> Keyring<'_> {
         Keyring::new(&self.connection)

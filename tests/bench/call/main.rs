@@ -5,7 +5,7 @@
 //! `--short` measures each row once, with a few sessions. `--out FILE` writes the rows as JSON.
 //! `--write` writes the table to `docs/performance.md`.
 //!
-//! `--app` compares the hub of the app with the hub of the command instead.
+//! `--app`, as the only argument, compares the hub of the app with the hub of the command instead.
 //!
 //! `load SERVER ERA SESSIONS SECONDS TOOLS`, such as `load pipe legacy 64 10 10`, only sends calls
 //! through a hub, for a profiler.
@@ -55,6 +55,11 @@ fn main() -> io::Result<()> {
         }
         "floor-stdio" => runtime.block_on(floor::serve_stdio(&arguments[1..])),
         "floor-pipe" => runtime.block_on(floor::pump(&arguments[1..])),
+        "--app" => {
+            let rows = rows::measure_app(&runtime)?;
+            print!("{}", report::render_table(&rows));
+            Ok(())
+        }
         "load" => {
             let text = |at: usize| arguments.get(at).map_or("", String::as_str);
             let length = Duration::from_secs(number(4)? as u64);
@@ -62,12 +67,10 @@ fn main() -> io::Result<()> {
             rows::load_hub(&runtime, text(1), is_modern, sessions, length, tools)
         }
         _ => {
-            let has = |option: &str| arguments.iter().any(|argument| argument == option);
-            let rows = if has("--app") {
-                rows::measure_app(&runtime)?
-            } else {
-                rows::measure_all(&runtime, has("--short"))?
-            };
+            let rows = rows::measure_all(
+                &runtime,
+                arguments.iter().any(|argument| argument == "--short"),
+            )?;
             print!("{}", report::render_table(&rows));
             if let Some(at) = arguments.iter().position(|argument| argument == "--out") {
                 let file = arguments.get(at + 1).ok_or(io::ErrorKind::InvalidInput)?;

@@ -496,8 +496,7 @@ pub(crate) fn measure_app(runtime: &Runtime) -> io::Result<Vec<Row>> {
     first.stop(Signal::SIGTERM);
     let mut app = desktop.command(paths::built_binary("drawbridge-desktop"));
     let port = find_free_port();
-    app.args(["--data-dir", &paths::path_text(desktop.data_dir())]);
-    app.args(["--port", &port.to_string(), "--skip-config-gen", "--hidden"]);
+    app.args(desktop.app_arguments(port));
     let app = Process::start(&desktop, "drawbridge-desktop", &mut app);
     target.authority = format!("127.0.0.1:{port}");
     target.pid = app.pid();
