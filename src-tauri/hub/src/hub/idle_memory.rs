@@ -23,9 +23,15 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-const INTERVAL: Duration = Duration::from_secs(3);
-/// The process is idle if it used less processor time between two checks.
-const IDLE_CPU_TIME: Duration = Duration::from_millis(30);
+/// The shortest time between two checks.
+const MIN_INTERVAL: Duration = Duration::from_secs(3);
+/// The longest time between two checks.
+const MAX_INTERVAL: Duration = Duration::from_secs(15);
+/// The process is idle if it used less than this part of a core between two checks: 1 %.
+const IDLE_SHARE: u32 = 100;
+/// The process has worked if it used at least this part of a core between two checks: a sixth. It
+/// is far more than mapping the pages again costs after a release.
+const WORK_SHARE: u32 = 6;
 /// The pages are unmapped when the mapped pages of files have grown by this much, in KiB.
 const GROWTH_KIB: u64 = 2 * 1024;
 /// The longest pause after a release. The timers of an idle process map some pages again, and
@@ -37,13 +43,19 @@ pub(super) async fn release_while_idle() {
     let mut kib_after_release = 0;
     let mut time_at_last_check = Duration::ZERO;
     // The pause doubles with each release, until the process works again.
-    let mut pause = INTERVAL;
+    let mut pause = MIN_INTERVAL;
     let mut earliest_release = Instant::now();
     loop {
+        let interval = pause.min(MAX_INTERVAL);
+        sleep(interval).await;
+        let used = cpu_time().saturating_sub(time_at_last_check);
         let now = Instant::now();
-        if cpu_time().saturating_sub(time_at_last_check) >= IDLE_CPU_TIME {
-            (pause, earliest_release) = (INTERVAL, now);
-        } else if now >= earliest_release && mapped_kib() >= kib_after_release + GROWTH_KIB {
+        if used * WORK_SHARE >= interval {
+            (pause, earliest_release) = (MIN_INTERVAL, now);
+        } else if used * IDLE_SHARE < interval
+            && now >= earliest_release
+            && mapped_kib() >= kib_after_release + GROWTH_KIB
+        {
             if let Ok(Err(error)) = spawn_blocking(unmap_program_pages).await {
                 tracing::debug!(%error, "the pages of the program stay mapped");
             }
@@ -52,7 +64,6 @@ pub(super) async fn release_while_idle() {
             earliest_release = now + pause;
         }
         time_at_last_check = cpu_time();
-        sleep(INTERVAL).await;
     }
 }
 
