@@ -39,7 +39,7 @@ pub const MIN_TOKEN_CHARS: usize = 32;
 const MAX_NAME_CHARS: usize = 64;
 /// The maximum time for which the old token of a client stays valid after a rotation. The old token
 /// becomes invalid earlier if the new token is used, or if the old token expires.
-pub const ROTATION_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
+pub const OLD_TOKEN_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// The minimum time between two updates of a client's last use, in milliseconds. A new connection,
 /// a use by another program and the first use of a new token update the last use at once.
 const USE_INTERVAL_MS: i64 = 1000;
@@ -451,7 +451,7 @@ impl Access {
     }
 
     /// Checks a client that is going to get a new token. The old token stays valid until the new
-    /// token is used, the old token expires, or [`ROTATION_GRACE`] has passed.
+    /// token is used, the old token expires, or [`OLD_TOKEN_LIFETIME`] has passed.
     ///
     /// # Errors
     /// Returns an error if the client does not exist, was revoked or has no token, or if the new
@@ -474,11 +474,11 @@ impl Access {
             .token_issued_at
             .zip(row.token_expires_at)
             .map(|(issued, expires)| Timestamp(now.0 + (expires.0 - issued.0).max(0)));
-        let grace_end = end_of(ROTATION_GRACE);
+        let old_token_end = end_of(OLD_TOKEN_LIFETIME);
         let row = ClientRow {
             old_token_until: Some(
                 row.token_expires_at
-                    .map_or(grace_end, |expires| expires.min(grace_end)),
+                    .map_or(old_token_end, |expires| expires.min(old_token_end)),
             ),
             old_token_hmac: row.token_hmac,
             token_hmac: Some(self.key.hmac(&token)),

@@ -58,7 +58,7 @@ const MAX_PART_LEN: usize = 8 * 1024;
 /// Shown as the program of a stored hook that cannot be read. No program has this name.
 const UNREADABLE_PROGRAM: &str = "(this hook cannot be read; save it again or remove it)";
 /// How long the hub, when it closes, waits for the hooks to run on their queued events.
-const CLOSE_GRACE: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// All hooks, in their order. Cheap to clone.
 #[derive(Clone)]
@@ -282,7 +282,7 @@ impl Hooks {
         drop(changes);
         let hooks = self.shared.table.load_full();
         let flushed = futures_util::future::join_all(hooks.iter().map(|hook| hook.flush()));
-        let _ = tokio::time::timeout(CLOSE_GRACE, flushed).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, flushed).await;
         drop(hooks);
         self.install(Vec::new());
     }

@@ -528,7 +528,7 @@ impl Connector {
                 bundle_folder: self.bundles.join(server.id.as_str()),
             }),
             recording: None,
-            grace: Duration::from_millis(spec.timeouts.stop_ms.into()),
+            stop_timeout: Duration::from_millis(spec.timeouts.stop_ms.into()),
         })
     }
 

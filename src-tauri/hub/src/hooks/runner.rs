@@ -196,7 +196,7 @@ impl Runner {
                     cwd: None,
                     sandbox: None,
                     recording: None,
-                    grace: Duration::ZERO,
+                    stop_timeout: Duration::ZERO,
                 };
                 let limits = RunLimits {
                     timeout: hook.timeout(),

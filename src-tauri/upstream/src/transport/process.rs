@@ -69,7 +69,7 @@ use windows as platform;
 
 /// How long a server may take to end by itself after its stdin was closed. After this time, the
 /// server receives SIGTERM. Processes that were killed may take as long to disappear.
-const EOF_GRACE: Duration = Duration::from_secs(1);
+const EOF_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The program to start. The values are resolved: no references to secrets are left.
 pub struct Launch {
@@ -83,7 +83,7 @@ pub struct Launch {
     /// Receives the accesses of the program, or `None` if the run is not recorded.
     pub recording: Option<RecordingSink>,
     /// How long a graceful stop may take before the whole tree is killed.
-    pub grace: Duration,
+    pub stop_timeout: Duration,
 }
 
 /// Why a process cannot be started.
@@ -209,7 +209,7 @@ impl Process {
             let started = SupervisedTree::start(supervisor, &command, &launch.command, recording);
             let (tree, started, pipes) = started.await?;
             let tree = Tree::Supervised(tree);
-            return Ok((Self::new(started, tree, launch.grace, guard), pipes));
+            return Ok((Self::new(started, tree, launch.stop_timeout, guard), pipes));
         }
         if command.confinement.is_some() {
             return Err(SpawnError::Sandbox {
@@ -235,17 +235,17 @@ impl Process {
         })?;
         guard.watch(pid);
         let started = Started { pid, sandbox: None };
-        Ok((Self::new(started, tree, launch.grace, guard), pipes))
+        Ok((Self::new(started, tree, launch.stop_timeout, guard), pipes))
     }
 
-    fn new(started: Started, tree: Tree, grace: Duration, guard: &Guard) -> Self {
+    fn new(started: Started, tree: Tree, stop_timeout: Duration, guard: &Guard) -> Self {
         let Started { pid, sandbox } = started;
         let (exit_sender, exit) = watch::channel(None);
         let (stop, stop_receiver) = mpsc::channel(1);
         tokio::spawn(supervise(
             tree,
             pid,
-            grace,
+            stop_timeout,
             stop_receiver,
             exit_sender,
             guard.clone(),
@@ -434,20 +434,20 @@ fn home_dir() -> Option<PathBuf> {
 async fn supervise(
     mut tree: Tree,
     pid: u32,
-    grace: Duration,
+    stop_timeout: Duration,
     mut stop: mpsc::Receiver<()>,
     exit_sender: watch::Sender<Option<ProcessExit>>,
     guard: Guard,
 ) {
     let exit = tokio::select! {
         exit = tree.wait_for_leader() => exit,
-        _ = stop.recv() => end_gracefully(&mut tree, grace)
+        _ = stop.recv() => end_gracefully(&mut tree, stop_timeout)
             .await
             .unwrap_or(ProcessExit::Stopped),
     };
     // Processes that the server started may have outlived it.
     tree.kill();
-    if timeout(EOF_GRACE, tree.wait_until_gone()).await.is_err() {
+    if timeout(EOF_TIMEOUT, tree.wait_until_gone()).await.is_err() {
         tree.abandon();
     }
     guard.unwatch(pid);
@@ -456,14 +456,18 @@ async fn supervise(
 
 /// Waits for the server to end by itself after its stdin was closed. If the server does not end,
 /// sends SIGTERM to its processes, and returns `None`.
-async fn end_gracefully(tree: &mut Tree, grace: Duration) -> Option<ProcessExit> {
+async fn end_gracefully(tree: &mut Tree, stop_timeout: Duration) -> Option<ProcessExit> {
     // Wait for the leader only: its children may outlive it.
-    let leader = timeout(EOF_GRACE.min(grace), tree.wait_for_leader()).await;
+    let leader = timeout(EOF_TIMEOUT.min(stop_timeout), tree.wait_for_leader()).await;
     if let Ok(exit) = leader {
         return Some(exit);
     }
     tree.ask_to_end();
     // A timeout means that some processes are left, and the caller kills them.
-    let _ = timeout(grace.saturating_sub(EOF_GRACE), tree.wait_until_gone()).await;
+    let _ = timeout(
+        stop_timeout.saturating_sub(EOF_TIMEOUT),
+        tree.wait_until_gone(),
+    )
+    .await;
     None
 }

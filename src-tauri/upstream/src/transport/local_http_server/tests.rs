@@ -12,7 +12,7 @@ fn launch() -> Launch {
         cwd: None,
         sandbox: None,
         recording: None,
-        grace: Duration::from_secs(1),
+        stop_timeout: Duration::from_secs(1),
     }
 }
 

@@ -15,7 +15,7 @@ const MAX_STDERR: usize = 1024 * 1024;
 const STDERR_TAIL: usize = 1024;
 /// How long the pipes are still read after the program has ended. A process that the program left
 /// behind may hold the pipes open.
-const PIPE_GRACE: Duration = Duration::from_secs(1);
+const PIPE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The limits of one run.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +62,7 @@ pub async fn run_with_limits(
         let (mut output, mut errors) = (Vec::new(), Vec::new());
         tokio::select! {
             exchanged = exchange(pipes, input, limits.max_output, &mut output, &mut errors) => exchanged?,
-            () = async { process.wait_for_exit().await; sleep(PIPE_GRACE).await } => {}
+            () = async { process.wait_for_exit().await; sleep(PIPE_TIMEOUT).await } => {}
         }
         let exit = process.wait_for_exit().await;
         if !matches!(exit, ProcessExit::Code(0)) {

@@ -54,7 +54,7 @@ impl SecretCommandRunner {
             cwd: None,
             sandbox: None,
             recording: None,
-            grace: Duration::ZERO,
+            stop_timeout: Duration::ZERO,
         };
         let limits = RunLimits {
             timeout: TIMEOUT,

@@ -56,7 +56,7 @@ pub(super) const ASK_TO_END: u8 = b't';
 pub(super) const KILL: u8 = b'k';
 
 /// How long the processes of a server may take to end after the hub has ended.
-const ORPHAN_GRACE: Duration = Duration::from_millis(300);
+const ORPHAN_TIMEOUT: Duration = Duration::from_millis(300);
 /// The pause before the supervisor looks again for processes to kill. A process may have started
 /// another process just before it was killed.
 const KILL_INTERVAL: Duration = Duration::from_millis(20);
@@ -348,7 +348,7 @@ impl Supervisor {
                 self.is_connected = false;
                 descent::signal_descendants(Pid::this(), Signal::SIGTERM, &[]);
                 self.kill_at
-                    .get_or_insert_with(|| Instant::now() + ORPHAN_GRACE);
+                    .get_or_insert_with(|| Instant::now() + ORPHAN_TIMEOUT);
             }
         }
     }

@@ -18,7 +18,7 @@ async fn a_server_that_ends_by_itself_when_it_is_closed_counts_as_stopped() {
         cwd: None,
         sandbox: None,
         recording: None,
-        grace: Duration::from_secs(5),
+        stop_timeout: Duration::from_secs(5),
     };
     let guard = Guard::new();
     let (sender, mut inbox) = mpsc::channel(8);

@@ -31,7 +31,7 @@ use super::super::{
 use super::GuardLink;
 
 /// How long the supervisors may take to end their servers after the hub has ended.
-const SUPERVISOR_GRACE: Duration = Duration::from_secs(1);
+const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the guard goes on killing the processes that are left, after the hub has ended.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 const KILL_INTERVAL: Duration = Duration::from_millis(20);
@@ -221,7 +221,7 @@ fn end_processes(mut supervisors: Vec<Pid>, run_id: &str) {
     loop {
         reap(&mut supervisors);
         let now = Instant::now();
-        let is_late = now > begin + SUPERVISOR_GRACE;
+        let is_late = now > begin + SUPERVISOR_TIMEOUT;
         let spared: &[Pid] = if is_late { &[] } else { &supervisors };
         let signalled = descent::signal_descendants(Pid::this(), Signal::SIGKILL, spared);
         let remaining = if is_late {
