@@ -24,14 +24,15 @@ const WINDOW: Duration = Duration::from_millis(2);
 /// The cost of a message about progress, in addition to its bytes, as long as the budget of its
 /// request lasts.
 const PROGRESS_COST: usize = 128;
-/// The budget of each request for its progress: about 580 short messages. A stream to a client
-/// lasts even if the client misses all of them (see `MAX_MISSED_BYTES` of the message queue).
+/// The budget of each request for its progress: about 580 short messages. The message queue ends
+/// the stream of a client that misses too many messages. This budget is smaller than its
+/// `MAX_MISSED_BYTES`, so a stream does not end even if its client misses all these messages.
 const PROGRESS_BUDGET: usize = 128 * 1024;
-/// The cost after which the reading of progress lets other tasks have a turn: half of the bytes
-/// that may wait for a client, so that a client that reads misses no progress.
+/// The cost after which the reading of progress lets other tasks have a turn: half of the message
+/// queue's `MAX_WAITING_BYTES`, so that a client that keeps reading misses no progress.
 const PROGRESS_TURN: usize = 32 * 1024;
-/// The most requests whose budgets are kept, so that a server that saves the tokens of many
-/// requests cannot spend all these budgets at once.
+/// The most requests whose budgets are kept, so that a server that saves the progress tokens of
+/// many requests cannot spend all these budgets at once.
 const MAX_PROGRESS_BUDGETS: usize = 64;
 
 /// Counts the cost of the lines or messages that were read in the current window.

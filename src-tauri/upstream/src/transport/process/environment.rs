@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use super::{appimage, login_path::login_path};
 
-/// Marks the processes of a hub's run, so that the guard also finds processes that are no longer
-/// below the guard.
+/// The variable that marks the processes of one run of the hub. On Linux, the guard, which ends the
+/// server processes that are left when the hub ends, also finds marked processes that no longer
+/// descend from it.
 pub(super) const RUN_ID_VARIABLE: &str = "DRAWBRIDGE_RUN";
 
 const PASSED_VARIABLES: &[&str] = &[

@@ -134,9 +134,9 @@ pub fn limits_ports() -> bool {
 }
 
 /// Returns the rules of a sandbox for a program that runs in `folder`. If the server may use only
-/// listed files, creates its own folder, and makes it the home folder in `env`. If the server may
-/// not use the network, adds the [`OFFLINE_VARIABLES`] to `env`. Variables of the spec are not
-/// changed.
+/// listed files, creates the server's own folder, makes it the home folder in `env`, and removes
+/// the `XDG_*` variables that name other folders. If the server may not use the network, adds the
+/// [`OFFLINE_VARIABLES`] to `env`. Variables of the spec are not changed.
 pub(super) fn resolve(
     launch: &LaunchSandbox,
     spec_env: &BTreeMap<String, String>,

@@ -95,8 +95,8 @@ pub fn program_name(command: &str) -> String {
 }
 
 /// Returns the hub's variables, except for Drawbridge's own variables and the PATH: a command gets
-/// the PATH of servers. Password managers are set up with variables, such as the address and the
-/// token of a vault.
+/// the PATH of servers. Password managers read their settings from variables, for example the
+/// address and the token of a vault.
 fn inherited_variables() -> BTreeMap<String, String> {
     appimage::original_variables()
         .into_iter()

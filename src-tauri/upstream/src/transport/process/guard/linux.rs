@@ -110,8 +110,8 @@ fn make_supervisors(supervisors: &mut Vec<Pid>) -> io::Result<()> {
             signals.read_signal()?;
         }
         if reap(supervisors) {
-            // A process below the guard, but below none of these supervisors, has lost its own
-            // supervisor.
+            // A process that descends from the guard, but from none of these supervisors, has lost
+            // its own supervisor.
             descent::signal_descendants(Pid::this(), Signal::SIGKILL, supervisors);
         }
         if is_link_ready {
@@ -214,8 +214,8 @@ fn reap(supervisors: &mut Vec<Pid>) -> bool {
 }
 
 /// Ends all server processes that are left. Each supervisor ends its own processes. The guard ends
-/// the processes that a supervisor does not end, and the marked processes that are no longer below
-/// the guard.
+/// the processes that a supervisor does not end, and the processes that have the variable of this
+/// run but no longer descend from the guard.
 fn end_processes(mut supervisors: Vec<Pid>, run_id: &str) {
     let begin = Instant::now();
     loop {
