@@ -16,7 +16,8 @@ use crate::{
 
 /// The length of a line on stderr, in bytes.
 const LINE_BYTES: usize = 120;
-/// The number of lines that are written before the file that ends a flood is looked for again.
+/// The number of lines in a portion of a flood. After each portion, the server checks again whether
+/// the file that ends the flood exists.
 const PORTION_LINES: usize = 1_000;
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -88,8 +89,9 @@ pub(crate) fn write_flood(arguments: &Value, progress_token: Option<&str>) {
     }
 }
 
-/// Writes lines to stdout. The arguments are their number, `lines`, their `kind`, and the details
-/// of some kinds. If `bom_before_answer` is true, a byte order mark follows the lines.
+/// Writes lines to stdout. The argument `lines` is the number of lines, and `kind` is their kind.
+/// Some kinds have further arguments. If `bom_before_answer` is true, a byte order mark follows the
+/// lines.
 pub(crate) fn write_non_jsonrpc_lines(arguments: &Value) {
     let kind = arguments["kind"].as_str().unwrap_or_default();
     for _ in 0..number(arguments, "lines") {

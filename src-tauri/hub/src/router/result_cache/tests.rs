@@ -88,7 +88,8 @@ fn arguments_that_a_server_may_distinguish_share_no_result() {
 }
 
 #[test]
-fn only_resources_and_read_only_idempotent_tools_are_cached_without_more_params_and_with_a_ttl() {
+fn only_resources_and_read_only_idempotent_tools_are_cached_if_a_ttl_is_set_and_no_further_params_are_sent()
+ {
     let (client, arguments) = (ClientName::new("a"), json::raw("{}".into()));
     let key = |hints, ttl, extra: Option<&RawValue>| {
         CacheKey::for_call(&client, &tool(hints, ttl), &arguments, extra)
