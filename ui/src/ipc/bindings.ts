@@ -4697,7 +4697,7 @@ export type SyncServer = { id: ServerId, };
 export type SyncStatus = "NEVER_SYNCED" | "SYNCING" | "SYNCED" | "FAILED";
 
 /**
- * `config.test`: starts the entry in a client's file as the client would, and lists the tools.
+ * `config.test`: uses the entry in a client's file as the client would, and lists the tools.
  */
 export type TestConfig = { kind: string, 
 /**
@@ -4840,7 +4840,7 @@ export type TryHook = { hook: Hook, event: HookEvent,
 payload: string | null, };
 
 /**
- * `config.try_tool`: starts the entry in a client's file as the client would, and calls a tool.
+ * `config.try_tool`: uses the entry in a client's file as the client would, and calls a tool.
  * The policy applies as for any call of this client.
  */
 export type TryTool = { kind: string, 

@@ -116,7 +116,7 @@ export class ClientFiles {
     await this.load();
   }
 
-  /** Starts Drawbridge's entry in a client's file as the client would, and lists the tools. */
+  /** Uses Drawbridge's entry in a client's file as the client would, and lists the tools. */
   test(kind: string, path: string): Promise<ConfigTestView> {
     return this.ipc.call("config.test", { kind, path, project: null, environment: {} });
   }

@@ -111,7 +111,7 @@ describe("connecting a client", () => {
 });
 
 describe("a connected client", () => {
-  it("is tested as the client would start it, with the reason of a failure", async () => {
+  it("is tested as the client would use it, with the reason of a failure", async () => {
     const hub = await open("#/clients");
     await click("client-test", client("claude-code"));
     expect(screen.getByTestId("entry-test-ok").textContent).toContain("7 tools");

@@ -68,7 +68,7 @@ pub(crate) enum Config {
         /// The client, as shown by `config list`
         client: String,
     },
-    /// Start the entry in a client's file as the client would, and list the tools
+    /// Connect with the entry in a client's file, as the client would, and list the tools
     Test(FileArgs),
 }
 

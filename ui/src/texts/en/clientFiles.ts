@@ -78,10 +78,10 @@ export const clientFiles = {
   unused: (client: string) =>
     `The client has not connected since this entry was written. Restart ${client}, or have it load its MCP servers again.`,
 
-  testing: "Starting Drawbridge as the client would…",
+  testing: "Connecting as the client would…",
   testOk: (tools: number, ms: number) => `It works: ${plural(tools, "tool")} in ${ms} ms.`,
   testFailed: "The client cannot connect.",
-  started: "Started",
+  entry: "Entry",
 
   connectTitle: (client: string) => `Connect ${client}`,
   connectLead: "These changes will be made. Nothing is written before you agree.",

@@ -49,7 +49,7 @@ pub struct ToolResultView {
     pub duration_ms: u32,
 }
 
-/// `config.test`: starts the entry in a client's file as the client would, and lists the tools.
+/// `config.test`: uses the entry in a client's file as the client would, and lists the tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct TestConfig {
@@ -64,7 +64,7 @@ pub struct TestConfig {
     pub environment: Environment,
 }
 
-/// `config.try_tool`: starts the entry in a client's file as the client would, and calls a tool.
+/// `config.try_tool`: uses the entry in a client's file as the client would, and calls a tool.
 /// The policy applies as for any call of this client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
