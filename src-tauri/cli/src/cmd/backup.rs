@@ -53,8 +53,8 @@ pub(crate) enum Backup {
     },
     /// Delete everything that Drawbridge stores, or the named parts
     ///
-    /// Secrets are deleted at once and for good. The next start of Drawbridge deletes the other
-    /// parts, and keeps their data in the data folder, in a folder `replaced-…`.
+    /// Secrets are deleted at once and for good. The next start of Drawbridge moves the other parts
+    /// to a folder `replaced-…` in the data folder.
     Reset {
         /// The parts to delete; everything if none is named
         #[arg(value_enum, value_name = "PART")]

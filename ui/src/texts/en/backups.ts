@@ -26,7 +26,7 @@ export const backups = {
   },
   reset: {
     title: "Reset",
-    hint: "Deletes the parts that you choose, or everything, at the next start of Drawbridge. The deleted data, except secrets, stays in a folder “replaced-…” until you delete it. The entries in the files of clients stay: disconnect the clients first.",
+    hint: "Removes the parts that you choose, or everything. Secrets are deleted at once and for good. The next start of Drawbridge moves the other chosen parts to a folder “replaced-…” in the data folder, where they stay until you delete them. The entries in the files of clients stay: disconnect the clients first.",
     action: "Reset…",
     confirmTitle: "Reset Drawbridge?",
     confirm: "Reset at the next start",
@@ -43,7 +43,7 @@ export const backups = {
     },
     chooseFirst: "First choose what to delete.",
     consequences:
-      "Secrets are deleted at once and cannot be restored. Everything else is deleted at the next start. Until then, you can cancel the reset.",
+      "Secrets are deleted at once and cannot be restored. The next start moves the other parts to a folder “replaced-…”. Until then, you can cancel the reset.",
     word: "reset",
     typeWord: "Type “reset” to confirm.",
   },
