@@ -322,7 +322,7 @@ fn the_fixture_records_a_call_without_a_decision() {
     command
         .arg("--record")
         .arg(&record_file)
-        .arg("--store")
+        .arg("--check-decisions-in")
         .arg(&missing_store)
         .stdin(Stdio::piped());
     let mut fixture = Process::start(&home, "fixture", &mut command);

@@ -15,7 +15,7 @@ use serde_json::Value;
 fn the_decision_is_in_the_store_when_the_server_receives_the_call() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    hub.add_probe(&["--store", &paths::path_text(home.data_dir())]);
+    hub.add_probe(&["--check-decisions-in", &paths::path_text(home.data_dir())]);
     hub.set_policy("probe/decision", "allow");
     let client = hub.connect_client("desk");
     let arguments = r#"{"nonce":"a-1"}"#;

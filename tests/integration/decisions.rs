@@ -114,7 +114,7 @@ fn a_late_approval_runs_nothing_and_covers_one_identical_retry() {
 fn edited_arguments_are_run_and_recorded() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    hub.add_probe(&["--store", &paths::path_text(home.data_dir())]);
+    hub.add_probe(&["--check-decisions-in", &paths::path_text(home.data_dir())]);
     let client = hub.connect_client("desk");
     let call = client.spawn_call("probe__echo", r#"{"path":"/etc/passwd"}"#);
     let (_, id) = wait_for_approval(&hub);

@@ -230,7 +230,13 @@ fn a_hub_killed_under_load_has_recorded_every_decision_and_replays_no_call() {
     let hub = Hub::serve(&home);
     let data_dir = paths::path_text(home.data_dir());
     drop(
-        FaultyServer::add(&hub, "faulty", &json!({}), &["--store", &data_dir]).wait_until_synced(),
+        FaultyServer::add(
+            &hub,
+            "faulty",
+            &json!({}),
+            &["--check-decisions-in", &data_dir],
+        )
+        .wait_until_synced(),
     );
     hub.run_verb(
         "servers.add",

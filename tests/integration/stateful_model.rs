@@ -554,15 +554,15 @@ fn server_spec(home: &Home, is_changed: bool) -> Value {
         home.data_dir(),
     ]
     .map(paths::path_text);
-    // `--guarded` adds prompts, resources, completions and tasks. `--store` makes the server record
-    // each call whose decision is not stored when the call arrives.
+    // `--guarded` adds prompts, resources, completions and tasks. `--check-decisions-in` makes the
+    // server record each call whose decision is not stored when the call arrives.
     let arguments = [
         "--guarded",
         "--record",
         &record_file,
         "--describe-from",
         &description_file,
-        "--store",
+        "--check-decisions-in",
         &data_dir,
     ];
     let command = paths::path_text(paths::built_binary("upstream-probe"));

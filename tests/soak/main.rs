@@ -44,7 +44,8 @@ const SERVERS_WITH_SECRETS: usize = 3;
 const SAMPLES: u32 = 60;
 /// The timeout of a call. A call that hangs for longer fails.
 const CALL_TIMEOUT_MS: u32 = 4_000;
-/// Starts the hub with `SIGXFSZ` ignored, so that a full disk is an error and does not end the hub.
+/// Starts the hub with `SIGXFSZ` ignored. A limit on the size of files simulates a full disk, and
+/// exceeding the limit is then an error and does not end the hub.
 const STARTER: [&str; 3] = ["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""];
 
 fn main() -> ExitCode {
@@ -116,7 +117,8 @@ fn add_servers<'a>(hub: &'a Hub<'a>) -> Vec<FaultyServer<'a>> {
     let servers: Vec<_> = (0..SERVERS)
         .map(|number| {
             let name = format!("s{number}");
-            FaultyServer::add(hub, &name, &timeouts, &["--store", &data_dir]).wait_until_synced()
+            FaultyServer::add(hub, &name, &timeouts, &["--check-decisions-in", &data_dir])
+                .wait_until_synced()
         })
         .collect();
     for server in &servers[..SERVERS_WITH_SECRETS] {

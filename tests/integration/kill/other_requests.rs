@@ -53,7 +53,7 @@ fn add_guide(hub: &Hub<'_>) {
         paths::path_text(&file),
         paths::path_text(hub.home.data_dir()),
     );
-    let options = ["--store", &data_dir, "--script", &file];
+    let options = ["--check-decisions-in", &data_dir, "--script", &file];
     drop(FaultyServer::add(hub, "guide", &json!({}), &options).wait_until_synced());
     let rule = json!({"server": "guide", "tool": "secret", "result": "hold"});
     hub.run_verb("policy.save", &json!({ "rule": rule }));

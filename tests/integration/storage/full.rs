@@ -12,8 +12,8 @@ use serde_json::json;
 
 use super::{assert_denied, assert_refused, assert_runs, assert_screens_work};
 
-/// Starts the hub with `SIGXFSZ` ignored, so that exceeding the limit is an error and does not end
-/// the hub.
+/// Starts the hub with `SIGXFSZ` ignored. A limit on the size of files simulates a full disk, and
+/// exceeding the limit is then an error and does not end the hub.
 const STARTER: [&str; 3] = ["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""];
 
 /// Limits the size of all files that the hub writes from now on.

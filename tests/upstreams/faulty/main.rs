@@ -4,7 +4,7 @@
 //! | option | meaning |
 //! |---|---|
 //! | `--record FILE` | records its pid at each start, and each line that it receives; comes first |
-//! | `--store DIR` | records each call for which the data folder holds no decision |
+//! | `--check-decisions-in DIR` | records each call whose decision is not in the data folder DIR |
 //! | `--mute` | answers nothing |
 //! | `--child` | starts a child process that ignores `SIGTERM` |
 //! | `--escaped-child` | as `--child`, outside of the process group, with the server's pipes |
@@ -52,7 +52,7 @@ const MODERN: &str = "2026-07-28";
 #[derive(Default)]
 struct Options {
     record: Option<PathBuf>,
-    store: Option<PathBuf>,
+    hub_data_dir: Option<PathBuf>,
     mute: bool,
     crash: bool,
     stay: bool,
@@ -136,7 +136,7 @@ fn parse_options() -> (Options, Vec<Child>) {
         };
         match argument.as_str() {
             "--record" => options.record = Some(value().into()),
-            "--store" => options.store = Some(value().into()),
+            "--check-decisions-in" => options.hub_data_dir = Some(value().into()),
             "--mute" => options.mute = true,
             "--child" => children.push(spawn_child(&options, &mut Command::new("sh"), Stdio::null)),
             "--escaped-child" => children.push(spawn_child(

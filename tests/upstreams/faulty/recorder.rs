@@ -65,7 +65,7 @@ pub(crate) fn truncate_line(line: &str) -> &str {
 
 /// Records a violation if the store does not contain the decision on a call that arrives.
 pub(crate) fn record_if_undecided(options: &Options, params: &Object) {
-    let Some(data_dir) = &options.store else {
+    let Some(data_dir) = &options.hub_data_dir else {
         return;
     };
     let arguments = params

@@ -4,7 +4,7 @@
 //! | option | meaning |
 //! |---|---|
 //! | `--record FILE` | appends its pid at each start, and every line that it receives |
-//! | `--store DIR` | the data folder of the hub, which `decision` reads; the record notes each call whose decision is not stored there |
+//! | `--check-decisions-in DIR` | records each call whose decision is not in the data folder DIR, which `decision` also reads |
 //! | `--result FILE` | the `result` with which `verbatim` answers, byte for byte |
 //! | `--describe TEXT` | the description of `echo` |
 //! | `--describe-from FILE` | the file with the description of `echo`, which is read each time |
@@ -34,7 +34,7 @@ use serde_json::{Value, json, value::RawValue};
 #[derive(Default)]
 struct Options {
     record: Option<PathBuf>,
-    store: Option<PathBuf>,
+    hub_data_dir: Option<PathBuf>,
     result: Option<PathBuf>,
     description: String,
     describe_from: Option<PathBuf>,
@@ -90,7 +90,7 @@ fn parse_options() -> Options {
         };
         match argument.as_str() {
             "--record" => options.record = Some(value().into()),
-            "--store" => options.store = Some(value().into()),
+            "--check-decisions-in" => options.hub_data_dir = Some(value().into()),
             "--result" => options.result = Some(value().into()),
             "--describe" => options.description = value(),
             "--describe-from" => options.describe_from = Some(value().into()),
@@ -155,9 +155,9 @@ fn answer_request(options: &Options, message: &Object) -> Option<String> {
                 .get("arguments")
                 .map_or("{}", |arguments| arguments.get());
             let undecided = options
-                .store
+                .hub_data_dir
                 .as_deref()
-                .and_then(|store| store::find_undecided(store, arguments));
+                .and_then(|data_dir| store::find_undecided(data_dir, arguments));
             if let Some(undecided) = undecided {
                 record_line(options, &undecided.to_string());
             }
@@ -214,7 +214,10 @@ fn call_tool(options: &Options, params: &Object) -> String {
             std::fs::read_to_string(file).expect("read the result")
         }
         "decision" => text_result(&read_decisions(
-            options.store.as_deref().expect("--store is given"),
+            options
+                .hub_data_dir
+                .as_deref()
+                .expect("--check-decisions-in is given"),
         )),
         "variable" => text_result(
             &env::var(arguments()["name"].as_str().unwrap_or_default()).unwrap_or_default(),
