@@ -9,11 +9,11 @@ export function listSecretNames(value: string): string[] {
   return [...value.matchAll(REFERENCE)].map((match) => match[1] ?? "");
 }
 
-const ELSEWHERE = /\$\{(?:env|command):[^}]*\}/;
+const VARIABLE_OR_COMMAND = /\$\{(?:env|command):[^}]*\}/;
 
 /** Returns whether a value refers to a variable, or to a command that prints a secret. */
-export function refersElsewhere(value: string): boolean {
-  return ELSEWHERE.test(value);
+export function refersToVariableOrCommand(value: string): boolean {
+  return VARIABLE_OR_COMMAND.test(value);
 }
 
 /** Returns whether starting a server with this value runs a command. */

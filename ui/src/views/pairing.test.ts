@@ -66,7 +66,7 @@ describe("a program that asks to be paired", () => {
     expect(screen.getByTestId("pairing-error").textContent).toContain("A client named");
   });
 
-  it("has no name if the system does not reveal it, but its revoked token is named", async () => {
+  it("is shown with its revoked client, even if the system does not reveal the program", async () => {
     await open(
       "#/clients",
       (hub) => (hub.pairings = [pairingRequest({ program: null, revoked_client: "old-laptop" })]),

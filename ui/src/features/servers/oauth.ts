@@ -1,7 +1,7 @@
 /** The OAuth client that a person registered for a server, as fields of its form. */
 
 import type { OauthClient, ServerSpec } from "../../ipc";
-import { refersElsewhere } from "../../state/specSecrets";
+import { refersToVariableOrCommand } from "../../state/specSecrets";
 import { texts } from "../../texts";
 import { parseSecretReference } from "./secretReference";
 
@@ -20,7 +20,7 @@ export type OauthErrors = Partial<Record<"clientId" | "port", string>>;
 export function toOauthForm(spec: Partial<ServerSpec>): OauthForm {
   const { client_id: clientId = "", client_secret: secret, callback_port: port } = spec.oauth ?? {};
   const isReference = (text: string) =>
-    parseSecretReference(text) !== null || refersElsewhere(text);
+    parseSecretReference(text) !== null || refersToVariableOrCommand(text);
   const reference = secret && isReference(secret) ? secret : null;
   return {
     clientId,
