@@ -37,8 +37,8 @@ const CLIENT_NAME: &str = "Drawbridge";
 /// An attempt, running or ended.
 pub(super) struct Attempt {
     server: ServerId,
-    /// The issuer whose registration is deleted if the attempt is cancelled or fails. `None` if a
-    /// person registered the client.
+    /// The issuer at which Drawbridge is registered. The stored registration is deleted if the
+    /// attempt is cancelled or fails. `None` if a person registered the client.
     registration_issuer: Option<String>,
     states: watch::Receiver<SignIn>,
     task: AbortHandle,
@@ -147,7 +147,8 @@ struct Running {
     manager: AuthorizationManager,
     issuer: String,
     client: Registration,
-    /// The scopes for [`Grant::signed_in_scopes`].
+    /// The additional scopes for which a person has signed in before, and those that the server
+    /// demands now. After the sign-in, they become [`Grant::signed_in_scopes`].
     signed_in_scopes: BTreeSet<String>,
     callback: Callback,
     /// The `state` parameter of the authorization request.
@@ -419,8 +420,8 @@ async fn redeem(
     Ok((grant, manager))
 }
 
-/// Deletes a registration, because the authorization server may no longer know the client. The
-/// next attempt registers again.
+/// Deletes a registration from the secret store, because the authorization server may no longer
+/// know the client. The next attempt registers again.
 fn delete_registration(authorizer: &Authorizer, registration_issuer: Option<String>) {
     let Some(issuer) = registration_issuer else {
         return;
