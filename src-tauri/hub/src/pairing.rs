@@ -144,6 +144,7 @@ impl Pairings {
         questions.map(Question::view).collect()
     }
 
+    /// Returns whether no client waits to be paired, and no place is reserved.
     pub fn is_empty(&self) -> bool {
         self.lock().waiting.is_empty()
     }

@@ -1,7 +1,7 @@
-//! The queues of hooks, for the events on which no call waits for a hook: for observing hooks all
-//! events, and for blocking hooks the calls that ended without a result. Each hook has its own
-//! queue and runs on one queued event after another, so that the hook gets these events in order,
-//! and a slow hook delays nothing else.
+//! Runs hooks on events without letting a call wait: an observing hook on all its events, and a
+//! blocking hook only on the calls that ended without a result. Each hook has its own queue and
+//! runs on one queued event after another, so that the hook gets these events in order, and a slow
+//! hook delays nothing else.
 
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ impl LoadedHook {
         // Warns less and less often, so that a slow hook does not fill the log.
         if dropped.is_power_of_two() {
             tracing::warn!(
-                "hook {name} has missed {dropped} events since Drawbridge started, because its queue had no room"
+                "hook {name} misses events, because its queue has no room: {dropped} since Drawbridge started"
             );
         }
     }

@@ -77,7 +77,8 @@ impl PolicyEditor {
     }
 }
 
-/// Returns whether the rule allows the calls of all tools of all servers, without a condition.
+/// Returns whether the rule allows the calls of all tools of all servers, without a condition and
+/// not only of read-only tools.
 fn allows_all_tools(spec: &RuleSpec) -> bool {
     spec.effect == Some(Effect::Allow)
         && spec.covers(RequestKind::Tools)

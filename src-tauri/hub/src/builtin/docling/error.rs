@@ -101,7 +101,7 @@ impl DoclingError {
             Self::Server(error) => server_remedy(error),
             Self::Conversion { reason } => conversion_remedy(reason).into(),
             Self::UnexpectedAnswer(_) => {
-                "Check that the server's command starts docling-mcp, and see its log: `drawbridge logs --server docling`.".into()
+                "Check that the server's command starts docling-mcp-server, and see the server's log: `drawbridge logs --server docling`.".into()
             }
             Self::NoModels => "Call sync_docling_models to download the models (about 1 GB).".into(),
             Self::RemoteModels => "There is nothing to download.".into(),
