@@ -24,7 +24,7 @@ struct ClientDifference {
     reason: &'static str,
 }
 
-/// Stands for every check of a scenario that does not apply to Drawbridge.
+/// Stands for all checks of a scenario, if the whole scenario does not apply to Drawbridge.
 const EVERY_CHECK: &str = "*";
 
 const DIFFERENCES: &[ClientDifference] = &[
@@ -84,6 +84,8 @@ fn the_docs_state_how_many_client_scenarios_pass() {
 fn run_client_side(suite: &Suite) {
     let desktop = DesktopSession::without_screen();
     let hub = Hub::serve(&desktop);
+    // The suite starts this program (`client_program.rs`) for each scenario, and appends the URL of
+    // the scenario's server. The program adds the server to the hub, and uses what it offers.
     let client_command = [
         paths::path_text(paths::built_binary("conformance-client")),
         paths::path_text(desktop.data_dir()),
@@ -106,6 +108,7 @@ fn run_client_side(suite: &Suite) {
         ])
         .arg(&folder);
     command.args(suite.options);
+    // The program fails these scenarios at once, because trying each of them would take long.
     let unsupported: Vec<&str> = DIFFERENCES
         .iter()
         .filter(|difference| difference.check == EVERY_CHECK)
@@ -114,7 +117,7 @@ fn run_client_side(suite: &Suite) {
     command.env("CONFORMANCE_UNSUPPORTED", unsupported.join(" "));
     let mut process = Process::start(&desktop, "suite", &mut command);
     let scenario_count = suite.client_scenarios + unsupported.len();
-    // The suite's servers may take long to close, but the results are written before.
+    // The suite writes the results before it closes its servers, which may take long.
     wait_until_within(
         TIMEOUT,
         format!("{scenario_count} scenarios have ended"),

@@ -30,8 +30,8 @@ use serde_json::{Map, Value, json};
 /// The revision of this client. Drawbridge negotiates its own revision with the server.
 const REVISION: &str = "2025-11-25";
 
-/// The variable with the scenarios that Drawbridge does not support. This program skips them,
-/// because each scenario would take long to fail.
+/// The variable with the scenarios that Drawbridge does not support. This program fails them at
+/// once, because trying each of them would take long.
 const UNSUPPORTED: &str = "CONFORMANCE_UNSUPPORTED";
 
 /// The longest time until Drawbridge has read the tools of a server.

@@ -90,7 +90,7 @@ fn a_restarted_remote_server_is_reconnected_with_a_new_session() {
     let is_reconnected = first.text() == "Echo: are you there?";
     assert!(
         is_reconnected || first.text().contains("did not reach"),
-        "the call is not sent twice: {}",
+        "the call runs in a new session, or did not reach the server: {}",
         first.raw
     );
     assert_eq!(
@@ -157,9 +157,9 @@ fn an_http_sse_server_is_listed_called_and_reconnected() {
     assert_eq!(call_echo(&client), "Echo: over the water");
 }
 
-/// Starts a server that redirects `/mcp` to `/mcp/`, and returns its URL. The server refuses every
-/// request without the id of its session, except `initialize`, with HTTP 400 and the id of a
-/// session that does not exist, as the Python SDK 1.x does.
+/// Starts a server that redirects `/mcp` to `/mcp/`, and returns its URL. Every request except
+/// `initialize` has to have the id of the server's session. If it does not, the server answers as
+/// the Python SDK 1.x does: with HTTP 400, and with the id of a session that does not exist.
 fn start_strict_server() -> String {
     use axum::{
         Json, Router,

@@ -262,7 +262,7 @@ fn hints_choose_among_the_allowed_models_only() {
 }
 
 #[test]
-fn the_key_goes_only_to_https_or_to_this_machine() {
+fn the_key_goes_only_to_its_own_provider_over_https_or_on_this_computer() {
     for allowed in [
         "https://api.openai.com/v1",
         "http://localhost:1234/v1",
@@ -332,7 +332,9 @@ fn a_budget_is_spent_when_either_limit_is_reached_and_caps_max_tokens() {
 
 #[test]
 fn the_charge_depends_on_how_the_request_ended() {
-    let charged = |answer| charged_tokens(&answer, 400, 150);
+    // A token is estimated as four bytes, so the request alone costs 100 tokens.
+    let (sent_bytes, reserved_tokens) = (400, 150);
+    let charged = |answer| charged_tokens(&answer, sent_bytes, reserved_tokens);
     let counted = Completion {
         tokens: Some(7),
         ..Completion::default()
@@ -345,7 +347,7 @@ fn the_charge_depends_on_how_the_request_ended() {
         SamplingError::Malformed("it ends early"),
         SamplingError::Failed("overloaded".into()),
     ] {
-        assert_eq!(charged(Err(unusable)), 150);
+        assert_eq!(charged(Err(unusable)), reserved_tokens);
     }
     let unsent = SamplingError::Unreachable("no route".into());
     assert_eq!(charged(Err(unsent)), 0);
