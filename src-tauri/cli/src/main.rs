@@ -20,9 +20,8 @@ use clap::Parser;
 
 /// A thread often frees memory that another thread allocated. The system's allocator is slow in
 /// this case.
-#[cfg(not(windows))]
 #[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     drawbridge_store::crashes::install_panic_hook("drawbridge");
