@@ -207,15 +207,24 @@ pub fn depth_exceeds(text: &[u8], limit: usize) -> bool {
     false
 }
 
+/// The length in bytes below which a text is searched without preparation.
+const SHORT_TEXT: usize = 4096;
+
 /// Returns whether `text` may occur in the JSON text of the value, as a fast filter before parsing.
 /// A match may be part of a string. A value with any escape such as `\u0073` counts as a match,
 /// because its author may have escaped a letter of `text`. The escape `\/` counts if `text` contains
 /// a slash.
 pub fn mentions(value: &(impl AsJson + ?Sized), text: &str) -> bool {
-    let json = value.text().as_bytes();
+    let json = value.text();
     let has_slash = text.contains('/');
-    memchr::memmem::find(json, text.as_bytes()).is_some()
-        || memchr::memchr_iter(b'\\', json).any(|at| match json.get(at + 1) {
+    // `memmem` prepares each search, which is not worth it for a short text.
+    let is_found = if json.len() < SHORT_TEXT {
+        json.contains(text)
+    } else {
+        memchr::memmem::find(json.as_bytes(), text.as_bytes()).is_some()
+    };
+    is_found
+        || memchr::memchr_iter(b'\\', json.as_bytes()).any(|at| match json.as_bytes().get(at + 1) {
             Some(b'u') => true,
             Some(b'/') => has_slash,
             _ => false,
