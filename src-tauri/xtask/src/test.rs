@@ -4,6 +4,7 @@
 use std::{
     fs,
     path::Path,
+    process::Command,
     time::{Duration, Instant},
 };
 
@@ -46,25 +47,7 @@ pub(crate) fn test(filters: &[String]) -> Outcome {
         ]);
     }
     checks.push(("build of the UI", Box::new(|| node::run_ui_script("build"))));
-    if filters.is_empty() {
-        checks.push((
-            "lints",
-            cargo_check(&[
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--",
-                "-D",
-                "warnings",
-            ]),
-        ));
-    }
-    // This build already enables the features that the tests need. Otherwise, every crate that
-    // depends on tokio would be built again for the tests.
-    checks.push((
-        "build",
-        cargo_check(&["build", "--workspace", "--all-targets"]),
-    ));
+    checks.push(("lints and build", Box::new(lint_and_build)));
     if filters.is_empty() {
         checks.push(("package", Box::new(|| bundle::package(false, &["deb"]))));
         checks.push(("supply chain", Box::new(check_supply_chain)));
@@ -105,9 +88,30 @@ fn cargo_check(arguments: &'static [&'static str]) -> Box<dyn Fn() -> Outcome> {
     Box::new(move || step::run(&mut cargo(arguments)))
 }
 
+/// Builds everything, with the features that the tests need.
+fn lint_and_build() -> Outcome {
+    step::run(&mut linting_cargo(&[
+        "build",
+        "--workspace",
+        "--all-targets",
+    ]))
+}
+
 /// Runs the tests with the filters of nextest.
-pub(crate) fn run_nextest(filters: &[String]) -> Outcome {
-    step::run(cargo(&["nextest", "run", "--workspace"]).args(filters))
+fn run_nextest(filters: &[String]) -> Outcome {
+    step::run(linting_cargo(&["nextest", "run", "--workspace"]).args(filters))
+}
+
+/// Returns a Cargo command that compiles the crates of the workspace with Clippy's driver: the
+/// compiler with Clippy's lints, of which each is an error here. `cargo clippy` does the same, but
+/// produces no programs, so the compiler would have to read all dependencies a second time.
+fn linting_cargo(arguments: &[&str]) -> Command {
+    let mut cargo = cargo(arguments);
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").env(
+        "CLIPPY_ARGS",
+        "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__",
+    );
+    cargo
 }
 
 /// Installs the public servers and clients that the tests run against.
