@@ -63,6 +63,8 @@ pub(crate) struct Controller<D> {
     open_notice: Option<Notice>,
     /// The view that the tray shows.
     drawn: Option<TrayView>,
+    /// Whether the overview may have changed since the tray was drawn.
+    is_tray_outdated: bool,
     throttle: Throttle,
     /// When to close the main window if it has not asked the person by then.
     close_at: Option<Instant>,
@@ -87,6 +89,7 @@ impl<D: DesktopActions> Controller<D> {
             reported_update: None,
             open_notice: None,
             drawn: None,
+            is_tray_outdated: true,
             throttle,
             close_at: None,
         }
@@ -99,8 +102,8 @@ impl<D: DesktopActions> Controller<D> {
         mut events: mpsc::Receiver<Event>,
     ) {
         self.desktop.refresh(self.generation);
-        self.draw_tray();
         loop {
+            self.draw_tray();
             let lagged_at = self.throttle.lagged_at();
             let close_at = self.close_at;
             let step = tokio::select! {
@@ -118,11 +121,11 @@ impl<D: DesktopActions> Controller<D> {
             if step.is_break() {
                 return;
             }
-            self.draw_tray();
         }
     }
 
     fn on_input(&mut self, input: Input) -> ControlFlow<()> {
+        self.is_tray_outdated = true;
         match input {
             Input::Chosen(choice) => return self.on_choice(choice),
             Input::Reopened => self.open_main(),
@@ -300,9 +303,13 @@ impl<D: DesktopActions> Controller<D> {
 
     fn on_event(&mut self, event: &Event) -> ControlFlow<()> {
         // The event is sent first, so that the popup already shows the call when it appears.
-        if self.throttle.admit(Instant::now(), event) {
-            self.desktop.send_event(event);
+        if is_for_popup(event) {
+            self.desktop.send_to_popup(event);
         }
+        if self.throttle.admit(Instant::now(), event) {
+            self.desktop.send_to_main(event);
+        }
+        self.is_tray_outdated |= !is_frequent(event);
         match event {
             Event::ApprovalRequested { request } => self.on_approval_requested((**request).clone()),
             Event::ApprovalEnded { id } => self.on_approval_ended(id),
@@ -358,9 +365,10 @@ impl<D: DesktopActions> Controller<D> {
 
     fn on_call_changed(&mut self, call: &Call) {
         self.desktop.keep_popup_ready();
-        self.missed.record_decision(call);
-        self.overview.record_call(&call.server);
-        self.notify(self.notice.clone());
+        self.is_tray_outdated |= self.overview.record_call(&call.server);
+        if self.missed.record_decision(call) {
+            self.notify(self.notice.clone());
+        }
     }
 
     fn on_pairing_requested(&mut self, request: PairingRequest) {
@@ -479,17 +487,41 @@ impl<D: DesktopActions> Controller<D> {
 
     fn send_lagged(&mut self) -> ControlFlow<()> {
         self.throttle.record_lagged(Instant::now());
-        self.desktop.send_event(&Event::Lagged);
+        self.desktop.send_to_main(&Event::Lagged);
         ControlFlow::Continue(())
     }
 
+    /// Draws the tray, if it would look different.
     fn draw_tray(&mut self) {
+        if !std::mem::take(&mut self.is_tray_outdated) {
+            return;
+        }
         let view = TrayView::new(&self.overview);
         if self.drawn.as_ref() != Some(&view) {
             self.desktop.set_tray(self.drawn.as_ref(), &view);
             self.drawn = Some(view);
         }
     }
+}
+
+/// Returns whether the popup needs the event: it shows only the waiting calls, and whether all calls
+/// are paused.
+fn is_for_popup(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::ApprovalRequested { .. }
+            | Event::ApprovalEnded { .. }
+            | Event::DrawbridgeChanged { .. }
+            | Event::Lagged
+    )
+}
+
+/// Returns whether the event occurs with each call. Such an event seldom changes the overview.
+fn is_frequent(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::CallChanged { .. } | Event::CallProgressed { .. } | Event::LogAdded { .. }
+    )
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use crate::{
     clipboard,
-    ipc::{CLOSE_EVENT, HUB_EVENT},
+    ipc::{CLOSE_EVENT, MAIN_EVENT, POPUP_EVENT},
     notifications::{
         LatestNotice,
         notice::{Notice, NoticeKind},
@@ -35,8 +35,10 @@ pub(crate) trait DesktopActions: Send + 'static {
     fn has_tray(&self) -> bool;
     /// Updates the tray from `before`, the view that it shows now, to `view`.
     fn set_tray(&self, before: Option<&TrayView>, view: &TrayView);
-    /// Sends an event to the windows.
-    fn send_event(&self, event: &Event);
+    /// Sends an event to the main window, if it exists.
+    fn send_to_main(&self, event: &Event);
+    /// Sends an event to the popup, if it exists.
+    fn send_to_popup(&self, event: &Event);
     fn show_main(&self);
     /// Shows the page with this hash, such as `#/calls`, in the main window.
     fn show_page(&self, hash: String);
@@ -139,14 +141,15 @@ impl DesktopActions for Desktop {
         self.on_main_thread(move |app| tray::draw(app, before.as_ref(), &view));
     }
 
-    fn send_event(&self, event: &Event) {
-        // Log lines are frequent, and only the main window shows them.
-        if matches!(event, Event::LogAdded { .. })
-            && self.app.get_webview_window(windows::MAIN).is_none()
-        {
-            return;
+    fn send_to_main(&self, event: &Event) {
+        // Events are frequent, and often there is no main window.
+        if self.app.get_webview_window(windows::MAIN).is_some() {
+            log_error(self.app.emit(MAIN_EVENT, event));
         }
-        log_error(self.app.emit(HUB_EVENT, event));
+    }
+
+    fn send_to_popup(&self, event: &Event) {
+        log_error(self.app.emit(POPUP_EVENT, event));
     }
 
     fn show_main(&self) {

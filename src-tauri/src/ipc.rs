@@ -35,8 +35,11 @@ use crate::{
     updates::{UpdateError, Updates, UpdatesView},
 };
 
-/// The Tauri event whose payload is a hub's `Event`.
-pub(crate) const HUB_EVENT: &str = "hub";
+/// The Tauri event for the main window whose payload is a hub's `Event`.
+pub(crate) const MAIN_EVENT: &str = "hub-main";
+
+/// The Tauri event for the popup whose payload is a hub's `Event`.
+pub(crate) const POPUP_EVENT: &str = "hub-popup";
 
 /// The Tauri event that makes the main window ask whether to close it. Its payload says whether the
 /// hub ends with the app.

@@ -92,7 +92,9 @@ fn try_run(mut args: Args) -> anyhow::Result<i32> {
     let args = &args;
     display::choose_renderer();
     display::check()?;
+    // One worker, as in the command: more workers would hand each call from one to another.
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
         .enable_all()
         .build()?;
     tauri::async_runtime::set(runtime.handle().clone());

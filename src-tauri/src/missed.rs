@@ -63,15 +63,17 @@ impl MissedCalls {
         self.asked.push(AskedCall::new(request));
     }
 
-    /// Records a decision, or that nobody decided in time.
-    pub(crate) fn record_decision(&mut self, call: &Call) {
+    /// Records a decision, or that nobody decided in time. Returns whether the call was missed.
+    pub(crate) fn record_decision(&mut self, call: &Call) -> bool {
         let Some(position) = self.asked.iter().position(|asked| asked.id == call.id) else {
-            return;
+            return false;
         };
         let asked = self.asked.remove(position);
-        if call.decision == Decision::TimedOut {
+        let is_missed = call.decision == Decision::TimedOut;
+        if is_missed {
             self.missed.push(asked);
         }
+        is_missed
     }
 
     /// Records that a call no longer waits. If the call was missed already, a person has allowed

@@ -143,14 +143,16 @@ impl Overview {
         recent
     }
 
-    /// Records a call of a server.
-    pub(crate) fn record_call(&mut self, server: &ServerId) {
+    /// Records a call of a server. Returns whether this changed the list of the servers of recent
+    /// calls.
+    pub(crate) fn record_call(&mut self, server: &ServerId) -> bool {
         if server.as_str().is_empty() || self.recent.first() == Some(server) {
-            return;
+            return false;
         }
         self.recent.retain(|recent| recent != server);
         self.recent.insert(0, server.clone());
         self.recent.truncate(MAX_RECENT);
+        true
     }
 }
 

@@ -1,6 +1,6 @@
-//! Limits the rate of events to the windows, because a web view that receives thousands of events a
-//! second cannot draw anything else. The excess becomes one [`Event::Lagged`], after which a window
-//! reads everything again.
+//! Limits the rate of events to the main window, because a web view that receives thousands of
+//! events a second cannot draw anything else. The excess becomes one [`Event::Lagged`], after which
+//! the window reads everything again.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use drawbridge_model::event::Event;
 use tokio::time::Instant;
 
 const PERIOD: Duration = Duration::from_millis(100);
-/// The maximum number of events that are sent to the windows in one [`PERIOD`].
+/// The maximum number of events that are sent to the window in one [`PERIOD`].
 const MAX_EVENTS: u32 = 50;
 
 pub(crate) struct Throttle {
@@ -64,12 +64,12 @@ impl Throttle {
         }
     }
 
-    /// Returns when to send [`Event::Lagged`] to the windows, or `None` if no event was dropped.
+    /// Returns when to send [`Event::Lagged`] to the window, or `None` if no event was dropped.
     pub(crate) fn lagged_at(&self) -> Option<Instant> {
         self.dropped.then(|| self.period_start + PERIOD)
     }
 
-    /// Records that [`Event::Lagged`] was sent to the windows.
+    /// Records that [`Event::Lagged`] was sent to the window.
     pub(crate) fn record_lagged(&mut self, now: Instant) {
         *self = Self::new(now);
     }

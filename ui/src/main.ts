@@ -19,7 +19,7 @@ addEventListener("hashchange", () => {
 });
 // The popup has to appear fast, so it does not load the screens.
 const [ipc, { default: Content }] = await Promise.all([
-  connect(),
+  connect(popup),
   popup ? import("./views/Popup.svelte") : import("./App.svelte"),
 ]);
 const target = document.getElementById("app");

@@ -1,6 +1,8 @@
 //! Events of the hub, which are published to every front end. No publisher waits for a
 //! subscriber.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
@@ -49,7 +51,7 @@ pub enum Event {
     },
     /// A call was decided, or ended.
     CallChanged {
-        call: Box<Call>,
+        call: Arc<Call>,
     },
     /// A running call made progress, at most four times a second for each call.
     CallProgressed {

@@ -60,6 +60,7 @@ struct FakeDesktop {
     has_tray: bool,
     is_reopen_hint_read: Arc<AtomicBool>,
     is_popup_kept_ready: Arc<AtomicBool>,
+    popup_events: Arc<Mutex<Vec<Event>>>,
 }
 
 impl FakeDesktop {
@@ -78,8 +79,14 @@ impl DesktopActions for FakeDesktop {
     fn set_tray(&self, _: Option<&TrayView>, view: &TrayView) {
         self.record(Effect::Tray(view.state));
     }
-    fn send_event(&self, event: &Event) {
+    fn send_to_main(&self, event: &Event) {
         self.record(Effect::EventSent(Box::new(event.clone())));
+    }
+    fn send_to_popup(&self, event: &Event) {
+        self.popup_events
+            .lock()
+            .expect("no panic elsewhere")
+            .push(event.clone());
     }
     fn show_main(&self) {
         self.record(Effect::MainShown);
@@ -160,6 +167,7 @@ impl App {
             has_tray,
             is_reopen_hint_read: Arc::default(),
             is_popup_kept_ready: Arc::default(),
+            popup_events: Arc::default(),
         };
         let (inputs, receive_inputs) = mpsc::unbounded_channel();
         let (events, receive_events) = mpsc::channel(8);
@@ -251,7 +259,7 @@ fn ended(id: &str) -> Event {
 
 fn decided(id: &str, decision: Decision) -> Event {
     Event::CallChanged {
-        call: Box::new(Call {
+        call: Arc::new(Call {
             id: CallId::new(id),
             at: Timestamp(0),
             method: GuardedMethod::CallTool,
@@ -537,6 +545,49 @@ async fn missed_events_cause_a_new_overview_and_reach_the_windows() {
         app.send_event(Event::Lagged).await,
         [event_sent(Event::Lagged), Effect::RefreshRequested(0)]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_popup_gets_only_the_events_about_waiting_calls_and_the_drawbridge() {
+    let app = App::start(true).await;
+    let paused = Event::DrawbridgeChanged {
+        paused: true,
+        resumes_at: None,
+    };
+    let for_popup = [requested("1"), ended("1"), paused, Event::Lagged];
+    for event in &for_popup {
+        app.send_event(event.clone()).await;
+    }
+    for event in [decided("1", Decision::Allowed), Event::PolicyChanged] {
+        assert_eq!(app.send_event(event.clone()).await, [event_sent(event)]);
+    }
+    let popup_events = app.desktop.popup_events.lock();
+    assert_eq!(*popup_events.expect("no panic elsewhere"), for_popup);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_of_a_server_that_the_tray_does_not_list_adds_it_to_the_tray() {
+    let app = App::start(true).await;
+    // The tray lists eight servers.
+    let ids = ["a", "b", "c", "d", "e", "f", "g", "h", "files"];
+    let overview = Overview {
+        servers: ids
+            .map(|id| server_line(id, id, ServerState::Idle))
+            .to_vec(),
+        ..Overview::default()
+    };
+    let refreshed = Input::Refreshed {
+        generation: 0,
+        overview,
+    };
+    app.send_input(refreshed).await;
+    let first = decided("1", Decision::Allowed);
+    assert_eq!(
+        app.send_event(first.clone()).await,
+        [event_sent(first), Effect::Tray(TrayState::Idle)]
+    );
+    let second = decided("2", Decision::Allowed);
+    assert_eq!(app.send_event(second.clone()).await, [event_sent(second)]);
 }
 
 #[tokio::test(start_paused = true)]

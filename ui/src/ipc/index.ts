@@ -153,12 +153,12 @@ export function toIpcError(thrown: unknown): IpcError {
   return new IpcError("internal", thrown instanceof Error ? thrown.message : String(thrown));
 }
 
-/** Returns the backend for the environment of this page. */
-export async function connect(): Promise<Ipc> {
+/** Returns the backend for the environment of this page, which is the popup or the main window. */
+export async function connect(isPopup: boolean): Promise<Ipc> {
   if (import.meta.env.DEV) {
     const scenario = new URLSearchParams(location.search).get("fake");
     if (scenario !== null) return (await import("./fake")).fakeIpc(scenario);
   }
-  if ("__TAURI_INTERNALS__" in window) return (await import("./tauri")).tauriIpc();
+  if ("__TAURI_INTERNALS__" in window) return (await import("./tauri")).tauriIpc(isPopup);
   return (await import("./http")).httpIpc();
 }

@@ -9,7 +9,7 @@ describe("the hub in the desktop app", () => {
   it("invokes a verb as a command with its request", async () => {
     const handler = vi.fn<(command: string, args: unknown) => unknown>(() => []);
     mockIPC(handler);
-    expect(await tauriIpc().call("approvals.list", {})).toEqual([]);
+    expect(await tauriIpc(false).call("approvals.list", {})).toEqual([]);
     expect(handler).toHaveBeenCalledWith("approvals_list", { request: {} });
   });
 
@@ -17,29 +17,33 @@ describe("the hub in the desktop app", () => {
     mockIPC(() =>
       Promise.reject({ code: "conflict", message: "Decided already." } as unknown as Error),
     );
-    await expect(tauriIpc().call("approvals.list", {})).rejects.toMatchObject({
+    await expect(tauriIpc(false).call("approvals.list", {})).rejects.toMatchObject({
       code: "conflict",
       message: "Decided already.",
     });
   });
 
-  it("reports the hub's events, and the connection", async () => {
+  it.each([
+    { window: "main window", isPopup: false, own: "hub-main", other: "hub-popup" },
+    { window: "popup", isPopup: true, own: "hub-popup", other: "hub-main" },
+  ])("reports the events for the $window, and the connection", async ({ isPopup, own, other }) => {
     mockIPC(() => undefined, { shouldMockEvents: true });
     const events = vi.fn();
     const connected = vi.fn();
-    tauriIpc().subscribe(events, connected);
+    tauriIpc(isPopup).subscribe(events, connected);
     await vi.waitFor(() => {
       expect(connected).toHaveBeenCalledWith(true);
     });
-    await emit("hub", { kind: "settings_changed" });
-    expect(events).toHaveBeenCalledWith({ kind: "settings_changed" });
+    await emit(other, { kind: "policy_changed" });
+    await emit(own, { kind: "settings_changed" });
+    expect(events.mock.calls).toEqual([[{ kind: "settings_changed" }]]);
   });
 
   it("asks before the window closes, and runs the commands of the app", async () => {
     const handler = vi.fn<(command: string, args: unknown) => unknown>();
     mockIPC(handler, { shouldMockEvents: true });
     const ask = vi.fn();
-    const { desktop } = tauriIpc();
+    const { desktop } = tauriIpc(false);
     desktop?.onCloseRequested(ask);
     await vi.waitFor(async () => {
       await emit("close-requested", true);
@@ -61,7 +65,7 @@ describe("the hub in the desktop app", () => {
   it("reads how to reopen the app, and confirms that the person has read it", async () => {
     const handler = vi.fn<(command: string, args: unknown) => unknown>(() => ({ shortcut: null }));
     mockIPC(handler);
-    const { desktop } = tauriIpc();
+    const { desktop } = tauriIpc(false);
     expect(await desktop?.reopenHint()).toEqual({ shortcut: null });
     expect(handler).toHaveBeenCalledWith("reopen_hint", {});
     await desktop?.confirmReopenHint();

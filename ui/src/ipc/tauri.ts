@@ -13,10 +13,12 @@ import {
   type ReopenHint,
 } from ".";
 
-const HUB_EVENT = "hub";
+/** The names of the Tauri events with the hub's events. The popup gets only the events it needs. */
+const MAIN_EVENT = "hub-main";
+const POPUP_EVENT = "hub-popup";
 const CLOSE_EVENT = "close-requested";
 
-export function tauriIpc(): Ipc {
+export function tauriIpc(isPopup: boolean): Ipc {
   return {
     browser: null,
     desktop,
@@ -27,7 +29,7 @@ export function tauriIpc(): Ipc {
     },
 
     subscribe(onEvent, onConnection) {
-      return follow<Event>(HUB_EVENT, onEvent, onConnection);
+      return follow<Event>(isPopup ? POPUP_EVENT : MAIN_EVENT, onEvent, onConnection);
     },
   };
 }

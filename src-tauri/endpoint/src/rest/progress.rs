@@ -48,7 +48,7 @@ enum ProgressMessage {
     /// A call was allowed and recorded, and is about to be sent. Calls of `tool_search`, which
     /// Drawbridge answers itself, are reported too.
     Started {
-        call: Box<Call>,
+        call: Arc<Call>,
     },
     Progress {
         id: CallId,
@@ -174,7 +174,7 @@ fn progress_message(event: Event, running: &mut BTreeSet<CallId>) -> Option<Prog
             return None;
         }
         return Some(ProgressMessage::Ended {
-            id: call.id,
+            id: call.id.clone(),
             outcome: call.outcome,
         });
     }

@@ -114,7 +114,7 @@ impl Recorder {
 
     fn publish(&self, call: &Call) {
         self.events.publish_with(|| Event::CallChanged {
-            call: Box::new(call.clone()),
+            call: Arc::new(call.clone()),
         });
     }
 
@@ -403,7 +403,7 @@ impl OpenRecord {
             flags.clone(),
         );
         self.recorder.events.publish_with(|| Event::CallChanged {
-            call: Box::new(Call {
+            call: Arc::new(Call {
                 outcome,
                 error,
                 duration_ms,
