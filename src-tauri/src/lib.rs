@@ -26,6 +26,7 @@ mod preferences;
 mod reopen_hint;
 mod shortcut;
 mod summary;
+mod task_thread;
 mod texts;
 mod throttle;
 mod tray;
@@ -46,7 +47,7 @@ use clap::Parser;
 use drawbridge_endpoint::{HubHandle, admin_token};
 use tauri::{App, AppHandle, RunEvent, WindowEvent};
 use tokio::{
-    runtime::Runtime,
+    runtime::Handle,
     sync::{mpsc, watch},
 };
 
@@ -63,6 +64,7 @@ use open_target::OpenTarget;
 use overview::Overview;
 use preferences::StoredPreferences;
 use reopen_hint::ReopenHintRead;
+use task_thread::TaskThread;
 use updates::Updates;
 use window_state::WindowState;
 
@@ -92,19 +94,15 @@ fn try_run(mut args: Args) -> anyhow::Result<i32> {
     let args = &args;
     display::choose_renderer();
     display::check()?;
-    // One worker, as in the command: more workers would hand each call from one to another.
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()?;
-    tauri::async_runtime::set(runtime.handle().clone());
+    let tasks = TaskThread::start()?;
+    tauri::async_runtime::set(tasks.runtime.clone());
     let (inputs, received) = mpsc::unbounded_channel();
     let updates = Arc::new(Updates::load(&args.data_dir()));
     let next_start = Arc::new(NextStart::new(args.for_restart(env::args_os().skip(1))));
     // Ends this process if the app already runs.
     let app = build(args, &inputs, updates, Arc::clone(&next_start))?;
-    let backend = runtime.block_on(Backend::open(args))?;
-    runtime.spawn(quit_on_signal(inputs.clone()));
+    let backend = tasks.runtime.block_on(Backend::open(args))?;
+    tasks.runtime.spawn(quit_on_signal(inputs.clone()));
     let code = run_event_loop(
         app,
         backend,
@@ -116,9 +114,9 @@ fn try_run(mut args: Args) -> anyhow::Result<i32> {
             inputs,
             received,
         },
-        &runtime,
+        tasks.runtime.clone(),
     );
-    runtime.shutdown_timeout(Duration::from_secs(1));
+    tasks.stop();
     next_start
         .start_if_requested()
         .context("Drawbridge cannot start again. Start it yourself")?;
@@ -194,10 +192,9 @@ struct Startup {
 }
 
 /// Runs the event loop. Returns the exit code.
-fn run_event_loop(app: App, backend: Backend, start: Startup, runtime: &Runtime) -> i32 {
+fn run_event_loop(app: App, backend: Backend, start: Startup, runtime: Handle) -> i32 {
     let inputs = start.inputs.clone();
     let mut start = Some((start, backend));
-    let runtime = runtime.handle().clone();
     app.run_return(move |app, event| match event {
         RunEvent::Ready => {
             if let Some((start, backend)) = start.take() {
