@@ -57,9 +57,9 @@ const NORMAL: &str = "NORMAL";
 /// journal's thread runs checkpoints.
 const CHECKPOINT_INTERVAL: u32 = 500;
 
-/// The number of commits during a checkpoint after which further commits wait for its end. Without
-/// a limit, the write-ahead log would grow without bounds while a slow disk is synced.
-const MAX_COMMITS_DURING_CHECKPOINT: u32 = 3 * CHECKPOINT_INTERVAL;
+/// The number of commits in the write-ahead log at which further commits wait for the end of a
+/// checkpoint. Without a limit, the log would grow without bounds while a slow disk is synced.
+const MAX_COMMITS_IN_LOG: u32 = 3 * CHECKPOINT_INTERVAL;
 /// How long outcomes and notes wait for the next decisions, to be committed in the same
 /// transaction. Results, which have a transaction of their own, wait as long.
 const OUTCOME_DELAY: Duration = Duration::from_millis(100);
@@ -588,10 +588,10 @@ struct Writer {
     /// The key of the audit log, once it is loaded.
     key: Option<Arc<AuditKey>>,
     pending_writes: Arc<Mutex<PendingWrites>>,
-    /// Commits since the last checkpoint.
+    /// Commits since the end of the last checkpoint.
     commits: u32,
-    /// Whether a [`Command::Checkpoint`] waits for the thread. A second request would only fill the
-    /// queue.
+    /// Whether a [`Command::Checkpoint`] waits for the thread or runs. A second request would only
+    /// fill the queue.
     is_checkpoint_requested: bool,
     /// Wakes the thread that saves the head of the audit log.
     head_changed: mpsc::SyncSender<()>,
@@ -696,19 +696,22 @@ fn write_results(writer: &Mutex<Writer>, pending_writes: &Mutex<PendingWrites>) 
 /// copied.
 fn checkpoint_if_due(writer: &Mutex<Writer>) {
     let file = {
-        let mut writer = lock(writer);
+        let writer = lock(writer);
         if writer.commits < CHECKPOINT_INTERVAL {
             return;
         }
-        writer.commits = 0;
-        writer.is_checkpoint_requested = false;
         writer.file.clone()
     };
-    let copied = open_connection(&file).and_then(|connection| {
-        connection.pragma_update(None, "wal_checkpoint", "PASSIVE")?;
-        let _no_commits = lock(writer);
-        connection.pragma_update(None, "wal_checkpoint", "PASSIVE")
+    let copy =
+        |connection: &Connection| connection.pragma_update(None, "wal_checkpoint", "PASSIVE");
+    let first_pass = open_connection(&file).and_then(|connection| {
+        copy(&connection)?;
+        Ok(connection)
     });
+    let mut writer = lock(writer);
+    let copied = first_pass.and_then(|connection| copy(&connection));
+    (writer.commits, writer.is_checkpoint_requested) = (0, false);
+    drop(writer);
     if let Err(error) = copied {
         tracing::warn!("cannot write a checkpoint of the database: {error}");
     }
@@ -813,7 +816,7 @@ impl Writer {
     /// Writes like [`Self::write`], but never waits. Returns whether the caller has to request
     /// a checkpoint, or `None` if the batch could not be written without waiting.
     fn try_write(&mut self, rows: &[Arc<CallRow>]) -> Option<bool> {
-        if self.commits >= MAX_COMMITS_DURING_CHECKPOINT {
+        if self.commits >= MAX_COMMITS_IN_LOG {
             return None;
         }
         let open = self

@@ -142,7 +142,10 @@ async fn an_outcome_that_could_not_be_written_is_written_later_without_another_c
     while calls(&store).await[0].outcome == Outcome::Running {
         tokio::task::yield_now().await;
     }
-    assert!(!journal.is_failing());
+    // The journal notes its success after the commit.
+    while journal.is_failing() {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -228,14 +231,14 @@ async fn the_write_ahead_log_stays_bounded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn too_many_commits_during_a_checkpoint_wait_for_its_end() {
+async fn too_many_commits_since_a_checkpoint_wait_for_the_next() {
     let (_folder, store) = store().await;
     let journal = store.journal();
     journal
         .record_decision(row(DecidedBy::Rule))
         .await
         .expect("record the first decision, which opens the connection");
-    lock(&journal.writer).commits = MAX_COMMITS_DURING_CHECKPOINT;
+    lock(&journal.writer).commits = MAX_COMMITS_IN_LOG;
     assert!(
         journal.commit_in_place(&[row(DecidedBy::Rule)]).is_none(),
         "only the thread commits, when its checkpoint has ended"
