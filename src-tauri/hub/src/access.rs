@@ -23,6 +23,7 @@ use drawbridge_model::{
 };
 use drawbridge_store::{Store, StoreError, table::client::ClientRow};
 use hmac::{Hmac, KeyInit, Mac};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::Sha256;
 
@@ -92,6 +93,25 @@ pub enum TokenRefusal {
     /// No client has this token, or the client was revoked.
     Unknown,
     Expired(ClientName),
+}
+
+/// The token of a client, without the token itself, so that the token can be made valid again after
+/// it was removed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RemovableToken {
+    pub client: ClientName,
+    /// When the client was added.
+    client_since: Timestamp,
+    hmac: Vec<u8>,
+    issued_at: Option<Timestamp>,
+    expires_at: Option<Timestamp>,
+}
+
+impl RemovableToken {
+    /// Returns whether the token was issued before this time or at this time.
+    pub fn existed_at(&self, time: Timestamp) -> bool {
+        self.issued_at.is_none_or(|issued| issued <= time)
+    }
 }
 
 /// How long a new token of a client is valid.
@@ -640,6 +660,45 @@ impl Access {
         };
         self.put_client(row).await?;
         let note = json!({ "client": name, "token": "removed" });
+        self.store.append_audit(AuditKind::ClientChanged, &note);
+        Ok(())
+    }
+
+    /// Returns the token of a client, or `None` if the client has none or was revoked.
+    pub fn find_token(&self, name: &ClientName) -> Option<RemovableToken> {
+        let row = self.find_admitted(name).ok()?;
+        Some(RemovableToken {
+            hmac: row.token_hmac?,
+            client: row.name,
+            client_since: row.created_at,
+            issued_at: row.token_issued_at,
+            expires_at: row.token_expires_at,
+        })
+    }
+
+    /// Makes a token valid again that [`Self::remove_token`] made invalid. Does nothing if the
+    /// client was revoked or added again since, if it has another token now, or if another client
+    /// has this token.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be written.
+    pub async fn restore_token(&self, token: RemovableToken) -> Result<(), AccessError> {
+        let _one_at_a_time = self.write_lock.lock().await;
+        let Ok(row) = self.find_admitted(&token.client) else {
+            return Ok(());
+        };
+        let is_taken = find_owner(&self.lock(), &token.hmac).is_some();
+        if is_taken || row.token_hmac.is_some() || row.created_at != token.client_since {
+            return Ok(());
+        }
+        let row = ClientRow {
+            token_hmac: Some(token.hmac),
+            token_issued_at: token.issued_at,
+            token_expires_at: token.expires_at,
+            ..row
+        };
+        self.put_client(row).await?;
+        let note = json!({ "client": token.client, "token": "restored" });
         self.store.append_audit(AuditKind::ClientChanged, &note);
         Ok(())
     }

@@ -29,7 +29,7 @@ use serde_json::json;
 
 use super::{ApiError, Done, Verb, clients::RevokeClient, servers};
 use crate::{
-    access::TokenLifetime,
+    access::{RemovableToken, TokenLifetime},
     clients::{
         self,
         configs::{self, EntryState, EntryTarget, NewClient, Preview, run_blocking},
@@ -402,6 +402,14 @@ impl Verb for PreviewConfig {
                 "The entry gets a new token, which replaces the token of the client '{name}'. The old token is valid until the new token is used, at most for 24 hours."
             ));
         }
+        if let Some(client) = managed
+            .as_ref()
+            .and_then(|row| loses_token(hub, row, new_client.as_ref()))
+        {
+            notes.push(format!(
+                "The token of the client '{client}' becomes invalid, because no other entry uses it, and the client's sessions end. Undo makes the token valid again."
+            ));
+        }
         let id = random::id();
         // A correct entry that is not managed yet is taken over without a change of the file.
         let is_needed = !plan.is_empty() || (is_connect && managed.is_none());
@@ -461,10 +469,8 @@ fn replaces_token(
         hub.access.check_free(name)?;
         return Ok(false);
     };
-    let other = hub.client_configs.all_managed().into_iter().find(|row| {
-        row.path != own.path && row.client == *name && row.transport == ClientTransport::Http
-    });
-    match other {
+    let entries = hub.client_configs.entries_with_token(name);
+    match entries.iter().find(|row| row.path != own.path) {
         None => Ok(true),
         Some(other) => Err(ApiError::conflict(format!(
             "{} has an entry of the client '{name}' too, and needs the same token; run `drawbridge clients rotate`, or choose 'New token…' on the Clients screen, to write a new token to all files of this client",
@@ -473,13 +479,40 @@ fn replaces_token(
     }
 }
 
+/// Returns the client whose token becomes invalid if the managed entry `row` is replaced or removed.
+/// `new_client` gets a token for the change.
+fn loses_token<'a>(
+    hub: &Hub,
+    row: &'a ClientFileRow,
+    new_client: Option<&NewClient>,
+) -> Option<&'a ClientName> {
+    find_entry_token(hub, row)?;
+    let is_kept = new_client.is_some_and(|new| new.name == row.client)
+        || hub
+            .client_configs
+            .entries_with_token(&row.client)
+            .iter()
+            .any(|other| other.path != row.path);
+    (!is_kept).then_some(&row.client)
+}
+
+/// Returns the token that a managed entry has, or `None` if it has none, or if the client got a
+/// token later that is not in the entry.
+fn find_entry_token(hub: &Hub, row: &ClientFileRow) -> Option<RemovableToken> {
+    let token = hub.access.find_token(&row.client)?;
+    let is_in_entry = row.transport == ClientTransport::Http && token.existed_at(row.connected_at);
+    is_in_entry.then_some(token)
+}
+
 /// Makes the changes of a preview, and records them in the audit log. If the preview has a new
-/// token, adds the client to which the token belongs, or replaces the client's old token. `servers`
-/// are the servers that were added for an import.
+/// token, adds the client to which the token belongs, or replaces the client's old token. A token
+/// that no entry has any more becomes invalid. `servers` are the servers that were added for an
+/// import.
 ///
 /// # Errors
 /// Returns an error if the client cannot be added or changed, or if the files cannot be changed.
-/// Drawbridge then restores the files, and leaves the client as it was.
+/// Drawbridge then restores the files, and leaves the client as it was. Also returns an error if a
+/// token cannot be made invalid. The files then stay changed.
 pub(super) async fn apply(
     hub: &Hub,
     mut preview: Preview,
@@ -504,7 +537,16 @@ pub(super) async fn apply(
         }
         None => None,
     };
-    let change = hub.client_configs.apply(preview, servers, restores).await?;
+    let replaced_entries = hub.client_configs.replaced_entries_with_token(&preview);
+    let replaced_tokens: Vec<_> = replaced_entries
+        .iter()
+        .filter(|row| preview.new_client.as_ref().map(|new| &new.name) != Some(&row.client))
+        .filter_map(|row| find_entry_token(hub, row))
+        .collect();
+    let change = hub
+        .client_configs
+        .apply(preview, servers, replaced_tokens.clone(), restores)
+        .await?;
     // The token is stored after the files were changed, so that a failed change leaves a client of
     // the same name as it was.
     if let Some(prepared) = prepared
@@ -530,6 +572,12 @@ pub(super) async fn apply(
         return Err(error.into());
     }
     hub.record_client_change(&change);
+    for RemovableToken { client, .. } in &replaced_tokens {
+        let is_unused = hub.client_configs.entries_with_token(client).is_empty();
+        if is_unused && hub.access.has_token(client) {
+            withdraw_token(hub, client).await?;
+        }
+    }
     Ok(change_view(change))
 }
 
@@ -575,6 +623,11 @@ impl Verb for UndoConfig {
             None => {}
         }
         let is_complete = undone.change.undone_at.is_some();
+        if is_complete {
+            for token in undone.replaced_tokens {
+                hub.access.restore_token(token).await?;
+            }
+        }
         for server in &undone.change.servers {
             // While a file is not restored, its client can reach the servers only through
             // Drawbridge. A person may have removed the server already.

@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use super::vault::{KeyError, Vault};
+use crate::access::RemovableToken;
 
 /// The most previews that are kept until a person agrees to them.
 const MAX_PREVIEWS: usize = 16;
@@ -136,6 +137,10 @@ struct ChangeDetails {
     /// Whether this client existed before without a token.
     #[serde(default)]
     client_existed: bool,
+    /// The tokens that the entries had before the change. A token may have become invalid, because
+    /// no entry has it any more.
+    #[serde(default)]
+    replaced_tokens: Vec<RemovableToken>,
 }
 
 /// A change that was undone.
@@ -146,6 +151,8 @@ pub struct UndoneChange {
     pub new_client: Option<ClientName>,
     /// Whether this client existed before without a token.
     pub client_existed: bool,
+    /// The tokens that the entries had before the change.
+    pub replaced_tokens: Vec<RemovableToken>,
 }
 
 /// The managed entries, and the previews that wait for a person's consent. Cheap to clone.
@@ -225,6 +232,25 @@ impl ClientConfigs {
             .min()
     }
 
+    /// Returns the managed entries with the token of a client.
+    pub fn entries_with_token(&self, client: &ClientName) -> Vec<ClientFileRow> {
+        let state = self.lock();
+        let rows = state.files.values();
+        rows.filter(|row| row.client == *client && row.transport == ClientTransport::Http)
+            .cloned()
+            .collect()
+    }
+
+    /// Returns the managed entries with a token that a change replaces or removes.
+    pub fn replaced_entries_with_token(&self, preview: &Preview) -> Vec<ClientFileRow> {
+        let connected = preview.connected.iter().map(|target| &target.file.path);
+        connected
+            .chain(&preview.disconnected)
+            .filter_map(|path| self.managed(path))
+            .filter(|row| row.transport == ClientTransport::Http)
+            .collect()
+    }
+
     /// Keeps a preview until a person agrees. If there are too many previews, drops the oldest.
     pub fn keep_preview(&self, preview: Preview) {
         let mut state = self.lock();
@@ -256,9 +282,9 @@ impl ClientConfigs {
     }
 
     /// Makes the changes of a preview, and records them with `servers`, the servers that were
-    /// imported. Writes nothing if a file has changed since the preview was made. `restores` says
-    /// whether the entries are restored, without asking a person, if another program removes or
-    /// changes them.
+    /// imported, and `replaced_tokens`, the tokens that the entries had before. Writes nothing if a
+    /// file has changed since the preview was made. `restores` says whether the entries are
+    /// restored, without asking a person, if another program removes or changes them.
     ///
     /// # Errors
     /// Returns an error if a file cannot be written or has changed, or if the encrypted copies of
@@ -268,6 +294,7 @@ impl ClientConfigs {
         &self,
         preview: Preview,
         servers: Vec<ServerId>,
+        replaced_tokens: Vec<RemovableToken>,
         restores: bool,
     ) -> Result<ClientChangeRow, ConfigError> {
         let _one_at_a_time = self.0.write_lock.lock().await;
@@ -328,6 +355,7 @@ impl ClientConfigs {
             new_client: new_client
                 .filter(|client| !client.replaces_token)
                 .map(|client| client.name),
+            replaced_tokens,
         };
         let recorded = self
             .record(&vault, &change, &details, &removed, &connected)
@@ -411,6 +439,7 @@ impl ClientConfigs {
             files,
             new_client: details.new_client,
             client_existed: details.client_existed,
+            replaced_tokens: details.replaced_tokens,
         })
     }
 

@@ -218,7 +218,7 @@ impl Hub {
         let restores = row.restores;
         let change = self
             .client_configs
-            .apply(preview, Vec::new(), restores)
+            .apply(preview, Vec::new(), Vec::new(), restores)
             .await?;
         self.record_client_change(&change);
         Ok(())

@@ -1,7 +1,7 @@
 use std::fs;
 
 use drawbridge_client_config::FoundServer;
-use drawbridge_model::event::Event;
+use drawbridge_model::{clock, event::Event};
 
 use super::{
     import::{FindServers, ImportServers},
@@ -111,6 +111,98 @@ async fn undoing_a_connection_over_http_invalidates_its_token_and_revokes_only_a
             "only a client that the connection added is revoked"
         );
     }
+}
+
+#[tokio::test]
+async fn a_token_is_invalid_while_no_entry_has_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hub = open_hub(&folder.path().join("data")).await;
+    let name = ClientName::new("vscode");
+    let over_http = connect(folder.path(), ClientTransport::Http);
+    let (id, _) = preview(&hub, over_http.clone()).await;
+    apply_preview(&hub, id).await.expect("connected");
+    let token = read_token(folder.path());
+    let by_bridge = connect(folder.path(), ClientTransport::Bridge);
+    let disconnect = PreviewConfig {
+        action: ConfigAction::Disconnect,
+        ..over_http.clone()
+    };
+    let as_other_client = PreviewConfig {
+        name: Some(ClientName::new("other")),
+        ..over_http.clone()
+    };
+    for verb in [by_bridge.clone(), disconnect, as_other_client] {
+        let (id, shown) = preview(&hub, verb).await;
+        let is_announced = |note: &String| note.contains("'vscode' becomes invalid");
+        assert!(shown.notes.iter().any(is_announced), "{:?}", shown.notes);
+        assert_eq!(hub.access.find_client(&token), Some(name.clone()));
+        let change = apply_preview(&hub, id).await.expect("applied");
+        assert_eq!(hub.access.find_client(&token), None);
+        undo(&hub, &change.id).await;
+        assert_eq!(read_token(folder.path()), token);
+        assert_eq!(hub.access.authenticate(&token, None), Ok(name.clone()));
+    }
+
+    let (id, _) = preview(&hub, by_bridge).await;
+    let change = apply_preview(&hub, id).await.expect("applied");
+    run(&hub, RevokeClient { name: name.clone() })
+        .await
+        .expect("revoked");
+    undo(&hub, &change.id).await;
+    assert_eq!(
+        hub.access.find_client(&token),
+        None,
+        "a client that was revoked since stays revoked"
+    );
+}
+
+#[tokio::test]
+async fn a_token_stays_valid_while_another_entry_has_it_or_if_no_entry_got_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hub = open_hub(&folder.path().join("data")).await;
+    let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+    let name = ClientName::new("vscode");
+    // The client is revoked before each connection, so that both files can use its name.
+    for project in [&one, &two] {
+        let _ = run(&hub, RevokeClient { name: name.clone() }).await;
+        let (id, _) = preview(&hub, connect(project, ClientTransport::Http)).await;
+        apply_preview(&hub, id).await.expect("connected");
+    }
+    let token = hub
+        .access
+        .rotate(&name, None, TokenLifetime::Same)
+        .await
+        .expect("rotated");
+    let written = hub.write_client_token(&name, &token).await;
+    assert_eq!(written.updated.len(), 2, "{:?}", written.failed);
+    let switch = async |project: &Path| {
+        let (id, _) = preview(&hub, connect(project, ClientTransport::Bridge)).await;
+        apply_preview(&hub, id).await.expect("applied")
+    };
+    let first = switch(&one).await;
+    assert_eq!(hub.access.find_client(&token), Some(name.clone()));
+    switch(&two).await;
+    assert_eq!(hub.access.find_client(&token), None);
+    undo(&hub, &first.id).await;
+    assert_eq!(read_token(&one), token);
+    assert_eq!(hub.access.find_client(&token), Some(name.clone()));
+
+    run(&hub, RevokeClient { name: name.clone() })
+        .await
+        .expect("revoked");
+    while clock::now()
+        <= hub
+            .client_configs
+            .managed(&vscode_file(&one))
+            .expect("managed")
+            .connected_at
+    {
+        tokio::task::yield_now().await;
+    }
+    let added = hub.access.add(&name, None, None, None).await;
+    let by_hand = added.expect("added by hand");
+    switch(&one).await;
+    assert_eq!(hub.access.find_client(&by_hand), Some(name));
 }
 
 #[tokio::test]
