@@ -473,7 +473,7 @@ impl Hub {
                 .any(|broken_id| broken_id == *id);
             specs.servers.contains_key(id) || is_broken
         });
-        delete_unused_bundles(&hub, &specs).await;
+        clean_up_bundles(&hub, &specs).await;
         // Files may have been changed while Drawbridge did not run.
         let writer = hub.spec_record.writer().await;
         writer.record_files(&hub.registry.specs()).await;
@@ -1154,14 +1154,16 @@ fn with_local_address(url: &str) -> String {
 /// The client name for requests that a person sends by hand.
 const CLI_CLIENT: &str = "command-line";
 
-/// Deletes the unpacked bundles that no spec uses. Does nothing if a spec file is broken, because
-/// that file may refer to any bundle. Has to run before a bundle can be added.
-async fn delete_unused_bundles(hub: &Hub, specs: &Arc<Specs>) {
-    if !specs.broken.is_empty() {
-        return;
-    }
+/// Completes interrupted replacements of unpacked bundles, and deletes the bundles that no spec
+/// uses. Deletes none if a spec file is broken, because that file may refer to any bundle. Has to
+/// run before a bundle can be added.
+async fn clean_up_bundles(hub: &Hub, specs: &Arc<Specs>) {
     let (data_dir, specs) = (hub.data_dir().to_owned(), Arc::clone(specs));
     let removed = tokio::task::spawn_blocking(move || {
+        bundle::complete_replacements(&data_dir)?;
+        if !specs.broken.is_empty() {
+            return Ok(Vec::new());
+        }
         bundle::delete_unused_bundles(&data_dir, specs.servers.values().map(|server| &server.spec))
     });
     match removed.await {
@@ -1170,8 +1172,8 @@ async fn delete_unused_bundles(hub: &Hub, specs: &Arc<Specs>) {
                 tracing::info!(folder = %folder.display(), "deleted the files of a bundle that no server uses");
             }
         }
-        Ok(Err(error)) => tracing::warn!(%error, "unused bundles remain"),
-        Err(error) => tracing::error!(%error, "unused bundles remain"),
+        Ok(Err(error)) => tracing::warn!(%error, "the unpacked bundles were not cleaned up"),
+        Err(error) => tracing::error!(%error, "the unpacked bundles were not cleaned up"),
     }
 }
 

@@ -236,7 +236,7 @@ impl From<BundleError> for ApiError {
         let message = error.to_string();
         if matches!(
             error,
-            BundleError::Unpack { .. } | BundleError::Delete { .. }
+            BundleError::Unpack { .. } | BundleError::Delete { .. } | BundleError::Restore { .. }
         ) {
             Self::unavailable(message)
         } else {

@@ -19,7 +19,9 @@ use std::{
 
 use drawbridge_model::{digest, spec::SpecError};
 
-pub use folder::{bundle_folder, delete_bundles, delete_unused_bundles, unpack};
+pub use folder::{
+    bundle_folder, complete_replacements, delete_bundles, delete_unused_bundles, unpack,
+};
 pub use manifest::{
     BundleManifest, BundleServerType, Tool, UserConfig, UserConfigType, UserConfigValue,
 };
@@ -87,6 +89,10 @@ pub enum BundleError {
         "cannot delete the unpacked bundle in {path}: {source}. Check the permissions of that folder, then delete it"
     )]
     Delete { path: String, source: io::Error },
+    #[error(
+        "cannot put the files of a bundle back from {path}: {source}. Check the permissions of that folder, then start Drawbridge again"
+    )]
+    Restore { path: String, source: io::Error },
 }
 
 /// A bundle that was read and checked. Nothing is unpacked yet.

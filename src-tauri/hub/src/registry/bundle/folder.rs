@@ -1,6 +1,7 @@
 //! The unpacked files of bundles: `bundles/SERVER/DIGEST` in the data folder.
 
 use std::{
+    ffi::OsStr,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -12,6 +13,8 @@ use super::{Bundle, BundleError};
 
 /// The number of hexadecimal digits of the digest in the name of a folder.
 const DIGEST_DIGITS: usize = 32;
+/// The extension of the folder with the old files, while new files take their place.
+const REPLACED: &str = "old";
 
 /// Returns the folder for the files of a server's bundle.
 pub fn bundle_folder(data_dir: &Path, id: &ServerId, digest: &str) -> PathBuf {
@@ -28,11 +31,12 @@ fn server_folder(data_dir: &Path, id: &ServerId) -> PathBuf {
 }
 
 /// Unpacks a bundle to `target`. The files appear there all together or not at all: they are
-/// written to a temporary folder, and this folder is then renamed to `target`.
+/// written to a temporary folder, and this folder is then renamed to `target`. Files that are
+/// already in `target` are replaced, and stay if the bundle cannot be unpacked.
 ///
 /// # Errors
 /// Returns an error if a file cannot be written, or does not have the size that the bundle states.
-/// In this case, no file remains.
+/// In this case, no file of the bundle remains.
 pub fn unpack(bundle: &mut Bundle, target: &Path) -> Result<(), BundleError> {
     let executable = bundle.manifest.executable_files();
     write_files(bundle, target, &executable).map_err(|source| BundleError::Unpack {
@@ -48,19 +52,74 @@ fn write_files(bundle: &mut Bundle, target: &Path, executable: &[String]) -> io:
     create_private_folder(parent)?;
     let staging = target.with_extension("part");
     // An interrupted run may have left files.
+    complete_replacement(target)?;
     delete_if_present(&staging)?;
     create_private_folder(&staging)?;
     let written = bundle
         .archive
         .unpack(&staging, executable)
-        .and_then(|()| delete_if_present(target))
-        .and_then(|()| fs::rename(&staging, target));
+        .and_then(|()| replace(target, &staging));
     if written.is_err() {
         let _ = fs::remove_dir_all(&staging);
         // This call fails if the folder has other files, which then stay.
         let _ = fs::remove_dir(parent);
     }
     written
+}
+
+/// Renames `staging` to `target`. The old files of `target` are deleted last, so that `target` or
+/// the folder with the old files is complete at any moment.
+fn replace(target: &Path, staging: &Path) -> io::Result<()> {
+    let replaced = target.with_extension(REPLACED);
+    rename_if_present(target, &replaced)?;
+    if let Err(error) = fs::rename(staging, target) {
+        let _ = rename_if_present(&replaced, target);
+        return Err(error);
+    }
+    if let Err(error) = delete_if_present(&replaced) {
+        tracing::warn!(folder = %replaced.display(), %error, "the old files of a bundle remain until the next start");
+    }
+    Ok(())
+}
+
+/// Deletes the old files of an interrupted replacement if the new files are in `target`, and
+/// otherwise puts the old files back.
+fn complete_replacement(target: &Path) -> io::Result<()> {
+    let replaced = target.with_extension(REPLACED);
+    if target.try_exists()? {
+        delete_if_present(&replaced)
+    } else {
+        rename_if_present(&replaced, target)
+    }
+}
+
+/// Completes the replacements of unpacked files that were interrupted: the old files are put back
+/// if the new files are not in place, and deleted otherwise. No bundle may be added meanwhile.
+///
+/// # Errors
+/// Returns an error if a folder cannot be read, renamed or deleted.
+pub fn complete_replacements(data_dir: &Path) -> Result<(), BundleError> {
+    for server in list_folders(&data_dir.join(data_dir::BUNDLES))? {
+        for folder in list_folders(&server)? {
+            if digest_of(&folder).is_some() && folder.extension() == Some(OsStr::new(REPLACED)) {
+                complete_replacement(&folder.with_extension("")).map_err(|source| {
+                    BundleError::Restore {
+                        path: folder.display().to_string(),
+                        source,
+                    }
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the digest in the name of a folder, or `None` if the folder is not for a bundle.
+fn digest_of(folder: &Path) -> Option<&str> {
+    let digest = folder.file_stem()?.to_str()?;
+    let is_digest =
+        digest.len() == DIGEST_DIGITS && digest.bytes().all(|digit| digit.is_ascii_hexdigit());
+    is_digest.then_some(digest)
 }
 
 /// Deletes the unpacked files to which none of `specs` refers: the files of a server whose spec is
@@ -81,15 +140,14 @@ pub fn delete_unused_bundles<'a>(
         .map(|spec| serde_json::to_string(spec).expect("a spec can be written as JSON"))
         .collect();
     let is_unused = |folder: &Path| {
-        let name = |path: &Path| {
-            path.file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned()
+        let Some(digest) = digest_of(folder) else {
+            return false;
         };
-        let (server, digest) = (folder.parent().map_or_else(String::new, name), name(folder));
-        let is_digest =
-            digest.len() == DIGEST_DIGITS && digest.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let server = folder
+            .parent()
+            .and_then(Path::file_stem)
+            .unwrap_or_default();
+        let server = server.to_string_lossy();
         // Only the last two names are compared, because the data folder may have several paths.
         // JSON escapes the separator of Windows.
         let paths = ["/", r"\\"].map(|separator| format!("{server}{separator}{digest}"));
@@ -97,7 +155,7 @@ pub fn delete_unused_bundles<'a>(
             .iter()
             .any(|text| paths.iter().any(|path| text.contains(path)));
         // Only a temporary folder, which an interrupted addition has left, has an extension.
-        is_digest && (folder.extension().is_some() || !is_used)
+        folder.extension().is_some() || !is_used
     };
     let mut removed = Vec::new();
     for server in servers {
@@ -150,6 +208,13 @@ pub fn delete_bundles(data_dir: &Path, id: &ServerId) -> Result<(), BundleError>
 
 fn delete_if_present(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn rename_if_present(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::rename(from, to) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }

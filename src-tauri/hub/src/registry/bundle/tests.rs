@@ -430,6 +430,58 @@ fn only_folders_that_no_spec_names_are_unused() {
 }
 
 #[test]
+fn unpacking_a_bundle_again_replaces_its_files() {
+    let data_dir = tempfile::tempdir().expect("a folder");
+    let mut bundle = read(&[]).expect("a bundle");
+    let folder = bundle_folder(data_dir.path(), &ServerId::new("files"), &bundle.digest);
+    unpack(&mut bundle, &folder).expect("unpacked");
+    fs::write(folder.join("extra"), "x").expect("a file");
+    unpack(&mut bundle, &folder).expect("unpacked again");
+    assert!(folder.join("server/helper").exists());
+    assert!(!folder.join("extra").exists());
+    let siblings = fs::read_dir(folder.parent().expect("a parent")).expect("a folder");
+    assert_eq!(siblings.count(), 1, "the old files are deleted");
+}
+
+#[test]
+fn an_interrupted_replacement_of_a_bundle_leaves_the_old_files_or_the_new_ones() {
+    let data_dir = tempfile::tempdir().expect("a folder");
+    let mut bundle = read(&[]).expect("a bundle");
+    let folder = bundle_folder(data_dir.path(), &ServerId::new("files"), &bundle.digest);
+    let replaced = folder.with_extension("old");
+    let spec = ServerSpec {
+        command: Some(folder.join("server/helper").display().to_string()),
+        ..ServerSpec::default()
+    };
+    let start = || {
+        complete_replacements(data_dir.path()).expect("completed");
+        delete_unused_bundles(data_dir.path(), [&spec].into_iter()).expect("deleted")
+    };
+    unpack(&mut bundle, &folder).expect("unpacked");
+    let foreign = data_dir.path().join("bundles/files/things.old");
+    fs::create_dir(&foreign).expect("a folder");
+
+    // The new files are not in place yet.
+    fs::rename(&folder, &replaced).expect("renamed");
+    fs::create_dir(folder.with_extension("part")).expect("a folder");
+    start();
+    assert!(folder.join("server/helper").exists());
+
+    // The old files are not deleted yet.
+    fs::create_dir(&replaced).expect("a folder");
+    start();
+    assert!(folder.join("server/helper").exists());
+    assert!(!replaced.exists());
+
+    // The bundle is added again before the next start.
+    fs::rename(&folder, &replaced).expect("renamed");
+    unpack(&mut bundle, &folder).expect("unpacked");
+    assert!(folder.join("server/helper").exists());
+    assert!(!replaced.exists());
+    assert!(foreign.exists(), "a folder of another name stays");
+}
+
+#[test]
 fn a_changed_bundle_has_another_folder() {
     let folder = |changes: &[(&str, Value)]| {
         let bundle = read(changes).expect("a bundle");
