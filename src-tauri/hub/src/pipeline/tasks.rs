@@ -234,7 +234,7 @@ impl Pipeline {
         };
         for (session, started_by) in self.router.task_sessions(server, &task) {
             // If a hook has to see the result first, the client gets it only as an answer.
-            if json::mentions(params, "result") && self.hooks.reviews_result(&started_by.request) {
+            if tasks::may_contain_result(params) && self.hooks.reviews_result(&started_by.request) {
                 continue;
             }
             if let Some(params) = self.gate.release_notification(&started_by.request, params) {

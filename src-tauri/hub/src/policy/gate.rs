@@ -716,7 +716,7 @@ impl Gate {
             return None;
         }
         // The client gets a flagged result only as an answer, with its notice.
-        if json::mentions(params, "result")
+        if tasks::may_contain_result(params)
             && content::may_be_flagged(&request.server, &Json::new(params.get()))
         {
             return None;
@@ -731,7 +731,7 @@ impl Gate {
             }
             // The client gets a held result only as an answer, after a person has seen it.
             Some((ResultEffect::Hold, _)) => {
-                (!json::mentions(params, "result")).then_some(Cow::Borrowed(params))
+                (!tasks::may_contain_result(params)).then_some(Cow::Borrowed(params))
             }
         }
     }

@@ -54,6 +54,12 @@ pub fn created_task_id(result: &Json) -> Option<String> {
     RawObject::parse(&task).ok()?.get_string("taskId")
 }
 
+/// Returns whether the params of a notification about a task may contain the result of the call, and
+/// not only the status of the task.
+pub fn may_contain_result(params: &RawValue) -> bool {
+    json::mentions(params, "result") && !is_status_only(&Json::new(params.get()))
+}
+
 /// Returns whether an answer only describes a task: it contains neither the result of the call nor
 /// anything else that a server could return instead.
 pub fn is_status_only(answer: &Json) -> bool {

@@ -183,7 +183,12 @@ async fn arguments_are_stored_with_secrets_masked_unless_they_are_too_long() {
 }
 
 fn call(client: &str, arguments: &str) -> GuardedRequest {
-    let spec = serde_json::from_str(r#"{"command":"x"}"#).expect("a spec");
+    call_of_server(r#"{"command":"x"}"#, client, arguments)
+}
+
+/// Returns a call of a server with this spec.
+fn call_of_server(spec: &str, client: &str, arguments: &str) -> GuardedRequest {
+    let spec = serde_json::from_str(spec).expect("a spec");
     let tool = CatalogEntry {
         exposed_name: "s__t".into(),
         server: Arc::new(RegisteredServer::new(
@@ -413,6 +418,26 @@ async fn a_running_call_that_is_dropped_is_recorded_as_cancelled() {
     while fixture.newest_call().await.outcome != Outcome::Cancelled {
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn the_status_of_a_task_reaches_the_client_however_long_it_is() {
+    let fixture = fixture().await;
+    let request = call_of_server(r#"{"command":"x","content_defence":"mark"}"#, "c", "{}");
+    let is_released = |params: serde_json::Value| {
+        let params = json::raw(params.to_string());
+        let released = fixture.gate.release_notification(&request, &params);
+        released.is_some_and(|released| released.get() == params.get())
+    };
+    let message = "a result is near. ".repeat(2_000);
+    let status = json!({"taskId": "a", "status": "working", "statusMessage": message});
+    assert!(is_released(status.clone()));
+    let mut with_result = status;
+    with_result["result"] = json!({"content": []});
+    assert!(
+        !is_released(with_result),
+        "the client gets a long result only as an answer"
+    );
 }
 
 #[tokio::test]
