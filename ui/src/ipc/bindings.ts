@@ -1707,8 +1707,8 @@ export type DryRun = {
  */
 examined: number, matched: number, 
 /**
- * How many calls cannot be matched, because their arguments were not stored or their server
- * was removed.
+ * How many calls cannot be matched, because their arguments were not stored, their server was
+ * removed, or the rule refers to the project folder, which is not stored.
  */
 unknown: number, 
 /**

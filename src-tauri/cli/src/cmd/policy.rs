@@ -584,8 +584,8 @@ fn format_dry_run(dry_run: &DryRun) -> String {
     );
     if dry_run.unknown > 0 {
         summary.push_str(&format!(
-            " {} could not be checked, because the arguments were not stored or the server was \
-             removed.",
+            " {} could not be checked, because the arguments were not stored, the server was removed, \
+             or the rule refers to the project folder, which is not stored.",
             format_count(dry_run.unknown, "call", "calls")
         ));
     }

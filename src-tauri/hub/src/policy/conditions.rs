@@ -109,9 +109,16 @@ pub(super) struct Folders<'a> {
     pub(super) project: Option<&'a Path>,
 }
 
-/// The conditions of a rule, each as the keys of its pointer and its predicate.
+/// The conditions of a rule.
 #[derive(Debug, Default)]
-pub(super) struct Conditions(Vec<(Vec<String>, CompiledPredicate)>);
+pub(super) struct Conditions(Vec<CompiledCondition>);
+
+#[derive(Debug)]
+struct CompiledCondition {
+    /// The keys of the pointer.
+    pointer: Vec<String>,
+    predicate: CompiledPredicate,
+}
 
 #[derive(Debug)]
 enum CompiledPredicate {
@@ -172,6 +179,31 @@ impl Conditions {
         self.all_hold(arguments, folders, MatchMode::for_effect(effect))
     }
 
+    /// Returns whether all conditions hold for these arguments, as [`Self::matches`] does, if the
+    /// project folder is not known. Returns `None` if this depends on the project folder.
+    pub(super) fn matches_in_unknown_project(
+        &self,
+        effect: Option<Effect>,
+        arguments: &RawValue,
+        server: &RegisteredServer,
+    ) -> Option<bool> {
+        let cwd = working_dir(server);
+        let folders = Folders {
+            cwd: cwd.as_deref(),
+            project: None,
+        };
+        let mode = MatchMode::for_effect(effect);
+        let mut is_known = true;
+        for condition in &self.0 {
+            if condition.depends_on_project(arguments, folders, mode) {
+                is_known = false;
+            } else if !condition.holds(arguments, folders, mode) {
+                return Some(false);
+            }
+        }
+        is_known.then_some(true)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -183,40 +215,61 @@ impl Conditions {
         folders: Folders<'_>,
         mode: MatchMode,
     ) -> bool {
-        self.0.iter().all(|(pointer, predicate)| {
-            let found = pointer::resolve(pointer, arguments);
-            match mode {
-                MatchMode::Must => {
-                    found.is_unambiguous
-                        && found
-                            .values
-                            .first()
-                            .is_some_and(|value| predicate.holds(value, folders, mode))
-                }
-                MatchMode::May => {
-                    found.is_unreadable
-                        || found
-                            .values
-                            .iter()
-                            .any(|value| predicate.holds(value, folders, mode))
-                }
+        self.0
+            .iter()
+            .all(|condition| condition.holds(arguments, folders, mode))
+    }
+}
+
+impl CompiledCondition {
+    fn holds(&self, arguments: &RawValue, folders: Folders<'_>, mode: MatchMode) -> bool {
+        let Self { pointer, predicate } = self;
+        let found = pointer::resolve(pointer, arguments);
+        match mode {
+            MatchMode::Must => {
+                found.is_unambiguous
+                    && found
+                        .values
+                        .first()
+                        .is_some_and(|value| predicate.holds(value, folders, mode))
             }
-        })
+            MatchMode::May => {
+                found.is_unreadable
+                    || found
+                        .values
+                        .iter()
+                        .any(|value| predicate.holds(value, folders, mode))
+            }
+        }
+    }
+
+    /// Returns whether the condition does not hold without a project, but may hold in one.
+    fn depends_on_project(
+        &self,
+        arguments: &RawValue,
+        folders: Folders<'_>,
+        mode: MatchMode,
+    ) -> bool {
+        let CompiledPredicate::PathWithin(folder) = &self.predicate else {
+            return false;
+        };
+        if !folder.is_in_project() || self.holds(arguments, folders, mode) {
+            return false;
+        }
+        let found = pointer::resolve(&self.pointer, arguments);
+        !found.values.is_empty() && (mode == MatchMode::May || found.is_unambiguous)
     }
 }
 
 /// Compiles the condition at this index.
-fn compile(
-    at: usize,
-    condition: &Condition,
-) -> Result<(Vec<String>, CompiledPredicate), ConditionFault> {
+fn compile(at: usize, condition: &Condition) -> Result<CompiledCondition, ConditionFault> {
     if at >= MAX_CONDITIONS {
         return Err(ConditionFault::TooManyConditions);
     }
-    Ok((
-        pointer::parse(&condition.pointer)?,
-        CompiledPredicate::new(&condition.is)?,
-    ))
+    Ok(CompiledCondition {
+        pointer: pointer::parse(&condition.pointer)?,
+        predicate: CompiledPredicate::new(&condition.is)?,
+    })
 }
 
 impl CompiledPredicate {

@@ -29,8 +29,8 @@ pub struct DryRun {
     /// How many past calls of the rule's scope were examined: the newest, 1,000 at most.
     pub examined: u32,
     pub matched: u32,
-    /// How many calls cannot be matched, because their arguments were not stored or their server
-    /// was removed.
+    /// How many calls cannot be matched, because their arguments were not stored, their server was
+    /// removed, or the rule refers to the project folder, which is not stored.
     pub unknown: u32,
     /// The newest of the calls that matched.
     pub newest: Vec<Call>,
@@ -79,21 +79,22 @@ impl PolicyEditor {
                 .clone()
                 .and_then(|text| RawValue::from_string(text).ok());
             let holds = match (spec.conditions.is_empty(), arguments, server) {
-                (true, ..) => true,
+                (true, ..) => Some(true),
+                // The record of a call does not have its project.
                 (false, Some(arguments), Some(server)) => {
-                    // The record of a call does not have its project.
-                    conditions.matches(spec.effect, &arguments, &server, None)
+                    conditions.matches_in_unknown_project(spec.effect, &arguments, &server)
                 }
-                (false, ..) => {
-                    past.unknown += 1;
-                    continue;
-                }
+                (false, ..) => None,
             };
-            if holds {
-                past.matched += 1;
-                if past.newest.len() < MAX_NEWEST {
-                    past.newest.push(call);
+            match holds {
+                Some(true) => {
+                    past.matched += 1;
+                    if past.newest.len() < MAX_NEWEST {
+                        past.newest.push(call);
+                    }
                 }
+                Some(false) => {}
+                None => past.unknown += 1,
             }
         }
         Ok(past)
@@ -105,5 +106,70 @@ impl PolicyEditor {
             .tool_versions(server, tool, Some(client))
             .iter()
             .any(|tool| tool.annotations.read_only == Some(true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use drawbridge_model::{
+        capability::CapabilityKind,
+        policy::{Condition, Effect, Predicate, RequestKind},
+    };
+
+    use super::*;
+    use crate::{
+        api::{
+            Verb as _,
+            servers::{AddServer, SecretValues},
+        },
+        catalog::{CatalogEntry, Definition},
+        hub::tests::open_hub,
+        policy::GuardedRequest,
+    };
+
+    #[tokio::test]
+    async fn a_call_whose_match_depends_on_the_project_counts_as_unknown() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let hub = open_hub(folder.path()).await;
+        let add = AddServer {
+            spec: serde_json::from_str(r#"{"name":"files","command":"x"}"#).expect("a spec"),
+            secrets: SecretValues::default(),
+            pending: true,
+            grant_secrets: Vec::new(),
+        };
+        add.run(&hub).await.expect("added");
+        let allowed = hub
+            .rules
+            .set_default(RequestKind::Tools, Effect::Allow)
+            .await;
+        allowed.expect("set the default");
+        let tool = Arc::new(CatalogEntry {
+            exposed_name: "files__read".into(),
+            server: hub.registry.get(&ServerId::new("files")).expect("a server"),
+            definition: Arc::new(
+                Definition::parse(CapabilityKind::Tools, r#"{"name":"read"}"#.into())
+                    .expect("a definition"),
+            ),
+        });
+        for arguments in [r#"{"path":"/work/a"}"#, r#"{"other":"/work/a"}"#] {
+            let call = GuardedRequest::call_for_test("c", tool.clone(), arguments);
+            drop(hub.gate.admit(call, None).await);
+        }
+        let dry_run = async |folder: &str| {
+            let rule = RuleSpec {
+                effect: Some(Effect::Allow),
+                conditions: vec![Condition {
+                    pointer: "/path".into(),
+                    is: Predicate::PathWithin(folder.into()),
+                }],
+                ..RuleSpec::default()
+            };
+            let past = hub.policy_editor.dry_run(&rule).await.expect("a dry run");
+            (past.examined, past.matched, past.unknown)
+        };
+        assert_eq!(dry_run("/work").await, (2, 1, 0));
+        assert_eq!(dry_run("$project").await, (2, 0, 1));
     }
 }

@@ -91,7 +91,7 @@ export const state = {
     count: (matched: number, of: number) =>
       `This rule would have matched ${matched} of ${of === 1 ? "1 past call" : `${of} past calls`}.`,
     argumentsMissing: (count: number) =>
-      `${plural(count, "call")} could not be checked, because the arguments were not recorded or the server was removed.`,
+      `${plural(count, "call")} could not be checked, because the arguments were not recorded, the server was removed, or the rule refers to the project folder, which is not recorded.`,
     newest: "Newest matching calls",
     call: (subject: string, server: string, client: string) =>
       `${subject} of ${server}, by ${client}`,

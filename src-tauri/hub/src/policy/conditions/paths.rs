@@ -44,6 +44,11 @@ impl Folder {
         Ok(Self::Absolute(normalize(&path)))
     }
 
+    /// Returns whether the folder depends on the project of the client.
+    pub(super) fn is_in_project(&self) -> bool {
+        matches!(self, Self::InProject(_))
+    }
+
     /// Returns the path, or `None` if the folder is in the project and the client works in no
     /// project.
     fn resolve(&self, project: Option<&Path>) -> Option<Cow<'_, Path>> {

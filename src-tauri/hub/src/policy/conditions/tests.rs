@@ -419,6 +419,34 @@ fn the_project_folder_is_the_folder_in_which_the_client_works() {
 }
 
 #[test]
+fn an_unknown_project_leaves_a_match_open_only_if_it_decides_the_match() {
+    let server = RegisteredServer::new(
+        ServerId::new("s"),
+        serde_json::from_str(r#"{"command":"x"}"#).expect("a spec"),
+        PathBuf::new(),
+    );
+    let in_project = condition("/path", Predicate::PathWithin("$project".into()));
+    let conditions =
+        Conditions::compile(&[in_project, condition("/mode", equals(r#""r""#))]).expect("compiled");
+    for effect in [Effect::Allow, Effect::Deny] {
+        let matches = |arguments: serde_json::Value| {
+            let arguments = json::raw(arguments.to_string());
+            conditions.matches_in_unknown_project(Some(effect), &arguments, &server)
+        };
+        assert_eq!(
+            matches(serde_json::json!({"path": "/a", "mode": "r"})),
+            None
+        );
+        for certain in [
+            serde_json::json!({"path": "/a", "mode": "w"}),
+            serde_json::json!({"mode": "r"}),
+        ] {
+            assert_eq!(matches(certain.clone()), Some(false), "{certain}");
+        }
+    }
+}
+
+#[test]
 fn deeply_nested_json_does_not_overflow_the_stack() {
     let deep = format!("{}1{}", "[".repeat(200_000), "]".repeat(200_000));
     let arguments =
