@@ -74,8 +74,8 @@ export class LogFeed {
       // between them and the answer.
       const adjoins = this.shownFilter === filter && lastShown >= firstSeq;
       const kept = adjoins ? this.lines.filter((line) => line.seq < firstSeq) : [];
-      this.lines = [...kept, ...page.lines, ...newer].filter((line) => matchesLine(line, filter));
       if (kept.length === 0) this.older = page.older;
+      this.hold([...kept, ...page.lines, ...newer].filter((line) => matchesLine(line, filter)));
       this.shownFilter = filter;
       this.loaded = true;
       this.error = null;
@@ -95,10 +95,13 @@ export class LogFeed {
     const before = this.lines.length;
     try {
       for (let request = 0; request < MAX_REQUESTS && this.older !== null; request += 1) {
-        const page: LogPage = await this.read(filter, this.older, OLDER_LINES);
+        const position: number = this.older;
+        const page = await this.read(filter, position, OLDER_LINES);
         if (readNumber !== this.reads) return;
-        if (page.lines.length) this.lines = [...page.lines, ...this.lines];
+        // New lines have displaced the lines between the page and the rest.
+        if (this.older !== position) break;
         this.older = page.older;
+        if (page.lines.length) this.hold([...page.lines, ...this.lines]);
         if (this.lines.length - before >= ENOUGH_LINES) break;
       }
     } catch (thrown) {
@@ -150,7 +153,11 @@ export class LogFeed {
     const lastSeq = this.lines.at(-1)?.seq ?? -1;
     const added = this.pending.filter((line) => line.seq > lastSeq && matchesLine(line, filter));
     this.pending = [];
-    const lines = [...this.lines, ...added];
+    this.hold([...this.lines, ...added]);
+  }
+
+  /** Replaces the lines. If there are too many, holds only the newest. */
+  private hold(lines: LogLine[]): void {
     this.lines = lines.slice(-MAX_LINES);
     if (lines.length > MAX_LINES) this.older = this.lines[0]?.seq ?? null;
   }
