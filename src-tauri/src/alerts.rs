@@ -6,21 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drawbridge_model::{
-    clock,
-    ids::{ServerId, Timestamp},
-    server::ServerState,
-};
+use drawbridge_model::{ids::ServerId, server::ServerState};
 
 use crate::{
     overview::{Overview, ServerLine, Trouble},
     summary::display_server,
 };
-
-/// If the pause before the next start of a server is longer than this, the server crashed too
-/// often: the pause is then at least 22 s (`BREAKER_PAUSE` in `upstream`, less a quarter at random).
-/// The pause after any other failure is at most 13 s (`LONGEST_PAUSE`, and up to a quarter more).
-const LONGEST_RETRY_PAUSE_MS: i64 = 15_000;
 
 /// The reason why a person is told about a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,10 +119,7 @@ impl Alert {
 /// Returns whether the server failed and is not started again soon. A server that a person stopped
 /// or disabled has not failed.
 fn is_failed(server: &ServerLine) -> bool {
-    server.state == ServerState::Error
-        && server
-            .retry_at
-            .is_none_or(|Timestamp(at)| at - clock::now().0 > LONGEST_RETRY_PAUSE_MS)
+    server.state == ServerState::Error && (server.crashed_often || server.retry_at.is_none())
 }
 
 /// Returns whether an earlier failure of the server counts as over: the server runs, has ended

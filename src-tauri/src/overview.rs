@@ -73,6 +73,8 @@ pub(crate) struct ServerLine {
     pub(crate) reason: String,
     /// When the server may be started again after a failure.
     pub(crate) retry_at: Option<Timestamp>,
+    /// Whether the server crashed so often that no request starts it before `retry_at`.
+    pub(crate) crashed_often: bool,
     /// How many new and changed definitions wait for acceptance.
     pub(crate) waiting: usize,
 }
@@ -107,6 +109,7 @@ impl Overview {
                 state: server.state,
                 reason: server.reason,
                 retry_at: server.retry_at,
+                crashed_often: server.crashed_often,
                 waiting: server.unaccepted.len(),
             })
             .collect();

@@ -41,6 +41,7 @@ pub(crate) fn server_line(id: &str, name: &str, state: ServerState) -> ServerLin
         state,
         reason: String::new(),
         retry_at: None,
+        crashed_often: false,
         waiting: 0,
     }
 }

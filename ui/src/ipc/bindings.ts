@@ -4200,6 +4200,10 @@ remedy: string,
  */
 retry_at: Timestamp | null, 
 /**
+ * Whether the server crashed so often that no request starts it before `retry_at`.
+ */
+crashed_often: boolean, 
+/**
  * The latest state transitions of the server's sessions, oldest first.
  */
 transitions: Array<Transition>, 

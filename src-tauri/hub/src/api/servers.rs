@@ -111,6 +111,8 @@ pub struct ServerView {
     pub remedy: String,
     /// When the server may be started again after a failure.
     pub retry_at: Option<Timestamp>,
+    /// Whether the server crashed so often that no request starts it before `retry_at`.
+    pub crashed_often: bool,
     /// The latest state transitions of the server's sessions, oldest first.
     pub transitions: Vec<Transition>,
     /// The sign-in state of the server.

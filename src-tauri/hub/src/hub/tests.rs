@@ -420,6 +420,37 @@ async fn each_request_looks_once_for_a_missing_program() {
 }
 
 #[tokio::test]
+async fn a_server_that_crashed_too_often_says_so() {
+    let test_hub = test_hub().await;
+    let show = async |name: &str, retries: u32| {
+        let spec = serde_json::json!({
+            "name": name, "command": "sh", "args": ["-c", "exit 7"], "retries": retries,
+        });
+        let server = test_hub
+            .add(&spec.to_string(), SecretValues::default(), false)
+            .await;
+        let registered = test_hub.hub.registry.get(&server.id);
+        let registered = registered.expect("the server is registered");
+        let session = test_hub.hub.pool.session(&registered, None);
+        assert!(session.hello().await.is_err());
+        let shown = test_hub.run(ShowServer { id: server.id }).await;
+        shown.expect("shown")
+    };
+    let gave_up = show("twice", 1).await;
+    assert_eq!(
+        (gave_up.state, gave_up.crashed_often),
+        (ServerState::Error, false)
+    );
+    let crashed_often = show("often", 8).await;
+    assert_eq!(
+        (crashed_often.state, crashed_often.crashed_often),
+        (ServerState::Error, true),
+        "{}",
+        crashed_often.reason
+    );
+}
+
+#[tokio::test]
 async fn a_closed_pool_starts_no_server() {
     let test_hub = test_hub().await;
     let server = test_hub

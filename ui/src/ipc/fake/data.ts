@@ -94,6 +94,7 @@ export function server(id: string, part: Partial<ServerView>): ServerView {
     reason: "",
     remedy: "",
     retry_at: null,
+    crashed_often: false,
     transitions: [],
     sign_in: { kind: "none" },
     signing_in: null,

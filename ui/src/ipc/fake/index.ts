@@ -1171,6 +1171,7 @@ export class FakeHub implements Ipc {
         ? `${view.spec.command ?? ""} may have to download the server first. The first start can take a few minutes.`
         : "The hub has started the server and waits for its first answer.",
       retry_at: null,
+      crashed_often: false,
       remedy: "",
       sync_status: "SYNCING",
       ...part,

@@ -50,6 +50,9 @@ pub(super) fn server_view(hub: &Hub, server: &RegisteredServer) -> ServerView {
             .as_ref()
             .and_then(|status| status.retry_after)
             .map(clock::time_after),
+        crashed_often: status
+            .as_ref()
+            .is_some_and(|status| status.state == State::BreakerOpen),
         transitions: hub.pool.history().transitions(&server.id),
         sign_in: hub.authorizer.sign_in_state(&server.spec),
         signing_in: hub.authorizer.attempt(&server.id),
