@@ -125,7 +125,7 @@ pub struct LogFilter {
     pub text: Option<String>,
     /// Only lines at or after this moment.
     pub since: Option<Timestamp>,
-    /// Only lines at or before this moment.
+    /// Only lines before this moment.
     pub until: Option<Timestamp>,
     /// Only lines with a lower number.
     pub before: Option<u32>,
@@ -493,7 +493,7 @@ impl LogFilter {
             && self.kind.is_none_or(|kind| line.kind == kind)
             && self.except.is_none_or(|except| line.kind != except)
             && self.before.is_none_or(|before| line.seq < before)
-            && self.until.is_none_or(|until| line.at <= until)
+            && self.until.is_none_or(|until| line.at < until)
             && self.level.is_none_or(|level| line.level >= level)
             && self.since.is_none_or(|since| line.at >= since)
             && self

@@ -2605,7 +2605,7 @@ text: string | null,
  */
 since: Timestamp | null, 
 /**
- * Only lines at or before this moment.
+ * Only lines before this moment.
  */
 until: Timestamp | null, 
 /**

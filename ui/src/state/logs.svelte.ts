@@ -25,7 +25,10 @@ export interface LogFilter {
   rangeMs?: number | null;
   /** The id of the call to which the lines belong; `null` for all lines. */
   call?: string | null;
-  /** The first and the last moment, in milliseconds since 1970; `null` for no limit. */
+  /**
+   * The first moment, and the moment before which the lines end, in milliseconds since 1970; `null`
+   * for no limit.
+   */
   since?: number | null;
   until?: number | null;
   /** The only kind to include; `null` for all kinds. */

@@ -46,7 +46,7 @@ pub(crate) struct Logs {
     /// a UTC offset (2026-11-21T03:18:46Z) or an age (2h)
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     since: Option<Timestamp>,
-    /// Only lines until this time
+    /// Only lines before this time
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     until: Option<Timestamp>,
     /// The maximum number of lines, at most 5000 [default: 500]

@@ -32,7 +32,7 @@ pub struct ListLogs {
     pub text: Option<String>,
     /// Only lines at or after this moment.
     pub since: Option<Timestamp>,
-    /// Only lines at or before this moment.
+    /// Only lines before this moment.
     pub until: Option<Timestamp>,
     /// Only lines with a lower number: the `older` of the previous page.
     pub before: Option<u32>,

@@ -199,7 +199,7 @@ fn find_end(path: &Path, filter: &LogFilter) -> io::Result<u64> {
         filter.before.is_some_and(|before| line.seq >= before)
             || filter
                 .until
-                .is_some_and(|until| line.at.0 > until.0.saturating_add(CLOCK_TOLERANCE_MS))
+                .is_some_and(|until| line.at.0 >= until.0.saturating_add(CLOCK_TOLERANCE_MS))
     };
     if filter.before.is_none() && filter.until.is_none() {
         return Ok(high);

@@ -307,6 +307,30 @@ async fn lines_that_are_only_in_the_files_are_found() {
 }
 
 #[tokio::test]
+async fn a_period_has_the_lines_at_its_beginning_but_not_at_its_end() {
+    let (logs, folder) = logs();
+    logs.add_hub_line(Level::Info, "hub", "now");
+    let at = list(&logs, &all())[0].at.0;
+    let between = |since, until| LogFilter {
+        since: Some(Timestamp(since)),
+        until: Some(Timestamp(until)),
+        ..all()
+    };
+    let periods = [
+        (between(at, at + 1), vec!["now"]),
+        (between(at - 1, at), vec![]),
+    ];
+    for (filter, expected) in &periods {
+        assert_eq!(texts(&list(&logs, filter)), *expected, "in memory");
+    }
+    logs.close().await;
+    for (filter, expected) in periods {
+        let found = read_folder(folder.path(), &filter);
+        assert_eq!(texts(&found), expected, "in the files");
+    }
+}
+
+#[tokio::test]
 async fn the_lines_of_the_quietest_of_too_many_servers_are_found_in_its_file() {
     let (logs, folder) = logs();
     let log_line = |logs: &Logs, n: usize| {

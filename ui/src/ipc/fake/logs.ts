@@ -26,7 +26,7 @@ function matches(line: LogLine, params: ListLogs): boolean {
     (except === null || line.kind !== except) &&
     (level === null || LEVELS.indexOf(line.level) >= LEVELS.indexOf(level)) &&
     (since === null || line.at >= since) &&
-    (until === null || line.at <= until) &&
+    (until === null || line.at < until) &&
     (text === null || line.text.toLowerCase().includes(text.toLowerCase()))
   );
 }
