@@ -1,6 +1,6 @@
 //! The payloads of the events. docs/hooks.md has their JSON Schemas.
 
-use drawbridge_jsonrpc::json;
+use drawbridge_jsonrpc::json::{self, RawObject};
 use drawbridge_model::{
     call::{Call, Outcome},
     capability::CapabilityKind,
@@ -45,6 +45,27 @@ impl Envelope<'_> {
         };
         serde_json::to_string(&envelope).expect("names and JSON can be written as JSON")
     }
+}
+
+/// Returns whether the payload of `tool_executed` contains the contents of the result for this hook.
+pub(super) fn gets_results(hook: &Hook) -> bool {
+    hook.with_result || hook.mode == HookMode::Blocking
+}
+
+/// Returns a payload of `tool_executed` without the contents of the result.
+pub(super) fn remove_result(payload: &RawValue) -> Box<RawValue> {
+    let without_result = || {
+        let mut changed = RawObject::parse(payload).ok()?;
+        let metadata = {
+            let mut metadata = RawObject::parse(changed.get("metadata")?).ok()?;
+            metadata.remove("result");
+            metadata.remove("mcp_result");
+            metadata.to_raw()
+        };
+        changed.set("metadata", metadata);
+        Some(changed.to_raw())
+    };
+    without_result().unwrap_or_else(|| payload.to_owned())
 }
 
 #[derive(Serialize)]

@@ -273,8 +273,7 @@ impl WatchedCall {
             outcome != Outcome::Withheld || hook.prepared.hook.mode == HookMode::Observe
         };
         for hook in hooks.iter().filter(must_notify) {
-            let settings = &hook.prepared.hook;
-            let payload = if settings.with_result || settings.mode == HookMode::Blocking {
+            let payload = if payload::gets_results(&hook.prepared.hook) {
                 &with_result
             } else {
                 &without_result

@@ -116,6 +116,49 @@ async fn a_trial_tells_changed_from_unchanged_arguments() {
 }
 
 #[tokio::test]
+async fn the_output_of_an_observing_hook_has_no_effect_in_a_trial() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (hooks, _) = load_hooks(&folder).await;
+    for output in [r#"{"action":"deny","reason":"no"}"#, "no JSON"] {
+        let hook = Hook {
+            mode: HookMode::Observe,
+            ..command_hook("observer", &["printf", "%s", output])
+        };
+        let trial = try_hook(&hooks, hook, None).await;
+        assert_eq!(
+            (trial.effect, trial.reason.as_str(), trial.output.as_str()),
+            (HookEffect::Continued, "", output)
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_trial_shows_a_result_only_to_a_hook_that_gets_results() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (hooks, _) = load_hooks(&folder).await;
+    let written = r#"{"tool_name":"echo","metadata":{"n":1.0e400,"mcp_result":{},"result":{}}}"#;
+    for (mode, with_result, expected) in [
+        (HookMode::Observe, false, false),
+        (HookMode::Observe, true, true),
+        (HookMode::Blocking, false, true),
+    ] {
+        for payload in [None, Some(json::raw(written.into()))] {
+            let hook = Hook {
+                mode,
+                with_result,
+                ..command_hook("reader", &["printf", ""])
+            };
+            let is_sample = payload.is_none();
+            let trial = hooks.run_trial(hook, HookEvent::ToolExecuted, payload);
+            let input = trial.await.expect("the hook is valid").input;
+            assert_eq!(input.contains(r#""result":"#), expected, "{input}");
+            assert_eq!(input.contains(r#""mcp_result":"#), expected, "{input}");
+            assert!(is_sample || input.contains(r#""n":1.0e400"#), "{input}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_long_output_of_a_trial_is_shown_without_parts_of_secrets() {
     let folder = tempfile::tempdir().expect("a folder");
     let (hooks, logs) = load_hooks(&folder).await;

@@ -3,7 +3,7 @@
 use drawbridge_jsonrpc::json::{self, RawObject};
 use drawbridge_model::{
     clock,
-    hook::{Hook, HookEffect, HookEvent},
+    hook::{Hook, HookEffect, HookEvent, HookMode},
     ids::ServerId,
     protocol::ClientHello,
     tool_result::ToolExecutionResult,
@@ -14,7 +14,7 @@ use super::{
     HookError, Hooks,
     answer::{RequestAnswer, ResultAnswer, parse_request_answer, parse_result_answer},
     check_hook,
-    payload::Envelope,
+    payload::{self, Envelope},
     runner::{HookTrigger, PreparedHook},
 };
 
@@ -37,7 +37,7 @@ pub struct Trial {
 
 impl Hooks {
     /// Runs a hook, which need not be saved, on an event. If `payload` is `None`, the hook gets the
-    /// [`sample_payload`] of the event.
+    /// [`sample_payload`] of the event. A hook that gets no results gets none in a trial either.
     ///
     /// # Errors
     /// Returns an error if the hook is invalid. The failure of a hook is a trial's result, not an
@@ -49,7 +49,10 @@ impl Hooks {
         payload: Option<Box<RawValue>>,
     ) -> Result<Trial, HookError> {
         check_hook(&hook)?;
-        let payload = payload.unwrap_or_else(|| sample_payload(event));
+        let mut payload = payload.unwrap_or_else(|| sample_payload(event));
+        if event == HookEvent::ToolExecuted && !payload::gets_results(&hook) {
+            payload = payload::remove_result(&payload);
+        }
         let trigger = HookTrigger {
             event,
             server: ServerId::new(string_member(&payload, "server_name")),
@@ -60,10 +63,15 @@ impl Hooks {
         let arguments = RawObject::parse(&*payload)
             .ok()
             .and_then(|payload| payload.get("arguments").map(ToOwned::to_owned));
+        let mode = hook.mode;
         let prepared = PreparedHook::new(hook);
         let mut output = String::new();
         let read = |bytes: &[u8]| {
             output = String::from_utf8_lossy(bytes).into_owned();
+            if mode == HookMode::Observe {
+                // The output of an observing hook has no effect.
+                return Ok((HookEffect::Continued, String::new()));
+            }
             match event {
                 HookEvent::ToolRequested => parse_request_answer(bytes)
                     .map(|answer| describe_request(answer, arguments.as_deref())),
