@@ -43,6 +43,11 @@ pub(super) struct Release {
 pub(crate) enum SignatureError {
     #[error("the release is not installed: its signature cannot be read")]
     Unreadable,
+    #[error(
+        "the release is not installed: its signature has the legacy form of minisign, which \
+         Drawbridge does not support, so it counts as not signed"
+    )]
+    LegacyForm,
     #[error("the release is not installed: its publisher did not sign this file")]
     WrongFile,
     #[error(
@@ -95,9 +100,13 @@ impl Release {
     ) -> Result<(), SignatureError> {
         let signature =
             Signature::decode(&self.signature).map_err(|_| SignatureError::Unreadable)?;
-        let mut verifier = key
-            .verify_stream(&signature)
-            .map_err(|_| SignatureError::WrongFile)?;
+        let mut verifier = key.verify_stream(&signature).map_err(|error| {
+            if matches!(error, minisign_verify::Error::UnsupportedLegacyMode) {
+                SignatureError::LegacyForm
+            } else {
+                SignatureError::WrongFile
+            }
+        })?;
         let read_error = |error| SignatureError::File(Cause::innermost(error));
         let mut file = File::open(file).map_err(read_error)?;
         let mut buffer = vec![0; 1 << 16];

@@ -243,6 +243,10 @@ async fn a_file_that_the_publisher_did_not_sign_as_this_release_is_refused() {
         matches!(error, SignatureError::WrongFile),
         "a changed comment: {error}"
     );
+    // The signature then begins with `Ed` instead of `ED`, in base64.
+    let legacy = sign(&rig.key, NEW_APP, &comment).replace("\nRU", "\nRW");
+    let error = refused(legacy).await.to_string();
+    assert!(error.contains("legacy form"), "{error}");
     let error = refused(String::new()).await;
     assert!(matches!(error, SignatureError::Unreadable), "{error}");
 }
