@@ -1,4 +1,6 @@
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, pin::pin};
+
+use futures_util::FutureExt;
 
 use super::*;
 
@@ -126,11 +128,17 @@ async fn the_encoded_form_of_a_secret_in_a_url_counts_as_a_secret_too() {
 }
 
 /// A keyring whose prompt nobody answers.
-struct UnresponsiveStore(Mutex<mpsc::Receiver<()>>);
+struct UnresponsiveStore {
+    /// Receives a message when the prompt opens.
+    opened: mpsc::Sender<()>,
+    /// Closed when the prompt closes.
+    closed: Mutex<mpsc::Receiver<()>>,
+}
 
 impl SecretStore for UnresponsiveStore {
     fn get(&self, _: &str) -> Result<Option<Secret>, SecretError> {
-        let _ = self.0.lock().expect("lock").recv();
+        let _ = self.opened.send(());
+        let _ = self.closed.lock().expect("lock").recv();
         Ok(None)
     }
 
@@ -179,9 +187,17 @@ async fn a_defect_of_the_store_is_not_blamed_on_the_keyring() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unresponsive_keyring_is_not_reported_as_locked_and_blocks_nobody() {
-    let (release, blocked) = mpsc::channel();
-    let secrets = Secrets::new(UnresponsiveStore(Mutex::new(blocked)));
-    assert_eq!(secrets.get("a").await.err(), Some(SecretError::NoAnswer));
+    let (opened, is_open) = mpsc::channel();
+    let (release, closed) = mpsc::channel();
+    let closed = Mutex::new(closed);
+    let secrets = Secrets::new(UnresponsiveStore { opened, closed });
+    {
+        let mut waiting = pin!(secrets.get("a"));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        // The paused clock must not advance before the thread of the store has the request.
+        is_open.recv().expect("the keyring is asked");
+        assert_eq!(waiting.await.err(), Some(SecretError::NoAnswer));
+    }
     let start = Instant::now();
     assert_eq!(
         secrets.set("b", Secret::new("c".into())).await,
