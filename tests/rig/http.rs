@@ -7,8 +7,9 @@ use std::{
     time::Duration,
 };
 
-/// The timeout of a read. It is longer than the default timeout of an approval.
-const TIMEOUT: Duration = Duration::from_secs(90);
+/// The timeout of a read. It is longer than the default timeout of an approval, and than the longest
+/// test in which a call waits while a person looks at all screens.
+const TIMEOUT: Duration = Duration::from_secs(240);
 
 /// A URL of the form `http://HOST:PORT/PATH`.
 #[derive(Debug, Clone)]
