@@ -106,7 +106,8 @@ pub(crate) fn fuzz_all() -> Outcome {
 
 /// Builds the program that contains the targets, with instrumentation, and returns its path.
 fn build_program() -> Result<PathBuf, String> {
-    let this_program = env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
+    // A build of the whole workspace replaces the file of this program while the program runs.
+    let this_program = run::program_path(false, "xtask")?;
     // With all packages chosen, the dependencies have the same features as in other builds.
     step::run(
         cargo(&["build", "--workspace", "--bin", PROGRAM])
