@@ -6,11 +6,11 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_jsonrpc::json::RawObject;
 use drawbridge_model::{
     call::{Call, CallProgress},
     event::{Event, Events},
     ids::CallId,
+    protocol::ServerProgress,
 };
 use drawbridge_store::{logs::Logs, table::call::CallRow};
 use drawbridge_upstream::ProgressObserver;
@@ -137,8 +137,8 @@ impl LiveCall {
 }
 
 impl ProgressObserver for LiveCall {
-    fn observe(&self, params: &RawObject<'_>) {
-        let Some(mut progress) = read_progress(params) else {
+    fn observe(&self, progress: &ServerProgress) {
+        let Some(mut progress) = call_progress(progress) else {
             return;
         };
         if !progress.message.is_empty() {
@@ -164,16 +164,12 @@ impl ProgressObserver for LiveCall {
     }
 }
 
-/// Reads the params of a `notifications/progress`. Returns `None` if the progress is no number.
-fn read_progress(params: &RawObject<'_>) -> Option<CallProgress> {
-    let number = |key: &str| -> Option<f64> {
-        let number: f64 = serde_json::from_str(params.get(key)?.get()).ok()?;
-        number.is_finite().then_some(number)
-    };
-    let message = params.get_string("message").unwrap_or_default();
+/// Returns the progress as a person sees it, or `None` if the server sent no number.
+fn call_progress(progress: &ServerProgress) -> Option<CallProgress> {
+    let message = progress.message.as_deref().unwrap_or_default();
     Some(CallProgress {
-        progress: number("progress")?,
-        total: number("total"),
+        progress: progress.progress?,
+        total: progress.total,
         message: message.chars().take(MAX_MESSAGE).collect(),
     })
 }
@@ -181,24 +177,26 @@ fn read_progress(params: &RawObject<'_>) -> Option<CallProgress> {
 #[cfg(test)]
 mod tests {
     use drawbridge_jsonrpc::json;
+    use drawbridge_model::protocol::ProgressToken;
 
     use super::*;
 
     #[test]
     fn progress_is_read_and_its_message_is_cut() {
-        let read = |text: &str| {
-            let params = json::raw(text.into());
-            read_progress(&RawObject::parse(&params).expect("an object"))
+        let token = ProgressToken::for_request(1);
+        let read = |members: &str| {
+            let params = format!(r#"{{"progressToken":{},{members}}}"#, token.get());
+            call_progress(&ServerProgress::read(json::raw(params)).expect("progress"))
         };
-        let progress = read(r#"{"progressToken":1,"progress":2,"total":5,"message":"half"}"#);
+        let progress = read(r#""progress":2,"total":5,"message":"half""#);
         let expected = CallProgress {
             progress: 2.0,
             total: Some(5.0),
             message: "half".into(),
         };
         assert_eq!(progress, Some(expected));
-        assert_eq!(read(r#"{"progress":"2"}"#), None);
-        let long = format!(r#"{{"progress":1,"message":"{}"}}"#, "ä".repeat(600));
+        assert_eq!(read(r#""progress":"2""#), None);
+        let long = format!(r#""progress":1,"message":"{}""#, "ä".repeat(600));
         let message = read(&long).expect("progress").message;
         assert_eq!(message.chars().count(), MAX_MESSAGE);
     }

@@ -37,7 +37,7 @@ pub use extensions::Extensions;
 pub use handshake::InitializeError;
 pub use hello::{ClientHello, Implementation, ServerHello};
 pub use meta::RequestMeta;
-pub use progress::ProgressToken;
+pub use progress::{ProgressToken, ServerProgress};
 pub use revision::{Era, NEWEST_LEGACY};
 
 use crate::spec::{ServerSpec, SpecError, TransportKind};

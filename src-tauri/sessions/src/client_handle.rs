@@ -4,7 +4,7 @@
 //! messages wait in the session's outbox until the client listens to the session.
 
 use drawbridge_model::protocol::{
-    Era, LogLevel, ProgressToken, input::InputRequest, meta, translate,
+    Era, LogLevel, ProgressToken, ServerProgress, input::InputRequest, meta, translate,
 };
 use std::{
     sync::{
@@ -217,6 +217,15 @@ impl ClientHandle {
         };
         let params = params_with_id.as_deref().or(params).map(RawValue::get);
         let _ = self.send(encode_notification(method, params).into());
+    }
+
+    /// Forwards the progress of the client's request, with the client's token.
+    pub fn forward_progress(&self, progress: &ServerProgress, token: &ProgressToken) {
+        // A modern client receives progress only in the answer stream of its request.
+        if self.request.is_some() || !self.era().is_modern() {
+            let params = progress.params_with_token(token);
+            let _ = self.send(encode_notification("notifications/progress", Some(&params)).into());
+        }
     }
 
     /// Forwards a server's log message if the client wants messages of its level.

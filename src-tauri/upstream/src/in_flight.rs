@@ -15,11 +15,12 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_jsonrpc::json::RawObject;
-use drawbridge_model::{ids::CallId, protocol::ProgressToken};
+use drawbridge_model::{
+    ids::CallId,
+    protocol::{ProgressToken, ServerProgress},
+};
 use drawbridge_sessions::ClientHandle;
 use drawbridge_store::logs;
-use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until};
 
 use super::{
@@ -84,24 +85,21 @@ impl RequestTracker {
     /// Counts progress as a sign of life of its request, shows it to the observer, and passes it on
     /// to the client with the client's own token. Returns the call of the request and the server's
     /// text about the progress, if there are both.
-    pub(super) fn forward_progress(&self, params: &RawValue) -> Option<(CallId, String)> {
-        let mut params = RawObject::parse(params).ok()?;
-        let id = ProgressToken::read_request_id(&params);
+    pub(super) fn forward_progress(&self, progress: &ServerProgress) -> Option<(CallId, String)> {
         let requests = self.lock();
-        let request = requests.get(&id?)?;
+        let request = requests.get(&progress.request)?;
         request.clock.reset();
         if let Some(observer) = &request.progress_observer {
-            observer.observe(&params);
+            observer.observe(progress);
         }
         if let Some(client_handle) = &request.client_handle
             && let Some(token) = client_handle
                 .progress_token()
                 .or_else(|| request.progress_token.clone())
         {
-            token.put_into(&mut params);
-            client_handle.notify("notifications/progress", Some(&params.to_raw()));
+            client_handle.forward_progress(progress, &token);
         }
-        let text = params.get_string("message")?;
+        let text = progress.message.as_ref()?;
         Some((request.call.clone()?, format!("progress: {text}")))
     }
 

@@ -5,9 +5,8 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_jsonrpc::json::RawObject;
 use drawbridge_model::{
-    protocol::{ProgressToken, headers::HeaderParam},
+    protocol::{ProgressToken, ServerProgress, headers::HeaderParam},
     trace::TraceContext,
 };
 use drawbridge_sessions::ClientHandle;
@@ -17,8 +16,8 @@ use super::timeouts::RequestTimeouts;
 
 /// Receives the progress of a request, whichever token the client gave.
 pub trait ProgressObserver: Send + Sync {
-    /// Receives the params of a `notifications/progress`. Must not block.
-    fn observe(&self, params: &RawObject<'_>);
+    /// Receives progress. Must not block.
+    fn observe(&self, progress: &ServerProgress);
 }
 
 /// The trace span of a request, and how the connection sent the request.

@@ -21,9 +21,9 @@ mod test_server;
 
 use std::sync::Arc;
 
-use drawbridge_jsonrpc::{encode, json::RawObject, rpc::RpcResult, server_message::Incoming};
+use drawbridge_jsonrpc::{encode, rpc::RpcResult, server_message::Incoming};
 use drawbridge_model::{
-    protocol::{ProgressToken, ServerHello},
+    protocol::{ServerHello, ServerProgress},
     sandbox::EnforcedSandbox,
 };
 use serde_json::value::RawValue;
@@ -233,38 +233,9 @@ pub enum TransportEvent {
         message: Incoming,
         during_request: Option<u64>,
     },
+    /// The progress of one of Drawbridge's requests.
+    Progress(ServerProgress),
     Ended(EndReason),
-}
-
-impl TransportEvent {
-    /// Returns the length of the params in bytes.
-    fn payload_len(&self) -> usize {
-        match self {
-            Self::Message {
-                message: Incoming::Request { params, .. } | Incoming::Notification { params, .. },
-                ..
-            } => params.as_ref().map_or(0, |params| params.get().len()),
-            Self::Ended(_) => 0,
-        }
-    }
-
-    /// Returns the id of the request whose progress the event reports, if Drawbridge asked for
-    /// progress.
-    fn request_in_progress(&self) -> Option<u64> {
-        match self {
-            Self::Message {
-                message:
-                    Incoming::Notification {
-                        method,
-                        params: Some(params),
-                    },
-                ..
-            } if method == "notifications/progress" => {
-                ProgressToken::read_request_id(&RawObject::parse(params).ok()?)
-            }
-            Self::Message { .. } | Self::Ended(_) => None,
-        }
-    }
 }
 
 /// Passes the events of a connection to the layer above. The channel is bounded and has a rate
@@ -284,16 +255,47 @@ impl EventSender {
         }
     }
 
-    /// Sends an event, and waits for the rate limit. If the receiver is gone, the event is lost.
-    pub async fn send(&self, event: TransportEvent) {
-        let (length, request) = (event.payload_len(), event.request_in_progress());
-        if self.sender.send(event).await.is_ok() {
-            let mut rate_limit = self.rate_limit.lock().await;
-            match request {
-                Some(request) => rate_limit.spend_progress(request, length).await,
-                None => rate_limit.spend(length).await,
+    /// Sends a message of the server, and waits for the rate limit. Progress is not sent if it
+    /// belongs to none of Drawbridge's requests, but counts for the rate limit. If the receiver is
+    /// gone, the message is lost.
+    ///
+    /// `during_request` is the id of the request on whose stream of events the message arrived, if
+    /// any.
+    pub async fn send_message(&self, message: Incoming, during_request: Option<u64>) {
+        let (Incoming::Request { params, .. } | Incoming::Notification { params, .. }) = &message;
+        let length = params.as_ref().map_or(0, |params| params.get().len());
+        let (event, request) = match message {
+            Incoming::Notification {
+                method,
+                params: Some(params),
+            } if method == "notifications/progress" => {
+                let progress = ServerProgress::read(params);
+                let request = progress.as_ref().map(|progress| progress.request);
+                (progress.map(TransportEvent::Progress), request)
             }
+            message => {
+                let event = TransportEvent::Message {
+                    message,
+                    during_request,
+                };
+                (Some(event), None)
+            }
+        };
+        if let Some(event) = event
+            && self.sender.send(event).await.is_err()
+        {
+            return;
         }
+        let mut rate_limit = self.rate_limit.lock().await;
+        match request {
+            Some(request) => rate_limit.spend_progress(request, length).await,
+            None => rate_limit.spend(length).await,
+        }
+    }
+
+    /// Sends the end of the connection. If the receiver is gone, the event is lost.
+    pub async fn send_end(&self, reason: EndReason) {
+        let _ = self.sender.send(TransportEvent::Ended(reason)).await;
     }
 
     /// Sends an event without waiting. If the channel is full, a task sends the event later. If the

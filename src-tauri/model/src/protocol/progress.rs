@@ -2,6 +2,7 @@
 
 use std::{
     hash::{BuildHasher, RandomState},
+    ops::Range,
     sync::{Arc, LazyLock},
 };
 
@@ -64,18 +65,16 @@ impl ProgressToken {
         Ok(Some(Self(token.into())))
     }
 
-    /// Returns the id of Drawbridge's request to which the params of a server's
-    /// `notifications/progress` belong, or `None` if Drawbridge did not make the token.
-    pub fn read_request_id(progress: &RawObject<'_>) -> Option<u64> {
-        let token = progress.get(MEMBER)?;
-        let (id, _) = token.get().strip_prefix('"')?.split_once('-')?;
+    /// Returns the id of Drawbridge's request that has the token with this JSON text, or `None` if
+    /// Drawbridge did not make the token.
+    fn read_request_id(token: &str) -> Option<u64> {
+        let (id, hash) = token
+            .strip_prefix('"')?
+            .strip_suffix('"')?
+            .split_once('-')?;
         let id = id.parse().ok()?;
-        (Self::for_request(id).get() == token.get()).then_some(id)
-    }
-
-    /// Replaces the token in the params of a `notifications/progress`.
-    pub fn put_into(&self, progress: &mut RawObject<'_>) {
-        progress.set(MEMBER, (*self.0).to_owned());
+        let is_own = hash.len() == 16 && u64::from_str_radix(hash, 16) == Ok(KEY.hash_one(id));
+        is_own.then_some(id)
     }
 
     /// Returns the params of Drawbridge's own `notifications/progress` for a request that is not
@@ -93,6 +92,56 @@ impl ProgressToken {
     /// Returns the JSON text of the token.
     pub fn get(&self) -> &str {
         self.0.get()
+    }
+}
+
+/// The progress of one of Drawbridge's requests: the params of a server's `notifications/progress`.
+#[derive(Debug)]
+pub struct ServerProgress {
+    /// The id of the request.
+    pub request: u64,
+    /// How much is done, in the server's own unit. `None` if this is not a finite number.
+    pub progress: Option<f64>,
+    /// How much there is to do.
+    pub total: Option<f64>,
+    /// The server's text, however long.
+    pub message: Option<String>,
+    params: Box<RawValue>,
+    /// The place of Drawbridge's token in the text of the params.
+    token: Range<usize>,
+}
+
+impl ServerProgress {
+    /// Reads the params of a notification. Returns `None` if Drawbridge did not make the token, or
+    /// if the params repeat a key.
+    pub fn read(params: Box<RawValue>) -> Option<Self> {
+        let members = RawObject::parse(&params).ok()?;
+        let token = members.get(MEMBER)?.get();
+        let request = ProgressToken::read_request_id(token)?;
+        let number = |key: &str| {
+            let number: f64 = serde_json::from_str(members.get(key)?.get()).ok()?;
+            number.is_finite().then_some(number)
+        };
+        let begin = token.as_ptr().addr() - params.get().as_ptr().addr();
+        Some(Self {
+            request,
+            progress: number("progress"),
+            total: number("total"),
+            message: members.get_string("message"),
+            token: begin..begin + token.len(),
+            params,
+        })
+    }
+
+    /// Returns the JSON text of the params with the client's token in place of Drawbridge's.
+    pub fn params_with_token(&self, token: &ProgressToken) -> String {
+        let params = self.params.get();
+        [
+            &params[..self.token.start],
+            token.get(),
+            &params[self.token.end..],
+        ]
+        .concat()
     }
 }
 
@@ -133,23 +182,52 @@ mod tests {
         }
     }
 
+    fn read_progress(params: &str) -> Option<ServerProgress> {
+        ServerProgress::read(json::raw(params.into()))
+    }
+
     #[test]
     fn only_a_token_of_drawbridge_names_a_request() {
         let read = |token: &str| {
-            let progress = json::raw(format!(r#"{{"progressToken":{token},"progress":1}}"#));
-            let progress = RawObject::parse(&progress).expect("an object");
-            ProgressToken::read_request_id(&progress)
+            let params = format!(r#"{{"progressToken":{token},"progress":1}}"#);
+            read_progress(&params).map(|progress| progress.request)
         };
-        assert_eq!(read(ProgressToken::for_request(7).get()), Some(7));
+        let token = ProgressToken::for_request(7);
+        assert_eq!(read(token.get()), Some(7));
         let of_another_request = ProgressToken::for_request(8).get().replace("8-", "7-");
         for token in [
             "7",
             r#""7""#,
             r#""7-""#,
             r#""7-0000000000000000""#,
+            &token.get().replace("7-", "7-0"),
             &of_another_request,
         ] {
             assert_eq!(read(token), None, "{token}");
         }
+    }
+
+    #[test]
+    fn progress_is_forwarded_with_the_token_of_the_client() {
+        let own = ProgressToken::for_request(7);
+        let own = own.get();
+        // A server may use the token as a key too.
+        let params = format!(
+            r#"{{{own}:1, "progressToken" : {own} ,"progress":2.5,"total":5,"message":"half"}}"#
+        );
+        let progress = read_progress(&params).expect("progress");
+        assert_eq!((progress.progress, progress.total), (Some(2.5), Some(5.0)));
+        assert_eq!(progress.message.as_deref(), Some("half"));
+        let token = ProgressToken(json::raw(r#""a b""#.into()).into());
+        assert_eq!(
+            progress.params_with_token(&token),
+            format!(
+                r#"{{{own}:1, "progressToken" : "a b" ,"progress":2.5,"total":5,"message":"half"}}"#
+            )
+        );
+        let repeated = format!(r#"{{"progressToken":{own},"progress":1,"progress":2}}"#);
+        assert!(read_progress(&repeated).is_none());
+        let no_number = format!(r#"{{"progressToken":{own},"progress":"2"}}"#);
+        assert_eq!(read_progress(&no_number).expect("progress").progress, None);
     }
 }

@@ -1,3 +1,4 @@
+use drawbridge_jsonrpc::json;
 use drawbridge_model::{event::Events, ids::ClientName, protocol::ClientHello};
 use drawbridge_sessions::{ClientScope, ClientSessions};
 
@@ -61,10 +62,11 @@ async fn a_message_belongs_to_the_call_that_the_server_names_or_to_the_only_call
     assert_eq!(tracker.find_call(Some(1)), None);
     drop(one);
     assert_eq!(tracker.find_call(None), named("two"));
-    let sent = drawbridge_jsonrpc::json::raw(r#"{"progress":1,"message":"half"}"#.into());
-    let mut progress = RawObject::parse(&sent).expect("an object");
-    ProgressToken::for_request(3).put_into(&mut progress);
-    let progress = progress.to_raw();
+    let params = format!(
+        r#"{{"progressToken":{},"progress":1,"message":"half"}}"#,
+        ProgressToken::for_request(3).get()
+    );
+    let progress = ServerProgress::read(json::raw(params)).expect("progress");
     let forwarded = tracker.forward_progress(&progress);
     assert_eq!(
         forwarded,

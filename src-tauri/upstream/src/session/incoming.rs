@@ -14,7 +14,7 @@ use drawbridge_jsonrpc::{
 };
 use drawbridge_model::{
     log::{Level, LogKind},
-    protocol::{input::InputRequest, meta},
+    protocol::{ServerProgress, input::InputRequest, meta},
 };
 use drawbridge_sessions::ClientHandle;
 use futures_util::future::BoxFuture;
@@ -164,6 +164,7 @@ impl ServerSession {
                 } => {
                     self.handle_notification(&method, params.as_deref(), during_request);
                 }
+                TransportEvent::Progress(progress) => self.handle_progress(&progress),
                 TransportEvent::Ended(reason) => {
                     return self.handle_connection_end(&connection, reason);
                 }
@@ -219,6 +220,18 @@ impl ServerSession {
             .await
     }
 
+    fn handle_progress(&self, progress: &ServerProgress) {
+        if let Some((call, text)) = self.in_flight.forward_progress(progress) {
+            self.connector.logs().add_server_output(
+                &self.server.id,
+                LogKind::Message,
+                Level::Debug,
+                Some(call),
+                &text,
+            );
+        }
+    }
+
     fn handle_notification(
         &self,
         method: &str,
@@ -235,17 +248,6 @@ impl ServerSession {
                 .session_events
                 .list_changes
                 .insert(self.server.id.clone()),
-            ("notifications/progress", Some(params)) => {
-                if let Some((call, text)) = self.in_flight.forward_progress(params) {
-                    self.connector.logs().add_server_output(
-                        &self.server.id,
-                        LogKind::Message,
-                        Level::Debug,
-                        Some(call),
-                        &text,
-                    );
-                }
-            }
             (
                 "notifications/resources/updated"
                 | "notifications/tasks/status"

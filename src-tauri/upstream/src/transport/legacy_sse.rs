@@ -372,12 +372,7 @@ impl Shared {
             }
             Some(ServerMessage::Malformed { ids, rule }) => drop(self.pending.fail(&ids, &rule)),
             Some(ServerMessage::Incoming(message)) => {
-                self.events
-                    .send(TransportEvent::Message {
-                        message,
-                        during_request: None,
-                    })
-                    .await;
+                self.events.send_message(message, None).await;
             }
             None => {}
         }
@@ -407,7 +402,7 @@ impl Shared {
 async fn listen(shared: Arc<Shared>, opened: OpenedStream) {
     let reason = EndReason::Remote(shared.read_stream(opened).await);
     if shared.pending.end(&reason) {
-        shared.events.send(TransportEvent::Ended(reason)).await;
+        shared.events.send_end(reason).await;
     }
 }
 

@@ -32,7 +32,7 @@ use tokio::{
 
 use super::{
     EndReason, EventSender, LostReason, MAX_MESSAGE, NotSentReason, RpcResponse, TransportError,
-    TransportEvent, TransportRequest, pending::Pending,
+    TransportRequest, pending::Pending,
 };
 use crate::lines::{Line, next_line};
 
@@ -219,14 +219,7 @@ impl Inbound {
                     );
                 }
             }
-            ServerMessage::Incoming(message) => {
-                events
-                    .send(TransportEvent::Message {
-                        message,
-                        during_request: None,
-                    })
-                    .await
-            }
+            ServerMessage::Incoming(message) => events.send_message(message, None).await,
         }
     }
 
@@ -313,7 +306,7 @@ fn append_line(bytes: &mut Vec<u8>, message: &[u8]) {
 /// Fails the requests in flight, and reports the end to the layer above.
 pub(super) async fn report_end(inbound: &Inbound, reason: EndReason, events: &EventSender) {
     inbound.pending.end(&reason);
-    events.send(TransportEvent::Ended(reason)).await;
+    events.send_end(reason).await;
 }
 
 /// Reads messages until the end of the stream. Returns `true` if the reading stopped earlier,

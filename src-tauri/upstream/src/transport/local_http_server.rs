@@ -23,7 +23,7 @@ use tokio::{
 use url::Url;
 
 use super::{
-    EndReason, EventSender, Transport, TransportEvent,
+    EndReason, EventSender, Transport,
     process::{self, Launch, Pipes, Process, ProcessExit, SpawnError, guard::Guard},
     rate_limit::RateLimit,
 };
@@ -139,7 +139,7 @@ impl LocalHttpServer {
         let process = self.process.clone();
         tokio::spawn(async move {
             let reason = exit_reason(process.wait_for_exit().await);
-            events.send(TransportEvent::Ended(reason)).await;
+            events.send_end(reason).await;
         });
         Transport::LocalHttp(Box::new((self, transport)))
     }

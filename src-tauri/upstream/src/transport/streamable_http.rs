@@ -366,12 +366,7 @@ impl HttpTransport {
                         return Ok(StreamOutcome::Answered(response));
                     }
                     Some(ServerMessage::Incoming(message)) => {
-                        self.events
-                            .send(TransportEvent::Message {
-                                message,
-                                during_request: Some(id),
-                            })
-                            .await;
+                        self.events.send_message(message, Some(id)).await;
                     }
                     Some(ServerMessage::Malformed { ids, rule })
                         if ids.is_empty() || ids.contains(&id) =>

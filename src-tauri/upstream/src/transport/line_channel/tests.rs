@@ -6,6 +6,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::lines::properties::Pieces;
+use crate::transport::TransportEvent;
 
 /// Returns the receiving end of a server's messages, with logs in this folder.
 fn inbound_in(folder: &TempDir) -> Inbound {

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     http::HttpResponse,
     transport::{
-        EndReason, MAX_MESSAGE, TransportEvent,
+        EndReason, MAX_MESSAGE,
         remote::{self, SendError},
     },
 };
@@ -58,13 +58,7 @@ pub(super) async fn listen(transport: Weak<HttpTransport>) {
                 if let Some(ServerMessage::Incoming(message)) =
                     server_message::parse(&Json::new(event.data))
                 {
-                    transport
-                        .events
-                        .send(TransportEvent::Message {
-                            message,
-                            during_request: None,
-                        })
-                        .await;
+                    transport.events.send_message(message, None).await;
                 }
                 (pause, too_long_events) = (RETRY_PAUSE, 0);
             }
