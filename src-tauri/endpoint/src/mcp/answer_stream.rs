@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use axum::response::{Response, sse::Event};
+use axum::response::Response;
 use bytes::Bytes;
 use drawbridge_sessions::ClientSession;
 use futures_util::{Stream, StreamExt, stream};
@@ -82,7 +82,7 @@ impl AnswerStream {
         ))
     }
 
-    fn into_events(self) -> impl Stream<Item = Event> + Send {
+    fn into_events(self) -> impl Stream<Item = Bytes> + Send {
         stream::unfold(Sending(Some(self)), |mut sending| async {
             let answer = sending.0.as_mut()?;
             let message = answer.next(MAX_SENT_BYTES).await;
@@ -119,8 +119,8 @@ impl AnswerStream {
         (self.last_index, message)
     }
 
-    fn event(&self, (index, message): &(u64, Bytes)) -> Event {
-        events::message_event(message).id(format!("{}-{index}", self.number))
+    fn event(&self, (index, message): &(u64, Bytes)) -> Bytes {
+        events::message_event_with_id(message, &format_args!("{}-{index}", self.number))
     }
 
     /// Keeps the request going until the client resumes. Cancels the request after

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::{
     extract::{Request, State},
     http::{StatusCode, request::Parts},
-    response::{IntoResponse, Response, sse::Event},
+    response::{IntoResponse, Response},
 };
 use drawbridge_hub::{Hub, methods};
 use drawbridge_jsonrpc::{
@@ -42,9 +42,7 @@ pub(crate) async fn open(
     let client = auth::authenticate_client(&state, &parts, None).await?;
     let id = random::token();
     let (open, messages) = state.sse_streams.open(&id, client);
-    let endpoint_event = Event::default()
-        .event("endpoint")
-        .data(format!("/messages/?session_id={id}"));
+    let endpoint_event = events::endpoint_event(&format!("/messages/?session_id={id}"));
     let stopping = state.stopping.clone();
     let closed = open.outlet.closed.clone();
     let messages = stream::unfold((messages, open), |(mut messages, open)| async {

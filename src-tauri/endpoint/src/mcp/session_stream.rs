@@ -52,7 +52,7 @@ pub(crate) async fn get(State(state): State<Arc<ListenerState>>, request: Reques
         .take_until(stopping.cancelled_owned())
         .take_until(ended.cancelled_owned());
     Ok(events::sse_response(messages.map(|(id, message)| {
-        events::message_event(&message).id(id.to_string())
+        events::message_event_with_id(&message, &id)
     })))
 }
 

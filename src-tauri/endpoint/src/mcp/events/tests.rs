@@ -2,17 +2,13 @@
 
 use std::time::Duration;
 
-use axum::{
-    body::to_bytes,
-    http::header,
-    response::{Response, sse::Event},
-};
+use axum::{body::to_bytes, http::header, response::Response};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 
 use super::{message_event, sse_response};
 
-fn stream_events(events: Vec<Event>) -> Response {
+fn stream_events(events: Vec<Bytes>) -> Response {
     sse_response(stream::iter(events))
 }
 
@@ -26,8 +22,8 @@ async fn read_text(response: Response) -> String {
 #[tokio::test]
 async fn a_message_is_an_event_named_message() {
     let response = stream_events(vec![
-        message_event(&Bytes::from_static(br#"{"a":"\n \u00e9"}"#)),
-        message_event(&"{}".into()),
+        message_event(br#"{"a":"\n \u00e9"}"#),
+        message_event(b"{}"),
     ]);
     assert_eq!(
         response.headers()[header::CONTENT_TYPE],
@@ -39,10 +35,7 @@ async fn a_message_is_an_event_named_message() {
 
 #[tokio::test]
 async fn line_breaks_between_tokens_do_not_end_the_event() {
-    let body = read_text(stream_events(vec![message_event(
-        &"{\n\"a\": 1\r\n}".into(),
-    )]))
-    .await;
+    let body = read_text(stream_events(vec![message_event(b"{\n\"a\": 1\r\n}")])).await;
     let data: Vec<&str> = body
         .lines()
         .filter_map(|line| line.strip_prefix("data: "))
@@ -60,7 +53,7 @@ async fn line_breaks_between_tokens_do_not_end_the_event() {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_stream_sends_a_comment_every_fifteen_seconds() {
-    let mut body = sse_response(stream::pending::<Event>())
+    let mut body = sse_response(stream::pending::<Bytes>())
         .into_body()
         .into_data_stream();
     for _ in 0..2 {
