@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::api::{
-    self, ApiError, VerbName,
+    self, ApiError, ListedVerb,
     approvals::{ApprovalUrl, OpenApprovalUrl},
     bundles::{AddBundle, BundleSource, OpenBundle},
     servers::SignInServer,

@@ -42,7 +42,7 @@ pub(crate) type QueryResult<T> = Result<Query<T>, QueryRejection>;
 
 /// Runs a verb to its end, even if the client disconnects.
 pub(crate) async fn run_verb<V: Verb>(state: Arc<ListenerState>, verb: V) -> JsonResult<V::Answer> {
-    let task = tokio::spawn(async move { verb.run(&state.hub).await });
+    let task = tokio::spawn(async move { verb.run_boxed(&state.hub).await });
     Ok(Json(task.await.map_err(|_| internal_error())??))
 }
 

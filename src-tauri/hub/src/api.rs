@@ -1,7 +1,7 @@
 //! The verbs: everything that a person can do with a hub, as a closed list of typed requests and
 //! answers, one file per noun.
 //!
-//! The desktop app runs a verb on the hub in its own process ([`Verb::run`]). The command line, a
+//! The desktop app runs a verb on the hub in its own process ([`ListedVerb::run_boxed`]). The command line, a
 //! browser and an app that shows a remote hub send the verb's name and parameters to
 //! `POST /api/verbs/{name}`, and the hub runs the verb with [`dispatch`].
 
@@ -39,22 +39,29 @@ pub mod servers;
 pub mod settings;
 pub mod tools;
 
-use std::future::Future;
+use std::future::{Future, ready};
 
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 pub use crate::error::{ApiError, ErrorCode};
 use crate::hub::Hub;
 
-/// The name of a verb.
-pub trait VerbName {
+/// A verb of the list below.
+pub trait ListedVerb {
     /// `noun.verb`, as sent over HTTP. The Tauri command has `_` instead of the dot.
     const NAME: &'static str;
+
+    /// Runs the verb, like [`Verb::run`]. Other crates use this function, because the compiler
+    /// would compile the code behind [`Verb::run`] again for each crate that awaits it.
+    fn run_boxed(self, hub: &Hub) -> BoxFuture<'_, Result<<Self as Verb>::Answer, ApiError>>
+    where
+        Self: Verb;
 }
 
 /// A request that a person can send to the hub. The fields of the type are its parameters.
-pub trait Verb: VerbName + Serialize + DeserializeOwned + Send + 'static {
+pub trait Verb: ListedVerb + Serialize + DeserializeOwned + Send + 'static {
     type Answer: Serialize + DeserializeOwned + Send + 'static;
 
     fn run(self, hub: &Hub) -> impl Future<Output = Result<Self::Answer, ApiError>> + Send;
@@ -71,8 +78,12 @@ macro_rules! verbs {
         pub const NAMES: &[&str] = &[$($name),+];
 
         $(
-            impl VerbName for $verb {
+            impl ListedVerb for $verb {
                 const NAME: &'static str = $name;
+
+                fn run_boxed(self, hub: &Hub) -> BoxFuture<'_, Result<<Self as Verb>::Answer, ApiError>> {
+                    Box::pin(self.run(hub))
+                }
             }
         )+
 
@@ -81,10 +92,17 @@ macro_rules! verbs {
         /// # Errors
         /// Returns an error if `name` is not in [`NAMES`] (`not_found`), if `params` does not fit
         /// the verb (`invalid`), or if the verb itself fails.
-        pub async fn dispatch(hub: &Hub, name: &str, params: &[u8]) -> Result<Box<RawValue>, ApiError> {
+        pub fn dispatch<'a>(
+            hub: &'a Hub,
+            name: &str,
+            params: &'a [u8],
+        ) -> BoxFuture<'a, Result<Box<RawValue>, ApiError>> {
             match name {
-                $($name => answer_to_json(parse_params::<$verb>(params)?.run(hub).await?),)+
-                _ => Err(ApiError::not_found(format!("there is no verb '{name}'"))),
+                $($name => run_with_json::<$verb>(hub, params),)+
+                _ => {
+                    let error = ApiError::not_found(format!("there is no verb '{name}'"));
+                    Box::pin(ready(Err(error)))
+                }
             }
         }
 
@@ -247,9 +265,16 @@ verbs! {
     "tools.call" => tools::CallTool,
 }
 
-fn parse_params<V: Verb>(params: &[u8]) -> Result<V, ApiError> {
-    let params = if params.is_empty() { b"{}" } else { params };
-    serde_json::from_slice(params).map_err(|e| ApiError::invalid(format!("{}: {e}", V::NAME)))
+fn run_with_json<'a, V: Verb>(
+    hub: &'a Hub,
+    params: &'a [u8],
+) -> BoxFuture<'a, Result<Box<RawValue>, ApiError>> {
+    Box::pin(async move {
+        let params = if params.is_empty() { b"{}" } else { params };
+        let verb = serde_json::from_slice::<V>(params)
+            .map_err(|e| ApiError::invalid(format!("{}: {e}", V::NAME)))?;
+        answer_to_json(verb.run_boxed(hub).await?)
+    })
 }
 
 fn answer_to_json<A: Serialize>(answer: A) -> Result<Box<RawValue>, ApiError> {

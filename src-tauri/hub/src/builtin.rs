@@ -20,7 +20,7 @@ use drawbridge_model::{
 use drawbridge_store::{Store, settings::Settings};
 use drawbridge_upstream::BuiltIns;
 use futures_util::future::BoxFuture;
-use rmcp::{ServerHandler, ServiceExt, transport::async_rw::AsyncRwTransport};
+use rmcp::{RoleServer, ServiceExt, service::DynService, transport::async_rw::AsyncRwTransport};
 use tokio::io::{DuplexStream, split};
 
 use crate::access::Access;
@@ -103,22 +103,24 @@ impl BuiltIns for BuiltInServers {
                     self.access.clone(),
                     client,
                 );
-                serve_handler(server, stream)
+                serve(server.into_dyn(), stream)
             }
             BuiltIn::Folders => {
                 let server =
                     folders::FoldersServer::new(self.settings.clone(), self.data_dir.clone());
-                serve_handler(server, stream)
+                serve(server.into_dyn(), stream)
             }
             BuiltIn::Docling => {
                 let server = docling::DoclingServer::new(self.converter.clone(), client);
-                serve_handler(server, stream)
+                serve(server.into_dyn(), stream)
             }
         }
     }
 }
 
-fn serve_handler(server: impl ServerHandler, stream: DuplexStream) -> BoxFuture<'static, ()> {
+/// Serves one of the built-in servers. Their type is erased, so that the compiler compiles the
+/// server's side of the protocol once and not for each of them.
+fn serve(server: Box<dyn DynService<RoleServer>>, stream: DuplexStream) -> BoxFuture<'static, ()> {
     let (reader, writer) = split(stream);
     // Drawbridge has already checked the length of each message.
     let transport = AsyncRwTransport::new_server(reader, writer).with_max_line_length(usize::MAX);

@@ -54,6 +54,7 @@ use drawbridge_upstream::{
     oauth::Authorizer,
     transport::process::{guard::Guard, secret_command::SecretCommandRunner},
 };
+use futures_util::future::BoxFuture;
 use serde_json::{json, value::RawValue};
 use tokio::{
     sync::{broadcast, mpsc, watch},
@@ -213,16 +214,27 @@ impl Hub {
     /// # Errors
     /// Returns an error if another hub has the folder open (`conflict`, with its pid), or if the
     /// folder or the database cannot be used (`unavailable`).
-    pub async fn open(options: HubOptions) -> Result<Arc<Self>, ApiError> {
-        let secrets = Secrets::open(&options.data_dir);
-        Self::open_with(options, secrets).await
+    pub fn open(options: HubOptions) -> BoxFuture<'static, Result<Arc<Self>, ApiError>> {
+        Box::pin(async {
+            let secrets = Secrets::open(&options.data_dir);
+            Self::open_folder(options, secrets).await
+        })
     }
 
     /// Opens a hub as [`Hub::open`] does, but with the given secret store.
     ///
     /// # Errors
     /// Returns an error in the same cases as [`Hub::open`].
-    pub async fn open_with(options: HubOptions, secrets: Secrets) -> Result<Arc<Self>, ApiError> {
+    pub fn open_with(
+        options: HubOptions,
+        secrets: Secrets,
+    ) -> BoxFuture<'static, Result<Arc<Self>, ApiError>> {
+        // Without the box, the compiler would compile most of the hub again for each crate that
+        // awaits the future. The same holds for `close` and `begin_subscription`.
+        Box::pin(Self::open_folder(options, secrets))
+    }
+
+    async fn open_folder(options: HubOptions, secrets: Secrets) -> Result<Arc<Self>, ApiError> {
         let data_dir = DataDir::open(options.data_dir.clone())?;
         let events = Events::new();
         let logs = Logs::open(&data_dir.logs_dir(), events.clone())
@@ -913,7 +925,14 @@ impl Hub {
     /// # Errors
     /// Returns an error if the subscription to one of the resources fails. In this case, the
     /// session is closed.
-    pub async fn begin_subscription(&self, session: &Arc<ClientSession>) -> Result<(), RpcError> {
+    pub fn begin_subscription<'a>(
+        &'a self,
+        session: &'a Arc<ClientSession>,
+    ) -> BoxFuture<'a, Result<(), RpcError>> {
+        Box::pin(self.subscribe_session(session))
+    }
+
+    async fn subscribe_session(&self, session: &Arc<ClientSession>) -> Result<(), RpcError> {
         let handle = ClientHandle::for_session(session.clone());
         let acknowledged = session
             .subscription
@@ -1125,7 +1144,11 @@ impl Hub {
 
     /// Ends every server session with its process tree, writes the pending records, and closes the
     /// store.
-    pub async fn close(&self) {
+    pub fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.close_parts())
+    }
+
+    async fn close_parts(&self) {
         drop(std::mem::take(&mut *self.background()));
         self.pool.close().await;
         self.hooks.close().await;

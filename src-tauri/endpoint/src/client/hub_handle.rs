@@ -45,7 +45,7 @@ impl HubHandle {
     /// reached (`unavailable`) or does not answer in time (`timeout`).
     pub async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
         match self {
-            Self::Embedded(hub) => verb.run(hub).await,
+            Self::Embedded(hub) => verb.run_boxed(hub).await,
             Self::OtherProcess(client) => client.call(verb).await,
         }
     }

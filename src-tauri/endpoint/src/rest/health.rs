@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use drawbridge_hub::api::{
-    Verb,
+    ListedVerb,
     health::{HealthStatus, ShowHealth},
 };
 
@@ -19,7 +19,7 @@ pub(crate) async fn show(
     State(state): State<Arc<ListenerState>>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let mut health = ShowHealth {}.run(&state.hub).await?;
+    let mut health = ShowHealth {}.run_boxed(&state.hub).await?;
     if !auth::is_administrator(&state, &headers) {
         health = health.for_anyone();
     }

@@ -12,7 +12,7 @@ use axum::{
     response::Response,
 };
 use drawbridge_hub::api::{
-    Verb,
+    ListedVerb,
     calls::{ListRunningCalls, RunningCallView},
 };
 use drawbridge_model::{
@@ -112,7 +112,7 @@ enum Ended {
 async fn report_calls(state: &ListenerState, socket: &mut WebSocket) -> Ended {
     // Subscribe first, so that no call is missed between the list and the first event.
     let mut events = state.hub.events();
-    let Ok(calls) = ListRunningCalls {}.run(&state.hub).await else {
+    let Ok(calls) = ListRunningCalls {}.run_boxed(&state.hub).await else {
         return Ended::Stopping;
     };
     let mut running: BTreeSet<_> = calls.iter().map(|live| live.call.id.clone()).collect();
