@@ -46,20 +46,22 @@ impl Systems {
 
 /// The value of a member that "ask once" adds to Drawbridge's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Grant {
+pub(crate) enum MemberValue {
     True,
     Text(&'static str),
     /// [`WAIT_SECONDS`] in milliseconds.
-    Milliseconds,
-    /// [`WAIT_SECONDS`], or this limit in seconds if the limit is less.
-    Seconds(u64),
+    WaitMilliseconds,
+    /// [`WAIT_SECONDS`], or `max`, the most seconds that the client allows, if `max` is less.
+    WaitSeconds {
+        max: u64,
+    },
     /// The names of all tools.
     ToolNames,
 }
 
 /// A list of the tools about which the client does not ask, in another JSON file.
 #[derive(Clone, Copy)]
-pub(crate) struct GrantList {
+pub(crate) struct ToolAllowList {
     /// The place of the file in words.
     pub(crate) place: &'static str,
     /// Returns the path of the file that belongs to a configuration file.
@@ -97,8 +99,8 @@ pub struct Client {
     pub(crate) profiles: &'static [&'static str],
     /// The places of a project's file, below the project's folder.
     pub(crate) project: &'static [&'static str],
-    /// Whether only one of the places may have a file, because the client reads only one of them.
-    pub(crate) is_exclusive: bool,
+    /// Whether the client reads only one of the places, so that only one of them may have a file.
+    pub(crate) reads_only_one_file: bool,
     /// The text of a file that Drawbridge creates, before the entry is added.
     pub(crate) new_file: &'static str,
     /// The keys from the root of the file to the servers.
@@ -110,8 +112,8 @@ pub struct Client {
     /// Returns the entry with this URL and token. `None` if the client supports no URL.
     pub(crate) http: Option<fn(&str, Option<&str>) -> Entry>,
     /// The members that "ask once" adds to the entry.
-    pub(crate) grants: &'static [(&'static str, Grant)],
-    pub(crate) grant_list: Option<GrantList>,
+    pub(crate) ask_once_members: &'static [(&'static str, MemberValue)],
+    pub(crate) tool_allow_list: Option<ToolAllowList>,
     /// The text that the client puts before the name of each tool.
     pub(crate) tool_prefix: &'static str,
 }
@@ -142,14 +144,14 @@ impl Client {
             files: &[],
             profiles: &[],
             project: &[],
-            is_exclusive: false,
+            reads_only_one_file: false,
             new_file: "",
             container: &["mcpServers"],
             is_list: false,
             bridge: shape::command,
             http: Some(shape::url),
-            grants: &[],
-            grant_list: None,
+            ask_once_members: &[],
+            tool_allow_list: None,
             tool_prefix: "mcp__drawbridge__",
         }
     }
@@ -181,30 +183,35 @@ impl Client {
 
     /// Returns whether Drawbridge can write "ask once" to the client's files, at least in part.
     pub fn supports_ask_once(&self) -> bool {
-        !self.grants.is_empty() || self.grant_list.is_some()
+        !self.ask_once_members.is_empty() || self.tool_allow_list.is_some()
     }
 
     /// Returns the seconds that the client waits for an answer with "ask once", or `None` if its
     /// files have no setting for this time.
     pub fn ask_once_wait(&self) -> Option<u64> {
-        self.grants.iter().find_map(|(_, grant)| match grant {
-            Grant::Milliseconds => Some(WAIT_SECONDS),
-            Grant::Seconds(limit) => Some(WAIT_SECONDS.min(*limit)),
-            Grant::True | Grant::Text(_) | Grant::ToolNames => None,
-        })
+        self.ask_once_members
+            .iter()
+            .find_map(|(_, value)| match value {
+                MemberValue::WaitMilliseconds => Some(WAIT_SECONDS),
+                MemberValue::WaitSeconds { max } => Some(WAIT_SECONDS.min(*max)),
+                MemberValue::True | MemberValue::Text(_) | MemberValue::ToolNames => None,
+            })
     }
 
     /// Returns the changes that "ask once" writes, in words, or an empty list if Drawbridge cannot
     /// write "ask once".
     pub fn ask_once_changes(&self) -> Vec<String> {
-        let members = self.grants.iter().map(|(name, grant)| match grant {
-            Grant::True => format!("`{name}`: true"),
-            Grant::Text(text) => format!("`{name}`: `{text}`"),
-            Grant::Milliseconds => format!("`{name}`: {}", WAIT_SECONDS * 1_000),
-            Grant::Seconds(limit) => format!("`{name}`: {}", WAIT_SECONDS.min(*limit)),
-            Grant::ToolNames => format!("`{name}`: the names of all tools"),
-        });
-        let list = self.grant_list.iter().map(|list| {
+        let members = self
+            .ask_once_members
+            .iter()
+            .map(|(name, value)| match value {
+                MemberValue::True => format!("`{name}`: true"),
+                MemberValue::Text(text) => format!("`{name}`: `{text}`"),
+                MemberValue::WaitMilliseconds => format!("`{name}`: {}", WAIT_SECONDS * 1_000),
+                MemberValue::WaitSeconds { max } => format!("`{name}`: {}", WAIT_SECONDS.min(*max)),
+                MemberValue::ToolNames => format!("`{name}`: the names of all tools"),
+            });
+        let list = self.tool_allow_list.iter().map(|list| {
             let path = list.path.join(".");
             format!("`{path}`: `{}` in {}", list.element, list.place)
         });
@@ -217,8 +224,8 @@ impl Client {
             Transport::Bridge => (self.bridge)(connection),
             Transport::Http { token } => (self.http?)(&connection.url, token.as_deref()),
         };
-        for (member, grant) in self.grants.iter().filter(|_| ask_once.is_some()) {
-            let value = ask_once.and_then(|ask_once| grant.value(ask_once));
+        for (member, value) in self.ask_once_members.iter().filter(|_| ask_once.is_some()) {
+            let value = ask_once.and_then(|ask_once| value.to_json(ask_once));
             if let Some(value) = value {
                 entry.0.retain(|(name, _)| name != member);
                 entry = entry.with(member, value);
@@ -261,13 +268,13 @@ impl Client {
     }
 }
 
-impl Grant {
-    fn value(self, ask_once: &AskOnce) -> Option<serde_json::Value> {
+impl MemberValue {
+    fn to_json(self, ask_once: &AskOnce) -> Option<serde_json::Value> {
         match self {
             Self::True => Some(true.into()),
             Self::Text(text) => Some(text.into()),
-            Self::Milliseconds => Some((WAIT_SECONDS * 1_000).into()),
-            Self::Seconds(limit) => Some(WAIT_SECONDS.min(limit).into()),
+            Self::WaitMilliseconds => Some((WAIT_SECONDS * 1_000).into()),
+            Self::WaitSeconds { max } => Some(WAIT_SECONDS.min(max).into()),
             Self::ToolNames => (!ask_once.tools.is_empty()).then(|| ask_once.tools.clone().into()),
         }
     }

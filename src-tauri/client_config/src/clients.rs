@@ -11,25 +11,25 @@ use std::{
 
 use crate::{
     client::{
-        Client, Grant, GrantList, LinkForm,
+        Client, LinkForm, MemberValue,
         Systems::{Any, Linux, MacOs, Unix, Windows},
-        shape,
+        ToolAllowList, shape,
     },
     format::Format,
     machine::Machine,
 };
 
-const ASK_IN_WINDOW: &str = "To be asked only by Drawbridge, allow the server 'drawbridge' in this client's own window the first time it asks.";
+const ASK_IN_WINDOW: &str = "To be asked only by Drawbridge, allow the server 'drawbridge' in this client's own window when the client asks for the first time.";
 const RESTART: &str = "Restart the client after a change.";
 
-const CLAUDE_SETTINGS: GrantList = GrantList {
+const CLAUDE_SETTINGS: ToolAllowList = ToolAllowList {
     place: "`settings.json` in `~/.claude` or the profile's folder; `.claude/settings.local.json` for a project",
     file: claude_settings,
     path: &["permissions", "allow"],
     element: "mcp__drawbridge",
 };
 
-const CURSOR_PERMISSIONS: GrantList = GrantList {
+const CURSOR_PERMISSIONS: ToolAllowList = ToolAllowList {
     place: "`permissions.json` in the same folder",
     file: cursor_permissions,
     path: &["mcpAllowlist"],
@@ -69,7 +69,7 @@ pub const CLIENTS: &[Client] = &[
         project: &[".mcp.json"],
         bridge: shape::stdio_command,
         http: Some(shape::http_url),
-        grant_list: Some(CLAUDE_SETTINGS),
+        tool_allow_list: Some(CLAUDE_SETTINGS),
         ..Client::new("claude-code", "Claude Code")
     },
     Client {
@@ -77,7 +77,7 @@ pub const CLIENTS: &[Client] = &[
         programs: &["cursor", "cursor-agent"],
         files: &[(Any, "~/.cursor/mcp.json")],
         project: &[".cursor/mcp.json"],
-        grant_list: Some(CURSOR_PERMISSIONS),
+        tool_allow_list: Some(CURSOR_PERMISSIONS),
         link: Some(LinkForm::Cursor),
         notes: &[
             "Cursor uses the list in `permissions.json` in place of the list of allowed tools in its own settings.",
@@ -153,7 +153,10 @@ pub const CLIENTS: &[Client] = &[
         files: &[(Any, "~/.gemini/settings.json")],
         project: &[".gemini/settings.json"],
         http: Some(shape::http_url_member),
-        grants: &[("trust", Grant::True), ("timeout", Grant::Milliseconds)],
+        ask_once_members: &[
+            ("trust", MemberValue::True),
+            ("timeout", MemberValue::WaitMilliseconds),
+        ],
         ..Client::new("gemini-cli", "Gemini CLI")
     },
     Client {
@@ -179,7 +182,10 @@ pub const CLIENTS: &[Client] = &[
         files: &[(Any, "~/.qwen/settings.json")],
         project: &[".qwen/settings.json"],
         http: Some(shape::http_url_member),
-        grants: &[("trust", Grant::True), ("timeout", Grant::Milliseconds)],
+        ask_once_members: &[
+            ("trust", MemberValue::True),
+            ("timeout", MemberValue::WaitMilliseconds),
+        ],
         ..Client::new("qwen-code", "Qwen Code")
     },
     Client {
@@ -191,9 +197,12 @@ pub const CLIENTS: &[Client] = &[
         files: &[(Any, "~/.codex/config.toml")],
         project: &[".codex/config.toml"],
         http: Some(shape::toml_url),
-        grants: &[
-            ("default_tools_approval_mode", Grant::Text("approve")),
-            ("tool_timeout_sec", Grant::Seconds(u64::MAX)),
+        ask_once_members: &[
+            ("default_tools_approval_mode", MemberValue::Text("approve")),
+            (
+                "tool_timeout_sec",
+                MemberValue::WaitSeconds { max: u64::MAX },
+            ),
         ],
         notes: &["Codex reads a project's file only in trusted projects."],
         ..Client::new("codex", "Codex")
@@ -220,7 +229,7 @@ pub const CLIENTS: &[Client] = &[
             (Any, "<xdg>/opencode/opencode.json"),
         ],
         project: &["opencode.jsonc", "opencode.json"],
-        is_exclusive: true,
+        reads_only_one_file: true,
         bridge: shape::command_list,
         http: Some(shape::remote),
         tool_prefix: "drawbridge_",
@@ -254,9 +263,9 @@ pub const CLIENTS: &[Client] = &[
             ),
         ],
         http: Some(shape::camel_case_type),
-        grants: &[
-            ("autoApprove", Grant::ToolNames),
-            ("timeout", Grant::Seconds(3_600)),
+        ask_once_members: &[
+            ("autoApprove", MemberValue::ToolNames),
+            ("timeout", MemberValue::WaitSeconds { max: 3_600 }),
         ],
         ..Client::new("cline", "Cline")
     },
@@ -268,9 +277,9 @@ pub const CLIENTS: &[Client] = &[
         )],
         project: &[".roo/mcp.json"],
         http: Some(shape::kebab_case_type),
-        grants: &[
-            ("alwaysAllow", Grant::ToolNames),
-            ("timeout", Grant::Seconds(3_600)),
+        ask_once_members: &[
+            ("alwaysAllow", MemberValue::ToolNames),
+            ("timeout", MemberValue::WaitSeconds { max: 3_600 }),
         ],
         ..Client::new("roo-code", "Roo Code")
     },
@@ -308,7 +317,7 @@ pub const CLIENTS: &[Client] = &[
         ],
         bridge: shape::goose_command,
         http: Some(shape::goose_uri),
-        grants: &[("timeout", Grant::Seconds(3_600))],
+        ask_once_members: &[("timeout", MemberValue::WaitSeconds { max: 3_600 })],
         tool_prefix: "drawbridge__",
         link: Some(LinkForm::Goose),
         notes: &[ASK_IN_WINDOW],
@@ -319,7 +328,7 @@ pub const CLIENTS: &[Client] = &[
         files: &[(Any, "~/.ai/mcp/mcp.json")],
         project: &[".ai/mcp/mcp.json"],
         notes: &[
-            "This file is read by AI Assistant 2025.3 and later. In earlier versions, paste the entry in Settings, Tools, AI Assistant, Model Context Protocol.",
+            "AI Assistant 2025.3 and later read this file. In earlier versions, paste the entry in Settings, Tools, AI Assistant, Model Context Protocol.",
             ASK_IN_WINDOW,
         ],
         ..Client::new("jetbrains-ai", "JetBrains AI Assistant")
@@ -348,7 +357,7 @@ pub const CLIENTS: &[Client] = &[
         programs: &["kiro", "kiro-cli"],
         files: &[(Any, "~/.kiro/settings/mcp.json")],
         project: &[".kiro/settings/mcp.json"],
-        grants: &[("autoApprove", Grant::ToolNames)],
+        ask_once_members: &[("autoApprove", MemberValue::ToolNames)],
         link: Some(LinkForm::Kiro),
         ..Client::new("kiro", "Kiro")
     },
@@ -364,7 +373,7 @@ pub const CLIENTS: &[Client] = &[
         programs: &["q"],
         files: &[(Any, "~/.aws/amazonq/mcp.json")],
         http: Some(shape::http_url),
-        grants: &[("timeout", Grant::Milliseconds)],
+        ask_once_members: &[("timeout", MemberValue::WaitMilliseconds)],
         notes: &[ASK_IN_WINDOW],
         ..Client::new("amazon-q", "Amazon Q")
     },
@@ -378,10 +387,10 @@ pub const CLIENTS: &[Client] = &[
             (Windows, "<local>/crush/crush.json"),
         ],
         project: &[".crush.json", "crush.json"],
-        is_exclusive: true,
+        reads_only_one_file: true,
         bridge: shape::stdio_command,
         http: Some(shape::http_url),
-        grants: &[("timeout", Grant::Seconds(3_600))],
+        ask_once_members: &[("timeout", MemberValue::WaitSeconds { max: 3_600 })],
         tool_prefix: "mcp_drawbridge_",
         notes: &[ASK_IN_WINDOW],
         ..Client::new("crush", "Crush")

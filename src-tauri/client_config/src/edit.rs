@@ -167,7 +167,8 @@ fn value_at_mut<'a>(root: &'a mut Value, path: &[String]) -> Option<&'a mut Valu
 }
 
 /// Returns the value at a path. Creates the parts of the path that are missing or `null`; the last
-/// part becomes `empty`. Returns `None` if a part of the path before the last is no map.
+/// part becomes `empty`. Returns `None` if the root, or a part of the path before the last, is no
+/// map.
 fn get_or_create<'a>(root: &'a mut Value, path: &[String], empty: Value) -> Option<&'a mut Value> {
     let mut value = root;
     for key in path {

@@ -123,7 +123,7 @@ impl Plan {
         let mut plan = Self::default();
         plan.add(source, edits)?;
         if ask_once.is_some() {
-            plan.change_grant_list(client, machine, config, GrantChange::Add)?;
+            plan.change_tool_allow_list(client, machine, config, AllowListChange::Add)?;
         }
         Ok(plan)
     }
@@ -151,34 +151,38 @@ impl Plan {
         edits.remove_entry(&source.root, client, &keys);
         let mut plan = Self::default();
         plan.add(source, edits)?;
-        plan.change_grant_list(client, machine, config, GrantChange::Remove)?;
+        plan.change_tool_allow_list(client, machine, config, AllowListChange::Remove)?;
         Ok(plan)
     }
 
     /// Plans to add Drawbridge to the client's list of tools that need no approval, or to remove
     /// Drawbridge from the list. Does nothing if the client has no list.
-    fn change_grant_list(
+    fn change_tool_allow_list(
         &mut self,
         client: &Client,
         machine: &Machine,
         config: &ConfigFile,
-        change: GrantChange,
+        change: AllowListChange,
     ) -> Result<(), PlanError> {
-        let Some(grants) = &client.grant_list else {
+        let Some(allow_list) = &client.tool_allow_list else {
             return Ok(());
         };
-        let path = (grants.file)(machine, &config.path);
+        let path = (allow_list.file)(machine, &config.path);
         let source = PlannedSource::read(&path, Format::Jsonc, "")?;
-        let list: Vec<String> = grants.path.iter().map(|key| (*key).to_owned()).collect();
-        let text = grants.element.to_owned();
+        let list: Vec<String> = allow_list
+            .path
+            .iter()
+            .map(|key| (*key).to_owned())
+            .collect();
+        let text = allow_list.element.to_owned();
         let add = Edit::AddText {
             list: list.clone(),
             text: text.clone(),
         };
         let remove = Edit::RemoveText { list, text };
         let (edit, reverse) = match change {
-            GrantChange::Add => (add, remove),
-            GrantChange::Remove => (remove, add),
+            AllowListChange::Add => (add, remove),
+            AllowListChange::Remove => (remove, add),
         };
         self.add(
             source,
@@ -315,7 +319,7 @@ impl Plan {
 }
 
 #[derive(Clone, Copy)]
-enum GrantChange {
+enum AllowListChange {
     Add,
     Remove,
 }

@@ -119,7 +119,7 @@ impl Client {
             .or_else(|| places.first())?;
         let conflict = places
             .iter()
-            .find(|other| self.is_exclusive && *other != path && other.exists());
+            .find(|other| self.reads_only_one_file && *other != path && other.exists());
         Some(ConfigFile {
             path: path.clone(),
             scope,
