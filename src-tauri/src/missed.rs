@@ -53,7 +53,7 @@ impl MissedCalls {
         // After a timeout, the call of a held result has run, and a server's request for input has
         // been answered, so neither can be allowed later.
         let is_known = self.asked.iter().any(|asked| asked.id == request.id);
-        if request.result.is_some() || request.answered_in_drawbridge || is_known {
+        if request.result.is_some() || request.is_filled_in_by_person || is_known {
             return;
         }
         self.missed.retain(|missed| missed.digest != request.digest);

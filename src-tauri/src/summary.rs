@@ -73,12 +73,12 @@ pub(crate) fn format_sentence(
     server: &str,
     tool: &str,
 ) -> String {
-    match &request.answered_by {
+    match &request.sampling_provider {
         Some(provider) => {
             let provider = display_name(provider);
             request.method.bridged_sentence(client, server, &provider)
         }
-        None if request.answered_in_drawbridge => {
+        None if request.is_filled_in_by_person => {
             request.method.bridged_sentence(client, server, "")
         }
         None => request.method.sentence(client, server, tool),

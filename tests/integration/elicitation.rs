@@ -64,7 +64,7 @@ fn a_person_fills_in_a_form_and_the_values_reach_only_the_server() {
     home.cli(&rule).expect_success();
     let call = client.spawn_call("probe__ask", &ask_arguments(form_params()));
     let approval = hub.wait_for_approval();
-    assert_eq!(approval["answered_in_drawbridge"], true, "{approval}");
+    assert_eq!(approval["is_filled_in_by_person"], true, "{approval}");
     for (content, expected) in [
         (json!({"age": 20}), "'name' is required"),
         (

@@ -86,7 +86,7 @@ fn a_provider_answers_the_reference_server_after_a_person_has_seen_who_answers()
         .trim_start_matches("http://")
         .trim_end_matches("/v1");
     assert_eq!(
-        (&approval["method"], &approval["answered_by"]),
+        (&approval["method"], &approval["sampling_provider"]),
         (
             &json!("sampling/createMessage"),
             &json!(format!("small at {host}"))

@@ -53,11 +53,11 @@ pub struct ApprovalRequest {
     pub flags: Vec<ContentFlag>,
     /// The model and the provider that answer a server's sampling request, because the client
     /// cannot: "gpt-5-mini at api.openai.com". `None` if the client answers.
-    pub answered_by: Option<String>,
-    /// Whether the person answers a server's request for input in Drawbridge, because the client
+    pub sampling_provider: Option<String>,
+    /// Whether the person fills in a server's request for input in Drawbridge, because the client
     /// cannot ask the person. The arguments then contain the message, and either the schema of the
     /// form or the URL.
-    pub answered_in_drawbridge: bool,
+    pub is_filled_in_by_person: bool,
     /// Whether this is the client's first call of the tool. `false` if the history cannot be read.
     pub is_first: bool,
     /// The earlier allow that would apply if the tool and its server had not changed.
@@ -72,8 +72,8 @@ pub struct ApprovalRequest {
     /// The digest of the definition of the tool or prompt; empty if there is none.
     pub definition_digest: String,
     /// The digest to which a decision is bound, in hex: SHA-256 over the method, the client, the
-    /// server's identity, the definition, the params and, if there are any, `answered_by` and the
-    /// result.
+    /// server's identity, the definition, the params and, if there are any, `sampling_provider` and
+    /// the result.
     pub digest: String,
     pub asked_at: Timestamp,
     pub expires_at: Timestamp,

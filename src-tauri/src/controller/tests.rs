@@ -119,8 +119,8 @@ impl DesktopActions for FakeDesktop {
     fn hide_popup(&self) {
         self.record(Effect::PopupHidden);
     }
-    fn fit_popup(&self, content: f64) {
-        self.record(Effect::PopupFitted(content));
+    fn fit_popup(&self, content_height: f64) {
+        self.record(Effect::PopupFitted(content_height));
     }
     fn wants_notice(&self, _: NoticeKind) -> bool {
         true
@@ -229,8 +229,8 @@ pub(crate) fn request(id: &str) -> ApprovalRequest {
         extra: None,
         result: None,
         flags: Vec::new(),
-        answered_by: None,
-        answered_in_drawbridge: false,
+        sampling_provider: None,
+        is_filled_in_by_person: false,
         is_first: false,
         suspended: None,
         changed: None,

@@ -340,13 +340,13 @@ flags?: Array<ContentFlag>,
  * The model and the provider that answer a server's sampling request, because the client
  * cannot: "gpt-5-mini at api.openai.com". `None` if the client answers.
  */
-answered_by: string | null, 
+sampling_provider: string | null, 
 /**
- * Whether the person answers a server's request for input in Drawbridge, because the client
+ * Whether the person fills in a server's request for input in Drawbridge, because the client
  * cannot ask the person. The arguments then contain the message, and either the schema of the
  * form or the URL.
  */
-answered_in_drawbridge: boolean, 
+is_filled_in_by_person: boolean, 
 /**
  * Whether this is the client's first call of the tool. `false` if the history cannot be read.
  */
@@ -374,8 +374,8 @@ identity: string,
 definition_digest: string, 
 /**
  * The digest to which a decision is bound, in hex: SHA-256 over the method, the client, the
- * server's identity, the definition, the params and, if there are any, `answered_by` and the
- * result.
+ * server's identity, the definition, the params and, if there are any, `sampling_provider` and
+ * the result.
  */
 digest: string, asked_at: Timestamp, expires_at: Timestamp, 
 /**
@@ -682,9 +682,9 @@ export type BuiltIn = "memory" | "folders" | "docling";
 export type BuiltinTools = { total: number, names: Array<string>, };
 
 /**
- * `doctor.bundle`: collects the data that help somebody else find a fault: versions, settings,
+ * `doctor.bundle`: collects the data that help somebody else find a fault (versions, settings,
  * clients, specs, health, recent log lines, reports of internal errors, and the report of the
- * doctor. Secrets, and values that may be secrets, are masked.
+ * doctor). Secrets, and values that may be secrets, are masked.
  */
 export type BundleDiagnostics = Record<symbol, never>;
 
@@ -2618,7 +2618,7 @@ before: number | null,
 limit: number | null, };
 
 /**
- * `memory.list`: entries, a page at a time: newest first, or the best matches of a query.
+ * `memory.list`: a page of entries, the newest first or, with a query, the best matches first.
  */
 export type ListMemory = { 
 /**
@@ -4463,7 +4463,7 @@ export type ShowApproval = { id: CallId, };
 export type ShowCall = { id: CallId, };
 
 /**
- * `calls.stats`: the counts and durations of calls of tools in a period: in total, for each step
+ * `calls.stats`: the counts and durations of calls of tools in a period, in total, for each step
  * of the period, and by client, server or tool.
  */
 export type ShowCallStats = { period: StatsPeriod, 
@@ -5017,8 +5017,8 @@ duration_ms: number, };
 export type VerifyAudit = Record<symbol, never>;
 
 /**
- * `audit.verify_call`: verifies the entries about one call: its decision and its end. Returns no
- * entries if the call is unknown or older than the audit log.
+ * `audit.verify_call`: verifies the entries about the decision on a call and about its end.
+ * Returns no entries if the call is unknown or older than the audit log.
  */
 export type VerifyCall = { id: CallId, };
 

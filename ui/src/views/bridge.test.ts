@@ -89,7 +89,7 @@ describe("a server's request for input", () => {
 describe("a sampling request to the provider", () => {
   it("says which model at which host answers", async () => {
     const hub = await open("#/approvals");
-    const sampling = data.bridgedRequests().find((request) => request.answered_by !== null);
+    const sampling = data.bridgedRequests().find((request) => request.sampling_provider !== null);
     if (sampling) hub.addApproval(sampling);
     await advanceTime(600);
     const card = screen.getByTestId("approval-card");

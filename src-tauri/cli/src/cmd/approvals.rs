@@ -272,10 +272,10 @@ fn format_request(request: &ApprovalRequest) -> String {
     let server = escape(&request.server_name);
     let sentence = if request.result.is_some() {
         format!("{client} waits for the result of {tool} of {server}")
-    } else if let Some(answered_by) = find_stand_in(request) {
+    } else if let Some(sampling_provider) = find_stand_in(request) {
         request
             .method
-            .bridged_sentence(&client, &server, &escape(answered_by))
+            .bridged_sentence(&client, &server, &escape(sampling_provider))
     } else {
         request.method.sentence(&client, &server, &tool)
     };
@@ -333,8 +333,8 @@ fn format_request(request: &ApprovalRequest) -> String {
 /// Returns who answers a server's request in place of the client: the model and its provider, or an
 /// empty text if a person fills in a form. Returns `None` if the client answers.
 fn find_stand_in(request: &ApprovalRequest) -> Option<&str> {
-    let provider = request.answered_by.as_deref();
-    provider.or_else(|| request.answered_in_drawbridge.then_some(""))
+    let provider = request.sampling_provider.as_deref();
+    provider.or_else(|| request.is_filled_in_by_person.then_some(""))
 }
 
 /// Returns the facts that a person should know before the details, one sentence each.
@@ -345,7 +345,7 @@ fn list_notes(request: &ApprovalRequest) -> Vec<String> {
         let hooks = escape(&request.request_hooks.join(", "));
         notes.push(format!("The arguments were changed by the hook {hooks}."));
     }
-    if request.answered_in_drawbridge {
+    if request.is_filled_in_by_person {
         notes.push(
             "Answer the request with `approvals fill-in`, or decline it with `approvals deny`."
                 .into(),

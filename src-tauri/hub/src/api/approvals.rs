@@ -200,7 +200,7 @@ impl Verb for OpenApprovalUrl {
         let params = RawValue::from_string(request.arguments)
             .map_err(|error| ApiError::internal(error.to_string()))?;
         let url = match Elicitation::read(&params) {
-            Ok(Elicitation::Url(url)) if request.answered_in_drawbridge => url,
+            Ok(Elicitation::Url(url)) if request.is_filled_in_by_person => url,
             Ok(_) | Err(_) => return Err(ApiError::invalid("this request has no URL to visit")),
         };
         let verdict = Verdict::FillIn { content: None };

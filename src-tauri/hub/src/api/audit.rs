@@ -19,8 +19,8 @@ const MAX_PAGE_SIZE: u32 = 500;
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerifyAudit {}
 
-/// `audit.verify_call`: verifies the entries about one call: its decision and its end. Returns no
-/// entries if the call is unknown or older than the audit log.
+/// `audit.verify_call`: verifies the entries about the decision on a call and about its end.
+/// Returns no entries if the call is unknown or older than the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerifyCall {

@@ -113,7 +113,7 @@ pub struct CancelCall {
     pub id: CallId,
 }
 
-/// `calls.stats`: the counts and durations of calls of tools in a period: in total, for each step
+/// `calls.stats`: the counts and durations of calls of tools in a period, in total, for each step
 /// of the period, and by client, server or tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

@@ -65,9 +65,9 @@ pub struct DoctorReport {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RunDoctor {}
 
-/// `doctor.bundle`: collects the data that help somebody else find a fault: versions, settings,
+/// `doctor.bundle`: collects the data that help somebody else find a fault (versions, settings,
 /// clients, specs, health, recent log lines, reports of internal errors, and the report of the
-/// doctor. Secrets, and values that may be secrets, are masked.
+/// doctor). Secrets, and values that may be secrets, are masked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BundleDiagnostics {}

@@ -17,7 +17,7 @@ use crate::{access, hub::Hub};
 /// The maximum number of entries in one page, and in one deletion.
 const MAX_ENTRIES: u32 = 500;
 
-/// `memory.list`: entries, a page at a time: newest first, or the best matches of a query.
+/// `memory.list`: a page of entries, the newest first or, with a query, the best matches first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]

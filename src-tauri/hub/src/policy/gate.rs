@@ -126,7 +126,7 @@ impl Gate {
     /// Returns how long a person has to decide a request, or to fill it in.
     fn timeout_of(&self, request: &GuardedRequest) -> Duration {
         let timeout = self.approval_timeout(&request.client);
-        if request.answered_in_drawbridge() && request.progress_token.is_some() {
+        if request.is_filled_in_by_person() && request.progress_token.is_some() {
             timeout.max(FORM_TIME)
         } else {
             timeout
@@ -250,20 +250,21 @@ impl Gate {
         Ok((row, answer))
     }
 
-    /// Returns the ruling of the rules. Two kinds of requests are never allowed without a person:
+    /// Returns the ruling of the policy. Two kinds of requests are never allowed without a person:
     /// calls of a tool that has changed since a person accepted it, and requests that a person
-    /// fills in. For these, an allow becomes an ask, and no call is counted. A request to the
-    /// sampling provider may cost the user money, so a rule can allow it, but the default cannot.
+    /// fills in. For these, an allow becomes an ask, and the request does not count towards the
+    /// limit of a rule for a number of calls. A request to the sampling provider may cost the user
+    /// money, so a rule can allow it, but the default cannot.
     fn ruling(&self, request: &GuardedRequest) -> Ruling {
         let is_changed = request.kind == RequestKind::Tools
             && request
                 .definition()
                 .is_some_and(|definition| definition.offered.is_some());
-        if !is_changed && !request.answered_in_drawbridge() {
+        if !is_changed && !request.is_filled_in_by_person() {
             let ruling = self.rules.decide(&request.match_input());
             let is_default = ruling.decided_by == DecidedBy::Default;
             return match ruling.effect {
-                Effect::Allow if is_default && request.answered_by().is_some() => Ruling {
+                Effect::Allow if is_default && request.sampling_provider().is_some() => Ruling {
                     effect: Effect::Ask,
                     ..ruling
                 },
@@ -295,8 +296,8 @@ impl Gate {
             record.decide(Decision::Denied, DecidedBy::Hub, reason);
             return self.record_decision(request, record).await;
         }
-        if self.queue.take_retry(&request.digest()) {
-            let reason = "identical retry of a missed call".into();
+        if self.queue.take_approved_retry(&request.digest()) {
+            let reason = "identical retry of a missed call, which a person approved".into();
             record.decide(Decision::Allowed, DecidedBy::Person, reason);
             return self.record_decision(request, record).await;
         }
@@ -544,7 +545,8 @@ impl Gate {
         true
     }
 
-    /// Returns whether a rule denies the request. The request is not counted or recorded.
+    /// Returns whether a rule denies the request. The request does not count towards a rule's limit
+    /// of calls, and is not recorded.
     pub fn is_denied(&self, request: &GuardedRequest) -> bool {
         self.rules.find_denial(&request.match_input()).is_some()
     }
@@ -561,7 +563,7 @@ impl Gate {
     }
 
     /// Returns whether the client names this tool, prompt or resource for the first time. Returns
-    /// `false` if the history cannot be read, because the request may then not be the first.
+    /// `false` if the history cannot be read, because an earlier request may then exist.
     async fn is_first(&self, request: &GuardedRequest) -> bool {
         self.store
             .has_called(&request.client, &request.server.id, &request.name)
@@ -599,8 +601,9 @@ impl Gate {
         })
     }
 
-    /// Returns the result of a permitted request: unchanged, masked, or held until a person has
-    /// approved it. `call` is the record of the request, and `flags` are the flags of the result.
+    /// Returns the result of a permitted request, unchanged or masked. If the result is held, waits
+    /// until a person releases it. `call` is the record of the request, and `flags` are the flags
+    /// of the result.
     ///
     /// # Errors
     /// Returns an error if the result is withheld.
@@ -704,8 +707,8 @@ impl Gate {
         Ok(RpcError::parse_or_wrap(&released.to_raw(), "server"))
     }
 
-    /// Returns the params of a notification about a request's result, as the rules for results
-    /// demand. Returns `None` if the client must not get the notification.
+    /// Returns the params of a notification about the task that a request started, masked if a rule
+    /// says so. Returns `None` if the client must not get the notification.
     pub fn release_notification<'a>(
         &self,
         request: &GuardedRequest,
@@ -800,7 +803,7 @@ impl<'a> WaitingClient<'a> {
         else {
             return;
         };
-        let params = token.early_progress(count, "Waiting for the user to approve the call");
+        let params = token.early_progress(count, "Waiting for the user's decision");
         handle.notify("notifications/progress", Some(&params));
     }
 }
@@ -859,8 +862,8 @@ fn approval_request(request: &GuardedRequest, id: CallId, timeout: Duration) -> 
         extra: request.extra.as_ref().map(|extra| extra.get().to_owned()),
         result: None,
         flags: flags_of(request),
-        answered_by: request.answered_by().map(str::to_owned),
-        answered_in_drawbridge: request.answered_in_drawbridge(),
+        sampling_provider: request.sampling_provider().map(str::to_owned),
+        is_filled_in_by_person: request.is_filled_in_by_person(),
         is_first: false,
         suspended: None,
         changed: definition.and_then(|definition| {

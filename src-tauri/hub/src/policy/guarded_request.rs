@@ -122,20 +122,20 @@ impl GuardedRequest {
             self.definition_digest().as_bytes(),
             self.params.get().as_bytes(),
         ];
-        parts.extend(self.answered_by().map(str::as_bytes));
+        parts.extend(self.sampling_provider().map(str::as_bytes));
         digest::sha256_parts(&parts)
     }
 
     /// Returns the sampling provider, with its model, if it answers the request.
-    pub(super) fn answered_by(&self) -> Option<&str> {
+    pub(super) fn sampling_provider(&self) -> Option<&str> {
         match &self.stand_in {
             Some(StandIn::Provider(name)) => Some(name),
             Some(StandIn::Person(_) | StandIn::Settings) | None => None,
         }
     }
 
-    /// Returns whether a person answers the request in Drawbridge.
-    pub(super) fn answered_in_drawbridge(&self) -> bool {
+    /// Returns whether a person fills in the request in Drawbridge.
+    pub(super) fn is_filled_in_by_person(&self) -> bool {
         matches!(self.stand_in, Some(StandIn::Person(_)))
     }
 

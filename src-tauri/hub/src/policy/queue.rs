@@ -230,9 +230,9 @@ impl Queue {
         Ok(remaining)
     }
 
-    /// Returns whether a person has allowed a retry of the missed call with this digest. Either way
-    /// the missed call is removed, so that an approval allows one retry.
-    pub(super) fn take_retry(&self, digest: &str) -> bool {
+    /// Removes the missed call with this digest, so that an approval allows one retry. Returns
+    /// whether a person has approved a retry of the call.
+    pub(super) fn take_approved_retry(&self, digest: &str) -> bool {
         let mut inner = self.lock();
         inner.remove_expired();
         let Some(at) = inner
@@ -383,7 +383,7 @@ impl Inner {
         self.remove_expired();
         // A held result and a request for input cannot be retried: the result is gone, and the
         // server has got its answer.
-        if request.result.is_none() && !request.answered_in_drawbridge {
+        if request.result.is_none() && !request.is_filled_in_by_person {
             if self.missed.len() == MAX_MISSED {
                 self.missed.pop_front();
             }

@@ -132,7 +132,7 @@ pub struct PendingRecord {
     recorder: Arc<Recorder>,
     started: Instant,
     /// The sampling provider, if it answers the request.
-    answered_by: Option<String>,
+    sampling_provider: Option<String>,
     /// Whether a person was asked about the request.
     was_asked: bool,
     row: Option<CallRow>,
@@ -185,7 +185,7 @@ impl PendingRecord {
         Self {
             recorder: recorder.clone(),
             started: Instant::now(),
-            answered_by: request.answered_by().map(str::to_owned),
+            sampling_provider: request.sampling_provider().map(str::to_owned),
             was_asked: false,
             row: Some(row),
         }
@@ -233,7 +233,7 @@ impl PendingRecord {
     /// Enters a decision into the record. [`Self::write`] writes the record.
     pub(super) fn decide(&mut self, decision: Decision, by: DecidedBy, reason: String) {
         let waited_ms = elapsed_ms(self.started);
-        let (outcome, reason) = match (decision, &self.answered_by) {
+        let (outcome, reason) = match (decision, &self.sampling_provider) {
             (Decision::Allowed, Some(name)) if reason.is_empty() => {
                 (Outcome::Running, format!("answered by {name}"))
             }

@@ -82,7 +82,7 @@ pub(super) fn check(
             return Err(VerdictError::CountOutOfRange(*count));
         }
         Verdict::Deny { .. } => return Ok(()),
-        Verdict::Dismiss | Verdict::FillIn { .. } if !request.answered_in_drawbridge => {
+        Verdict::Dismiss | Verdict::FillIn { .. } if !request.is_filled_in_by_person => {
             return Err(VerdictError::NotInputRequest);
         }
         Verdict::Dismiss => return Ok(()),
@@ -92,7 +92,7 @@ pub(super) fn check(
         | Verdict::ApproveCalls { .. }
         | Verdict::ApproveSession { .. }
         | Verdict::ApproveAlways { .. }
-            if request.answered_in_drawbridge =>
+            if request.is_filled_in_by_person =>
         {
             return Err(VerdictError::IsInputRequest);
         }

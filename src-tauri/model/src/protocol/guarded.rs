@@ -119,12 +119,12 @@ impl GuardedMethod {
     }
 
     /// Returns a sentence like [`Self::sentence`] for a request of a server that Drawbridge answers
-    /// in the client's place. `answered_by` is the model and the provider that answer a sampling
+    /// in the client's place. `sampling_provider` is the model and the provider that answer a sampling
     /// request.
-    pub fn bridged_sentence(self, client: &str, server: &str, answered_by: &str) -> String {
+    pub fn bridged_sentence(self, client: &str, server: &str, sampling_provider: &str) -> String {
         match self {
             Self::CreateMessage => {
-                format!("{server} wants a message from {answered_by}, for {client}")
+                format!("{server} wants a message from {sampling_provider}, for {client}")
             }
             Self::Elicit => format!("{server} asks you for input, for {client}"),
             Self::CallTool

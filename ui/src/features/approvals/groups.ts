@@ -35,12 +35,12 @@ function toKey({
   identity,
   definition_digest,
   result,
-  answered_by,
-  answered_in_drawbridge,
+  sampling_provider,
+  is_filled_in_by_person,
 }: ApprovalRequest): string {
   return JSON.stringify(
-    result === null && !answered_in_drawbridge
-      ? [method, client, server, tool, identity, definition_digest, answered_by]
+    result === null && !is_filled_in_by_person
+      ? [method, client, server, tool, identity, definition_digest, sampling_provider]
       : [id],
   );
 }

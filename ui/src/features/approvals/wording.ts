@@ -14,16 +14,18 @@ export function nameServer({ server, server_name }: ApprovalRequest): Phrase {
 
 /** Returns the sentence of a request, such as "cursor wants to call read_file of filesystem". */
 export function describeRequest(request: ApprovalRequest): Phrase {
-  const { client, answered_by } = request;
-  if (answered_by !== null) return t.bridgedSampling(answered_by, client, nameServer(request));
-  if (request.answered_in_drawbridge) return t.form.sentence(client, nameServer(request));
+  const { client, sampling_provider } = request;
+  if (sampling_provider !== null)
+    return t.bridgedSampling(sampling_provider, client, nameServer(request));
+  if (request.is_filled_in_by_person) return t.form.sentence(client, nameServer(request));
   return t.sentences[request.method](request.client, nameServer(request), request.tool);
 }
 
 /** Returns the sentence of a missed request, in the past tense. */
 export function describeMissed(request: ApprovalRequest): Phrase {
-  const { client, answered_by } = request;
-  if (answered_by !== null) return t.missedSampling(answered_by, client, nameServer(request));
+  const { client, sampling_provider } = request;
+  if (sampling_provider !== null)
+    return t.missedSampling(sampling_provider, client, nameServer(request));
   return t.pastSentences[request.method](request.client, nameServer(request), request.tool);
 }
 
@@ -46,7 +48,7 @@ export function describeWaiting(request: ApprovalRequest): Phrase {
  * The card of such a request shows more than the content, or asks for more than an approval.
  */
 export function ownCardReason(request: ApprovalRequest): string {
-  if (request.answered_in_drawbridge) return t.ownCard.form;
+  if (request.is_filled_in_by_person) return t.ownCard.form;
   if (request.result !== null) return t.ownCard.result;
   if (request.suspended !== null || request.changed !== null) return t.ownCard.changed;
   return request.flags?.length ? t.ownCard.flagged : "";
@@ -64,7 +66,7 @@ export function describeMark(request: ApprovalRequest): Mark | null {
     return { label: t.changed, tone: "warn" };
   if (request.flags?.length) return { label: texts.kit.contentFlags.badge, tone: "warn" };
   if (request.result !== null) return { label: t.queue.result, tone: "accent" };
-  if (request.answered_in_drawbridge) return { label: t.queue.form, tone: "accent" };
+  if (request.is_filled_in_by_person) return { label: t.queue.form, tone: "accent" };
   return request.is_first ? { label: t.queue.first, tone: "accent" } : null;
 }
 

@@ -720,8 +720,8 @@ export function request(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
     description: "Delete a file. This cannot be undone.",
     annotations: { ...NO_HINTS, destructive: true, open_world: false },
     result: null,
-    answered_by: null,
-    answered_in_drawbridge: false,
+    sampling_provider: null,
+    is_filled_in_by_person: false,
     is_first: false,
     suspended: null,
     changed: null,
@@ -743,7 +743,7 @@ export function request(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
 export function formRequest(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
   return request({
     method: "elicitation/create",
-    answered_in_drawbridge: true,
+    is_filled_in_by_person: true,
     server: "travel",
     server_name: "travel",
     tool: "",
@@ -804,7 +804,7 @@ export function bridgedRequests(): ApprovalRequest[] {
     urlRequest(),
     request({
       method: "sampling/createMessage",
-      answered_by: "gpt-5-mini at models.example.com",
+      sampling_provider: "gpt-5-mini at models.example.com",
       server: "notes",
       server_name: "notes",
       tool: "",

@@ -23,7 +23,7 @@ pub(super) async fn run(context: &Context, hub: &ApiClient, id: String) -> Resul
     let id = CallId::new(id);
     let request = hub.call(ShowApproval { id }).await?;
     let params: Value = serde_json::from_str(&request.arguments)?;
-    if request.answered_in_drawbridge && params["mode"] == "url" {
+    if request.is_filled_in_by_person && params["mode"] == "url" {
         let ApprovalRequest { id, digest, .. } = request;
         let answer = hub.call(OpenApprovalUrl { id, digest }).await?;
         return output::print_answer(context.json, &answer, |answer| {
