@@ -153,7 +153,7 @@ impl<D: DesktopActions> Controller<D> {
                 self.notify(self.notice.clone());
             }
             Input::PopupFocused(popup_focused) => self.on_popup_focused(popup_focused),
-            Input::PopupMeasured(content) => self.desktop.fit_popup(content),
+            Input::PopupMeasured(content_height) => self.desktop.fit_popup(content_height),
             Input::MainFocused(focused) => {
                 self.change_view(|controller| controller.main_focused = focused)
             }

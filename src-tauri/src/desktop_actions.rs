@@ -1,7 +1,8 @@
 //! The controller's view of the desktop: a tray, a window, a popup, a notification, a clipboard,
-//! and a hub that executes the person's choices. [`Desktop`] implements the trait with Tauri. No
-//! method waits for the main thread or for the hub: work for the main thread is sent there, and
-//! verbs run in tasks of their own. On Linux, `has_tray` waits for an answer of the session bus.
+//! and a hub that executes the person's choices. [`Desktop`] implements the trait
+//! [`DesktopActions`] with Tauri. No method waits for the main thread or for the hub: work for the
+//! main thread is sent there, and verbs run in tasks of their own. On Linux, `has_tray` waits for
+//! an answer of the session bus.
 
 use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::api::{
@@ -58,8 +59,8 @@ pub(crate) trait DesktopActions: Send + 'static {
     fn keep_popup_ready(&self);
     fn show_popup(&self, focus: Focus);
     fn hide_popup(&self);
-    /// Makes the popup as high as its content, which has this height in logical pixels.
-    fn fit_popup(&self, content: f64);
+    /// Makes the popup as high as its content. `content_height` is in logical pixels.
+    fn fit_popup(&self, content_height: f64);
     /// Returns whether the person wants notifications of this kind.
     fn wants_notice(&self, kind: NoticeKind) -> bool;
     /// Replaces the open notification by `notice`, or withdraws it.
@@ -74,7 +75,10 @@ pub(crate) trait DesktopActions: Send + 'static {
     fn resume(&self);
     /// Copies a text to the clipboard.
     fn copy_text(&self, text: &str);
-    /// Requests an overview, which arrives as `Input::Refreshed` of this generation.
+    /// Reads the hub's state for the tray, the popup and the notifications (`Overview`), which
+    /// arrives as `Input::Refreshed`. `generation` is the controller's count of changes, and comes
+    /// back with the overview, so that the controller recognizes an overview that may lack a later
+    /// change.
     fn refresh(&self, generation: u64);
 }
 
@@ -82,7 +86,7 @@ pub(crate) trait DesktopActions: Send + 'static {
 pub(crate) struct Desktop {
     pub(crate) app: AppHandle,
     pub(crate) hub: HubHandle,
-    /// The generation of the latest request for an overview.
+    /// The generation for which the controller last requested an overview.
     pub(crate) refreshes: watch::Sender<u64>,
     /// The notification that has to be open.
     pub(crate) notices: watch::Sender<LatestNotice>,
@@ -197,8 +201,8 @@ impl DesktopActions for Desktop {
         self.on_main_thread(windows::hide_popup);
     }
 
-    fn fit_popup(&self, content: f64) {
-        self.on_main_thread(move |app| windows::fit_popup(app, content));
+    fn fit_popup(&self, content_height: f64) {
+        self.on_main_thread(move |app| windows::fit_popup(app, content_height));
     }
 
     fn wants_notice(&self, kind: NoticeKind) -> bool {

@@ -73,11 +73,10 @@ impl MonitorArea {
         )
     }
 
-    /// Returns the size of a popup with content of this height in logical pixels, without the title
-    /// bar.
-    pub(crate) fn size(&self, content: f64) -> PhysicalSize<u32> {
+    /// Returns the size of a popup without the title bar. `content_height` is in logical pixels.
+    pub(crate) fn size(&self, content_height: f64) -> PhysicalSize<u32> {
         let (_, top, _, bottom) = self.edges();
-        let height = self.pixels(content.clamp(MIN_HEIGHT, MAX_HEIGHT));
+        let height = self.pixels(content_height.clamp(MIN_HEIGHT, MAX_HEIGHT));
         let free = bottom - top - self.pixels(TITLE_BAR);
         PhysicalSize::new(
             self.pixels(WIDTH).unsigned_abs(),

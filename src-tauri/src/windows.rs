@@ -40,7 +40,7 @@ pub(crate) struct Popup(Mutex<PopupState>);
 struct PopupState {
     stage: Stage,
     /// The height of the content, in logical pixels.
-    content: f64,
+    content_height: f64,
     /// How the popup appears as soon as the height of its content is known, or `None` if it stays
     /// hidden.
     awaited: Option<Focus>,
@@ -62,7 +62,7 @@ impl Popup {
     pub(crate) fn new() -> Self {
         Self(Mutex::new(PopupState {
             stage: Stage::Absent,
-            content: popup_place::MAX_HEIGHT,
+            content_height: popup_place::MAX_HEIGHT,
             awaited: None,
             last_use: Instant::now(),
         }))
@@ -395,7 +395,7 @@ fn place_and_show(popup: &WebviewWindow) -> tauri::Result<()> {
         app.cursor_position().ok()
     };
     if let Some(monitor) = find_monitor(app, pointer, main_window)? {
-        let size = monitor.size(Popup::of(app).content);
+        let size = monitor.size(Popup::of(app).content_height);
         let width = popup.outer_size()?.width.max(size.width);
         popup.set_position(monitor.first_place(width))?;
         popup.set_size(size)?;
@@ -403,11 +403,11 @@ fn place_and_show(popup: &WebviewWindow) -> tauri::Result<()> {
     popup.show()
 }
 
-/// Makes the popup as high as its content, which has this height in logical pixels. The page of the
+/// Makes the popup as high as its content. `content_height` is in logical pixels. The page of the
 /// popup does not ask for a new height while the pointer is over the popup. Runs on the main
 /// thread.
-pub(crate) fn fit_popup(app: &AppHandle, content: f64) -> tauri::Result<()> {
-    Popup::of(app).content = content;
+pub(crate) fn fit_popup(app: &AppHandle, content_height: f64) -> tauri::Result<()> {
+    Popup::of(app).content_height = content_height;
     show_awaited_popup(app)?;
     let Some(popup) = app.get_webview_window(POPUP) else {
         return Ok(());
@@ -419,7 +419,7 @@ pub(crate) fn fit_popup(app: &AppHandle, content: f64) -> tauri::Result<()> {
         return Ok(());
     };
     let (size, inner, outer) = (
-        monitor.size(content),
+        monitor.size(content_height),
         popup.inner_size()?,
         popup.outer_size()?,
     );

@@ -229,10 +229,10 @@ fn detail_lines(request: &ApprovalRequest) -> Vec<String> {
     iter::once(arguments).chain(notes).collect()
 }
 
-/// Returns an item for each of at most [`MAX_SERVERS`] servers, preferably those that were used
-/// last, which opens the server's page, and, if there are more servers, an item that opens the list
-/// of all servers. The items keep the order of that list, so that a call seldom changes the menu,
-/// which may be open.
+/// Returns a separator and an item for each of at most [`MAX_SERVERS`] servers, preferably those
+/// that were used last. Each item opens its server's page. If there are more servers, one more item
+/// opens the list of all servers. The items keep the order of that list, so that a call seldom
+/// changes the menu while it is open.
 fn server_items(overview: &Overview) -> impl Iterator<Item = Item> {
     let servers = &overview.servers;
     let separator = (!servers.is_empty()).then_some(Item::Separator);
