@@ -37,8 +37,8 @@ pub(crate) struct AnswerStream {
     last_index: u64,
 }
 
-/// An answer that is being sent. If it is dropped before its end, the connection broke, and the
-/// answer is suspended.
+/// An answer that is being sent. If it is dropped before its end, because the connection broke or
+/// the client read too slowly, the answer is suspended.
 struct Sending(Option<AnswerStream>);
 
 impl AnswerStream {

@@ -41,16 +41,20 @@ pub(crate) async fn open(
     let (parts, _) = request.into_parts();
     let client = auth::authenticate_client(&state, &parts, None).await?;
     let id = random::token();
-    let (open, messages) = state.sse_streams.open(&id, client);
+    let (open_stream, messages) = state.sse_streams.open(&id, client);
     let endpoint_event = events::endpoint_event(&format!("/messages/?session_id={id}"));
     let stopping = state.stopping.clone();
-    let closed = open.outlet.closed.clone();
-    let messages = stream::unfold((messages, open), |(mut messages, open)| async {
-        Some((
-            events::message_event(&messages.next().await?),
-            (messages, open),
-        ))
-    });
+    let closed = open_stream.outlet.closed.clone();
+    // The events own `open_stream`, so the stream counts as closed when the connection drops them.
+    let messages = stream::unfold(
+        (messages, open_stream),
+        |(mut messages, open_stream)| async {
+            Some((
+                events::message_event(&messages.next().await?),
+                (messages, open_stream),
+            ))
+        },
+    );
     let all_events = stream::iter([endpoint_event]).chain(messages);
     Ok(events::sse_response(
         all_events

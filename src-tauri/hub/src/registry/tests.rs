@@ -156,7 +156,7 @@ async fn taken_names_and_names_without_a_letter_or_digit_are_rejected() {
 }
 
 #[tokio::test]
-async fn a_broken_file_keeps_the_previous_spec() {
+async fn a_server_whose_file_is_broken_keeps_its_previous_spec() {
     let fixture = fixture().await;
     let server = fixture
         .registry
@@ -402,7 +402,7 @@ async fn a_name_that_looks_like_the_name_of_another_server_is_not_accepted() {
         Err(RegistryError::LookAlike { .. })
     ));
     assert_eq!(fixture.registry.acceptance(&server), AcceptanceState::New);
-    // A server's name may look like its own id, and the name of another server may be new or empty.
+    // A server's name may look like its own id, and a server may have no name.
     write(id("github"), named("GitHub")).await.expect("written");
     write(id("gitlab"), named("")).await.expect("written");
 }

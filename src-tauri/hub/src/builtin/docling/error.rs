@@ -18,7 +18,7 @@ pub(crate) enum DoclingError {
     NotBase64(#[from] base64::DecodeError),
     #[error("'content' is empty")]
     Empty,
-    #[error("the document has {size} bytes, and at most {MAX_MIB} MiB are converted")]
+    #[error("the document has {size} bytes, and Docling gets at most {MAX_MIB} MiB")]
     TooLarge { size: usize },
     #[error("'file_name' must be the name of a file such as report.pdf, without folders")]
     FileName,
@@ -26,7 +26,7 @@ pub(crate) enum DoclingError {
     Format(String),
     #[error("Drawbridge does not know which client calls")]
     NoClient,
-    #[error("the document cannot be written to the data folder: {0}")]
+    #[error("a file or folder cannot be written or deleted: {0}")]
     Io(#[source] io::Error),
     #[error("Drawbridge is shutting down")]
     ShuttingDown,
@@ -58,12 +58,12 @@ pub(crate) enum DoclingError {
     RemoteModels,
     #[error(
         "the command of the server 'docling' does not start docling-mcp-server, so Drawbridge does not know how \
-             to start docling-tools"
+             to start Docling's program docling-tools"
     )]
     NoTools,
     #[error("another download of the models is in progress")]
     Downloading,
-    #[error("docling-tools did not download the models: {0}")]
+    #[error("Docling's program docling-tools did not download the models: {0}")]
     Download(#[from] RunError),
     #[error("the call took more than {} minutes", .0.as_secs() / 60)]
     TimedOut(Duration),
@@ -105,13 +105,13 @@ impl DoclingError {
             }
             Self::NoModels => "Call sync_docling_models to download the models (about 1 GB).".into(),
             Self::RemoteModels => "There is nothing to download.".into(),
-            Self::NoTools => "Run `docling-tools models download` yourself.".into(),
+            Self::NoTools => "Run Docling's program yourself: `docling-tools models download`.".into(),
             Self::Downloading => "Wait until that download has ended.".into(),
             Self::Download(RunError::Spawn(error)) => spawn_remedy(error).into(),
             Self::Download(_) => {
                 "Check the network, the free space and the package of the server 'docling', then try again.".into()
             }
-            Self::TimedOut(_) => "Try a smaller document, or try again later.".into(),
+            Self::TimedOut(_) => "If the call converted a document, try a smaller document. Otherwise, try again later.".into(),
         }
     }
 
@@ -165,8 +165,8 @@ fn conversion_remedy(reason: &str) -> &'static str {
         "In the environment of the server 'docling', set DOCLING_MCP_SERVICE_URL to a Docling Serve instance, or \
          DOCLING_MCP_CONVERSION_MODE to local."
     } else if has("docling-mcp[local]") || has("No module named") {
-        "The server's package lacks the local converter. Install docling-mcp[local], as in the command that Drawbridge writes, \
-         or set DOCLING_MCP_CONVERSION_MODE to remote and DOCLING_MCP_SERVICE_URL to a Docling Serve instance."
+        "The server's package lacks the local converter. Install docling-mcp[local] (the command that Drawbridge puts into the server's spec \
+         does this), or set DOCLING_MCP_CONVERSION_MODE to remote and DOCLING_MCP_SERVICE_URL to a Docling Serve instance."
     } else if has("artifacts_path") || has("safetensors") || has("No such file or directory") {
         "If models are missing, call sync_docling_models to download them."
     } else if has("not allowed") || has("format") {

@@ -222,7 +222,7 @@ fn the_first_server_wins_a_bare_name_and_the_other_tool_is_excluded_with_a_reaso
 }
 
 #[test]
-fn a_reserved_or_similar_bare_name_is_excluded() {
+fn a_bare_name_that_equals_or_resembles_a_reserved_name_is_excluded() {
     let tools = tools(&[
         tool(r#"{"name":"tool_search"}"#),
         tool(r#"{"name":"Tool-Call"}"#),
@@ -432,7 +432,7 @@ mod resources {
         ])
     }
 
-    /// Returns the server that answers a URI, and the resource or template.
+    /// Returns the id of the server that answers a URI, and the URI or URI template that matches.
     fn answer<'a>(view: &'a CatalogView, uri: &str) -> Option<(&'a str, &'a str)> {
         let found = view.find_resource(uri)?;
         Some((found.server.id.as_str(), found.definition.name.as_str()))

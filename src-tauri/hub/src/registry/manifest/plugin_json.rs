@@ -170,8 +170,7 @@ fn read_transport(name: &str) -> Result<Option<TransportKind>, Problem> {
     }
 }
 
-/// Sets the URL that the program serves. If the manifest has no URL, the person has to enter the
-/// URL.
+/// Sets the URL that the program serves. If the manifest has none, a person has to enter it.
 fn set_served_url(choice: &mut Choice, url: &str) -> Result<(), Problem> {
     if !url.is_empty() {
         return choice.set_url(&InputDeclaration {

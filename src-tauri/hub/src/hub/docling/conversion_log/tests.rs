@@ -25,7 +25,7 @@ const LOG: &str = "\
                              t";
 
 #[test]
-fn the_reason_is_the_error_that_the_framework_wrapped() {
+fn the_reason_is_the_last_error_before_the_error_of_docling_mcps_framework() {
     let lines: Vec<_> = LOG.lines().collect();
     assert!(has_framework_error(&lines));
     assert_eq!(
