@@ -77,36 +77,34 @@ pub fn digest(text: &str) -> String {
         .collect()
 }
 
-/// Checkpoints the WAL into the database file. Returns the offset of the root page of a table, and
-/// the page size, both in bytes.
+/// Moves everything from the WAL into the database file, while no hub runs.
+#[track_caller]
+pub fn checkpoint(data_dir: &Path) {
+    run_sql(data_dir, "PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+/// Returns the offset of the root page of a table in the database file, and the page size, both in
+/// bytes. Opens the file read-only.
 ///
 /// # Errors
 ///
-/// Returns an error if the database cannot be opened, or has no such table.
+/// Returns an error if the database cannot be read, or has no such table.
 pub fn find_root_page(data_dir: &Path, table: &str) -> Result<(u64, usize), sqlx::Error> {
-    let file = data_dir.join("drawbridge.db");
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async {
-        let mut connection =
-            SqliteConnection::connect_with(&SqliteConnectOptions::new().filename(file)).await?;
-        sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)")
-            .execute(&mut connection)
-            .await?;
+    const QUERY: &str = "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ?";
+    let (size, root) = run_query(data_dir, async |connection: &mut _| {
         let size: i64 = sqlx::query_scalar("PRAGMA page_size")
-            .fetch_one(&mut connection)
+            .fetch_one(&mut *connection)
             .await?;
-        let root = sqlx::query_scalar(
-            "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ?",
-        );
-        let root: i64 = root.bind(table).fetch_one(&mut connection).await?;
-        connection.close().await?;
-        Ok((
-            (root - 1).cast_unsigned() * size.cast_unsigned(),
-            usize::try_from(size).unwrap_or_default(),
-        ))
-    })
+        let root: i64 = sqlx::query_scalar(QUERY)
+            .bind(table)
+            .fetch_one(connection)
+            .await?;
+        Ok((size, root))
+    })?;
+    Ok((
+        (root - 1).cast_unsigned() * size.cast_unsigned(),
+        usize::try_from(size).unwrap_or_default(),
+    ))
 }
 
 /// Returns the kinds of the audit log's entries, oldest first. Opens the file read-only.

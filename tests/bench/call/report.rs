@@ -19,12 +19,12 @@ pub(crate) struct Row {
     /// The median of the ratios of single rounds. The value of the hub if there is no floor, or if
     /// the values are counts of errors.
     pub(crate) ratio: f64,
-    /// The required bound of the ratio, or an empty text.
-    pub(crate) gate: &'static str,
+    /// The bound for the ratio that Drawbridge aims at, or an empty text.
+    pub(crate) target_ratio: &'static str,
 }
 
 pub(crate) fn render_table(rows: &[Row]) -> String {
-    let mut table = "| measurement | variant | floor | Drawbridge | ratio | gate |\n|---|---|---|---|---|---|\n".to_owned();
+    let mut table = "| measurement | variant | floor | Drawbridge | ratio | target |\n|---|---|---|---|---|---|\n".to_owned();
     for row in rows {
         let floor = row.floor.map(|floor| format!("{floor:.2}"));
         writeln!(
@@ -35,7 +35,7 @@ pub(crate) fn render_table(rows: &[Row]) -> String {
             floor.unwrap_or_default(),
             row.hub,
             row.ratio,
-            row.gate
+            row.target_ratio
         )
         .expect("a String takes any text");
     }
@@ -47,7 +47,7 @@ pub(crate) fn render_json(rows: &[Row]) -> String {
         .iter()
         .map(|row| {
             json!({"name": row.name, "variant": row.variant, "floor": row.floor,
-                "hub": row.hub, "ratio": row.ratio, "gate": row.gate})
+                "hub": row.hub, "ratio": row.ratio, "target_ratio": row.target_ratio})
         })
         .collect();
     rows.to_string()

@@ -21,8 +21,8 @@ fn database_file(home: &Home) -> PathBuf {
     home.data_dir().join("drawbridge.db")
 }
 
-/// Damages the database of a hub that has stored an allow, restarts the hub, and checks that
-/// nothing is allowed by default.
+/// Damages the database of a hub that has stored an allow, restarts the hub, and checks that the
+/// hub allows nothing until a person allows it again.
 fn assert_nothing_allowed_after(damage: impl FnOnce(&Home)) {
     let home = Home::new();
     let hub = Hub::serve(&home);
@@ -36,8 +36,7 @@ fn assert_nothing_allowed_after(damage: impl FnOnce(&Home)) {
     let starts = faulty.count_starts();
     drop(faulty);
     hub.stop(Signal::SIGTERM);
-    // The checkpoint moves everything from the WAL into the database file.
-    store::find_root_page(&home.data_dir(), "call").expect("write everything into the file");
+    store::checkpoint(&home.data_dir());
     damage(&home);
     let damaged = fs::read(database_file(&home)).expect("read the file");
 

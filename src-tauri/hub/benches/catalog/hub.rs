@@ -1,5 +1,5 @@
 //! Measures the catalog through the hub: how long the hub takes to open a data folder with the
-//! stored copies of all servers, and to answer the lists that the screens request.
+//! stored copies of all servers, and to return the lists that the screens request.
 
 use std::{
     fs,
@@ -101,7 +101,8 @@ async fn measure_verb<V: Verb + Clone>(hub: &Hub, verb: V) -> Duration {
     median_of(durations)
 }
 
-/// Writes the spec files, and a store like that of a hub that has read all servers.
+/// Writes the spec files, and the store that a hub leaves after all servers were accepted and
+/// synced.
 async fn write_data_dir(folder: &Path, generated: &[GeneratedServer]) {
     fs::create_dir_all(folder.join("servers")).expect("a folder");
     let (store, _) = Store::open(&folder.join("drawbridge.db"))
@@ -130,8 +131,8 @@ async fn write_data_dir(folder: &Path, generated: &[GeneratedServer]) {
             synced_identity: Some(identity),
             ..ServerRow::new(server.id.clone())
         };
-        let offered = server.offered();
-        let offered_definitions: Vec<_> = offered[&CapabilityKind::Tools]
+        let parsed = server.offered();
+        let versions: Vec<_> = parsed[&CapabilityKind::Tools]
             .iter()
             .map(|tool| OfferedDefinition {
                 id: DefinitionId {
@@ -143,9 +144,9 @@ async fn write_data_dir(folder: &Path, generated: &[GeneratedServer]) {
                 accepted_by: Some(AcceptedBy::Person),
             })
             .collect();
-        let definitions = Definitions::from([(CapabilityKind::Tools, server.tools.clone())]);
+        let offered = Definitions::from([(CapabilityKind::Tools, server.tools.clone())]);
         store
-            .record_sync(&row, &definitions, &offered_definitions)
+            .record_sync(&row, &offered, &versions)
             .await
             .expect("store the copy of the server");
     }
