@@ -15,8 +15,8 @@ interface Steps<Id> {
 export class Removals<Id extends string | number = string> {
   /** The entries that are about to be removed. */
   ids = $state.raw<Id[]>([]);
-  /** Why the latest removal, or undoing it, failed. */
-  error = $state<unknown>(null);
+  /** Whether a removal or undoing it failed last, and why. `null` if neither failed. */
+  failure = $state.raw<{ action: "remove" | "undo"; error: unknown } | null>(null);
   private timer: ReturnType<typeof setTimeout> | undefined;
   /** The calls of `disable` that have not ended. */
   private readonly disabling = new Map<Id, Promise<void>>();
@@ -32,7 +32,7 @@ export class Removals<Id extends string | number = string> {
    * are then removed.
    */
   async schedule(ids: Id[]): Promise<void> {
-    this.error = null;
+    this.failure = null;
     const { undone } = this;
     for (const id of ids) {
       if (this.undone !== undone) return;
@@ -63,7 +63,7 @@ export class Removals<Id extends string | number = string> {
         await this.disabling.get(id);
         await this.steps.enable?.(id);
       } catch (thrown) {
-        this.error = thrown;
+        this.failure = { action: "undo", error: thrown };
       }
       this.drop(id);
     }
@@ -77,7 +77,7 @@ export class Removals<Id extends string | number = string> {
         await this.disabling.get(id);
         await this.steps.remove(id);
       } catch (thrown) {
-        this.error = thrown;
+        this.failure = { action: "remove", error: thrown };
       }
       this.drop(id);
     }

@@ -62,6 +62,20 @@ describe("the list of rules", () => {
     expect(listParams(hub, "policy.delete_rule")).toEqual([]);
   });
 
+  it("says that undoing failed if a rule stays switched off", async () => {
+    const hub = await open("#/policy");
+    await user.click(within(rows()[1] as HTMLElement).getByTestId("rule-delete"));
+    await advanceTime(1);
+    hub.failures.set("policy.enable_rule", new IpcError("internal", "The disk is full."));
+    await user.click(screen.getByTestId("removal-undo"));
+    await advanceTime(20_000);
+    expect(screen.getByTestId("removal-failed").textContent).toContain(
+      "Undoing the removal failed: The disk is full.",
+    );
+    expect(rows()).toHaveLength(4);
+    expect(listParams(hub, "policy.delete_rule")).toEqual([]);
+  });
+
   it("lists a rule again if it cannot be switched off", async () => {
     const hub = await open("#/policy");
     hub.failures.set("policy.disable_rule", new IpcError("internal", "The disk is full."));

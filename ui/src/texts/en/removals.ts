@@ -16,5 +16,8 @@ export const removals = {
   },
   undo: "Undo",
   now: "Remove now",
-  failed: "The removal failed:",
+  failed: {
+    remove: "The removal failed:",
+    undo: "Undoing the removal failed:",
+  },
 };
