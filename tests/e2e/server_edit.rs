@@ -253,7 +253,7 @@ fn the_limits_names_and_fallbacks_of_a_server_are_edited_in_a_browser() {
         select("server-visibility", "deferred"),
         select("server-prefix", "bare"),
         select("server-allowed", "all"),
-        // Removes the time limit of the tool.
+        // Removes the timeout of the tool.
         click("server-dialog [aria-label^=Remove][aria-label$=slow]"),
     ]);
     steps.extend(save_form());
@@ -265,7 +265,7 @@ fn the_limits_names_and_fallbacks_of_a_server_are_edited_in_a_browser() {
         "the tools can be found only by a search: {tools:?}"
     );
     let answer = client.call("tool_call", r#"{"name":"slow","arguments":{"ms":300}}"#);
-    assert_eq!(answer.text(), "at last", "the time limit was removed");
+    assert_eq!(answer.text(), "at last", "the timeout was removed");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The options of a server in a browser: a person gives a server a sandbox and other options in its
 //! form, edits its spec as text, enters an OAuth client, adds a program that listens on a URL and a
-//! server with selected tools, and changes time limits. The hub and its servers are real.
+//! server with selected tools, and changes timeouts. The hub and its servers are real.
 
 use std::fs;
 
@@ -267,8 +267,8 @@ fn the_tools_of_a_new_server_are_selected_by_their_names_in_a_browser() {
 }
 
 #[test]
-fn all_time_limits_of_a_server_are_edited_in_a_browser() {
-    const LIMITS: [(&str, &str, u32); 6] = [
+fn the_timeouts_of_a_server_are_edited_in_a_browser() {
+    const TIMEOUTS: [(&str, &str, u32); 6] = [
         ("initialize", "15", 15_000),
         ("call", "20", 20_000),
         ("total", "300", 300_000),
@@ -293,7 +293,7 @@ fn all_time_limits_of_a_server_are_edited_in_a_browser() {
         steps.push(wait_for(&format!("server-time-{name}[aria-invalid=true]")));
     }
     steps.extend(check_screen("server-times-invalid"));
-    steps.extend(LIMITS.map(|(name, text, _)| fill(&format!("server-time-{name}"), text)));
+    steps.extend(TIMEOUTS.map(|(name, text, _)| fill(&format!("server-time-{name}"), text)));
     steps.extend([
         click("server-save"),
         wait_until_gone("server-dialog"),
@@ -301,11 +301,12 @@ fn all_time_limits_of_a_server_are_edited_in_a_browser() {
     ]);
     steps.extend(open_form("probe"));
     steps.push(click("advanced"));
-    steps
-        .extend(LIMITS.map(|(name, text, _)| wait_for_value(&format!("server-time-{name}"), text)));
+    steps.extend(
+        TIMEOUTS.map(|(name, text, _)| wait_for_value(&format!("server-time-{name}"), text)),
+    );
     take_steps(&desktop, steps);
     let timeouts = hub.show_server("probe")["spec"]["timeouts"].clone();
-    for (name, _, milliseconds) in LIMITS {
+    for (name, _, milliseconds) in TIMEOUTS {
         assert_eq!(timeouts[format!("{name}_ms")], milliseconds, "{name}");
     }
     let client = hub.connect_client("claude-code");
@@ -316,7 +317,7 @@ fn all_time_limits_of_a_server_are_edited_in_a_browser() {
 }
 
 #[test]
-fn a_new_server_that_does_not_start_in_its_time_is_reported_in_the_form_in_a_browser() {
+fn a_new_server_that_does_not_start_within_its_timeout_is_reported_in_the_form_in_a_browser() {
     let desktop = DesktopSession::without_screen();
     let _hub = Hub::serve(&desktop);
     let mut steps = begin_local_server("mute", "sleep 600");

@@ -620,14 +620,14 @@ fn without_a_tray_the_app_says_how_to_reopen_it_and_keeps_running() {
         app.driver.wait_for("close-dialog");
     };
     close();
-    for part in ["close-cancel", "close-quit", "close-keep"] {
+    for part in ["close-cancel", "close-quit", "close-keep-running"] {
         app.driver.wait_until_visible(part);
     }
     app.driver.save_screenshot("tray-none-close");
     app.driver.click("close-cancel");
     app.driver.wait_until_gone("close-dialog");
     close();
-    app.driver.click_to_quit("close-keep");
+    app.driver.click_to_quit("close-keep-running");
     let wait_until_closed = || {
         wait_until("only the popup exists", || {
             some_if(app.driver.windows().len() == 1)

@@ -1,4 +1,4 @@
-/** The secrets to which servers, hooks and traces refer. Values are never read. */
+/** The secrets to which servers, hooks and the export of traces refer. Values are never read. */
 
 import type { Event, Ipc, SecretStoreChange, SecretView, UseSecretStore } from "../ipc";
 import { Reloader } from "./reloader";

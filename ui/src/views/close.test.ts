@@ -22,7 +22,7 @@ describe("closing the window without a tray", () => {
     expect(text).toContain("Your desktop shows no tray icons");
     expect(text).toContain("Ctrl+Alt+D shows the pending calls.");
     expect(text).toContain("clients can no longer use your servers");
-    await user.click(screen.getByTestId("close-keep"));
+    await user.click(screen.getByTestId("close-keep-running"));
     await advanceTime(1);
     expect(desktop.close).toHaveBeenCalledOnce();
     expect(desktop.quit).not.toHaveBeenCalled();
@@ -55,13 +55,13 @@ describe("closing the window without a tray", () => {
     const desktop = await openOnDesktop();
     desktop.close.mockRejectedValue(new IpcError("internal", "The desktop refused."));
     await desktop.requestClose();
-    await user.click(screen.getByTestId("close-keep"));
+    await user.click(screen.getByTestId("close-keep-running"));
     await advanceTime(1);
     expect(screen.getByTestId("dialog-error").textContent).toContain("The desktop refused.");
   });
 });
 
-describe("the hint how to reopen the app without a tray", () => {
+describe("the hint that says how to reopen the app without a tray", () => {
   const normalized = (element: HTMLElement) => element.textContent.replace(/\s+/g, " ");
 
   it("is shown until the person has read it", async () => {
@@ -84,7 +84,7 @@ describe("the hint how to reopen the app without a tray", () => {
     expect(screen.queryByTestId("reopen-hint-banner")).toBeNull();
   });
 
-  it("names no shortcut that does not work", async () => {
+  it("does not name the shortcut if the shortcut does not work", async () => {
     const desktop = new DesktopWithoutTray();
     desktop.reopenHint.mockResolvedValue({ shortcut: null });
     await open("#/calls", (hub) => (hub.desktop = desktop));

@@ -66,7 +66,7 @@ describe("a manifest's form", () => {
     expect(canBeSecret(input("KEY", { secret: true }))).toBe(false);
   });
 
-  it("sends an unchecked box as empty, or as false if the input needs a value", () => {
+  it("sends a checked box as true, and an unchecked box as empty, or as false if the input needs a value", () => {
     const form = createForm(
       input("quiet", { format: "boolean" }),
       input("safe", { format: "boolean", required: true }),

@@ -65,7 +65,13 @@ import { FakeSecrets } from "./secrets";
 import * as data from "./data";
 import { listInstructionsVersions, listVersions } from "./definitions";
 import { describeDecision, listLogs } from "./logs";
-import { addMemory, editMemory, listMemory, listMemoryCategories, memoryEntries } from "./memory";
+import {
+  createMemoryEntry,
+  applyMemoryEdit,
+  listMemory,
+  listMemoryCategories,
+  memoryEntries,
+} from "./memory";
 import { diagnosticsBundle, doctorReport } from "./doctor";
 import { fillManifest, PRESETS, RUNTIMES } from "./manifests";
 import { pairing, pairingRequest } from "./pairing";
@@ -619,12 +625,12 @@ export class FakeHub implements Ipc {
     "memory.categories": () => listMemoryCategories(this.memory),
     "memory.show": ({ id }) => this.findMemory(id),
     "memory.add": (added) => {
-      const entry = addMemory(this.memory, added);
+      const entry = createMemoryEntry(this.memory, added);
       this.changeMemory([entry, ...this.memory]);
       return entry;
     },
     "memory.edit": (change) => {
-      const entry = editMemory(this.findMemory(change.id), change);
+      const entry = applyMemoryEdit(this.findMemory(change.id), change);
       this.changeMemory(this.memory.map((other) => (other.id === entry.id ? entry : other)));
       return entry;
     },

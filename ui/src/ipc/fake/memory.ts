@@ -71,7 +71,7 @@ export function listMemoryCategories(entries: MemoryEntry[]): MemoryCategory[] {
     .map(([, category]) => category);
 }
 
-export function addMemory(entries: MemoryEntry[], added: AddMemory): MemoryEntry {
+export function createMemoryEntry(entries: MemoryEntry[], added: AddMemory): MemoryEntry {
   if (!added.content.trim()) throw new IpcError("invalid", "The content is empty.");
   return {
     id: Math.max(0, ...entries.map(({ id }) => id)) + 1,
@@ -85,7 +85,7 @@ export function addMemory(entries: MemoryEntry[], added: AddMemory): MemoryEntry
   };
 }
 
-export function editMemory(entry: MemoryEntry, change: EditMemory): MemoryEntry {
+export function applyMemoryEdit(entry: MemoryEntry, change: EditMemory): MemoryEntry {
   return {
     ...entry,
     content: change.content ?? entry.content,

@@ -61,7 +61,7 @@ function toBatchTexts(noun: Noun) {
     decisionLabel: `Decision about all ${noun}s`,
     scrollHint: "Scroll to the end of the list to approve.",
     deny: (count: number) => `Deny ${plural(count, noun)}`,
-    denyStep: (count: number) => `Deny ${plural(count, noun)}…`,
+    denyButton: (count: number) => `Deny ${plural(count, noun)}…`,
     approve: (count: number) => `Approve ${plural(count, noun)}`,
     expired: `You missed these ${noun}s, so they were denied.`,
   };
@@ -242,7 +242,7 @@ export const approvals = {
   decision: {
     label: "Decision",
     deny: "Deny",
-    denyStep: "Deny…",
+    denyButton: "Deny…",
     edit: "Edit…",
     approveFor: "Approve for…",
     approveOnce: "Approve once",
@@ -351,7 +351,7 @@ export const approvals = {
     contentLabel: (noun: Noun) => `Result of the ${noun}`,
     scrollHint: "Scroll to the end of the result to show it.",
     withhold: "Withhold result",
-    withholdStep: "Withhold result…",
+    withholdButton: "Withhold result…",
     show: "Show result",
     expired: "You missed this result, so it was withheld.",
   },

@@ -146,7 +146,7 @@ export const clientFiles = {
   severalClients: "Several clients",
   serversAdded: (count: number) => `${plural(count, "server")} added`,
   undoneAt: (moment: string) => `undone ${moment}`,
-  undoStep: "Undo…",
+  undoButton: "Undo…",
   undoChange: (change: string) => `Undo: ${change}`,
   undoTitle: "Undo this change?",
   undoHint: (files: number) =>

@@ -35,7 +35,7 @@ export const clients = {
     save: "Save limit",
   },
   access: "Access",
-  app: "App",
+  software: "Software",
   lastSeen: "Last seen",
   connectsVia: "Connects via",
   actions: "Actions",
@@ -43,7 +43,7 @@ export const clients = {
   revoked: "Revoked",
   notConnected: "Not connected",
   noAccess: "none",
-  unknownApp: "not known yet",
+  unknownSoftware: "not known yet",
   revokedAt: (moment: string) => `revoked ${moment}`,
   never: "never",
   token: "token",
@@ -51,8 +51,8 @@ export const clients = {
   accessOf: (client: string) => `Access of ${client}`,
   everything: "Everything",
   rotate: {
-    step: "New token…",
-    stepOf: (client: string) => `New token for ${client}`,
+    button: "New token…",
+    buttonOf: (client: string) => `New token for ${client}`,
     title: (client: string) => `New token for ${client}`,
     lead: "Drawbridge writes the new token to the files that it manages for this client. The old token is valid until the new one is used, at most for 24 hours.",
     lifetime: "Lifetime of the new token",
@@ -86,7 +86,7 @@ export const clients = {
   },
 
   revoke: "Revoke",
-  revokeStep: "Revoke…",
+  revokeButton: "Revoke…",
   revokeClient: (client: string) => `Revoke ${client}`,
   revokeTitle: (client: string) => `Revoke ${client}?`,
   revokeHint:

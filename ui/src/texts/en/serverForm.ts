@@ -346,7 +346,7 @@ export const serverForm = {
       automatic: "Detect automatically",
     },
     timeouts: {
-      label: "Time limits",
+      label: "Timeouts",
       seconds: "seconds",
       initialize: {
         label: "Start",
@@ -355,7 +355,7 @@ export const serverForm = {
       call: { label: "Call", hint: "From a call to its answer or its next progress." },
       total: {
         label: "Call in total",
-        hint: "From a call to its answer, regardless of progress. If the limit for “Call” or for the tool is longer, that limit applies.",
+        hint: "From a call to its answer, regardless of progress. If the timeout “Call” or the timeout of the tool is longer, that timeout applies.",
       },
       idle: {
         label: "Idle timeout",
@@ -373,13 +373,13 @@ export const serverForm = {
       },
     },
     toolTimeouts: {
-      label: "Per-tool time limits",
-      hint: "Override the call limit for one tool.",
+      label: "Timeouts of single tools",
+      hint: "Each replaces the timeout “Call” for one tool.",
       nameOf: (number: number) => `Name of tool ${number}`,
       namePlaceholder: "slow_tool",
       secondsOf: (tool: string) => `Seconds for tool ${tool}`,
       secondsPlaceholder: "seconds",
-      remove: (tool: string) => `Remove the time limit of tool ${tool}`,
+      remove: (tool: string) => `Remove the timeout of tool ${tool}`,
       add: "Add tool",
       nameMissing: "Enter the name of the tool, or remove the line.",
       duplicate: (tool: string) => `The tool ${tool} is listed twice.`,
