@@ -1,9 +1,9 @@
 //! The verbs: everything that a person can do with a hub, as a closed list of typed requests and
 //! answers, one file per noun.
 //!
-//! The desktop app runs a verb on the hub in its own process ([`ListedVerb::run_boxed`]). The command line, a
-//! browser and an app that shows a remote hub send the verb's name and parameters to
-//! `POST /api/verbs/{name}`, and the hub runs the verb with [`dispatch`].
+//! The desktop app runs a verb on the hub in its own process ([`ListedVerb::run_boxed`]). The
+//! command line, a browser and an app that shows a remote hub send the verb's name and parameters
+//! to `POST /api/verbs/{name}`, and the hub runs the verb with [`dispatch`].
 
 pub mod approvals;
 pub mod audit;

@@ -96,7 +96,7 @@ pub enum TimeoutReason {
     #[error("The server did not answer initialize within {} s", .time_limit.as_secs_f32())]
     Initialize { time_limit: Duration },
     #[error(
-        "The server did not finish its answer within {} s, the total time limit in its spec",
+        "The server did not finish its answer within {} s, the total timeout in its spec",
         .total.as_secs_f32()
     )]
     Total { total: Duration },

@@ -67,7 +67,7 @@ impl Caller {
         Err(Refusal::new(
             StatusCode::NOT_FOUND,
             if BuiltIn::from_id(&id).is_some() {
-                format!("'{id}' is built into Drawbridge, and its tools are only at /mcp")
+                format!("'{id}' is built into Drawbridge, and its tools are only at /mcp and /sse")
             } else {
                 format!(
                     "there is no server '{id}' that is enabled and accepted; see `drawbridge servers list`"
