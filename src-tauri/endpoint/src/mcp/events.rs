@@ -5,6 +5,7 @@ use std::{
     convert::Infallible,
     fmt::Display,
     io::{self, Write},
+    task::Poll,
     time::Duration,
 };
 
@@ -21,13 +22,13 @@ use tokio::time::timeout;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// A comment, which clients skip.
 const COMMENT: Bytes = Bytes::from_static(b":\n\n");
-/// The most events that are sent as one piece if they are ready at the same time.
-const MAX_EVENTS_IN_PIECE: usize = 32;
+/// The length in bytes from which a piece of the body takes no further event. hyper may take 16
+/// pieces before it sends them, and the latest 64 KiB are kept for a client that resumes.
+const PIECE_BYTES: usize = 4 * 1024;
 
 /// Returns a response whose body has these encoded events.
 pub(crate) fn sse_response(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
-    let pieces = Box::pin(events.ready_chunks(MAX_EVENTS_IN_PIECE).map(join));
-    let body = stream::unfold(pieces, |mut pieces| async {
+    let body = stream::unfold(join_ready(events), |mut pieces| async {
         let piece = match timeout(KEEP_ALIVE, pieces.next()).await {
             Ok(piece) => piece?,
             Err(_) => COMMENT,
@@ -44,11 +45,30 @@ pub(crate) fn sse_response(events: impl Stream<Item = Bytes> + Send + 'static) -
     (headers, Body::from_stream(body)).into_response()
 }
 
-fn join(mut events: Vec<Bytes>) -> Bytes {
-    match events.as_mut_slice() {
-        [event] => std::mem::take(event),
-        events => events.concat().into(),
-    }
+/// Joins events that are ready at the same time to pieces, so that each need not be sent as a chunk
+/// of its own.
+fn join_ready(
+    events: impl Stream<Item = Bytes> + Send,
+) -> impl Stream<Item = Bytes> + Send + Unpin {
+    let mut events = Box::pin(events.fuse());
+    stream::poll_fn(move |context| {
+        let (mut ready, mut bytes) = (Vec::new(), 0);
+        while bytes < PIECE_BYTES {
+            match events.poll_next_unpin(context) {
+                Poll::Ready(Some(event)) => {
+                    bytes += event.len();
+                    ready.push(event);
+                }
+                Poll::Ready(None) if ready.is_empty() => return Poll::Ready(None),
+                Poll::Pending if ready.is_empty() => return Poll::Pending,
+                Poll::Ready(None) | Poll::Pending => break,
+            }
+        }
+        Poll::Ready(Some(match ready.as_mut_slice() {
+            [event] => std::mem::take(event),
+            events => events.concat().into(),
+        }))
+    })
 }
 
 /// Encodes the event of a message.

@@ -60,11 +60,26 @@ proptest! {
     fn a_message_is_read_with_spaces_for_its_carriage_returns(bytes: Vec<u8>, sizes: Vec<u8>) {
         let value = Choices::new(&bytes).value();
         let message = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{value}}}"#);
-        let body = crate::mcp::events::message_event(message.as_bytes());
+        let body = encode_as_endpoint(&message);
         let events = read_pieces(&arbitrary_json::split_bytes(&body, &sizes));
         let data: Vec<_> = events.into_iter().map(|event| event.data).collect();
         prop_assert_eq!(data, [message.replace('\r', " ")]);
     }
+}
+
+/// Returns the body with which the endpoint sends this message.
+fn encode_as_endpoint(message: &str) -> Bytes {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        let event = crate::mcp::events::message_event(message.as_bytes());
+        let response = crate::mcp::events::sse_response(stream::iter([event]));
+        axum::body::to_bytes(response.into_body(), usize::MAX)
+            .await
+            .expect("a body")
+    })
 }
 
 fn read_pieces(pieces: &[&[u8]]) -> Vec<SseEvent> {

@@ -52,6 +52,35 @@ async fn line_breaks_between_tokens_do_not_end_the_event() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn ready_events_share_pieces_of_limited_length_and_stay_in_order() {
+    let message = |number: usize| format!(r#"{{"number":{number},"text":"{}"}}"#, "x".repeat(100));
+    let mut events: Vec<Bytes> = (0..200)
+        .map(|number| message_event(message(number).as_bytes()))
+        .collect();
+    events.insert(50, message_event("y".repeat(100_000).as_bytes()));
+    let expected = events.concat();
+    let mut body = sse_response(stream::iter(events).chain(stream::pending()))
+        .into_body()
+        .into_data_stream();
+    let mut received = Vec::new();
+    let mut pieces = 0;
+    while received.len() < expected.len() {
+        let piece = body.next().await.expect("a piece").expect("no error");
+        assert!(
+            piece.len() < 5_000 || piece.len() > 100_000,
+            "{}",
+            piece.len()
+        );
+        received.extend_from_slice(&piece);
+        pieces += 1;
+    }
+    assert_eq!(received, expected);
+    assert!((5..=10).contains(&pieces), "{pieces} pieces");
+    let comment = body.next().await.expect("a piece").expect("no error");
+    assert_eq!(&comment[..], b":\n\n");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_idle_stream_sends_a_comment_every_fifteen_seconds() {
     let mut body = sse_response(stream::pending::<Bytes>())
         .into_body()
