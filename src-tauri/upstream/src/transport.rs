@@ -273,7 +273,7 @@ impl EventSender {
                 let request = progress.as_ref().map(|progress| progress.request);
                 (progress.map(TransportEvent::Progress), request)
             }
-            message => {
+            message @ (Incoming::Request { .. } | Incoming::Notification { .. }) => {
                 let event = TransportEvent::Message {
                     message,
                     during_request,

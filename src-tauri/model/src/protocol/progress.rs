@@ -72,9 +72,12 @@ impl ProgressToken {
             .strip_prefix('"')?
             .strip_suffix('"')?
             .split_once('-')?;
+        let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if id.starts_with(['+', '0']) || hash.len() != 16 || !hash.bytes().all(is_digit) {
+            return None;
+        }
         let id = id.parse().ok()?;
-        let is_own = hash.len() == 16 && u64::from_str_radix(hash, 16) == Ok(KEY.hash_one(id));
-        is_own.then_some(id)
+        (u64::from_str_radix(hash, 16) == Ok(KEY.hash_one(id))).then_some(id)
     }
 
     /// Returns the params of Drawbridge's own `notifications/progress` for a request that is not
@@ -201,6 +204,8 @@ mod tests {
             r#""7-""#,
             r#""7-0000000000000000""#,
             &token.get().replace("7-", "7-0"),
+            &token.get().replace("7-", "07-"),
+            &token.get().replace("7-", "+7-"),
             &of_another_request,
         ] {
             assert_eq!(read(token), None, "{token}");
