@@ -20,7 +20,7 @@ whose tools any client may call. For each program, the command
 1. connects the program (`drawbridge config connect CLIENT --yes`),
 2. runs the program's own command that lists its servers,
 3. has the program send one prompt to a stand-in for a language model, which calls the tool `everything__echo`; the
-   program must send the tool's answer back to the model, and Drawbridge must have recorded the call,
+   program must send the tool's result back to the model, and Drawbridge must have recorded the call,
 4. starts the command that Drawbridge wrote into the program's file, and lists its tools
    (`drawbridge config test CLIENT`),
 5. undoes the change (`drawbridge config undo CLIENT`), and compares the files with the files before the change.
@@ -31,7 +31,7 @@ it calls the tool and says \"Done.\"
 ";
 
 const OWN_CHANGES_NOTE: &str = "
-Undoing the change then removed only what Drawbridge had added, and kept what the program had written. To compare the
+Undoing Drawbridge's change then removed only what Drawbridge had added, and kept what the program had written. To compare the
 files of these programs byte for byte, the command restored the files, connected the programs again without running
 them, and undid this change.
 
@@ -42,8 +42,8 @@ pub(crate) fn render(reports: &[Report]) -> String {
     let mut page = INTRODUCTION.to_owned();
     page += &format!("Run on {}.\n\n", today());
     page += &table(reports);
-    page += "\n\"Reported as\" is the name and version that the program told Drawbridge. \"Tool\" is the name under which the program
-offered `everything__echo` to the model. A dash means that the program does not support the step; its section under
+    page += "\n\"Reported as\" is the name and version that the program reported to Drawbridge. \"Tool\" is the name under which the program
+offered `everything__echo` to the model. A dash means that the step was not tried with the program; its section under
 [Output](#output) says why.\n\n";
     page += "While they were connected, some programs changed their files themselves:\n\n";
     for report in reports {
@@ -72,7 +72,7 @@ offered `everything__echo` to the model. A dash means that the program does not 
     page
 }
 
-/// Returns a row for each program.
+/// Returns a table with a row for each program.
 pub(crate) fn table(reports: &[Report]) -> String {
     let mut table = "\
 | program | client | lists its servers with | reported as | tool | `config test` | files restored byte for byte |

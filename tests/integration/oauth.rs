@@ -86,7 +86,10 @@ fn read_keyring_values(desktop: &DesktopSession, kind: &str) -> Vec<String> {
 /// Returns the access token and the refresh token in the keyring.
 fn read_stored_tokens(desktop: &DesktopSession) -> Vec<String> {
     let stored = read_keyring_values(desktop, "oauth:tokens:").concat();
-    let (_, text) = stored.split_once(' ').expect("a value in parts");
+    // A long value is stored in parts. The first part begins with the number of parts and a space.
+    let (_, text) = stored
+        .split_once(' ')
+        .expect("the number of parts, and the grant");
     let grant: Value = serde_json::from_str(text).expect("a grant");
     let response = &grant["credentials"]["token_response"];
     ["access_token", "refresh_token"]
@@ -229,7 +232,7 @@ fn a_client_metadata_document_is_used_if_the_authorization_server_supports_it() 
     };
     assert!(
         !begin_sign_in().contains("desk.example.com"),
-        "a server without support gets no metadata document"
+        "an authorization server without support gets no metadata document"
     );
     hub.run_verb("servers.cancel_sign_in", &json!({"id": "protected"}));
     remote.configure(&json!({"metadata": {"client_id_metadata_document_supported": true}}));
@@ -380,7 +383,7 @@ fn a_new_sign_in_for_another_scope_requests_both_scopes() {
     let remote = ProtectedServer::start(&desktop);
     let hub = Hub::serve(&desktop);
     sign_in(&desktop, &hub, &remote);
-    remote.configure(&json!({"scope": "mcp change"}));
+    remote.configure(&json!({"grantable_scope": "mcp change"}));
     let client = hub.connect_client("desk");
     let rejected = client.call("protected__change", "{}");
     assert!(
@@ -426,7 +429,8 @@ fn a_new_sign_in_for_another_scope_requests_both_scopes() {
 }
 
 #[test]
-fn a_denied_scope_does_not_cause_repeated_sign_ins() {
+fn a_scope_that_is_not_granted_does_not_cause_repeated_sign_ins() {
+    // The authorization server grants only the scope `mcp`.
     for demanded_scope in [json!("change"), Value::Null] {
         let desktop = DesktopSession::without_screen();
         let remote = ProtectedServer::start(&desktop);

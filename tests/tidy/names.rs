@@ -31,7 +31,7 @@ const ORDINARY: &[(&str, &str)] = &[
     ("ui/src/test", "tests"),
 ];
 
-/// Returns the name of the public type that a line at the level of a module declares.
+/// Returns the name of the public type that an unindented line declares.
 fn parse_public_type(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("pub")?;
     let rest = match rest.strip_prefix('(') {

@@ -21,7 +21,7 @@ pub(crate) struct ConnectionGuard(watch::Sender<State>);
 
 impl Activity {
     /// Counts a connection. Returns `None` if the hub is ending and must not serve the connection.
-    pub(crate) fn count_connection(&self) -> Option<ConnectionGuard> {
+    pub(crate) fn try_count_connection(&self) -> Option<ConnectionGuard> {
         let is_open = self.0.send_if_modified(|state| {
             state.open_connections += usize::from(!state.is_closed);
             !state.is_closed
@@ -75,7 +75,7 @@ mod tests {
     async fn a_hub_is_unused_after_its_idle_time_without_a_connection() {
         let activity = Activity::default();
         let start = Instant::now();
-        let first = activity.count_connection().expect("open");
+        let first = activity.try_count_connection().expect("open");
         assert!(
             timeout(3 * IDLE, activity.close_when_unused(IDLE, || false))
                 .await
@@ -89,11 +89,11 @@ mod tests {
                 .await
                 .is_err()
         );
-        drop(activity.count_connection());
+        drop(activity.try_count_connection());
         activity.close_when_unused(IDLE, || false).await;
         assert_eq!(start.elapsed(), 3 * IDLE + IDLE / 2 + IDLE);
         assert!(
-            activity.count_connection().is_none(),
+            activity.try_count_connection().is_none(),
             "a connection was accepted after the hub had closed"
         );
     }
@@ -106,6 +106,6 @@ mod tests {
                 .await
                 .is_err()
         );
-        assert!(activity.count_connection().is_some());
+        assert!(activity.try_count_connection().is_some());
     }
 }

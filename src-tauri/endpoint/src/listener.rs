@@ -28,8 +28,8 @@ use crate::{
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The number of evictions after which the listener pauses. (An eviction closes the oldest
-/// connection without a known token, to make room for a new connection.) Programs that connect
-/// again and again thus leave the processor to the calls of clients.
+/// connection without a known token, to make room for a new connection.) The pauses leave the
+/// processor to the calls of clients, even if a program connects again and again.
 const EVICTIONS_PER_PAUSE: u32 = 4;
 const EVICTION_PAUSE: Duration = Duration::from_millis(1);
 
@@ -116,8 +116,8 @@ async fn accept_connection<L: Listener>(
 }
 
 /// Serves until `stopping` is cancelled, then gives requests in flight [`DRAIN_TIMEOUT`] to end.
-/// `peer` returns the other end of a connection from its address, for the handlers of requests. The
-/// local socket has no `limits`.
+/// `peer` turns the address of a connection into the [`Peer`] that the handlers of its requests get.
+/// The local socket has no `limits`.
 pub(crate) async fn serve_connections<L: Listener>(
     mut listener: L,
     peer: impl Fn(L::Addr) -> Option<Peer>,
@@ -138,7 +138,8 @@ pub(crate) async fn serve_connections<L: Listener>(
             () = stopping.cancelled() => break,
             Some(_) = connections.join_next() => continue,
         };
-        let Some(connection_guard) = activity.count_connection() else {
+        let Some(connection_guard) = activity.try_count_connection() else {
+            // The hub is ending, so the connection is closed unserved.
             continue;
         };
         let router = Arc::clone(&router);

@@ -81,7 +81,10 @@ macro_rules! verbs {
             impl ListedVerb for $verb {
                 const NAME: &'static str = $name;
 
-                fn run_boxed(self, hub: &Hub) -> BoxFuture<'_, Result<<Self as Verb>::Answer, ApiError>> {
+                fn run_boxed(
+                    self,
+                    hub: &Hub,
+                ) -> BoxFuture<'_, Result<<Self as Verb>::Answer, ApiError>> {
                     Box::pin(self.run(hub))
                 }
             }

@@ -218,7 +218,7 @@ fn splice(message: &[u8], range: Range<usize>, id: &[u8], end: &[u8]) -> Bytes {
 ///
 /// # Errors
 /// Returns an error if the child cannot be started, or if its output cannot be copied.
-pub(crate) async fn pump(command: &[String]) -> io::Result<()> {
+pub(crate) async fn copy_bytes(command: &[String]) -> io::Result<()> {
     let mut child = spawn(command)?;
     let mut stdin = child.stdin.take().expect("stdin is piped");
     let mut stdout = child.stdout.take().expect("stdout is piped");

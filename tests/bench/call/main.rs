@@ -11,7 +11,8 @@
 //! through a hub, for a profiler.
 //!
 //! With another first argument, the same program is the server behind the proxies (`upstream-…`) or
-//! a floor (`floor-…`).
+//! a floor: a reverse proxy (`floor-http`), HTTP in front of a stdio server (`floor-stdio`), or a
+//! program that copies the bytes to and from a stdio server (`floor-bytes`).
 
 #![expect(
     clippy::print_stdout,
@@ -35,8 +36,8 @@ use tokio::runtime::Builder;
 fn main() -> io::Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let role = arguments.first().map_or("", String::as_str);
-    // The floors run like the hub, on all processors. The clients and the server use one processor
-    // each, and leave the others to the proxies.
+    // The floors that serve HTTP may use all processors. The clients, the server and the floor that
+    // copies bytes use one processor each.
     let runtime = match role {
         "floor-http" | "floor-stdio" => Builder::new_multi_thread().enable_all().build()?,
         _ => Builder::new_current_thread().enable_all().build()?,
@@ -54,7 +55,7 @@ fn main() -> io::Result<()> {
             runtime.block_on(floor::serve_proxy(address))
         }
         "floor-stdio" => runtime.block_on(floor::serve_stdio(&arguments[1..])),
-        "floor-pipe" => runtime.block_on(floor::pump(&arguments[1..])),
+        "floor-bytes" => runtime.block_on(floor::copy_bytes(&arguments[1..])),
         "--app" => {
             let rows = rows::measure_app(&runtime)?;
             print!("{}", report::render_table(&rows));

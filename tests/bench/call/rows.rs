@@ -393,7 +393,7 @@ impl Comparison<'_> {
         let mut times = self.time_calls("notify", &arguments, 1).await?;
         if self.direct.is_none() {
             let child = own_command(&["upstream-stdio", "10"]);
-            let command = [own_command(&["floor-pipe"]), child].concat();
+            let command = [own_command(&["floor-bytes"]), child].concat();
             let mut session = PipeSession::open(&command)?;
             session.call("echo", "{}").await?;
             for round in &mut times {

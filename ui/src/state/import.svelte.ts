@@ -162,7 +162,7 @@ export class Import {
     this.outdated = false;
   }
 
-  /** Imports the servers of the preview. Returns the ids of the added servers; null on failure. */
+  /** Imports the servers of the preview. Returns the ids of the added servers; `null` on failure. */
   async import(): Promise<string[] | null> {
     const preview = this.preview;
     if (!preview) return null;

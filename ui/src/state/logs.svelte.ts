@@ -25,11 +25,9 @@ export interface LogFilter {
   rangeMs?: number | null;
   /** The id of the call to which the lines belong; `null` for all lines. */
   call?: string | null;
-  /**
-   * The first moment, and the moment before which the lines end, in milliseconds since 1970; `null`
-   * for no limit.
-   */
+  /** The time of the earliest line, in milliseconds since 1970; `null` for no limit. */
   since?: number | null;
+  /** The time before which the lines end; `null` for no limit. */
   until?: number | null;
   /** The only kind to include; `null` for all kinds. */
   kind?: LogKind | null;
@@ -73,8 +71,8 @@ export class LogFeed {
       const lastSeq = page.lines.at(-1)?.seq ?? -1;
       // Lines that arrived during the read are newer than its answer.
       const newer = this.lines.filter((line) => line.seq > Math.max(lastSeq, lastShown));
-      // If the lines are read again after a gap, the older ones stay, unless lines are missing
-      // between them and the answer.
+      // If the lines are read again because events were missed, the lines that are older than the
+      // page stay, unless lines are missing between them and the page.
       const adjoins = this.shownFilter === filter && lastShown >= firstSeq;
       const kept = adjoins ? this.lines.filter((line) => line.seq < firstSeq) : [];
       if (kept.length === 0) this.older = page.older;
@@ -101,7 +99,8 @@ export class LogFeed {
         const position: number = this.older;
         const page = await this.read(filter, position, OLDER_LINES);
         if (readNumber !== this.reads) return;
-        // New lines have displaced the lines between the page and the rest.
+        // During the read, new lines displaced the oldest of `lines`, so the page no longer
+        // adjoins them.
         if (this.older !== position) break;
         this.older = page.older;
         if (page.lines.length) this.hold([...page.lines, ...this.lines]);

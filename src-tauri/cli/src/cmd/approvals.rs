@@ -272,10 +272,10 @@ fn format_request(request: &ApprovalRequest) -> String {
     let server = escape(&request.server_name);
     let sentence = if request.result.is_some() {
         format!("{client} waits for the result of {tool} of {server}")
-    } else if let Some(sampling_provider) = find_stand_in(request) {
+    } else if let Some(stand_in) = find_stand_in(request) {
         request
             .method
-            .bridged_sentence(&client, &server, &escape(sampling_provider))
+            .bridged_sentence(&client, &server, &escape(stand_in))
     } else {
         request.method.sentence(&client, &server, &tool)
     };

@@ -309,7 +309,7 @@ impl OfficialRegistry {
             servers += page.entries.len();
             bytes += answer.len();
             if servers > MAX_SERVERS || bytes > MAX_BYTES {
-                return Err(context.page_error(PageError::TooMuch));
+                return Err(context.page_error(PageError::TooLong));
             }
             skipped += page.skipped;
             self.store_entries(page.entries, generation).await?;

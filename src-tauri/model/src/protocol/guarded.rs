@@ -119,8 +119,8 @@ impl GuardedMethod {
     }
 
     /// Returns a sentence like [`Self::sentence`] for a request of a server that Drawbridge answers
-    /// in the client's place. `sampling_provider` is the model and the provider that answer a sampling
-    /// request.
+    /// in the client's place. `sampling_provider` is the model and the provider that answer a
+    /// sampling request.
     pub fn bridged_sentence(self, client: &str, server: &str, sampling_provider: &str) -> String {
         match self {
             Self::CreateMessage => {

@@ -1,5 +1,5 @@
 //! `client_file` and `client_change`: the entries that Drawbridge has written into configuration
-//! files of clients, and the changes that can be undone.
+//! files of clients, and the changes of these files, with the time at which each was undone.
 
 use drawbridge_model::{
     client_file::{ClientAction, ClientTransport},
@@ -52,7 +52,7 @@ impl Store {
             .fetch_all(&self.pool)
             .await;
         rows.and_then(|rows| rows.iter().map(file_from_row).collect())
-            .context("cannot read the files of clients")
+            .context("cannot read the list of clients' files")
     }
 
     /// Removes the rows of the paths in `removed`, and then writes `written`, in one transaction.
@@ -85,7 +85,9 @@ impl Store {
             }
             transaction.commit().await
         };
-        replace.await.context("cannot write the files of clients")
+        replace
+            .await
+            .context("cannot write the list of clients' files")
     }
 
     /// Returns all changes, newest first.

@@ -29,11 +29,12 @@ pub enum DialError {
     NotHttps { url: DisplayUrl },
     #[error("'{url}' contains a user name")]
     UserName { url: DisplayUrl },
-    #[error("'{url}' is an address of a private network to which the server does not belong")]
+    #[error("'{url}' leads to an address that is neither public nor the server's own")]
     PrivateAddress { url: DisplayUrl },
 }
 
 impl DialError {
+    /// Returns the error with `change` applied to its URL, for instance to mask a secret.
     #[must_use]
     pub fn map_text(self, change: MapText<'_>) -> Self {
         match self {
@@ -76,6 +77,7 @@ enum BrowserUrlReason {
 }
 
 impl BrowserUrlError {
+    /// Returns the error with `change` applied to its URL, for instance to mask a secret.
     #[must_use]
     pub fn map_text(self, change: MapText<'_>) -> Self {
         Self {
@@ -130,7 +132,7 @@ impl DialPolicy {
     }
 
     /// Returns whether `host` may be dialled at `address`. The HTTP client checks the resolved
-    /// address when it connects, so that a DNS answer cannot change after the check.
+    /// address when it connects, so that no later DNS answer can replace the checked address.
     pub(super) fn allows(&self, host: &str, address: IpAddr) -> bool {
         match AddressClass::of(address) {
             AddressClass::Public => true,
@@ -145,8 +147,8 @@ impl DialPolicy {
     }
 }
 
-/// Returns the URL if a browser may open it: https, or http on this computer, not too long, and
-/// without a user name and characters that a shell or a launcher could interpret.
+/// Returns the URL if a browser may open it: https, or http on this computer, not too long, without
+/// a user name, and with only the characters that sign-in URLs need (no quotes, `$`, `;` or `\`).
 ///
 /// # Errors
 /// Returns the reason if the URL may not be opened.

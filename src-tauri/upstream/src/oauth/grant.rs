@@ -1,6 +1,6 @@
-//! The result of a sign-in, stored only in the secret store: tokens by issuer, server and
-//! registered client, and this program's registration by issuer. Tokens of one authorization server
-//! never go to another.
+//! The result of a sign-in, stored only in the secret store: tokens for each combination of issuer,
+//! server and registered client, and this program's registration at each issuer. Tokens of one
+//! authorization server never go to another.
 
 use std::collections::BTreeSet;
 
@@ -180,8 +180,8 @@ impl TokenStore {
     }
 }
 
-/// Returns the names under which the tokens of an account and the registration at their issuer are
-/// in the secret store.
+/// Returns the names in the secret store of an account's tokens and of the registration at their
+/// issuer.
 pub(super) fn secret_names(issuer: &str, account: &AccountKey) -> [String; 2] {
     [grant_name(issuer, account), registration_name(issuer)]
 }

@@ -1,6 +1,6 @@
 /**
  * The form of a server's request for input: its fields, and the values that a person has entered.
- * The hub checks the values again. Only the card holds the values.
+ * Only the approval card keeps the values, until it sends them to the hub. The hub checks them again.
  */
 
 import { texts } from "../../texts";
@@ -23,7 +23,7 @@ interface FieldBase {
 
 /**
  * A field of the form. `choice` takes one of its choices, and `choices` takes several. `min` and
- * `max` limit the length of a text, the value of a number, or the number of chosen choices.
+ * `max` limit the length of a text, the value of a number, or how many choices a person may choose.
  */
 export type FormField =
   | (FieldBase & {
@@ -55,7 +55,7 @@ export type Elicitation =
   | { kind: "form"; message: string; fields: FormField[] }
   | { kind: "url"; message: string; url: string };
 
-/** A number is the text that the person typed. */
+/** The value of a field. For a number, it is the text that the person typed. */
 export type FieldValue = string | boolean | string[];
 /** The values by the names of their fields. */
 export type Values = Record<string, FieldValue>;
@@ -95,7 +95,7 @@ export function toContent(
     const value = values[field.name] ?? field.initial;
     const error = checkField(field, value);
     if (error) errors[field.name] = error;
-    else if (!isEmpty(field, value)) entries.push([field.name, toJson(field, value)]);
+    else if (!isOmitted(field, value)) entries.push([field.name, toJson(field, value)]);
   }
   if (Object.keys(errors).length) return { errors };
   return { content: JSON.stringify(Object.fromEntries(entries)) };
@@ -155,7 +155,10 @@ function readField(name: string, schema: Json, required: boolean): FormField {
   }
 }
 
-/** Reads `enum` with its older `enumNames`, or titled constants. Returns `null` without either. */
+/**
+ * Reads `enum` (with the labels in `enumNames`, which older servers send), or the titled constants
+ * in `oneOf` or `anyOf`. Returns `null` if the schema has none of these.
+ */
 function readChoices(schema: Json): Choice[] | null {
   if (Array.isArray(schema.enum)) {
     const names: unknown[] = Array.isArray(schema.enumNames) ? schema.enumNames : [];
@@ -174,7 +177,7 @@ function readChoices(schema: Json): Choice[] | null {
 
 /** Returns the error of a value; empty if the value fits the field. */
 function checkField(field: FormField, value: FieldValue): string {
-  if (isEmpty(field, value)) return field.required ? t.required : "";
+  if (isOmitted(field, value)) return field.required ? t.required : "";
   switch (field.kind) {
     case "text":
       return checkText(field, String(value));
@@ -220,7 +223,7 @@ function checkText(
 }
 
 /** Returns whether a value is not sent. A required field sends even an empty list of choices. */
-function isEmpty(field: FormField, value: FieldValue): boolean {
+function isOmitted(field: FormField, value: FieldValue): boolean {
   if (field.kind === "boolean") return false;
   if (field.kind === "choices") return (value as string[]).length === 0 && !field.required;
   return String(value).trim() === "";

@@ -329,7 +329,7 @@ export function servers(): ServerView[] {
       state: "needs_secret",
       sync_status: "NEVER_SYNCED",
       last_synced_at: null,
-      reason: "The keyring holds no secret named 'postgres.DATABASE_URI'",
+      reason: "There is no secret named 'postgres.DATABASE_URI'",
       remedy: "Edit the server and give the value again.",
     }),
     server("tickets", {
@@ -783,7 +783,7 @@ export function formRequest(part: Partial<ApprovalRequest> = {}): ApprovalReques
   });
 }
 
-/** Returns a server's request that a person visits a URL. */
+/** Returns a server's request that asks a person to visit a URL. */
 export function urlRequest(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
   return formRequest({
     arguments: JSON.stringify({

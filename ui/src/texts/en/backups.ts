@@ -20,7 +20,7 @@ export const backups = {
     confirmTitle: "Restore this backup?",
     confirm: "Restore at the next start",
     made: (time: string, version: string, files: number) =>
-      `The backup was made ${time} by Drawbridge ${version}. It has ${files} files: the database, the audit log, the servers and the copies of clients’ files.`,
+      `The backup was made ${time} by Drawbridge ${version}. It has ${files} files: the database, the audit log, the servers and the copies of clients' files.`,
     consequences:
       "Clients that were revoked after the backup have access again, and rules that were deleted apply again.",
   },
@@ -41,7 +41,7 @@ export const backups = {
       memory: "The memory of clients",
       secrets: "Secrets and sign-ins to servers, at once and for good",
     },
-    chooseFirst: "First choose what to delete.",
+    chooseFirst: "First choose what to reset.",
     consequences:
       "Secrets are deleted at once and cannot be restored. The next start moves the other parts to a folder “replaced-…”. Until then, you can cancel the reset.",
     word: "reset",

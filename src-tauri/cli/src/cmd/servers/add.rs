@@ -215,7 +215,7 @@ impl AddArgs {
             },
             validate: self.validate.to_validate(),
             content_defence: self.content_defence.to_content_defence(),
-            sandbox: self.confinement.apply(None)?,
+            sandbox: self.confinement.into_sandbox(None)?,
             ..ServerSpec::default()
         };
         let secrets = SecretValues {

@@ -14,7 +14,7 @@ pub enum PageError {
     #[error("its list has no end")]
     Endless,
     #[error("its list is too long")]
-    TooMuch,
+    TooLong,
 }
 
 #[derive(Debug, Default, PartialEq)]

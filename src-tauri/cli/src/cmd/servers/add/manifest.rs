@@ -99,7 +99,7 @@ impl AddArgs {
         }
         spec.validate = self.validate.to_validate();
         spec.content_defence = self.content_defence.to_content_defence();
-        spec.sandbox = self.confinement.apply(spec.sandbox.take())?;
+        spec.sandbox = self.confinement.into_sandbox(spec.sandbox.take())?;
         Ok(hub
             .run(AddServer {
                 spec,

@@ -12,11 +12,11 @@ use crate::exit::Failure;
 pub(super) enum SandboxPreset {
     /// Of your files, the server may use only its own folder, which Drawbridge makes for the server
     OwnFolder,
-    /// The server may read the paths given with --sandbox-read, and write only to its own folder
+    /// The server may read the paths given with --sandbox-read, and write only to its own folder and the paths given with --sandbox-write
     ReadProject,
     /// The server may not use the network. This preset alone does not restrict files.
     NoNetwork,
-    /// No sandbox, even if the preset in --preset has a sandbox
+    /// No sandbox, even if the server preset (--preset) has one
     Off,
 }
 
@@ -53,7 +53,7 @@ impl SandboxArgs {
     /// # Errors
     /// Returns an error if the options contradict each other, if `read-project` is chosen without a
     /// path to read, or if a path cannot be made absolute.
-    pub(super) fn apply(self, default: Option<Sandbox>) -> Result<Option<Sandbox>, Failure> {
+    pub(super) fn into_sandbox(self, default: Option<Sandbox>) -> Result<Option<Sandbox>, Failure> {
         let has = |preset| self.sandbox.contains(&preset);
         let lists_files = !self.sandbox_read.is_empty() || !self.sandbox_write.is_empty();
         let lists_ports = !self.sandbox_connect.is_empty() || !self.sandbox_bind.is_empty();
