@@ -43,7 +43,7 @@ describe("a reset", () => {
     await click("backup-reset");
     await user.type(screen.getByTestId("reset-word"), "reset");
     await click("confirm");
-    expect(screen.getByTestId("dialog-error").textContent).toContain("what to delete");
+    expect(screen.getByTestId("dialog-error").textContent).toContain("what to reset");
     await click("reset-part-rules");
     await click("reset-part-records");
     await user.clear(screen.getByTestId("reset-word"));
