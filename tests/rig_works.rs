@@ -153,6 +153,10 @@ fn the_browser_reports_bad_layout_foreign_content_and_a_missing_focus_ring() {
         </style><p class=wide>a long sentence that has no room</p><p class=low>one<br>two</p><p class=off>far out to the right</p>\
         <button class=on>below</button><button class=on data-testid=above>above</button>\
         <bdi>a \u{202e}b <i class=intruder onclick=1>c</i></bdi><a href='javascript:1'>d</a></html>";
+    const BAR: &str = "<!doctype html><html lang=en><title>t</title><style>main { height: 90px; overflow: auto }\
+        button { display: block; height: 40px } .bar { position: sticky; bottom: 0; margin-top: 0 }\
+        </style><main><button>one</button><button>two</button><button>three</button>\
+        <div class=bar><button>go</button></div></main></html>";
     let home = Home::new();
     let steps = json!([
         {"do": "log_in"}, {"do": "check_layout", "where": "bad"}, {"do": "check_foreign_content", "where": "bad"},
@@ -185,12 +189,25 @@ fn the_browser_reports_bad_layout_foreign_content_and_a_missing_focus_ring() {
             "{expected_text}: {report}"
         );
     }
-    let good_report = browser::take_steps(
+    let check = json!([{"do": "log_in"}, {"do": "check_layout", "where": "page"}]);
+    browser::take_steps(&home, &serve(PAGE), &check).assert_no_problems();
+    // A bar covers a control only until the page is scrolled on.
+    browser::take_steps(&home, &serve(BAR), &check).assert_no_problems();
+    let to_the_end = "document.querySelector('main').scrollTop = 1000";
+    let report = browser::take_steps(
         &home,
-        &serve(PAGE),
-        &json!([{"do": "log_in"}, {"do": "check_layout", "where": "page"}]),
+        &serve(&BAR.replace("margin-top: 0", "margin-top: -20px")),
+        &json!([
+            {"do": "log_in"}, {"do": "evaluate", "script": to_the_end}, {"do": "check_layout", "where": "page"},
+        ]),
     );
-    good_report.assert_no_problems();
+    assert!(
+        report.0["layout_problems"]
+            .to_string()
+            .contains("controls overlap"),
+        "{}",
+        report.0
+    );
 }
 
 #[test]

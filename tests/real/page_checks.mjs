@@ -74,9 +74,21 @@ export function findLayoutProblems() {
     const [box, area] = [control.getBoundingClientRect(), visibleArea(control.parentElement)];
     return { left: Math.max(box.left, area.left), top: Math.max(box.top, area.top), right: Math.min(box.right, area.right), bottom: Math.min(box.bottom, area.bottom) };
   });
+  // Returns the bar at the bottom in which the control stays in place, if there is one and the
+  // controls under it can still be scrolled out.
+  function barOf(control) {
+    const ancestors = [];
+    for (let ancestor = control; ancestor && ancestor !== root.parentElement; ancestor = ancestor.parentElement) ancestors.push(ancestor);
+    const bar = ancestors.find((ancestor) => styleOf(ancestor).position === "sticky" && styleOf(ancestor).bottom !== "auto");
+    const scroller = bar && ancestors.slice(ancestors.indexOf(bar) + 1).find((ancestor) => ["auto", "scroll"].includes(styleOf(ancestor).overflowY));
+    const isAtEnd = !scroller || scroller.scrollTop + scroller.clientHeight >= scroller.scrollHeight - TOLERANCE;
+    return isAtEnd ? null : bar;
+  }
+  const bars = controls.map(barOf);
   for (const [index, first] of boxes.entries()) {
     for (const [offset, second] of boxes.slice(index + 1).entries()) {
       const [a, b] = [controls[index], controls[index + 1 + offset]];
+      if ((bars[index] === null) !== (bars[index + 1 + offset] === null)) continue;
       const width = Math.min(first.right, second.right) - Math.max(first.left, second.left);
       const height = Math.min(first.bottom, second.bottom) - Math.max(first.top, second.top);
       if (width > TOLERANCE && height > TOLERANCE && !a.contains(b) && !b.contains(a)) problems.push(`controls overlap: ${describe(a)} and ${describe(b)}`);
