@@ -234,7 +234,7 @@ mod tests {
                 .map(ToString::to_string)
                 .collect::<Vec<_>>()
                 .join(": ");
-            assert!(errors.contains("private network"), "{host}: {errors}");
+            assert!(errors.contains("neither public nor"), "{host}: {errors}");
         }
         let connected = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
         assert!(connected.is_err(), "no connection arrives at the listener");
